@@ -1,0 +1,1 @@
+#include "apps/weir/command.h"

@@ -1,0 +1,94 @@
+# One static library for each room of the house, and the arrows between them.
+#
+#   weir_room(bucket
+#     PURPOSE "the arithmetic"          # one line, shown in the README's table
+#     ROOMS base                        # rooms it may include; each must be defined already
+#     LIBRARIES fmt::fmt                # third-party targets
+#     HEADERS bucket.h                  # public headers; each is compiled alone
+#     SOURCES bucket.cc
+#     TESTS bucket_test.cc              # one test program a room: bucket_test
+#     TEST_ROOMS sim                    # rooms only the tests may include
+#     BENCHES bucket_bench.cc)          # linked into bench/weir_bench
+#
+# Room `x` is the target weir_x. A room that is for tests only says TESTONLY.
+
+set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+                  -Wnon-virtual-dtor -Werror)
+
+function(weir_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  if(WEIR_DEVELOPER)
+    target_compile_options(${target} PRIVATE ${WEIR_WARNINGS})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      target_compile_options(${target} PRIVATE -Wthread-safety)
+    else()
+      # g++ 12 reports designated initialisers that leave defaulted members out.
+      target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
+    endif()
+  endif()
+endfunction()
+
+function(weir_require_rooms room)
+  foreach(needed IN LISTS ARGN)
+    if(NOT TARGET weir_${needed})
+      message(FATAL_ERROR "room ${room} needs room ${needed}, which is not defined above it: "
+                          "the arrows of the house allow no cycle (see CMakeLists.txt)")
+    endif()
+  endforeach()
+endfunction()
+
+function(weir_room room)
+  cmake_parse_arguments(ARG "TESTONLY" "PURPOSE"
+    "ROOMS;LIBRARIES;HEADERS;SOURCES;TESTS;TEST_ROOMS;TEST_LIBRARIES;BENCHES" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PURPOSE)
+    message(FATAL_ERROR "room ${room}: PURPOSE missing or words not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(ARG_TESTONLY AND NOT WEIR_DEVELOPER)
+    return()
+  endif()
+  weir_require_rooms(${room} ${ARG_ROOMS})
+
+  add_library(weir_${room} STATIC ${ARG_SOURCES})
+  weir_compile_options(weir_${room})
+  target_sources(weir_${room} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                                     FILES ${ARG_HEADERS})
+  set_target_properties(weir_${room} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON
+                                                LINKER_LANGUAGE CXX)
+  list(TRANSFORM ARG_ROOMS PREPEND weir_ OUTPUT_VARIABLE room_targets)
+  target_link_libraries(weir_${room} PUBLIC ${room_targets} ${ARG_LIBRARIES})
+
+  list(JOIN ARG_ROOMS " " rooms)
+  list(JOIN ARG_TEST_ROOMS " " test_rooms)
+  set_property(GLOBAL APPEND PROPERTY WEIR_ARROWS
+               "${room} -> ${rooms} | ${test_rooms} | ${ARG_PURPOSE}")
+  if(ARG_TESTS AND WEIR_DEVELOPER)
+    list(TRANSFORM ARG_TEST_ROOMS PREPEND weir_ OUTPUT_VARIABLE test_targets)
+    weir_test(${room}_test SOURCES ${ARG_TESTS}
+              LIBRARIES weir_${room} ${test_targets} ${ARG_TEST_LIBRARIES})
+  endif()
+  if(ARG_BENCHES)
+    list(TRANSFORM ARG_BENCHES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+    set_property(GLOBAL APPEND PROPERTY WEIR_BENCH_SOURCES ${ARG_BENCHES})
+    set_property(GLOBAL APPEND PROPERTY WEIR_BENCH_ROOMS weir_${room})
+  endif()
+endfunction()
+
+# A test program; ctest lists each of its tests by name.
+function(weir_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  weir_compile_options(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
+                                        GTest::gtest_main rapidcheck)
+  target_compile_definitions(${name} PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+endfunction()
+
+# Writes what the rooms declared to arrows.txt; tools/check_arrows.py holds every #include
+# against it.
+function(weir_write_arrows)
+  get_property(arrows GLOBAL PROPERTY WEIR_ARROWS)
+  list(JOIN arrows "\n" text)
+  file(WRITE ${PROJECT_BINARY_DIR}/arrows.txt "${text}\n")
+endfunction()

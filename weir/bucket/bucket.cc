@@ -1,0 +1,124 @@
+#include "weir/bucket/bucket.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+__extension__ using Int128 = __int128;
+
+// Brings the remainder into units of the meter's own period, rounding down: never mints.
+void AlignRemainder(Meter& meter) {
+  if (meter.remainder_period == meter.quota.period) return;
+  meter.remainder = static_cast<std::int64_t>(Int128{meter.remainder} * meter.quota.period /
+                                              meter.remainder_period);
+  meter.remainder_period = meter.quota.period;
+}
+
+void Fill(Meter& meter) {
+  meter.tokens = meter.quota.capacity;
+  meter.remainder = 0;
+}
+
+// Most refills fit in 64 bits, where a division costs a fraction of the 128-bit one.
+void Earn(Meter& meter, std::int64_t elapsed) {
+  const Int128 total = Int128{elapsed} * meter.quota.amount + meter.remainder;
+  const std::int64_t room = meter.quota.capacity - meter.tokens;
+  if (total <= INT64_MAX) {
+    const auto small = static_cast<std::int64_t>(total);
+    const std::int64_t earned = small / meter.quota.period;
+    if (earned >= room) return Fill(meter);
+    meter.tokens += earned;
+    meter.remainder = small - earned * meter.quota.period;
+    return;
+  }
+  const Int128 earned = total / meter.quota.period;
+  if (earned >= room) return Fill(meter);
+  meter.tokens += static_cast<std::int64_t>(earned);
+  meter.remainder = static_cast<std::int64_t>(total % meter.quota.period);
+}
+
+constexpr std::int64_t kLongestElapsed = 20'000'000'000'000;
+
+Int128 CeilDiv(Int128 dividend, std::int64_t divisor) { return (dividend + divisor - 1) / divisor; }
+
+void Count(Meter& meter, std::int64_t taken) {
+  if (!__builtin_add_overflow(meter.consumed, taken, &meter.consumed)) return;
+  meter.consumed = taken > 0 ? INT64_MAX : INT64_MIN;
+}
+
+}  // namespace
+
+Meter FullMeter(const Quota& quota) {
+  return {.quota = quota, .tokens = quota.capacity, .remainder_period = quota.period};
+}
+
+void Refill(Meter& meter, std::int64_t elapsed) {
+  if (elapsed <= 0 || meter.tokens >= meter.quota.capacity) return;
+  AlignRemainder(meter);
+  Earn(meter, std::min(elapsed, kLongestElapsed));
+}
+
+void Refill(Bucket& bucket, UnixMillis now) {
+  if (now <= bucket.time) return;
+  const std::int64_t elapsed = (now - bucket.time).count();
+  for (Meter& meter : bucket.meters) Refill(meter, elapsed);
+  bucket.time = now;
+}
+
+milliseconds RetryAfter(const Meter& meter, std::int64_t amount) {
+  if (amount == 0 || meter.tokens >= amount) return milliseconds(0);
+  Meter aligned = meter;
+  AlignRemainder(aligned);
+  const Int128 missing = Int128{amount} - aligned.tokens;
+  const Int128 wait =
+      CeilDiv(missing * aligned.quota.period - aligned.remainder, aligned.quota.amount);
+  return milliseconds(static_cast<std::int64_t>(std::min(wait, Int128{kLongestWait.count()})));
+}
+
+milliseconds RetryAfter(const Bucket& bucket, std::span<const std::int64_t> amounts) {
+  milliseconds longest(0);
+  for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
+    longest = std::max(longest, RetryAfter(bucket.meters[i], amounts[i]));
+  }
+  return longest;
+}
+
+bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now) {
+  Refill(bucket, now);
+  if (RetryAfter(bucket, amounts) > milliseconds(0)) return false;
+  for (std::size_t i = 0; i < bucket.meters.size(); ++i) Debit(bucket.meters[i], amounts[i]);
+  return true;
+}
+
+void Debit(Meter& meter, std::int64_t amount) {
+  meter.tokens -= amount;
+  Count(meter, amount);
+}
+
+bool CanAdjust(const Meter& meter, std::int64_t delta) {
+  return Int128{meter.tokens} - delta >= -Int128{kMaxDebt};
+}
+
+void Adjust(Meter& meter, std::int64_t delta) {
+  Count(meter, delta);
+  if (Int128{meter.tokens} - delta >= meter.quota.capacity) return Fill(meter);
+  meter.tokens -= delta;
+}
+
+void ChangeQuota(Meter& meter, const Quota& quota) {
+  meter.tokens = quota.capacity - (meter.quota.capacity - meter.tokens);
+  meter.quota = quota;
+}
+
+bool IsFull(const Bucket& bucket, UnixMillis now) { return FullAt(bucket) <= now; }
+
+UnixMillis FullAt(const Bucket& bucket) {
+  milliseconds longest(0);
+  for (const Meter& meter : bucket.meters) {
+    longest = std::max(longest, RetryAfter(meter, meter.quota.capacity));
+  }
+  return bucket.time + longest;
+}
+
+}  // namespace weir

@@ -1,0 +1,51 @@
+// How fast a limit gives: capacity, and an amount that comes back in each period.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "weir/base/result.h"
+
+namespace weir {
+
+/// Tokens are counted in whole thousandths everywhere below the user's texts.
+inline constexpr std::int64_t kMillitokens = 1000;
+
+/// Largest capacity or amount: 10^13 tokens.
+inline constexpr std::int64_t kMaxMillitokens = 10'000'000'000'000 * kMillitokens;
+/// Longest period: 366 days.
+inline constexpr std::int64_t kMaxPeriodMillis = 366LL * 24 * 3600 * 1000;
+
+/// `amount` millitokens come back in each `period` milliseconds, up to `capacity` millitokens.
+/// Capacity may exceed the amount (burst) or be less.
+struct Quota {
+  std::int64_t capacity = 0;
+  std::int64_t amount = 0;
+  std::int64_t period = 0;
+
+  /// The same rate with room for `tokens` whole tokens: `PerSecond(1000).Burst(100)`.
+  constexpr Quota Burst(std::int64_t tokens) const {
+    return {tokens * kMillitokens, amount, period};
+  }
+
+  friend constexpr bool operator==(Quota, Quota) = default;
+};
+
+/// `tokens` whole tokens in each period; the capacity is the same until `Burst` says otherwise.
+constexpr Quota PerPeriod(std::int64_t tokens, std::chrono::milliseconds period) {
+  return {tokens * kMillitokens, tokens * kMillitokens, period.count()};
+}
+constexpr Quota PerSecond(std::int64_t tokens) {
+  return PerPeriod(tokens, std::chrono::seconds(1));
+}
+constexpr Quota PerMinute(std::int64_t tokens) {
+  return PerPeriod(tokens, std::chrono::minutes(1));
+}
+constexpr Quota PerHour(std::int64_t tokens) { return PerPeriod(tokens, std::chrono::hours(1)); }
+constexpr Quota PerDay(std::int64_t tokens) { return PerPeriod(tokens, std::chrono::hours(24)); }
+
+/// kInvalidArgument, naming the field, unless 1 <= capacity, amount <= kMaxMillitokens and
+/// 1 <= period <= kMaxPeriodMillis.
+[[nodiscard]] Status Validate(const Quota& quota);
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+// The default backend: buckets in memory, kept in one SQLite file by group commits.
+// Mechanism and format: docs/design/embedded.md.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "weir/base/result.h"
+#include "weir/runtime/scheduler.h"
+#include "weir/store/backend.h"
+
+namespace weir {
+
+enum class Durability {
+  /// Answers at once. A killed process forgets at most the last commit interval; a clean stop
+  /// nothing.
+  kRelaxed,
+  /// Answers after the commit: what was answered survives a kill and a power loss.
+  kStrict,
+};
+
+struct EmbeddedOptions {
+  Durability durability = Durability::kRelaxed;
+  /// Relaxed: how long changes are gathered before they are committed.
+  milliseconds commit_interval{5};
+  /// Fold the log of changes into the bucket table when it holds this many bytes.
+  std::size_t fold_bytes = 32u << 20;
+  /// Name of an SQLite VFS; empty: SQLite's default. Tests inject faults here.
+  std::string vfs;
+};
+
+struct EmbeddedStats {
+  std::uint64_t commits = 0;
+  std::uint64_t commit_failures = 0;
+  std::uint64_t buckets_written = 0;
+  std::uint64_t bytes_written = 0;   ///< of bucket changes, as handed to SQLite
+  nanoseconds longest_gap{0};        ///< longest time from a change to its commit
+};
+
+class EmbeddedBackend : public Backend {
+ public:
+  virtual EmbeddedStats stats() const = 0;
+};
+
+/// Opens the file, or creates it with its folder's permissions. `scheduler` runs the commits, must
+/// outlive the backend, and should be the backend's own: a commit blocks it.
+///
+/// kUnavailable: another process has it open (the message says which). kFailedPrecondition: written
+/// by a newer weir, or not a weir file. kDataLoss: damaged. kPermissionDenied: cannot be written.
+/// kResourceExhausted: no space. In each case the file is left as it was.
+///
+/// When a commit fails, acquires answer kUnavailable with the cause until one succeeds again.
+[[nodiscard]] Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path,
+                                                                    Scheduler& scheduler,
+                                                                    EmbeddedOptions options = {});
+
+}  // namespace weir

@@ -1,0 +1,24 @@
+// What entities, resources, limits and namespaces may be called
+// (reference/zae-limiter.md 1.6; the names are keys of a shared table, so the rules are its rules).
+#pragma once
+
+#include <string_view>
+
+#include "weir/base/result.h"
+
+namespace weir {
+
+/// The name that stands for "all resources of this entity" in the limits of an entity.
+inline constexpr std::string_view kDefaultResource = "_default_";
+
+/// Each returns kInvalidArgument with the name, the position of the first bad character, and the
+/// rule. Entity: a letter or digit, then letters, digits and `_.-:@`; 1 to 256 bytes.
+[[nodiscard]] Status CheckEntityId(std::string_view id);
+/// A letter, then letters, digits and `_.-/`; 1 to 64 bytes. `_default_` is refused.
+[[nodiscard]] Status CheckResource(std::string_view resource);
+/// A letter, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `wcu`.
+[[nodiscard]] Status CheckLimitName(std::string_view name);
+/// A letter or digit, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `_`.
+[[nodiscard]] Status CheckNamespace(std::string_view name);
+
+}  // namespace weir

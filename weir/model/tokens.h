@@ -1,0 +1,49 @@
+// A number of tokens as callers write it.
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/bucket/quota.h"
+
+namespace weir {
+
+/// Signed, in whole thousandths of a token. A whole number converts by itself; what does not fit
+/// saturates, and is refused by whoever checks amounts (they end at kMaxMillitokens).
+class Tokens {
+ public:
+  constexpr Tokens() = default;
+  constexpr Tokens(std::integral auto whole) {  // NOLINT(google-explicit-constructor)
+    const bool negative = std::cmp_less(whole, 0);
+    if (std::cmp_greater(whole, INT64_MAX / kMillitokens) ||
+        std::cmp_less(whole, INT64_MIN / kMillitokens)) {
+      milli_ = negative ? INT64_MIN + 1 : INT64_MAX;
+    } else {
+      milli_ = static_cast<std::int64_t>(whole) * kMillitokens;
+    }
+  }
+  static constexpr Tokens Milli(std::int64_t milli) {
+    Tokens tokens;
+    tokens.milli_ = milli;
+    return tokens;
+  }
+
+  constexpr std::int64_t milli() const { return milli_; }
+  friend constexpr auto operator<=>(Tokens, Tokens) = default;
+
+ private:
+  std::int64_t milli_ = 0;
+};
+
+/// So many tokens of the limit with this name.
+struct Amount {
+  std::string limit;
+  Tokens tokens;
+};
+using Amounts = std::vector<Amount>;
+
+}  // namespace weir

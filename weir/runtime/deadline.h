@@ -1,0 +1,35 @@
+// Until when a call may take.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "weir/base/time.h"
+
+namespace weir {
+
+/// An instant on the caller's monotonic clock, or never. A value.
+class Deadline {
+ public:
+  static constexpr Deadline Never() { return Deadline({INT64_MAX}); }
+  static constexpr Deadline At(Instant at) { return Deadline(at); }
+  /// `wait` from now; as Never() where that is beyond what an Instant holds.
+  static Deadline After(const Clock& clock, nanoseconds wait) {
+    const Instant now = clock.Now();
+    return wait >= Never().at_ - now ? Never() : Deadline(now + wait);
+  }
+
+  constexpr Instant at() const { return at_; }
+  constexpr bool is_never() const { return at_ == Never().at_; }
+  constexpr bool ExpiredAt(Instant now) const { return now >= at_; }
+  /// Not negative.
+  constexpr nanoseconds Left(Instant now) const { return std::max(at_ - now, nanoseconds(0)); }
+
+  friend constexpr auto operator<=>(Deadline, Deadline) = default;
+
+ private:
+  explicit constexpr Deadline(Instant at) : at_(at) {}
+  Instant at_;
+};
+
+}  // namespace weir

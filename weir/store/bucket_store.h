@@ -1,0 +1,85 @@
+// What a place that keeps shared buckets must do. The contract suite (store/contract.h) holds every
+// implementation to this text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/base/time.h"
+#include "weir/bucket/bucket.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/charge.h"
+
+namespace weir {
+
+/// A bucket as it is kept: `names[i]` belongs to `bucket.meters[i]`.
+struct BucketRecord {
+  BucketKey key;
+  std::vector<std::string> names;
+  Bucket bucket;
+
+  friend bool operator==(const BucketRecord&, const BucketRecord&) = default;
+};
+
+/// Names one adjust for good: 128 random bits. A repeated adjust with its token counts once.
+struct AdjustToken {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  friend auto operator<=>(const AdjustToken&, const AdjustToken&) = default;
+};
+
+/// A part of a listing. `cursor` is empty for the first page, else the `next` of the page before.
+struct PageRequest {
+  std::string cursor;
+  std::size_t limit = 1000;
+};
+
+template <class T>
+struct Page {
+  std::vector<T> items;
+  std::string next;  ///< empty: this was the last page
+};
+
+struct BucketFilter {
+  std::optional<std::string> entity;
+  std::optional<std::string> resource;
+};
+
+/// Calls may come from any thread; the caller holds no lock. `charges` and `keys` are read during
+/// the call only. `done` as weir/base/done.h says.
+///
+/// Errors of every verb: kInvalidArgument (the request), kUnavailable (the store cannot answer now),
+/// kDeadlineExceeded (it did not answer in time; an acquire may have been charged), kDataLoss.
+class BucketStore {
+ public:
+  virtual ~BucketStore() = default;
+
+  /// Takes every charge at `now`, or none. A bucket that does not exist is full. A bucket whose
+  /// parameters differ from its target's limits is brought to these, keeping what is used; limits
+  /// that it lacks join full, and those it has beyond them leave.
+  virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                       Done<Decision> done) = 0;
+
+  /// Adds what was really used (positive; may leave debt) or gives back (negative; stops at the
+  /// capacity), all charges or none. Counts once for each token. kOutOfRange, and nothing changes,
+  /// where debt would pass kMaxDebt.
+  virtual void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+                      Deadline deadline, Done<void> done) = 0;
+
+  /// The buckets as last written, in the order of `keys`; nothing for those that do not exist, which
+  /// are full.
+  virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
+                    Done<std::vector<std::optional<BucketRecord>>> done) = 0;
+
+  /// The buckets that match, each once, in an order of the store's own. A bucket that comes or goes
+  /// while pages are read may be missed.
+  virtual void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+                    Done<Page<BucketRecord>> done) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,67 @@
+// Buckets in the memory of one process, shared by its threads: the heart of the backends in memory
+// and in a file. Mechanism: docs/design/store.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/store/bucket_store.h"
+#include "weir/store/charge.h"
+
+namespace weir {
+
+struct BucketTableOptions {
+  std::size_t stripes = 256;  ///< locks; a power of two
+  /// Keep a list of what changed, for DrainChanges. Off: changes are not tracked.
+  bool track_changes = false;
+  /// A bucket leaves when it has been full for this long: forgetting it then changes no decision,
+  /// also where clocks differ by less than this.
+  milliseconds idle_grace{60'000};
+};
+
+/// Thread-safe. Every charge of a request is decided under the locks of all its buckets, taken in
+/// one order. Contracts of the verbs: store/bucket_store.h.
+class BucketTable {
+ public:
+  explicit BucketTable(BucketTableOptions options = {});
+  ~BucketTable();
+
+  [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
+  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
+  [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
+  [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
+                                                const PageRequest& page) const;
+  std::size_t size() const;
+
+  /// Removes the buckets of an entity.
+  void EraseEntity(const std::string& entity);
+  /// Removes buckets that have been idle since before now - idle_grace. (Acquire sweeps a few at
+  /// each call, so a table in use stays bounded by itself.)
+  void SweepIdle(UnixMillis now);
+
+  /// Puts a bucket in place as it was kept; not a change. For opening a file.
+  void Load(BucketRecord record);
+
+  /// Tells the sink each bucket that changed since the last drain, once, in its present state;
+  /// `bucket` is null for one that was removed, and removals come before what is there again.
+  /// An acquire that returned before the drain began is in it with all its charges. The sink must
+  /// not call back. REQUIRES: track_changes; one drain at a time.
+  using ChangeSink = std::function<void(const Target& target, const Bucket* bucket)>;
+  std::size_t DrainChanges(const ChangeSink& sink);
+
+ private:
+  struct Entry;
+  struct Stripe;
+  class Locks;
+  class RecentTokens;
+
+  BucketTableOptions options_;
+  std::vector<std::unique_ptr<Stripe>> stripes_;
+  std::unique_ptr<RecentTokens> tokens_;
+};
+
+}  // namespace weir

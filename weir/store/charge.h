@@ -1,0 +1,84 @@
+// What is asked of a store: one bucket's part of a request, and the answer.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/model/limit.h"
+
+namespace weir {
+
+/// Names one bucket: the state of all limits of one entity on one resource.
+struct BucketKey {
+  std::string entity;
+  std::string resource;
+  std::uint32_t shard = 0;
+
+  friend auto operator<=>(const BucketKey&, const BucketKey&) = default;
+};
+
+/// The same on every machine and in every run (FNV-1a and a final mix), so that a seed replays.
+std::size_t HashOf(const BucketKey& key);
+
+/// A bucket and the limits that hold for it now. Immutable; resolved once and shared by every
+/// request on that bucket, so that a request carries a pointer and numbers only.
+struct Target {
+  BucketKey key;
+  std::vector<Limit> limits;
+  std::size_t hash = 0;  ///< HashOf(key)
+};
+using TargetPtr = std::shared_ptr<const Target>;
+
+TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits);
+
+/// One bucket's part of a request: `amounts[i]` millitokens of `target->limits[i]`. In an acquire
+/// amounts are not negative, and 0 leaves that limit out; in an adjust they are signed.
+struct Charge {
+  TargetPtr target;
+  std::vector<std::int64_t> amounts;
+};
+
+/// More charges in one request are refused.
+inline constexpr std::size_t kMaxCharges = 100;
+
+/// kInvalidArgument, naming entity, resource and limit, unless there are 1 to kMaxCharges charges
+/// on different buckets, one amount for each limit, none negative, and none over the capacity (that
+/// request could never be admitted).
+[[nodiscard]] Status CheckAcquire(std::span<const Charge> charges);
+
+/// As CheckAcquire, but amounts are signed and may be over the capacity; at most kMaxMillitokens.
+[[nodiscard]] Status CheckAdjust(std::span<const Charge> charges);
+
+/// How one limit of one charged bucket stood when the decision was taken. Millitokens.
+struct LimitStatus {
+  std::string entity;
+  std::string resource;
+  std::string limit;
+  std::int64_t capacity = 0;
+  std::int64_t available = 0;  ///< before the decision; negative: debt
+  std::int64_t requested = 0;  ///< 0: this limit was not asked
+  bool exceeded = false;
+  milliseconds retry_after{0};  ///< 0 unless exceeded
+
+  friend bool operator==(const LimitStatus&, const LimitStatus&) = default;
+};
+
+/// The answer to a request: all charges were taken, or none.
+struct Decision {
+  bool admitted = false;
+  /// Refused: the smallest wait in whole ms after which this very request is admitted if nothing
+  /// else happens. Admitted: 0.
+  milliseconds retry_after{0};
+  std::vector<LimitStatus> limits;  ///< every limit of every charged bucket, in charge order
+
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+}  // namespace weir
