@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weir/base/result.h"
+#include "weir/base/time.h"
 #include "weir/model/limit.h"
 
 namespace weir {
