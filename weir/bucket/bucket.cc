@@ -87,8 +87,16 @@ milliseconds RetryAfter(const Bucket& bucket, std::span<const std::int64_t> amou
 bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now) {
   Refill(bucket, now);
   if (RetryAfter(bucket, amounts) > milliseconds(0)) return false;
-  for (std::size_t i = 0; i < bucket.meters.size(); ++i) Debit(bucket.meters[i], amounts[i]);
+  Debit(bucket, amounts);
   return true;
+}
+
+void Debit(Bucket& bucket, std::span<const std::int64_t> amounts) {
+  for (std::size_t i = 0; i < bucket.meters.size(); ++i) Debit(bucket.meters[i], amounts[i]);
+}
+
+void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas) {
+  for (std::size_t i = 0; i < bucket.meters.size(); ++i) Adjust(bucket.meters[i], deltas[i]);
 }
 
 void Debit(Meter& meter, std::int64_t amount) {

@@ -20,10 +20,10 @@ namespace weir {
 /// tokens == quota.capacity implies remainder == 0.
 struct Meter {
   Quota quota;
-  std::int64_t tokens = 0;             ///< negative: debt
-  std::int64_t remainder = 0;          ///< the part of a millitoken already earned ...
-  std::int64_t remainder_period = 1;   ///< ... in these units; the period it was earned under
-  std::int64_t consumed = 0;           ///< net taken since creation; saturates
+  std::int64_t tokens = 0;            ///< negative: debt
+  std::int64_t remainder = 0;         ///< the part of a millitoken already earned ...
+  std::int64_t remainder_period = 1;  ///< ... in these units; the period it was earned under
+  std::int64_t consumed = 0;          ///< net taken since creation; saturates
 
   friend bool operator==(const Meter&, const Meter&) = default;
 };
@@ -69,6 +69,10 @@ bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now)
 
 /// Takes without asking. REQUIRES: RetryAfter(meter, amount) == 0.
 void Debit(Meter& meter, std::int64_t amount);
+
+/// Debit and Adjust for each limit of a bucket.
+void Debit(Bucket& bucket, std::span<const std::int64_t> amounts);
+void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas);
 
 /// True if Adjust(meter, delta) keeps debt within kMaxDebt.
 bool CanAdjust(const Meter& meter, std::int64_t delta);

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// Owns one of each store. Thread-safe. Outlives every call that is under way on its stores: destroy
-/// it only after each `done` ran.
+/// Owns one of each store. Thread-safe. Outlives every call that is under way on its stores:
+/// destroy it only after each `done` ran.
 class Backend {
  public:
   virtual ~Backend() = default;

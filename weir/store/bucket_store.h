@@ -53,8 +53,9 @@ struct BucketFilter {
 /// Calls may come from any thread; the caller holds no lock. `charges` and `keys` are read during
 /// the call only. `done` as weir/base/done.h says.
 ///
-/// Errors of every verb: kInvalidArgument (the request), kUnavailable (the store cannot answer now),
-/// kDeadlineExceeded (it did not answer in time; an acquire may have been charged), kDataLoss.
+/// Errors of every verb: kInvalidArgument (the request), kUnavailable (the store cannot answer
+/// now), kDeadlineExceeded (it did not answer in time; an acquire may have been charged),
+/// kDataLoss.
 class BucketStore {
  public:
   virtual ~BucketStore() = default;
@@ -71,8 +72,8 @@ class BucketStore {
   virtual void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 
-  /// The buckets as last written, in the order of `keys`; nothing for those that do not exist, which
-  /// are full.
+  /// The buckets as last written, in the order of `keys`; nothing for those that do not exist,
+  /// which are full.
   virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
                     Done<std::vector<std::optional<BucketRecord>>> done) = 0;
 

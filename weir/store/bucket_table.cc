@@ -1,1 +1,302 @@
-// stub
+#include "weir/store/bucket_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "weir/store/bucket_stripe.h"
+#include "weir/store/recent_tokens.h"
+
+namespace weir {
+namespace {
+
+void AddStatuses(const Charge& charge, const Bucket& bucket, Decision& decision) {
+  const Target& target = *charge.target;
+  for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
+    const milliseconds wait = RetryAfter(bucket.meters[i], charge.amounts[i]);
+    decision.retry_after = std::max(decision.retry_after, wait);
+    decision.limits.push_back({.entity = target.key.entity,
+                               .resource = target.key.resource,
+                               .limit = target.limits[i].name,
+                               .capacity = bucket.meters[i].quota.capacity,
+                               .available = bucket.meters[i].tokens,
+                               .requested = charge.amounts[i],
+                               .exceeded = wait > milliseconds(0),
+                               .retry_after = wait});
+  }
+}
+
+// The deltas of a lease in the order of the bucket's meters: its limits may have changed since the
+// lease was taken, and a limit that is gone needs no correction.
+std::vector<std::int64_t> InBucketOrder(const Charge& charge, const Target& current) {
+  if (charge.target.get() == &current) return charge.amounts;
+  std::vector<std::int64_t> deltas;
+  deltas.reserve(current.limits.size());
+  const std::vector<Limit>& asked = charge.target->limits;
+  for (const Limit& limit : current.limits) {
+    const auto found = std::ranges::find(asked, limit.name, &Limit::name);
+    const auto index = static_cast<std::size_t>(found - asked.begin());
+    deltas.push_back(found == asked.end() ? 0 : charge.amounts[index]);
+  }
+  return deltas;
+}
+
+bool CanAdjustAll(const Bucket& bucket, const std::vector<std::int64_t>& deltas) {
+  for (std::size_t i = 0; i < deltas.size(); ++i) {
+    if (!CanAdjust(bucket.meters[i], deltas[i])) return false;
+  }
+  return true;
+}
+
+BucketRecord ToRecord(const BucketStripe::Node& node) {
+  const Target& target = *node.first.target;
+  BucketRecord record{.key = target.key, .names = {}, .bucket = node.second.bucket};
+  for (const Limit& limit : target.limits) record.names.push_back(limit.name);
+  return record;
+}
+
+bool Matches(const BucketFilter& filter, const BucketKey& key) {
+  return (!filter.entity || *filter.entity == key.entity) &&
+         (!filter.resource || *filter.resource == key.resource);
+}
+
+// Where the page after a bucket begins: its stripe, and its key, by which a stripe is listed.
+struct Cursor {
+  std::size_t stripe = 0;
+  std::optional<BucketKey> after;
+};
+
+std::string FormatCursor(std::size_t stripe, const BucketKey& key) {
+  return fmt::format("{}#{}#{}#{}", stripe, key.entity, key.resource, key.shard);
+}
+
+template <class Int>
+bool ReadNumber(std::string_view text, Int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::optional<Cursor> ReadCursor(std::string_view text) {
+  // Neither an entity nor a resource may contain '#'.
+  std::array<std::string_view, 4> parts;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t hash = text.find('#');
+    if (hash == text.npos) return std::nullopt;
+    parts[i] = text.substr(0, hash);
+    text.remove_prefix(hash + 1);
+  }
+  parts[3] = text;
+  Cursor cursor{.stripe = 0, .after = BucketKey{std::string(parts[1]), std::string(parts[2]), 0}};
+  if (!ReadNumber(parts[0], cursor.stripe) || !ReadNumber(parts[3], cursor.after->shard)) {
+    return std::nullopt;
+  }
+  return cursor;
+}
+
+}  // namespace
+
+// Holds the stripes of all charges, taken in ascending order so that no two requests wait for each
+// other.
+class BucketTable::Locks {
+ public:
+  Locks(const BucketTable& table, std::span<const Charge> charges) WEIR_NO_THREAD_SAFETY_ANALYSIS
+      : table_(table) {
+    for (const Charge& charge : charges) held_[count_++] = table.StripeOf(charge.target->hash);
+    const auto end = held_.begin() + static_cast<std::ptrdiff_t>(count_);
+    std::sort(held_.begin(), end);
+    count_ = static_cast<std::size_t>(std::unique(held_.begin(), end) - held_.begin());
+    for (std::size_t i = 0; i < count_; ++i) table_.stripes_[held_[i]]->mutex.lock();
+  }
+  ~Locks() WEIR_NO_THREAD_SAFETY_ANALYSIS {
+    while (count_ > 0) table_.stripes_[held_[--count_]]->mutex.unlock();
+  }
+  Locks(const Locks&) = delete;
+  Locks& operator=(const Locks&) = delete;
+
+ private:
+  const BucketTable& table_;
+  std::size_t count_ = 0;
+  std::array<std::size_t, kMaxCharges> held_;  // the first count_ are set
+};
+
+// One charge's bucket, found or added. Valid under Locks on the same charges.
+struct BucketTable::Found {
+  BucketStripe* stripe;
+  BucketStripe::Node* node;
+};
+
+BucketTable::BucketTable(BucketTableOptions options)
+    : options_(options), tokens_(std::make_unique<RecentTokens>()) {
+  for (std::size_t i = 0; i < options_.stripes; ++i) {
+    stripes_.push_back(std::make_unique<BucketStripe>());
+    stripes_.back()->track_changes = options_.track_changes;
+  }
+}
+
+BucketTable::~BucketTable() = default;
+
+std::size_t BucketTable::StripeOf(std::size_t hash) const {
+  // The high bits: the maps inside the stripes go by the whole hash modulo their size.
+  return (hash >> 40) & (stripes_.size() - 1);
+}
+
+BucketTable::Found BucketTable::FindOrAdd(const TargetPtr& target, UnixMillis now) {
+  BucketStripe& stripe = *stripes_[StripeOf(target->hash)];
+  if (auto* node = stripe.Find({target->key, target->hash})) return {&stripe, node};
+  return {&stripe, &stripe.Add(target, FullBucket(target->limits, now))};
+}
+
+Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
+  WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
+  Decision decision;
+  std::array<Found, kMaxCharges> found;
+  const Locks locks(*this, charges);
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    found[i] = FindOrAdd(charges[i].target, now);
+    const auto [stripe, node] = found[i];
+    if (Conform(*node, charges[i].target, now)) stripe->MarkChanged(*node);
+    Refill(node->second.bucket, now);
+    AddStatuses(charges[i], node->second.bucket, decision);
+  }
+  decision.admitted = decision.retry_after == milliseconds(0);
+  for (std::size_t i = 0; decision.admitted && i < charges.size(); ++i) {
+    auto [stripe, node] = found[i];
+    Debit(node->second.bucket, charges[i].amounts);
+    stripe->MarkChanged(*node);
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    found[i].stripe->Tidy(now - options_.idle_grace);
+  }
+  return decision;
+}
+
+Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {
+  WEIR_RETURN_IF_ERROR(CheckAdjust(charges));
+  std::array<Found, kMaxCharges> found;
+  std::vector<std::vector<std::int64_t>> deltas;
+  const Locks locks(*this, charges);
+  if (!tokens_->Insert(token)) return {};
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    found[i] = FindOrAdd(charges[i].target, now);
+    Bucket& bucket = found[i].node->second.bucket;
+    Refill(bucket, now);
+    deltas.push_back(InBucketOrder(charges[i], *found[i].node->first.target));
+    if (CanAdjustAll(bucket, deltas.back())) continue;
+    tokens_->Forget(token);
+    return Fail(Code::kOutOfRange,
+                fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+                            charges[i].target->key.entity, charges[i].target->key.resource,
+                            FormatTokens(kMaxDebt)));
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    weir::Adjust(found[i].node->second.bucket, deltas[i]);
+    found[i].stripe->MarkChanged(*found[i].node);
+  }
+  return {};
+}
+
+std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
+  const std::size_t hash = HashOf(key);
+  BucketStripe& stripe = *stripes_[StripeOf(hash)];
+  const MutexLock lock(stripe.mutex);
+  const BucketStripe::Node* node = stripe.Find({key, hash});
+  if (node == nullptr) return std::nullopt;
+  return ToRecord(*node);
+}
+
+Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
+                                             const PageRequest& request) const {
+  std::optional<Cursor> cursor = Cursor{};
+  if (!request.cursor.empty()) cursor = ReadCursor(request.cursor);
+  if (!cursor || cursor->stripe >= stripes_.size() || request.limit == 0) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at least 1",
+                    request.cursor, request.limit));
+  }
+  Page<BucketRecord> page;
+  for (; cursor->stripe < stripes_.size(); *cursor = {.stripe = cursor->stripe + 1, .after = {}}) {
+    const bool whole = AppendStripe(filter, cursor->after, request.limit, cursor->stripe, page);
+    if (whole) continue;
+    page.next = FormatCursor(cursor->stripe, page.items.back().key);
+    break;
+  }
+  return page;
+}
+
+bool BucketTable::AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
+                               std::size_t limit, std::size_t index,
+                               Page<BucketRecord>& page) const {
+  BucketStripe& stripe = *stripes_[index];
+  const MutexLock lock(stripe.mutex);
+  std::vector<const BucketStripe::Node*> nodes;
+  for (const BucketStripe::Node& node : stripe.map) {
+    const BucketKey& key = node.first.target->key;
+    if (Matches(filter, key) && (!after || *after < key)) nodes.push_back(&node);
+  }
+  std::ranges::sort(nodes, {},
+                    [](auto* node) -> const BucketKey& { return node->first.target->key; });
+  for (const BucketStripe::Node* node : nodes) {
+    if (page.items.size() == limit) return false;
+    page.items.push_back(ToRecord(*node));
+  }
+  return true;
+}
+
+std::size_t BucketTable::size() const {
+  std::size_t size = 0;
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    size += stripe->map.size();
+  }
+  return size;
+}
+
+void BucketTable::EraseEntity(const std::string& entity) {
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    for (auto at = stripe->map.begin(); at != stripe->map.end();) {
+      at = at->first.target->key.entity == entity ? stripe->Remove(at) : std::next(at);
+    }
+  }
+}
+
+void BucketTable::SweepIdle(UnixMillis now) {
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    stripe->Sweep(stripe->map.bucket_count(), now - options_.idle_grace);
+  }
+}
+
+void BucketTable::Load(BucketRecord record) {
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    limits.push_back({std::move(record.names[i]), record.bucket.meters[i].quota});
+  }
+  const TargetPtr target = MakeTarget(std::move(record.key), std::move(limits));
+  BucketStripe& stripe = *stripes_[StripeOf(target->hash)];
+  const MutexLock lock(stripe.mutex);
+  BucketStripe::Node& node = stripe.Add(target, std::move(record.bucket));
+  node.second.kept = true;
+}
+
+std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
+  std::size_t drained = 0;
+  for (const auto& stripe : stripes_) {
+    const MutexLock lock(stripe->mutex);
+    drained += stripe->removed.size() + stripe->changed.size();
+    for (const TargetPtr& target : stripe->removed) sink(*target, nullptr);
+    stripe->removed.clear();
+    for (BucketStripe::Node* node : stripe->changed) {
+      sink(*node->first.target, &node->second.bucket);
+      node->second.changed = false;
+      node->second.kept = true;
+    }
+    stripe->changed.clear();
+  }
+  return drained;
+}
+
+}  // namespace weir

@@ -14,6 +14,9 @@
 
 namespace weir {
 
+class RecentTokens;
+struct BucketStripe;
+
 struct BucketTableOptions {
   std::size_t stripes = 256;  ///< locks; a power of two
   /// Keep a list of what changed, for DrainChanges. Off: changes are not tracked.
@@ -54,13 +57,17 @@ class BucketTable {
   std::size_t DrainChanges(const ChangeSink& sink);
 
  private:
-  struct Entry;
-  struct Stripe;
+  struct Found;
   class Locks;
-  class RecentTokens;
+
+  std::size_t StripeOf(std::size_t hash) const;
+  Found FindOrAdd(const TargetPtr& target, UnixMillis now);
+  /// Appends what matches and comes after `after`; false if the page was full before the end.
+  bool AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
+                    std::size_t limit, std::size_t index, Page<BucketRecord>& page) const;
 
   BucketTableOptions options_;
-  std::vector<std::unique_ptr<Stripe>> stripes_;
+  std::vector<std::unique_ptr<BucketStripe>> stripes_;
   std::unique_ptr<RecentTokens> tokens_;
 };
 

@@ -42,7 +42,7 @@ struct Level {
 /// "system", "resource gpt-4", "entity acme", "entity acme, resource gpt-4".
 std::string Describe(const Level& level);
 
-/// What is set at one level.
+/// What is set at one level: limits, but at the system level on_unavailable alone will do.
 struct LevelLimits {
   std::vector<Limit> limits;
   std::optional<OnUnavailable> on_unavailable;  ///< of the system level only
@@ -82,14 +82,20 @@ struct PutEntity {
   EntityRecord record;
 };
 /// The entity, its limits and its buckets; children stay and name a parent that is gone.
-/// kNotFound if there is none of these.
+/// kNotFound if there is none of these three.
 struct DeleteEntity {
   std::string id;
 };
 using ConfigChange = std::variant<PutLimits, DeleteLimits, CreateEntity, PutEntity, DeleteEntity>;
 
-/// As BucketStore in threads, lifetimes and errors. Identifiers and limits are checked by the store
-/// (kInvalidArgument), and so is that no chain of parents ends in itself (kFailedPrecondition).
+/// The level or the entity that it changes, as above.
+std::string Describe(const ConfigChange& change);
+/// What a change must be wherever it is made: kInvalidArgument, naming it, unless identifiers and
+/// limits are valid, something is set, and on_unavailable only at the system level.
+[[nodiscard]] Status Check(const ConfigChange& change);
+
+/// As BucketStore in threads, lifetimes and errors. The store holds every change to Check, and
+/// refuses chains of parents that end in themselves once all is done (kFailedPrecondition).
 class ConfigStore {
  public:
   virtual ~ConfigStore() = default;
@@ -97,7 +103,7 @@ class ConfigStore {
   /// In the order of `levels`; nothing where nothing is set.
   virtual void GetLimits(std::span<const Level> levels, Deadline deadline,
                          Done<std::vector<std::optional<LevelLimits>>> done) = 0;
-  /// All levels that have limits, or those of one kind, in order.
+  /// All levels where something is set, or those of one kind, in order.
   virtual void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page,
                           Deadline deadline, Done<Page<LevelRecord>> done) = 0;
 

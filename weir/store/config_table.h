@@ -2,6 +2,7 @@
 // in a file.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,10 +15,12 @@
 
 namespace weir {
 
-/// A value with the rules of ConfigStore; not thread-safe: its owner locks. A change is made on a
-/// copy or checked first, so that all of a list applies or nothing does.
+/// A value with the rules of ConfigStore; not thread-safe: its owner locks.
 class ConfigTable {
  public:
+  /// Whether an entity has buckets. This table knows of none.
+  using HasBuckets = std::function<bool(const std::string& entity)>;
+
   [[nodiscard]] std::optional<LevelLimits> GetLimits(const Level& level) const;
   [[nodiscard]] Result<Page<LevelRecord>> ListLimits(std::optional<Level::Kind> kind,
                                                      const PageRequest& page) const;
@@ -25,10 +28,20 @@ class ConfigTable {
   [[nodiscard]] Result<Page<EntityRecord>> ListEntities(const std::optional<std::string>& parent,
                                                         const PageRequest& page) const;
 
-  /// All changes in order, or none; the error names the change that could not be made.
-  [[nodiscard]] Status Apply(std::span<const ConfigChange> changes);
+  /// All changes in order, or none; the error names the change that could not be made. Costs what
+  /// the changes are, not what the table holds. `has_buckets` is asked, during the call, of an
+  /// entity that is to be deleted and has nothing else (unset: it has none); buckets are for the
+  /// owner to erase.
+  [[nodiscard]] Status Apply(std::span<const ConfigChange> changes,
+                             const HasBuckets& has_buckets = {});
 
  private:
+  class Transaction;
+
+  /// Sets or, given nothing, removes; returns what was there.
+  std::optional<LevelLimits> Exchange(const Level& level, std::optional<LevelLimits> value);
+  std::optional<EntityRecord> Exchange(const std::string& id, std::optional<EntityRecord> value);
+
   std::map<Level, LevelLimits> limits_;
   std::map<std::string, EntityRecord> entities_;
   std::set<std::pair<std::string, std::string>> children_;  ///< (parent, child)

@@ -1,0 +1,39 @@
+// The latest adjusts of a table, so that a repeated one counts once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <unordered_set>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/store/bucket_store.h"
+
+namespace weir {
+
+/// Remembers at least the latest kTokensPerPart tokens. Thread-safe.
+class RecentTokens {
+ public:
+  static constexpr std::size_t kParts = 16;
+  static constexpr std::size_t kTokensPerPart = 4096;
+
+  /// False if it is known already.
+  bool Insert(AdjustToken token);
+  /// For an adjust that was refused: it may come again.
+  void Forget(AdjustToken token);
+
+ private:
+  struct Hash {
+    std::size_t operator()(AdjustToken token) const { return token.high ^ token.low; }
+  };
+  struct Part {
+    Mutex mutex;
+    std::unordered_set<AdjustToken, Hash> known WEIR_GUARDED_BY(mutex);
+    std::vector<AdjustToken> ring WEIR_GUARDED_BY(mutex);  // oldest at `next` once it is full
+    std::size_t next WEIR_GUARDED_BY(mutex) = 0;
+  };
+  Part& PartOf(AdjustToken token) { return parts_[token.low % kParts]; }
+  std::array<Part, kParts> parts_;
+};
+
+}  // namespace weir
