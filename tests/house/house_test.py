@@ -1,0 +1,79 @@
+"""The house defends itself: a planted include is found, and a cycle of rooms cannot be configured.
+
+usage: house_test.py SOURCE_DIR
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop())
+CHECK = SOURCE / "tools/check_house.py"
+ARROWS = "base ->  |  | what all want\nbucket -> base |  | arithmetic\nsim -> base |  | for tests\n" \
+         "store -> bucket | sim | shared state\n"
+
+
+def planted(files):
+    """A small house with these files; returns what the check says of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "arrows.txt").write_text(ARROWS)
+        rows = ""
+        for line in ARROWS.splitlines():
+            name, purpose = line.split(" ->")[0], line.split("| ")[-1]
+            room = root / "weir" / name
+            room.mkdir(parents=True)
+            (room / "README.md").write_text(f"# {name}\n")
+            rows += f"| `weir/{name}` | {purpose} |\n"
+        (root / "README.md").write_text(rows)
+        for name, text in files.items():
+            (root / name).write_text(text)
+        done = subprocess.run([sys.executable, CHECK, root / "arrows.txt", root],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+
+class Arrows(unittest.TestCase):
+    def test_a_clean_house_passes(self):
+        self.assertEqual(planted({"weir/store/a.cc": '#include "weir/base/time.h"\n'}), (0, ""))
+
+    def test_an_include_against_the_arrows_is_named(self):
+        code, told = planted({"weir/bucket/a.h": '#include "weir/store/charge.h"\n'})
+        self.assertEqual(code, 1)
+        self.assertIn("weir/bucket/a.h: includes weir/store/charge.h", told)
+
+    def test_what_a_test_may_include_its_room_may_not(self):
+        include = '#include "weir/sim/sim_scheduler.h"\n'
+        self.assertEqual(planted({"weir/store/a_test.cc": include}), (0, ""))
+        self.assertIn("weir/store/a.cc", planted({"weir/store/a.cc": include})[1])
+
+    def test_nothing_sees_the_applications(self):
+        self.assertEqual(planted({"weir/store/a.h": '#include "apps/weir/command.h"\n'})[0], 1)
+
+    def test_a_drawer_is_refused(self):
+        self.assertIn("weir/store/utils.h", planted({"weir/store/utils.h": ""})[1])
+
+    def test_the_room_table_is_held_against_the_rooms(self):
+        self.assertIn("README.md: the room table lacks", planted({"README.md": "nothing\n"})[1])
+
+
+class Cycle(unittest.TestCase):
+    def test_a_room_cannot_name_one_that_stands_below_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "CMakeLists.txt").write_text(
+                "cmake_minimum_required(VERSION 3.25)\nproject(cycle LANGUAGES CXX)\n"
+                f"include({SOURCE}/cmake/WeirRoom.cmake)\n"
+                "weir_room(upper PURPOSE first ROOMS lower SOURCES a.cc)\n"
+                "weir_room(lower PURPOSE second ROOMS upper SOURCES a.cc)\n")
+            (root / "a.cc").write_text("")
+            done = subprocess.run(["cmake", "-S", root, "-B", root / "build"],
+                                  capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("room upper needs room lower", " ".join(done.stderr.split()))
+
+
+if __name__ == "__main__":
+    unittest.main()
