@@ -12,20 +12,30 @@
 namespace weir {
 namespace {
 
-void AddStatuses(const Charge& charge, const Bucket& bucket, Decision& decision) {
-  const Target& target = *charge.target;
-  for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
-    const milliseconds wait = RetryAfter(bucket.meters[i], charge.amounts[i]);
-    decision.retry_after = std::max(decision.retry_after, wait);
-    decision.limits.push_back({.entity = target.key.entity,
-                               .resource = target.key.resource,
-                               .limit = target.limits[i].name,
-                               .capacity = bucket.meters[i].quota.capacity,
-                               .available = bucket.meters[i].tokens,
-                               .requested = charge.amounts[i],
-                               .exceeded = wait > milliseconds(0),
-                               .retry_after = wait});
+// The answer without its numbers. Made before the locks are taken: the strings are most of its
+// cost.
+Decision BlankDecision(std::span<const Charge> charges) {
+  Decision decision;
+  std::size_t count = 0;
+  for (const Charge& charge : charges) count += charge.amounts.size();
+  decision.limits.reserve(count);
+  for (const Charge& charge : charges) {
+    const Target& target = *charge.target;
+    for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+      decision.limits.push_back({.entity = target.key.entity,
+                                 .resource = target.key.resource,
+                                 .limit = target.limits[i].name,
+                                 .requested = charge.amounts[i]});
+    }
   }
+  return decision;
+}
+
+void Judge(const Meter& meter, LimitStatus& status) {
+  status.capacity = meter.quota.capacity;
+  status.available = meter.tokens;
+  status.retry_after = RetryAfter(meter, status.requested);
+  status.exceeded = status.retry_after > milliseconds(0);
 }
 
 // The deltas of a lease in the order of the bucket's meters: its limits may have changed since the
@@ -150,7 +160,8 @@ BucketTable::Found BucketTable::FindOrAdd(const TargetPtr& target, UnixMillis no
 
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
-  Decision decision;
+  Decision decision = BlankDecision(charges);
+  auto status = decision.limits.begin();
   std::array<Found, kMaxCharges> found;
   const Locks locks(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) {
@@ -158,7 +169,10 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
     const auto [stripe, node] = found[i];
     if (Conform(*node, charges[i].target, now)) stripe->MarkChanged(*node);
     Refill(node->second.bucket, now);
-    AddStatuses(charges[i], node->second.bucket, decision);
+    for (const Meter& meter : node->second.bucket.meters) {
+      Judge(meter, *status);
+      decision.retry_after = std::max(decision.retry_after, status++->retry_after);
+    }
   }
   decision.admitted = decision.retry_after == milliseconds(0);
   for (std::size_t i = 0; decision.admitted && i < charges.size(); ++i) {
