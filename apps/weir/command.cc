@@ -1,1 +1,107 @@
 #include "apps/weir/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+
+#include "apps/weir/context.h"
+#include "apps/weir/verbs.h"
+
+namespace weir::app {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit. Errors are one line on "
+    "stderr.";
+
+void AddCommonOptions(CLI::App& app, CommonOptions& common) {
+  app.add_option("--store", common.store,
+                 "memory: or sqlite:PATH (default: WEIR_STORE, else weir/weir.db in the XDG state "
+                 "folder)")
+      ->option_text("URL");
+  const std::map<std::string, Durability> durabilities{{"relaxed", Durability::kRelaxed},
+                                                       {"strict", Durability::kStrict}};
+  app.add_option("--durability", common.durability,
+                 "relaxed answers at once, strict after the commit (default: relaxed)")
+      ->option_text("relaxed|strict")
+      ->transform(CLI::Transformer(durabilities))
+      ->check(CLI::IsMember({0, 1}).description(""));
+  app.add_flag("--json", common.json, "answer in JSON");
+}
+
+void AddVerbs(CLI::App& app, Action& chosen) {
+  AddTry(app, chosen);
+  AddLimits(app, chosen);
+  AddSystem(app, chosen);
+  AddResource(app, chosen);
+  AddEntity(app, chosen);
+  AddBuckets(app, chosen);
+  AddLoad(app, chosen);
+  AddReplay(app, chosen);
+}
+
+/// "weir entity create": the words of the command line up to where parsing got.
+std::string PathOf(const CLI::App& app) {
+  std::string path = app.get_name();
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += ' ' + at->get_name();
+  }
+  return path;
+}
+
+std::string OneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+Exit FailWith(Exit code, std::string_view message, const World& world) {
+  world.err << "weir: " << OneLine(std::string(message)) << std::endl;
+  return code;
+}
+
+Exit RunChosen(const Action& chosen, const CommonOptions& common, const World& world) {
+  Context context(world, common);
+  const Result<Exit> done = chosen(context);
+  if (!done) return FailWith(context.failure, done.error().message, world);
+  world.out << context.answer() << std::flush;
+  if (!world.out) return FailWith(Exit::kFailed, "cannot write the answer to stdout", world);
+  if (!context.warning().empty()) return FailWith(*done, context.warning(), world);
+  return *done;
+}
+
+}  // namespace
+
+Exit Run(const std::vector<std::string>& args, const World& world) {
+  CLI::App app("Weir limits rates: who may use what, how much, and when again.", "weir");
+  app.fallthrough();
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", "weir " WEIR_VERSION);
+  app.footer(kFooter);
+  CommonOptions common;
+  Action chosen;
+  AddCommonOptions(app, common);
+  AddVerbs(app, chosen);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::CallForHelp&) {
+    world.out << app.help() << std::flush;
+    return Exit::kDone;
+  } catch (const CLI::CallForVersion& version) {
+    world.out << version.what() << std::endl;
+    return Exit::kDone;
+  } catch (const CLI::ParseError& error) {
+    const std::string path = PathOf(app);
+    return FailWith(Exit::kUsage, fmt::format("{}; see '{} --help'", error.what(), path), world);
+  }
+  if (!chosen) {
+    const std::string path = PathOf(app);
+    return FailWith(Exit::kUsage, fmt::format("a verb is missing; see '{} --help'", path), world);
+  }
+  return RunChosen(chosen, common, world);
+}
+
+}  // namespace weir::app

@@ -38,9 +38,11 @@ void Earn(Meter& meter, std::int64_t elapsed) {
   meter.remainder = static_cast<std::int64_t>(total % meter.quota.period);
 }
 
-constexpr std::int64_t kLongestElapsed = 20'000'000'000'000;
-
 Int128 CeilDiv(Int128 dividend, std::int64_t divisor) { return (dividend + divisor - 1) / divisor; }
+
+bool Covers(const Meter& meter, std::int64_t amount) {
+  return amount == 0 || meter.tokens >= amount;
+}
 
 void Count(Meter& meter, std::int64_t taken) {
   if (!__builtin_add_overflow(meter.consumed, taken, &meter.consumed)) return;
@@ -54,20 +56,23 @@ Meter FullMeter(const Quota& quota) {
 }
 
 void Refill(Meter& meter, std::int64_t elapsed) {
-  if (elapsed <= 0 || meter.tokens >= meter.quota.capacity) return;
+  if (elapsed <= 0) return;
+  // Also where stored data, written by somebody else, are above the capacity.
+  if (meter.tokens >= meter.quota.capacity) return Fill(meter);
   AlignRemainder(meter);
-  Earn(meter, std::min(elapsed, kLongestElapsed));
+  Earn(meter, elapsed);
 }
 
 void Refill(Bucket& bucket, UnixMillis now) {
   if (now <= bucket.time) return;
-  const std::int64_t elapsed = (now - bucket.time).count();
+  std::int64_t elapsed = INT64_MAX;
+  if (__builtin_sub_overflow(now.value, bucket.time.value, &elapsed)) elapsed = INT64_MAX;
   for (Meter& meter : bucket.meters) Refill(meter, elapsed);
   bucket.time = now;
 }
 
 milliseconds RetryAfter(const Meter& meter, std::int64_t amount) {
-  if (amount == 0 || meter.tokens >= amount) return milliseconds(0);
+  if (Covers(meter, amount)) return milliseconds(0);
   Meter aligned = meter;
   AlignRemainder(aligned);
   const Int128 missing = Int128{amount} - aligned.tokens;
@@ -86,7 +91,9 @@ milliseconds RetryAfter(const Bucket& bucket, std::span<const std::int64_t> amou
 
 bool Take(Bucket& bucket, std::span<const std::int64_t> amounts, UnixMillis now) {
   Refill(bucket, now);
-  if (RetryAfter(bucket, amounts) > milliseconds(0)) return false;
+  for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
+    if (!Covers(bucket.meters[i], amounts[i])) return false;
+  }
   Debit(bucket, amounts);
   return true;
 }
@@ -105,7 +112,7 @@ void Debit(Meter& meter, std::int64_t amount) {
 }
 
 bool CanAdjust(const Meter& meter, std::int64_t delta) {
-  return Int128{meter.tokens} - delta >= -Int128{kMaxDebt};
+  return delta <= 0 || Int128{meter.tokens} - delta >= -Int128{kMaxDebt};
 }
 
 void Adjust(Meter& meter, std::int64_t delta) {

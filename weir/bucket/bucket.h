@@ -46,8 +46,7 @@ inline constexpr milliseconds kLongestWait{1'000'000'000'000'000};
 Meter FullMeter(const Quota& quota);
 
 /// Refills one meter for `elapsed` ms: tokens come back at amount / period and stop at capacity.
-/// In k steps or in one, the result is the same. No effect if elapsed <= 0. More than 2 * 10^13 ms
-/// (600 years) at once count as that.
+/// In k steps or in one, the result is the same. No effect if elapsed <= 0.
 void Refill(Meter& meter, std::int64_t elapsed);
 
 /// Brings all limits to `now` and sets `time`. No effect if now <= time: time that runs backwards
@@ -74,7 +73,7 @@ void Debit(Meter& meter, std::int64_t amount);
 void Debit(Bucket& bucket, std::span<const std::int64_t> amounts);
 void Adjust(Bucket& bucket, std::span<const std::int64_t> deltas);
 
-/// True if Adjust(meter, delta) keeps debt within kMaxDebt.
+/// True if Adjust(meter, delta) keeps debt within kMaxDebt; always for delta <= 0.
 bool CanAdjust(const Meter& meter, std::int64_t delta);
 
 /// delta > 0: what was really used beyond what was taken; may leave debt. delta < 0: gives back,

@@ -24,7 +24,7 @@ struct EmbeddedOptions {
   /// Relaxed: how long changes are gathered before they are committed.
   milliseconds commit_interval{5};
   /// Fold the log of changes into the bucket table when it holds this many bytes.
-  std::size_t fold_bytes = 32u << 20;
+  std::size_t fold_bytes = 64u << 20;
   /// Name of an SQLite VFS; empty: SQLite's default. Tests inject faults here.
   std::string vfs;
 };
@@ -33,8 +33,8 @@ struct EmbeddedStats {
   std::uint64_t commits = 0;
   std::uint64_t commit_failures = 0;
   std::uint64_t buckets_written = 0;
-  std::uint64_t bytes_written = 0;   ///< of bucket changes, as handed to SQLite
-  nanoseconds longest_gap{0};        ///< longest time from a change to its commit
+  std::uint64_t bytes_written = 0;  ///< of bucket changes, as handed to SQLite
+  nanoseconds longest_gap{0};       ///< longest time from a change to its commit
 };
 
 class EmbeddedBackend : public Backend {

@@ -1,1 +1,355 @@
-// stub
+// What a user of the backend sees: the file, its owner, what is in it after a restart.
+#include "weir/embedded/embedded_backend.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/faulty_vfs.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(EmbeddedTest, KeepsBalancesAcrossARestart) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 3)})->admitted);
+  ASSERT_TRUE(client_.Adjust({Take(acme, 9)}));
+  EXPECT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme), -2000);
+  EXPECT_FALSE(client_.Acquire({Take(acme, 1)})->admitted);
+}
+
+TEST_F(EmbeddedTest, ARelaxedAnswerThatWasCommittedSurvivesAKill) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 3)})->admitted);
+  client_.Commit();
+  ASSERT_TRUE(client_.Acquire({Take(acme, 4)})->admitted);
+  EmbeddedClient after(client_.CopyAsKilled());
+  ASSERT_TRUE(after.Open());
+  EXPECT_EQ(after.Balance(acme), 7000) << "all but the last commit interval";
+}
+
+TEST_F(EmbeddedTest, AStrictAnswerSurvivesAKill) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open({.durability = Durability::kStrict}));
+  ASSERT_TRUE(client_.Acquire({Take(acme, 3)})->admitted);
+  EmbeddedClient after(client_.CopyAsKilled());
+  ASSERT_TRUE(after.Open());
+  EXPECT_EQ(after.Balance(acme), 7000);
+}
+
+// Fails if: strict commits are not synced.
+TEST_F(EmbeddedTest, AStrictAnswerSurvivesAPowerLoss) {
+  FaultyVfs disk("disk");
+  ASSERT_TRUE(client_.Open({.durability = Durability::kStrict, .vfs = disk.name()}));
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Acquire({Take(acme, 3)})->admitted);
+  disk.CopySynced(client_.path(), folder_ / "after.db");
+  EmbeddedClient after(folder_ / "after.db");
+  ASSERT_TRUE(after.Open());
+  EXPECT_EQ(after.Balance(acme), 7000);
+  EXPECT_TRUE(client_.Close());
+}
+
+TEST_F(EmbeddedTest, ARelaxedCommitWaitsForNoDisk) {
+  FaultyVfs disk("disk");
+  ASSERT_TRUE(client_.Open({.vfs = disk.name()}));
+  const std::uint64_t before = disk.syncs();
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme"), 3)})->admitted);
+  client_.Commit();
+  EXPECT_EQ(disk.syncs(), before);
+  EXPECT_TRUE(client_.Close());
+}
+
+TEST_F(EmbeddedTest, KeepsLimitsAndEntitiesAcrossARestartAndAKill) {
+  const LevelLimits system{.limits = {{"rpm", PerMinute(100)}, {"tpm", PerHour(5).Burst(9)}},
+                           .on_unavailable = OnUnavailable::kAllow,
+                           .managed = true};
+  const LevelLimits own{.limits = {{"rpm", PerMinute(7)}}};
+  const Entity acme{.id = "acme",
+                    .name = "Acme \"& Sons\"\n",
+                    .parent = "globex",
+                    .cascade = true,
+                    .metadata = {{"plan", "gold \\ \"1\""}, {"r\u00e9gion", ""}},
+                    .created_at = {17}};
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Apply(
+      {PutLimits{Level::System(), system}, PutLimits{Level::Entity("acme", "gpt-4"), own},
+       PutLimits{Level::EntityDefault("acme"), own}, PutLimits{Level::Resource("gpt-4"), own},
+       CreateEntity{{.entity = acme, .managed = true}},
+       CreateEntity{{.entity = {.id = "globex"}}}}));
+  const auto check = [&](EmbeddedClient& client) {
+    client.backend().config().GetLimits(
+        std::vector{Level::System(), Level::Entity("acme", "gpt-4"), Level::EntityDefault("acme"),
+                    Level::Resource("gpt-4"), Level::Resource("gpt-5")},
+        Deadline::Never(), [&](Result<std::vector<std::optional<LevelLimits>>> found) {
+          EXPECT_THAT(*found, ElementsAre(system, own, own, own, std::nullopt));
+        });
+    client.backend().config().GetEntities(
+        std::vector<std::string>{"acme", "globex"}, Deadline::Never(),
+        [&](Result<std::vector<std::optional<EntityRecord>>> found) {
+          EXPECT_EQ(found->at(0), (EntityRecord{.entity = acme, .managed = true}));
+          EXPECT_EQ(found->at(1)->entity.parent, std::nullopt);
+        });
+  };
+  EmbeddedClient killed(client_.CopyAsKilled());
+  ASSERT_TRUE(killed.Open());
+  check(killed);
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  check(client_);
+
+  ASSERT_TRUE(client_.Apply({DeleteEntity{"acme"}, DeleteLimits{Level::System()}}));
+  ASSERT_TRUE(client_.Close());
+  EXPECT_THAT(RunSql(client_.path(), "SELECT kind, resource FROM level"),
+              ElementsAre("resource|gpt-4"));
+  EXPECT_THAT(RunSql(client_.path(), "SELECT id FROM entity"), ElementsAre("globex"));
+}
+
+TEST_F(EmbeddedTest, ADeletedEntityTakesItsBucketsOutOfTheFileAtOnce) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  const TargetPtr globex = StillTarget("globex", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 3), Take(globex, 3)})->admitted);
+  ASSERT_TRUE(client_.Apply({DeleteEntity{"acme"}}));
+  EmbeddedClient killed(client_.CopyAsKilled());
+  ASSERT_TRUE(killed.Open());
+  EXPECT_EQ(killed.Read(acme->key), std::nullopt);
+  EXPECT_EQ(killed.Balance(globex), 7000);
+  ASSERT_TRUE(client_.Close());
+  EXPECT_THAT(RunSql(client_.path(), "SELECT entity FROM bucket"), ElementsAre("globex"));
+}
+
+TEST_F(EmbeddedTest, IdleBucketsLeaveMemoryAndFile) {
+  const TargetPtr idle = MakeTarget({"idle", "gpt-4", 0}, {{"rpm", PerSecond(10)}});
+  const TargetPtr busy = StillTarget("busy");
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(idle, 5)})->admitted);
+  ASSERT_TRUE(client_.scheduler().RunAll());
+  client_.scheduler().Advance(std::chrono::minutes(5));
+  ASSERT_TRUE(client_.Acquire({Take(busy, 1)})->admitted);
+  ASSERT_TRUE(client_.scheduler().RunAll());
+  EXPECT_EQ(client_.List().size(), 1U);
+  ASSERT_TRUE(client_.Close());
+  EXPECT_THAT(RunSql(client_.path(), "SELECT entity FROM bucket"), ElementsAre("busy"));
+}
+
+TEST_F(EmbeddedTest, ACleanStopLeavesOneFile) {
+  ASSERT_TRUE(client_.Open());
+  EXPECT_TRUE(FileExists(client_.path() + "-lock"));
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme"), 3)})->admitted);
+  ASSERT_TRUE(client_.Close());
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(client_.path()).parent_path())) {
+    names.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(names, ElementsAre("weir.db"));
+}
+
+TEST_F(EmbeddedTest, APersonCanReadTheFile) {
+  const TargetPtr acme =
+      MakeTarget({"acme", "gpt-4", 0}, {{"rpm", PerMinute(100)}, {"tpm", PerHour(5000).Burst(8)}});
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Charge{acme, {1500, 0}}})->admitted);
+  client_.Commit();
+  const std::string killed = client_.CopyAsKilled();
+  ASSERT_TRUE(client_.Close());
+  const auto rows =
+      ElementsAre("acme|gpt-4|0|rpm|98.5|100.0|100.0|60.0|1.5|2026-01-01T00:00:00.013Z",
+                  "acme|gpt-4|0|tpm|8.0|8.0|5000.0|3600.0|0.0|2026-01-01T00:00:00.013Z");
+  EXPECT_THAT(RunSql(client_.path(), "SELECT * FROM limits_view"), rows);
+  EXPECT_THAT(RunSql(killed, "SELECT * FROM limits_view"), rows) << "what is in the log counts";
+}
+
+// Fails if: the view shows a bucket of the table although the log says something newer, or shows
+// one that the log says is gone.
+TEST_F(EmbeddedTest, TheViewPutsTheLogOverTheTable) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1), Take(StillTarget("globex", 10), 1)})->admitted);
+  ASSERT_TRUE(client_.scheduler().RunAll()) << "folded";
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  client_.Commit();
+  ASSERT_TRUE(client_.Acquire({Take(acme, 1)})->admitted);
+  client_.Commit();
+  ASSERT_TRUE(client_.Apply({DeleteEntity{"globex"}}));
+  const std::string killed = client_.CopyAsKilled();
+  EXPECT_THAT(RunSql(killed, "SELECT count(*) FROM bucket"), ElementsAre("2"));
+  EXPECT_THAT(RunSql(killed, "SELECT entity, tokens FROM limits_view"), ElementsAre("acme|7.0"));
+}
+
+TEST_F(EmbeddedTest, OneProcessOwnsAFile) {
+  ASSERT_TRUE(client_.Open());
+  EmbeddedClient second(client_.path());
+  const Status refused = second.Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr(client_.path() + ": in use by process"),
+                    HasSubstr(fmt::format("process {} since 2026-01-01T00:00:00Z", getpid())),
+                    HasSubstr("stop it or use another file")));
+  ASSERT_TRUE(client_.Close());
+  EXPECT_TRUE(second.Open());
+}
+
+TEST_F(EmbeddedTest, AnotherNameForTheFileDoesNotLetASecondOwnerIn) {
+  ASSERT_TRUE(client_.Open());
+  std::filesystem::create_symlink(client_.path(), folder_ / "alias.db");
+  EmbeddedClient second(folder_ / "alias.db");
+  const Status refused = second.Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("another program has the file open"));
+}
+
+TEST_F(EmbeddedTest, RefusesAFileOfANewerWeirAndLeavesIt) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Close());
+  RunSql(client_.path(), "PRAGMA user_version = 9");
+  const std::string before = ReadFile(client_.path());
+  const Status refused = client_.Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 9"), HasSubstr("up to 1")));
+  EXPECT_EQ(ReadFile(client_.path()), before);
+  EXPECT_FALSE(FileExists(client_.path() + "-wal"));
+  EXPECT_FALSE(FileExists(client_.path() + "-lock"));
+}
+
+// Fails if: the write-ahead log of a newer weir is moved into the file by closing it.
+TEST_F(EmbeddedTest, LeavesTheWriteAheadLogOfANewerWeirToIt) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Close());
+  RunSql(client_.path(),
+         "PRAGMA journal_mode = DELETE; PRAGMA user_version = 9;"
+         "PRAGMA journal_mode = WAL");
+  sqlite3* newer = nullptr;
+  ASSERT_EQ(sqlite3_open(client_.path().c_str(), &newer), SQLITE_OK);
+  sqlite3_exec(newer, "CREATE TABLE region(name)", nullptr, nullptr, nullptr);
+  const std::string copy = client_.CopyAsKilled();
+  sqlite3_close(newer);
+  const std::string file = ReadFile(copy);
+  const std::string wal = ReadFile(copy + "-wal");
+  ASSERT_FALSE(wal.empty());
+  EXPECT_FALSE(EmbeddedClient(copy).Open());
+  EXPECT_EQ(ReadFile(copy), file);
+  EXPECT_EQ(ReadFile(copy + "-wal"), wal);
+}
+
+TEST_F(EmbeddedTest, RefusesWhatIsNoWeirFileAndLeavesIt) {
+  const std::string text = "# limits\nsystem: rpm:100\n" + std::string(5000, 'x');
+  WriteFile(client_.path(), text);
+  const Status refused = client_.Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("not a weir file"));
+  EXPECT_EQ(ReadFile(client_.path()), text);
+}
+
+TEST_F(EmbeddedTest, AnEmptyFileBecomesAWeirFile) {
+  WriteFile(client_.path(), "");
+  EXPECT_TRUE(client_.Open());
+}
+
+TEST_F(EmbeddedTest, AFolderThatIsMissingIsNamed) {
+  EmbeddedClient lost(folder_ / "missing/weir.db");
+  const Status refused = lost.Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kNotFound);
+  EXPECT_THAT(refused.error().message, HasSubstr("missing/weir.db"));
+}
+
+TEST_F(EmbeddedTest, AFileThatCanOnlyBeReadIsRefusedAndLeft) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Close());
+  const std::string before = ReadFile(client_.path());
+  FaultyVfs disk("disk");
+  disk.MakeReadOnly();
+  const Status refused = client_.Open({.vfs = disk.name()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kPermissionDenied);
+  EXPECT_THAT(refused.error().message, HasSubstr("can only be read"));
+  EXPECT_EQ(ReadFile(client_.path()), before);
+}
+
+class DamageTest : public EmbeddedTest {
+ protected:
+  // A file of some pages.
+  void SetUp() override {
+    ASSERT_TRUE(client_.Open());
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_TRUE(client_.Acquire({Take(StillTarget(fmt::format("acme-{}", i)), 1)})->admitted);
+    }
+    ASSERT_TRUE(client_.Close());
+  }
+
+  void ExpectDamaged(const std::string& what) {
+    const std::string before = ReadFile(client_.path());
+    const Status refused = client_.Open();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kDataLoss) << refused.error().message;
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr(client_.path()), HasSubstr(what)));
+    EXPECT_EQ(ReadFile(client_.path()), before);
+  }
+};
+
+TEST_F(DamageTest, ATruncatedFileIsDataLoss) {
+  const std::string whole = ReadFile(client_.path());
+  WriteFile(client_.path(), whole.substr(0, whole.size() / 2));
+  ExpectDamaged("malformed");
+}
+
+TEST_F(DamageTest, AnOverwrittenPageIsDataLoss) {
+  std::string content = ReadFile(client_.path());
+  // Page 2 is the root of the buckets.
+  content.replace(4096, 4096, std::string(4096, '\x5a'));
+  WriteFile(client_.path(), content);
+  ExpectDamaged("malformed");
+}
+
+TEST_F(DamageTest, ABucketThatMakesNoSenseIsNamed) {
+  RunSql(client_.path(), "UPDATE bucket SET limits = '{\"rpm\":[1,2]}' WHERE entity = 'acme-7'");
+  ExpectDamaged("bucket acme-7/gpt-4");
+}
+
+TEST_F(DamageTest, AChangeThatMakesNoSenseIsNamed) {
+  RunSql(client_.path(), "INSERT INTO change VALUES(5, '[[\"acme\"]]')");
+  ExpectDamaged("change 5");
+}
+
+TEST_F(DamageTest, ALevelThatMakesNoSenseIsNamed) {
+  RunSql(client_.path(), "INSERT INTO level VALUES('galaxy', 'acme', '', '{}', NULL, 0)");
+  ExpectDamaged("galaxy acme");
+}
+
+TEST_F(DamageTest, LimitsThatCannotBeAreNamed) {
+  RunSql(client_.path(),
+         "INSERT INTO level VALUES('resource', '', 'gpt-4', '{\"rpm\":[0,1,1]}', NULL, 0)");
+  ExpectDamaged("resource gpt-4");
+}
+
+TEST_F(DamageTest, AnEntityThatMakesNoSenseIsNamed) {
+  RunSql(client_.path(), "INSERT INTO entity VALUES('acme', 'Acme', NULL, 0, '[]', 0, 0)");
+  ExpectDamaged("acme Acme");
+}
+
+TEST_F(EmbeddedTest, NamesItselfAsPeopleDo) {
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.backend().Describe(), "sqlite:" + client_.path());
+}
+
+}  // namespace
+}  // namespace weir

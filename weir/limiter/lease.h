@@ -1,7 +1,7 @@
 // What an admitted request holds until its true cost is known.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,10 +12,19 @@
 namespace weir {
 
 class Limiter;
+struct Adjustment;
+using AdjustmentPtr = std::shared_ptr<Adjustment>;
 
 /// The charges of one admitted request. Leaving the scope commits: what was taken stays taken.
-/// Leaving it because an exception unwinds cancels. A lease that ended or was moved from refuses
-/// with kFailedPrecondition. Movable; not thread-safe; must not outlive its Limiter.
+/// Leaving it because an exception unwinds cancels, without waiting for the store. A lease that
+/// ended or was moved from refuses with kFailedPrecondition. Movable; not thread-safe; must not
+/// outlive its Limiter.
+///
+/// An adjust whose answer is an error other than kInvalidArgument, kOutOfRange and the like stays
+/// in doubt: it may count or not. It is settled, by sending it again under the token it has, before
+/// the next adjust, commit or cancel goes out, and once more when the lease is destroyed; whichever
+/// way, it counts once at most. Where that fails as well, its error is the answer, nothing else was
+/// sent, and the lease stays active.
 ///
 /// Blocking calls must not be made on the scheduler's own thread; the others take a `done`.
 class Lease {
@@ -29,26 +38,40 @@ class Lease {
 
   bool active() const { return limiter_ != nullptr; }
   /// What it stands for now: taken, plus adjusts, minus returns. One entry for each charged bucket,
-  /// the entity's own first.
-  std::span<const Charge> charges() const { return charges_; }
+  /// the entity's own first. Of adjusts that are under way or in doubt, what they give back is
+  /// gone already, and what they add is not there yet.
+  std::span<const Charge> charges() const;
 
   /// Adds (positive) or gives back (negative) in every charged bucket that has the limit; limits
   /// that the request did not name may be adjusted too. May leave debt; never fails for want of
-  /// tokens. Unknown names: kInvalidArgument. After an error the same call may be repeated: it
-  /// counts once.
+  /// tokens. kInvalidArgument: unknown names, a name twice, more given back than it stands for.
+  /// After an error the same call may be repeated: it counts once.
   [[nodiscard]] Status Adjust(const Amounts& amounts);
+  /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
   void Adjust(const Amounts& amounts, Done<void> done);
-  /// Gives back: Adjust with the signs turned. REQUIRES: amounts are not negative.
+  /// Gives back: Adjust with the signs turned. Negative amounts are kInvalidArgument.
   [[nodiscard]] Status Release(const Amounts& amounts);
-  /// Ends the lease; what it stands for stays taken.
+  /// Ends the lease; what it stands for stays taken. No call to the store unless one is in doubt.
   [[nodiscard]] Status Commit();
-  /// Ends the lease and gives back all it stands for.
+  /// Ends the lease and gives back all it stands for. After an error it may be repeated.
   [[nodiscard]] Status Cancel();
 
  private:
+  using Adjustments = std::vector<AdjustmentPtr>;
+
+  Status CheckActive() const;
+  Result<Adjustments> Plan(const Amounts& amounts);
+  AdjustmentPtr Begin(std::vector<Charge> deltas);
+  Status Settle();
+  Adjustments InDoubt() const;
+  void Fold() const;
+  void End();
+  void Leave();
+
   Limiter* limiter_ = nullptr;
-  std::vector<Charge> charges_;
-  int exceptions_ = 0;  ///< std::uncaught_exceptions() when it was made
+  mutable std::vector<Charge> charges_;
+  mutable Adjustments unsettled_;  ///< when sent last; empty but for those whose end is not known
+  int exceptions_ = 0;             ///< std::uncaught_exceptions() when this object was made
 };
 
 }  // namespace weir

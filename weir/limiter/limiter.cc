@@ -1,1 +1,91 @@
-// stub
+#include "weir/limiter/limiter.h"
+
+#include <random>
+#include <utility>
+
+#include "weir/limiter/state.h"
+#include "weir/runtime/await.h"
+
+namespace weir {
+namespace {
+
+std::uint64_t SystemSeed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+}  // namespace
+
+Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
+                      const LimiterOptions& options)
+    : owner_(owner),
+      buckets_(backend.buckets()),
+      config_(backend.config()),
+      clock_(scheduler.clock()),
+      options_(options),
+      resolver_(backend.config(), scheduler.clock(),
+                {.ttl = options.cache_ttl, .capacity = options.cache_capacity}),
+      waiting_(scheduler, options.max_waiting),
+      rng_(options.seed ? *options.seed : SystemSeed()) {}
+
+void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
+  Altered altered = AlteredBy(changes);
+  config_.Apply(
+      std::move(changes), deadline,
+      [this, altered = std::move(altered), done = std::move(done)](Status answer) mutable {
+        // Also where it failed: it may have happened all the same.
+        resolver_.Forget(altered);
+        waiting_.WakeAll();
+        done(std::move(answer));
+      });
+}
+
+LimiterStats Limiter::State::stats() const {
+  return {.admitted = admitted_.Value(),
+          .refused = refused_.Value(),
+          .errors = errors_.Value(),
+          .unprotected = unprotected_.Value(),
+          .waiting = waiting_.size(),
+          .resolver = resolver_.stats(),
+          .store_acquires = store_acquires_.Value(),
+          .store_adjusts = store_adjusts_.Value(),
+          .store_config_reads = resolver_.store_reads()};
+}
+
+Limiter::Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options)
+    : state_(std::make_shared<State>(*this, backend, scheduler, options)) {
+  state_->Start();
+}
+
+Limiter::~Limiter() { state_->Close(); }
+
+void Limiter::Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done) {
+  state_->Acquire(request, deadline, std::move(done));
+}
+
+Result<Outcome> Limiter::Acquire(const AcquireRequest& request, Deadline deadline) {
+  return Await<Outcome>(
+      [&](Done<Outcome> done) { state_->Acquire(request, deadline, std::move(done)); });
+}
+
+void Limiter::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
+  state_->Apply(std::move(changes), deadline, std::move(done));
+}
+
+Status Limiter::Apply(std::vector<ConfigChange> changes, Deadline deadline) {
+  return Await<void>(
+      [&](Done<void> done) { state_->Apply(std::move(changes), deadline, std::move(done)); });
+}
+
+Result<ResolvedPtr> Limiter::Resolve(std::string_view entity, std::string_view resource,
+                                     Deadline deadline) {
+  return Await<ResolvedPtr>([&](Done<ResolvedPtr> done) {
+    state_->resolver().Resolve(entity, resource, deadline, std::move(done));
+  });
+}
+
+void Limiter::Invalidate() { state_->resolver().ForgetAll(); }
+
+LimiterStats Limiter::stats() const { return state_->stats(); }
+
+}  // namespace weir

@@ -21,12 +21,15 @@ struct LimiterOptions {
   /// How long resolved limits and entities are believed; 0: never. Changes made through this
   /// Limiter are seen at once whatever it says; changes by other processes within this time.
   milliseconds cache_ttl{60'000};
-  /// At most so many resolved (entity, resource) pairs are remembered; the oldest leave first.
+  /// At most so many resolved (entity, resource) pairs are remembered; those leave first that were
+  /// not used lately.
   std::size_t cache_capacity = 200'000;
   /// Where neither the request nor the system level says.
   OnUnavailable on_unavailable = OnUnavailable::kBlock;
   /// At most so many requests wait; one more is refused with kResourceExhausted.
   std::size_t max_waiting = 100'000;
+  /// How long the store may take for an adjust of a lease.
+  milliseconds lease_timeout{5'000};
   /// Seeds the tokens that make returns count once. Fixed in tests; otherwise from the system.
   std::optional<std::uint64_t> seed;
 };
@@ -63,11 +66,11 @@ class Outcome {
 };
 
 struct LimiterStats {
-  std::uint64_t admitted = 0;
+  std::uint64_t admitted = 0;  ///< these three add up to all answers
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
-  std::uint64_t unprotected = 0;
-  std::uint64_t waiting = 0;  ///< at this moment
+  std::uint64_t unprotected = 0;  ///< of the admitted
+  std::uint64_t waiting = 0;      ///< at this moment
   ResolverStats resolver;
   /// Calls to the store, by kind.
   std::uint64_t store_acquires = 0;
@@ -76,7 +79,8 @@ struct LimiterStats {
 };
 
 /// Thread-safe. Backend and Scheduler must outlive it; it must outlive its leases, and is destroyed
-/// only when no call is under way: waiting requests are then answered kCancelled.
+/// only when no call is under way, save requests that may wait: these are answered kCancelled, one
+/// whose try is under way when the store answers (what it took then is given back).
 class Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});
@@ -106,7 +110,7 @@ class Limiter {
  private:
   friend class Lease;
   class State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace weir

@@ -1,1 +1,213 @@
-// stub
+#include "weir/limiter/resolver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/base/mutex.h"
+#include "weir/limiter/hot_pairs.h"
+#include "weir/limiter/resolution.h"
+#include "weir/limiter/resolution_cache.h"
+#include "weir/model/identifier.h"
+
+namespace weir {
+namespace {
+
+constexpr int kSaysNothing = -1;
+
+Status CheckPair(std::string_view entity, std::string_view resource) {
+  WEIR_RETURN_IF_ERROR(CheckEntityId(entity));
+  return CheckResource(resource);
+}
+
+Result<ResolvedPtr> AnswerOf(const ResolutionPtr& resolution) {
+  if (!resolution->answer) return Fail(resolution->answer.error());
+  return ResolvedPtr(resolution, &*resolution->answer);
+}
+
+}  // namespace
+
+struct Resolver::Asker {
+  Deadline deadline;
+  Done<ResolvedPtr> done;
+};
+
+/// One resolution that is under way, and those who wait for it.
+struct Resolver::Fetch {
+  Fetch(std::string_view entity, std::string_view resource_name, Deadline until)
+      : chain{std::string(entity)}, resource(resource_name), deadline(until) {
+    chain.reserve(kMaxCascade);  // its strings are viewed while it grows
+  }
+  PairKey pair() const { return PairKey(chain.front(), resource); }
+
+  std::vector<std::string> chain;
+  const std::string resource;
+  const Deadline deadline;
+  Instant started;
+  std::uint64_t epoch = 0;
+  std::vector<Asker> askers;  ///< guarded by Remembered::mutex
+};
+
+struct Resolver::Remembered {
+  explicit Remembered(std::size_t capacity) : cache(capacity) {}
+
+  ResolutionCache cache;
+  HotPairs hot;
+  Mutex mutex;  ///< taken before a stripe's of the cache
+  std::unordered_map<PairKey, FetchPtr, PairHash> fetches WEIR_GUARDED_BY(mutex);
+};
+
+Resolver::Resolver(ConfigStore& store, const Clock& clock, ResolverOptions options)
+    : store_(store),
+      clock_(clock),
+      options_(options),
+      remembered_(std::make_unique<Remembered>(options.capacity)) {}
+
+Resolver::~Resolver() = default;
+
+ResolvedPtr Resolver::Find(std::string_view entity, std::string_view resource) {
+  const PairKey pair(entity, resource);
+  const Instant now = clock_.Now();
+  const std::uint64_t epoch = remembered_->cache.epoch();
+  ResolvedPtr resolved = remembered_->hot.Find(pair, now, epoch);
+  if (resolved == nullptr) {
+    auto [found, expires] = remembered_->cache.Find(pair, now);
+    if (found == nullptr || !found->answer) return nullptr;
+    resolved = ResolvedPtr(found, &*found->answer);
+    remembered_->hot.Offer(pair, resolved, expires, epoch);
+  }
+  hits_.Add();
+  return resolved;
+}
+
+void Resolver::Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
+                       Done<ResolvedPtr> done) {
+  const auto found = remembered_->cache.Find(PairKey(entity, resource), clock_.Now());
+  if (found.resolution != nullptr) {
+    hits_.Add();
+    return done(AnswerOf(found.resolution));
+  }
+  if (const Status valid = CheckPair(entity, resource); !valid) return done(Fail(valid.error()));
+  misses_.Add();
+  Ask(entity, resource, {deadline, std::move(done)});
+}
+
+void Resolver::Ask(std::string_view entity, std::string_view resource, Asker asker) {
+  auto fetch = std::make_shared<Fetch>(entity, resource, asker.deadline);
+  fetch->started = clock_.Now();
+  fetch->epoch = remembered_->cache.epoch();
+  if (options_.ttl == milliseconds(0)) {
+    fetch->askers.push_back(std::move(asker));
+    return ReadEntity(std::move(fetch));
+  }
+  ResolutionPtr found;
+  if (Join(fetch, asker, found)) return;
+  if (found != nullptr) return asker.done(AnswerOf(found));
+  ReadEntity(std::move(fetch));
+}
+
+bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
+  const PairKey pair = fetch->pair();
+  const MutexLock lock(remembered_->mutex);
+  auto at = remembered_->fetches.find(pair);
+  if (at != remembered_->fetches.end()) {
+    Fetch& other = *at->second;
+    // One from before a change may bring what was before it; one with more time may outlast ours.
+    if (other.epoch == fetch->epoch && other.deadline <= asker.deadline) {
+      joined_.Add();
+      other.askers.push_back(std::move(asker));
+      return true;
+    }
+    remembered_->fetches.erase(at);
+  } else {
+    // The one that was missed by a moment.
+    found = remembered_->cache.Find(pair, fetch->started).resolution;
+    if (found != nullptr) return false;
+  }
+  fetch->askers.push_back(std::move(asker));
+  remembered_->fetches.emplace(pair, fetch);
+  return false;
+}
+
+void Resolver::ReadEntity(FetchPtr fetch) {
+  store_reads_.Add();
+  const std::span<const std::string> last(&fetch->chain.back(), 1);
+  const Deadline deadline = fetch->deadline;
+  store_.GetEntities(last, deadline, [this, fetch = std::move(fetch)](auto records) mutable {
+    if (!records) return End(fetch, Fail(std::move(records.error())));
+    const auto& record = records->front();
+    if (!record || !record->entity.cascade || !record->entity.parent) {
+      return ReadLimits(std::move(fetch));
+    }
+    auto& chain = fetch->chain;
+    const std::string& parent = *record->entity.parent;
+    if (chain.size() == kMaxCascade || std::ranges::find(chain, parent) != chain.end()) {
+      return Answer(fetch, Fail(BrokenChain(chain, parent)));
+    }
+    chain.push_back(parent);
+    ReadEntity(std::move(fetch));
+  });
+}
+
+void Resolver::ReadLimits(FetchPtr fetch) {
+  store_reads_.Add();
+  const std::vector<Level> levels = LevelsOf(fetch->chain, fetch->resource);
+  const Deadline deadline = fetch->deadline;
+  store_.GetLimits(levels, deadline, [this, fetch = std::move(fetch)](auto found) {
+    if (!found) return End(fetch, Fail(std::move(found.error())));
+    const auto& system = found->back();
+    const auto policy = system ? system->on_unavailable : std::nullopt;
+    last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
+                               std::memory_order_relaxed);
+    Answer(fetch, Decide(fetch->chain, fetch->resource, *found));
+  });
+}
+
+void Resolver::Answer(const FetchPtr& fetch, Result<Resolved> answer) {
+  auto resolution = std::make_shared<const Resolution>(Resolution{fetch->chain, std::move(answer)});
+  if (options_.ttl > milliseconds(0)) {
+    // From when the fetch began: what it read may be as old as that.
+    remembered_->cache.Put(fetch->pair(), resolution, fetch->started + options_.ttl, fetch->epoch);
+  }
+  End(fetch, std::move(resolution));
+}
+
+void Resolver::End(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
+  std::vector<Asker> askers;
+  {
+    const MutexLock lock(remembered_->mutex);
+    const auto at = remembered_->fetches.find(fetch->pair());
+    if (at != remembered_->fetches.end() && at->second == fetch) remembered_->fetches.erase(at);
+    askers.swap(fetch->askers);
+  }
+  for (Asker& asker : askers) {
+    const bool ran_out = !result && result.error().code == Code::kDeadlineExceeded;
+    if (ran_out && fetch->deadline < asker.deadline) {
+      Ask(fetch->chain.front(), fetch->resource, std::move(asker));
+    } else {
+      asker.done(result.and_then(AnswerOf));
+    }
+  }
+}
+
+void Resolver::Forget(const Altered& altered) {
+  if (altered.all) return ForgetAll();
+  for (const std::string& entity : altered.entities) remembered_->cache.EvictEntity(entity);
+}
+
+void Resolver::ForgetAll() { remembered_->cache.Clear(); }
+
+std::optional<OnUnavailable> Resolver::last_on_unavailable() const {
+  const int last = last_on_unavailable_.load(std::memory_order_relaxed);
+  if (last == kSaysNothing) return std::nullopt;
+  return static_cast<OnUnavailable>(last);
+}
+
+ResolverStats Resolver::stats() const {
+  return {.hits = hits_.Value(),
+          .misses = misses_.Value(),
+          .joined = joined_.Value(),
+          .evicted = remembered_->cache.evicted(),
+          .size = remembered_->cache.size()};
+}
+
+}  // namespace weir

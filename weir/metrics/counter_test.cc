@@ -1,1 +1,99 @@
-// stub
+#include "weir/metrics/counter.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace weir {
+namespace {
+
+constexpr int kThreads = 8;
+
+TEST(Counter, CountsWhatWasAdded) {
+  Counter counter;
+  EXPECT_EQ(counter.Value(), 0U);
+  counter.Add();
+  counter.Add(41);
+  counter.Add(0);
+  EXPECT_EQ(counter.Value(), 42U);
+}
+
+TEST(Counter, IsExactUnderThreads) {
+  constexpr int kAdds = 20'000;
+  Counter counter;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&counter, t] {
+        for (int i = 0; i < kAdds; ++i) counter.Add(static_cast<std::uint64_t>(t));
+      });
+    }
+  }
+  EXPECT_EQ(counter.Value(), static_cast<std::uint64_t>(kAdds) * kThreads * (kThreads - 1) / 2);
+}
+
+TEST(Counter, NeverGoesBackForAReader) {
+  Counter counter;
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) counter.Add();
+    });
+  }
+  std::uint64_t last = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    const std::uint64_t now = counter.Value();
+    ASSERT_GE(now, last);
+    last = now;
+  }
+  stop = true;
+}
+
+TEST(Counter, CountersDoNotShareWhatTheyCount) {
+  Counter one, other;
+  one.Add(3);
+  EXPECT_EQ(other.Value(), 0U);
+}
+
+TEST(ThreadSlot, StaysForAThreadAndDiffersBetweenThreads) {
+  std::vector<std::uint32_t> slots(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t& slot : slots) {
+      threads.emplace_back([&slot] {
+        slot = ThreadSlot();
+        EXPECT_EQ(ThreadSlot(), slot);
+      });
+    }
+  }
+  EXPECT_EQ(std::set(slots.begin(), slots.end()).size(), slots.size());
+}
+
+TEST(Gauge, GoesUpAndDownAndIsSet) {
+  Gauge gauge;
+  gauge.Add(5);
+  gauge.Add(-8);
+  EXPECT_EQ(gauge.Value(), -3);
+  gauge.Set(INT64_MAX);
+  EXPECT_EQ(gauge.Value(), INT64_MAX);
+}
+
+TEST(Gauge, IsExactUnderThreads) {
+  Gauge gauge;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&gauge, t] {
+        for (int i = 0; i < 10'000; ++i) gauge.Add(t % 2 == 0 ? 2 : -1);
+      });
+    }
+  }
+  EXPECT_EQ(gauge.Value(), 10'000 * (kThreads / 2));
+}
+
+}  // namespace
+}  // namespace weir

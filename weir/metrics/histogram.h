@@ -1,1 +1,98 @@
+// How values spread: latencies, sizes. Mechanism and measurements: docs/design/metrics.md.
 #pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "weir/metrics/thread_slot.h"
+
+namespace weir {
+
+/// Log-linear buckets, 16 for each power of two (after HdrHistogram): values under 32 have a bucket
+/// each, and no bucket is wider than 1/16 of its smallest value.
+struct HistogramLayout {
+  static constexpr std::size_t kBits = 4;
+  static constexpr std::size_t kLinear = 2U << kBits;  ///< values under this have a bucket each
+  static constexpr std::size_t kBuckets = 960;
+
+  /// REQUIRES: value >= 0.
+  static constexpr std::size_t IndexOf(std::int64_t value) {
+    const auto v = static_cast<std::uint64_t>(value);
+    const auto width = static_cast<std::size_t>(std::bit_width(v | (kLinear - 1)));
+    const std::size_t shift = width - (kBits + 1);
+    return (shift << kBits) + static_cast<std::size_t>(v >> shift);
+  }
+  /// The largest value in a bucket. REQUIRES: index < kBuckets.
+  static constexpr std::int64_t LargestIn(std::size_t index) {
+    const std::size_t shift = index < kLinear ? 0 : (index >> kBits) - 1;
+    const std::uint64_t mantissa = index - (shift << kBits);
+    return static_cast<std::int64_t>(((mantissa + 1) << shift) - 1);
+  }
+};
+
+/// What a Histogram held at a moment. A value.
+class HistogramSnapshot {
+ public:
+  std::uint64_t count() const { return count_; }
+  /// Of the values as they were recorded; wraps at 2^64.
+  std::uint64_t sum() const { return sum_; }
+  /// The largest value; 0 if there is none.
+  std::int64_t max() const { return max_; }
+
+  /// The value that a part `q` of all values do not exceed: the ceil(q * count)-th smallest, or up
+  /// to 1/16 more than it, but no more than max(). 0 if there are no values. REQUIRES: 0 <= q <= 1.
+  std::int64_t Quantile(double q) const;
+  /// How many values are at most `value`. Exact where value + 1 is at most 32 or a power of two;
+  /// otherwise without those that share the bucket of `value`, unless it is the largest in it.
+  std::uint64_t CountUpTo(std::int64_t value) const;
+  /// Adds what another one holds.
+  void Merge(const HistogramSnapshot& other);
+
+ private:
+  friend class Histogram;
+  std::vector<std::uint64_t> counts_ = std::vector<std::uint64_t>(HistogramLayout::kBuckets);
+  std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;
+  std::int64_t max_ = 0;
+};
+
+/// Counts values. Any thread may call anything at any time. Up to eight stripes of 8 KiB each, made
+/// when a first thread needs one.
+class Histogram {
+ public:
+  Histogram() = default;
+  ~Histogram();
+  Histogram(const Histogram&) = delete;
+  Histogram& operator=(const Histogram&) = delete;
+
+  /// A negative value counts as 0.
+  void Record(std::int64_t value) {
+    if (value < 0) value = 0;
+    Stripe* stripe = stripes_[ThreadSlot() % kStripes].load(std::memory_order_acquire);
+    if (stripe == nullptr) stripe = &MakeStripe();
+    stripe->counts[HistogramLayout::IndexOf(value)].fetch_add(1, std::memory_order_relaxed);
+    stripe->sum.fetch_add(static_cast<std::uint64_t>(value), std::memory_order_relaxed);
+    if (value > stripe->max.load(std::memory_order_relaxed)) RaiseMax(*stripe, value);
+  }
+
+  /// While threads record, a record may be in its count and not yet in its sum or maximum.
+  HistogramSnapshot Snapshot() const;
+
+ private:
+  static constexpr std::size_t kStripes = 8;
+  struct alignas(kCacheLine) Stripe {
+    std::atomic<std::uint64_t> sum = 0;
+    std::atomic<std::int64_t> max = 0;
+    std::array<std::atomic<std::uint64_t>, HistogramLayout::kBuckets> counts{};
+  };
+
+  Stripe& MakeStripe();
+  static void RaiseMax(Stripe& stripe, std::int64_t value);
+
+  std::array<std::atomic<Stripe*>, kStripes> stripes_{};
+};
+
+}  // namespace weir

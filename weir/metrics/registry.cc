@@ -1,1 +1,190 @@
-// stub
+#include "weir/metrics/registry.h"
+
+#include <fmt/format.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace weir {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricType;
+
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+Status CheckName(std::string_view name) {
+  const auto good = [](char c) { return IsLetter(c) || IsDigit(c) || c == ':'; };
+  if (!name.empty() && !IsDigit(name.front()) && std::ranges::all_of(name, good)) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("metric name {:?}: a letter, `_` or `:`, then also digits", name));
+}
+
+Status CheckLabelName(std::string_view metric, std::string_view label, MetricType type) {
+  const auto good = [](char c) { return IsLetter(c) || IsDigit(c); };
+  const bool reserved = label.starts_with("__") || (type == MetricType::Histogram && label == "le");
+  const bool well_formed =
+      !label.empty() && !IsDigit(label.front()) && std::ranges::all_of(label, good);
+  if (well_formed && !reserved) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("metric {:?}, label {:?}: a letter or `_`, then also digits; not `__` first, "
+                  "nor `le` on a histogram",
+                  metric, label));
+}
+
+/// REQUIRES: the labels are sorted.
+Status CheckLabels(const MetricName& name, MetricType type) {
+  for (const auto& [label, value] : name.labels) {
+    WEIR_RETURN_IF_ERROR(CheckLabelName(name.name, label, type));
+  }
+  const auto twice = std::ranges::adjacent_find(
+      name.labels, [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice == name.labels.end()) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("metric {}, label {}: given twice, once is right", name.name, twice->first));
+}
+
+/// Every name that lines of this metric begin with.
+std::vector<std::string> ToldAs(const std::string& name, MetricType type) {
+  if (type != MetricType::Histogram) return {name};
+  return {name, name + "_bucket", name + "_sum", name + "_count"};
+}
+
+/// The serializer escapes label values, but writes help as it is.
+std::string EscapedHelp(std::string_view help) {
+  std::string escaped;
+  for (const char c : help) {
+    if (c == '\\') escaped += "\\\\";
+    if (c == '\n') escaped += "\\n";
+    if (c != '\\' && c != '\n') escaped += c;
+  }
+  return escaped;
+}
+
+void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMetric& metric) {
+  metric.histogram.sample_count = snapshot.count();
+  metric.histogram.sample_sum = static_cast<double>(snapshot.sum()) / text.units;
+  std::int64_t bound = 1;
+  while (bound < text.lowest) bound = bound * 2 + 1;
+  for (;; bound = bound * 2 + 1) {
+    metric.histogram.bucket.push_back(
+        {snapshot.CountUpTo(bound), static_cast<double>(bound) / text.units});
+    if (bound >= text.highest) return;
+  }
+}
+
+}  // namespace
+
+struct Registry::Source {
+  MetricType type;
+  std::function<void(ClientMetric&)> tell;
+};
+
+struct Registry::Families {
+  struct Family {
+    std::string help;
+    MetricType type;
+    std::map<Labels, std::function<void(ClientMetric&)>> metrics;
+  };
+  std::map<std::string, Family> by_name;
+
+  Status CheckNew(const MetricName& name, MetricType type) const;
+};
+
+Status Registry::Families::CheckNew(const MetricName& name, MetricType type) const {
+  const auto taken = [&](std::string_view why) {
+    return Fail(Code::kAlreadyExists, fmt::format("metric {}: {}", name.name, why));
+  };
+  const auto found = by_name.find(name.name);
+  if (found != by_name.end()) {
+    const Family& family = found->second;
+    if (family.type != type) return taken("one type for all labels is right; it has another");
+    if (family.help != name.help) return taken("one help for all labels is right; it has another");
+    if (family.metrics.contains(name.labels)) return taken("these labels are there already");
+    return {};
+  }
+  const std::vector<std::string> wanted = ToldAs(name.name, type);
+  for (const auto& [other, family] : by_name) {
+    const std::vector<std::string> theirs = ToldAs(other, family.type);
+    const auto clash = std::ranges::find_first_of(wanted, theirs);
+    if (clash != wanted.end()) return taken(fmt::format("{} is told by {} already", *clash, other));
+  }
+  return {};
+}
+
+Registry::Registry() : families_(std::make_shared<Families>()) {}
+
+Registry::~Registry() = default;
+
+Status Registry::Add(MetricName name, const Counter& counter) {
+  return AddCounter(std::move(name), [&counter] { return counter.Value(); });
+}
+
+Status Registry::Add(MetricName name, const Gauge& gauge) {
+  return AddGauge(std::move(name), [&gauge] { return static_cast<double>(gauge.Value()); });
+}
+
+Status Registry::Add(MetricName name, const Histogram& histogram, HistogramText text) {
+  if (!(text.units > 0) || text.lowest < 1 || text.highest < text.lowest) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("metric {}: units {} and bounds {} to {}, all above 0 and in order are "
+                            "right",
+                            name.name, text.units, text.lowest, text.highest));
+  }
+  return Put(std::move(name), {MetricType::Histogram, [&histogram, text](ClientMetric& metric) {
+                                 Tell(histogram.Snapshot(), text, metric);
+                               }});
+}
+
+Status Registry::AddCounter(MetricName name, std::function<std::uint64_t()> read) {
+  return Put(std::move(name), {MetricType::Counter, [read = std::move(read)](ClientMetric& metric) {
+                                 metric.counter.value = static_cast<double>(read());
+                               }});
+}
+
+Status Registry::AddGauge(MetricName name, std::function<double()> read) {
+  return Put(std::move(name), {MetricType::Gauge, [read = std::move(read)](ClientMetric& metric) {
+                                 metric.gauge.value = read();
+                               }});
+}
+
+Status Registry::Put(MetricName name, Source source) {
+  std::ranges::sort(name.labels);
+  WEIR_RETURN_IF_ERROR(CheckName(name.name));
+  WEIR_RETURN_IF_ERROR(CheckLabels(name, source.type));
+  MutexLock lock(mutex_);
+  WEIR_RETURN_IF_ERROR(families_->CheckNew(name, source.type));
+  auto families = std::make_shared<Families>(*families_);
+  auto& family = families->by_name[std::move(name.name)];
+  family.help = std::move(name.help);
+  family.type = source.type;
+  family.metrics.emplace(std::move(name.labels), std::move(source.tell));
+  families_ = std::move(families);
+  return {};
+}
+
+std::string Registry::Text() const {
+  std::shared_ptr<const Families> families;
+  {
+    MutexLock lock(mutex_);
+    families = families_;
+  }
+  std::vector<prometheus::MetricFamily> told;
+  for (const auto& [name, family] : families->by_name) {
+    auto& into = told.emplace_back(name, EscapedHelp(family.help), family.type);
+    for (const auto& [labels, tell] : family.metrics) {
+      ClientMetric& metric = into.metric.emplace_back();
+      for (const auto& [label, value] : labels) metric.label.emplace_back(label, value);
+      tell(metric);
+    }
+  }
+  return prometheus::TextSerializer().Serialize(told);
+}
+
+}  // namespace weir

@@ -1,5 +1,6 @@
-// What entities, resources, limits and namespaces may be called
-// (reference/zae-limiter.md 1.6; the names are keys of a shared table, so the rules are its rules).
+// What entities, resources, limits and namespaces may be called. The names are keys of a table that
+// may be shared with zae-limiter, so the rules are its rules (github.com/zeroae/zae-limiter at
+// commit ced59de: identifier validation).
 #pragma once
 
 #include <string_view>

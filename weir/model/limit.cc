@@ -1,1 +1,93 @@
-// stub
+#include "weir/model/limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/model/decimal.h"
+#include "weir/model/identifier.h"
+#include "weir/model/quota_text.h"
+#include "weir/model/quoted.h"
+
+namespace weir {
+namespace {
+
+tl::unexpected<Error> Refuse(std::string message) {
+  return Fail(Code::kInvalidArgument, std::move(message));
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+  const std::size_t end = text.find_last_not_of(" \t") + 1;
+  return text.substr(begin, end > begin ? end - begin : 0);
+}
+
+Status CheckCount(std::size_t count) {
+  if (count >= 1 && count <= kMaxLimits) return {};
+  return Refuse(fmt::format("{} limits on one bucket; right would be 1 to {}", count, kMaxLimits));
+}
+
+}  // namespace
+
+Result<Limit> ParseLimit(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  WEIR_RETURN_IF_ERROR(CheckLimitName(name));
+  if (colon == std::string_view::npos) {
+    return Refuse(
+        fmt::format("limit '{0}' has no rate; right would be '{0}:1000' or "
+                    "'{0}:1000/min:1500'",
+                    name));
+  }
+  auto quota = ParseQuota(text.substr(colon + 1));
+  if (!quota) return Refuse(fmt::format("limit '{}': {}", name, quota.error().message));
+  return Limit{.name = std::string(name), .quota = *quota};
+}
+
+Result<std::vector<Limit>> ParseLimits(std::string_view text) {
+  if (Trimmed(text).empty()) {
+    return Refuse("no limits; right would be a list such as 'rpm:1000,tpm:10000/min:15000'");
+  }
+  WEIR_RETURN_IF_ERROR(CheckCount(1 + static_cast<std::size_t>(std::ranges::count(text, ','))));
+  std::vector<Limit> limits;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    WEIR_ASSIGN_OR_RETURN(Limit limit, ParseLimit(Trimmed(text.substr(0, comma))));
+    limits.push_back(std::move(limit));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  WEIR_RETURN_IF_ERROR(Validate(limits));
+  return limits;
+}
+
+std::string FormatLimit(const Limit& limit) {
+  return fmt::format("{}:{}", limit.name, FormatQuota(limit.quota));
+}
+
+Status Validate(const std::vector<Limit>& limits) {
+  WEIR_RETURN_IF_ERROR(CheckCount(limits.size()));
+  for (auto limit = limits.begin(); limit != limits.end(); ++limit) {
+    WEIR_RETURN_IF_ERROR(CheckLimitName(limit->name));
+    const auto quota = Validate(limit->quota);
+    if (!quota) return Refuse(fmt::format("limit '{}': {}", limit->name, quota.error().message));
+    if (std::ranges::find(limits.begin(), limit, limit->name, &Limit::name) != limit) {
+      return Refuse(
+          fmt::format("limit '{}' appears twice; right would be each name once", limit->name));
+    }
+  }
+  return {};
+}
+
+Result<std::int64_t> ParseTokens(std::string_view text) {
+  const auto value = ParseThousandths(text);
+  if (value) return *value;
+  return Refuse(
+      fmt::format("{} {}; right would be tokens with up to three decimals, such as 1000 "
+                  "or 0.125",
+                  Quoted(text), Describe(value.error())));
+}
+
+std::string FormatTokens(std::int64_t millitokens) { return FormatThousandths(millitokens); }
+
+}  // namespace weir

@@ -1,1 +1,237 @@
-// stub
+#include "weir/model/limits_file.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "weir/model/identifier.h"
+#include "weir/model/parents.h"
+#include "weir/model/quota_text.h"
+#include "weir/model/yaml_checks.h"
+#include "weir/model/yaml_tree.h"
+
+namespace weir {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+constexpr std::array<std::string_view, 4> kFileKeys = {"namespace", "system", "resources",
+                                                       "entities"};
+constexpr std::array<std::string_view, 2> kSystemKeys = {"on_unavailable", "limits"};
+constexpr std::array<std::string_view, 1> kResourceKeys = {"limits"};
+constexpr std::array<std::string_view, 3> kEntityKeys = {"parent", "cascade", "resources"};
+constexpr std::array<std::string_view, 4> kLimitKeys = {"capacity", "refill_amount",
+                                                        "refill_period", "burst"};
+
+constexpr std::array<std::string_view, 2> kPolicies = {"allow", "block"};
+constexpr std::array<std::string_view, 2> kTruths = {"true", "false"};
+constexpr std::string_view kLimitsExample = "1 to 20 limits such as 'rpm: 1000/min'";
+constexpr std::string_view kQuotaExample =
+    "'{capacity: 1500, refill_amount: 1000, refill_period: 60}' or '1000/min:1500'";
+
+/// Aliases may name a large part many times over; this bounds what they unfold to.
+constexpr std::size_t kMaxDeclaredLimits = 1'000'000;
+
+/// Walks the tree. `where` is how messages call the thing at hand.
+class Reader {
+ public:
+  explicit Reader(std::string_view file_name) : checks_(file_name) {}
+
+  Result<LimitsFile> File(const YamlNode& root);
+
+ private:
+  using Check = Status (*)(std::string_view name);
+  using ParseNumber = Result<std::int64_t> (*)(std::string_view part, std::string_view text);
+  using Resources = std::map<std::string, std::vector<Limit>>;
+
+  Status CheckName(const YamlNode& name, Check check) const;
+
+  Status System(const YamlNode& node, LimitsFile& file);
+  Result<Resources> ResourceMap(const YamlNode& node, const std::string& owner);
+  Result<std::vector<Limit>> Limits(const YamlNode& node, const std::string& owner);
+  Result<Quota> ReadQuota(const YamlNode& node, const std::string& where) const;
+  Status ReadNumber(const YamlNode& quota, std::string_view key, ParseNumber parse,
+                    std::int64_t& number) const;
+  Status Entities(const YamlNode& node, LimitsFile& file);
+  Result<EntityDeclaration> Entity(const YamlNode& node, const std::string& where);
+  Status CheckParents(const LimitsFile& file, const YamlNode& entities) const;
+
+  YamlChecks checks_;
+  std::size_t declared_limits_ = 0;
+};
+
+Status Reader::CheckName(const YamlNode& name, Check check) const {
+  const Status status = check(name.text);
+  if (status) return {};
+  return checks_.At(name, status.error());
+}
+
+Result<LimitsFile> Reader::File(const YamlNode& root) {
+  LimitsFile file;
+  WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(root, "the file", kFileKeys));
+  const YamlEntry* name = Find(root, "namespace");
+  if (name == nullptr) return checks_.Refuse(root.line, "no namespace", "'namespace: NAME'");
+  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *name->value, "namespace", "a name"));
+  WEIR_RETURN_IF_ERROR(CheckName(*name->value, CheckNamespace));
+  file.namespace_name = name->value->text;
+
+  if (const YamlEntry* system = Find(root, "system")) {
+    WEIR_RETURN_IF_ERROR(System(*system->value, file));
+  }
+  if (const YamlEntry* resources = Find(root, "resources")) {
+    WEIR_ASSIGN_OR_RETURN(file.resources, ResourceMap(*resources->value, ""));
+  }
+  if (const YamlEntry* entities = Find(root, "entities")) {
+    WEIR_RETURN_IF_ERROR(Entities(*entities->value, file));
+    WEIR_RETURN_IF_ERROR(CheckParents(file, *entities->value));
+  }
+  return file;
+}
+
+Status Reader::System(const YamlNode& node, LimitsFile& file) {
+  WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, "system", kSystemKeys));
+  if (node.entries.empty())
+    return checks_.Refuse(node.line, "system is empty", "limits, or no system");
+  if (const YamlEntry* policy = Find(node, "on_unavailable")) {
+    const YamlNode& value = *policy->value;
+    WEIR_RETURN_IF_ERROR(checks_.ExpectWord(value, "on_unavailable", kPolicies));
+    file.on_unavailable = value.text == "allow" ? OnUnavailable::kAllow : OnUnavailable::kBlock;
+  }
+  if (const YamlEntry* limits = Find(node, "limits")) {
+    WEIR_ASSIGN_OR_RETURN(file.system, Limits(*limits->value, "system"));
+  }
+  return {};
+}
+
+Result<Reader::Resources> Reader::ResourceMap(const YamlNode& node, const std::string& owner) {
+  const std::string prefix = owner.empty() ? "" : owner + ", ";
+  WEIR_RETURN_IF_ERROR(
+      checks_.Expect(Kind::kMapping, node, prefix + "resources", "a mapping of names to limits"));
+  Resources resources;
+  for (const YamlEntry& entry : node.entries) {
+    const std::string& name = entry.key->text;
+    const bool is_default = !owner.empty() && name == kDefaultResource;
+    if (!is_default) WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckResource));
+    const std::string where = fmt::format("{}resource '{}'", prefix, name);
+    WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(*entry.value, where, kResourceKeys));
+    const YamlEntry* limits = Find(*entry.value, "limits");
+    if (limits == nullptr) {
+      return checks_.Refuse(entry.key->line, fmt::format("{} has no limits", where),
+                            kLimitsExample);
+    }
+    WEIR_ASSIGN_OR_RETURN(resources[name], Limits(*limits->value, where));
+  }
+  return resources;
+}
+
+Result<std::vector<Limit>> Reader::Limits(const YamlNode& node, const std::string& owner) {
+  const std::string where = "limits of " + owner;
+  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kMapping, node, where, kLimitsExample));
+  if (node.entries.empty()) return checks_.Refuse(node.line, where + " are empty", kLimitsExample);
+  if (node.entries.size() > kMaxLimits) {
+    return checks_.Refuse(node.line, fmt::format("{} are {}", where, node.entries.size()),
+                          fmt::format("at most {}", kMaxLimits));
+  }
+  declared_limits_ += node.entries.size();
+  if (declared_limits_ > kMaxDeclaredLimits) {
+    return checks_.Refuse(node.line, fmt::format("more than {} limits in all", kMaxDeclaredLimits),
+                          "fewer, or limits of a resource where entities share them");
+  }
+  std::vector<Limit> limits;
+  for (const YamlEntry& entry : node.entries) {
+    WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckLimitName));
+    const std::string& name = entry.key->text;
+    WEIR_ASSIGN_OR_RETURN(const Quota quota,
+                          ReadQuota(*entry.value, fmt::format("limit '{}' of {}", name, owner)));
+    limits.push_back({.name = name, .quota = quota});
+  }
+  return limits;
+}
+
+Result<Quota> Reader::ReadQuota(const YamlNode& node, const std::string& where) const {
+  if (node.kind == Kind::kScalar) {
+    auto quota = ParseQuota(node.text);
+    if (quota) return *quota;
+    return checks_.At(
+        node, {Code::kInvalidArgument, fmt::format("{}: {}", where, quota.error().message)});
+  }
+  if (node.kind != Kind::kMapping) {
+    return checks_.Refuse(node.line, fmt::format("{} is {}", where, Describe(node.kind)),
+                          kQuotaExample);
+  }
+  WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, where, kLimitKeys));
+  if (Find(node, "capacity") == nullptr) {
+    return checks_.Refuse(node.line, fmt::format("{} has no capacity", where), kQuotaExample);
+  }
+  Quota quota{.capacity = 0, .amount = 0, .period = 60'000};
+  WEIR_RETURN_IF_ERROR(ReadNumber(node, "capacity", ParsePositiveTokens, quota.capacity));
+  quota.amount = quota.capacity;
+  WEIR_RETURN_IF_ERROR(ReadNumber(node, "refill_amount", ParsePositiveTokens, quota.amount));
+  WEIR_RETURN_IF_ERROR(ReadNumber(node, "refill_period", ParsePositiveSeconds, quota.period));
+  WEIR_RETURN_IF_ERROR(ReadNumber(node, "burst", ParsePositiveTokens, quota.capacity));
+  return quota;
+}
+
+/// Leaves `number` alone if the key is absent.
+Status Reader::ReadNumber(const YamlNode& quota, std::string_view key, ParseNumber parse,
+                          std::int64_t& number) const {
+  const YamlEntry* entry = Find(quota, key);
+  if (entry == nullptr) return {};
+  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *entry->value, key, "a number"));
+  const auto parsed = parse(key, entry->value->text);
+  if (!parsed) return checks_.At(*entry->value, parsed.error());
+  number = *parsed;
+  return {};
+}
+
+Status Reader::Entities(const YamlNode& node, LimitsFile& file) {
+  WEIR_RETURN_IF_ERROR(
+      checks_.Expect(Kind::kMapping, node, "entities", "a mapping of ids to entities"));
+  for (const YamlEntry& entry : node.entries) {
+    WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckEntityId));
+    const std::string& id = entry.key->text;
+    WEIR_ASSIGN_OR_RETURN(file.entities[id], Entity(*entry.value, fmt::format("entity '{}'", id)));
+  }
+  return {};
+}
+
+Result<EntityDeclaration> Reader::Entity(const YamlNode& node, const std::string& where) {
+  EntityDeclaration entity;
+  WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, where, kEntityKeys));
+  if (const YamlEntry* parent = Find(node, "parent")) {
+    WEIR_RETURN_IF_ERROR(
+        checks_.Expect(Kind::kScalar, *parent->value, "parent of " + where, "the id of an entity"));
+    WEIR_RETURN_IF_ERROR(CheckName(*parent->value, CheckEntityId));
+    entity.parent = parent->value->text;
+  }
+  if (const YamlEntry* cascade = Find(node, "cascade")) {
+    const YamlNode& value = *cascade->value;
+    WEIR_RETURN_IF_ERROR(checks_.ExpectWord(value, "cascade of " + where, kTruths));
+    entity.cascade = value.text == "true";
+    if (entity.cascade && !entity.parent) {
+      return checks_.Refuse(value.line, where + " cascades and has no parent",
+                            "'parent: ID' beside it");
+    }
+  }
+  if (const YamlEntry* resources = Find(node, "resources")) {
+    WEIR_ASSIGN_OR_RETURN(entity.resources, ResourceMap(*resources->value, where));
+  }
+  return entity;
+}
+
+Status Reader::CheckParents(const LimitsFile& file, const YamlNode& entities) const {
+  const auto fault = FindParentFault(file.entities);
+  if (!fault) return {};
+  const YamlEntry* entity = Find(entities, fault->entity);
+  const YamlEntry* parent = Find(*entity->value, "parent");
+  return checks_.At(*parent->value, {Code::kInvalidArgument, fault->message});
+}
+
+}  // namespace
+
+Result<LimitsFile> ParseLimitsFile(std::string_view text, std::string_view file_name) {
+  WEIR_ASSIGN_OR_RETURN(const YamlTree tree, ParseYaml(text, file_name));
+  return Reader(file_name).File(*tree.root);
+}
+
+}  // namespace weir

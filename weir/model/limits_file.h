@@ -1,5 +1,6 @@
-// The limits of a namespace, declared in one YAML file
-// (reference/zae-limiter.md 4.11, extended by `parent` and `cascade`). Format: docs/limits-file.md.
+// The limits of a namespace, declared in one YAML file. Format: docs/limits-file.md. It is that of
+// zae-limiter's `limits apply` (github.com/zeroae/zae-limiter at commit ced59de: manifest.py of the
+// provisioner), extended by `parent`, `cascade` and limits in short text.
 #pragma once
 
 #include <map>
@@ -35,12 +36,16 @@ struct LimitsFile {
   friend bool operator==(const LimitsFile&, const LimitsFile&) = default;
 };
 
-/// Reads a manifest. Unknown keys, duplicate keys, non-positive numbers, reserved and bad names,
-/// unknown units and cycles of parents are refused with `file_name:line: what; what would be right`.
-/// Entities that are named only as a parent need no entry of their own.
+/// Reads such a file of at most 16 MiB. Whatever it does not understand is refused: unknown and
+/// duplicate keys, numbers that are not positive, reserved and bad names, cycles of parents,
+/// cascades over more than kMaxCascade entities. The error is kInvalidArgument and one line,
+/// `file_name:line: what; right would be ...`. An entity that is named only as a parent needs no
+/// entry of its own. Limits keep the order of the file.
 [[nodiscard]] Result<LimitsFile> ParseLimitsFile(std::string_view text, std::string_view file_name);
 
-/// YAML that ParseLimitsFile reads back as `file`, keys in order.
+/// YAML that ParseLimitsFile reads back as `file`: the same bytes for equal values; resources and
+/// entities by name. Where all numbers are whole, zae-limiter reads it too. REQUIRES: `file` is
+/// such as ParseLimitsFile returns; in particular, no list of limits but `system` is empty.
 std::string FormatLimitsFile(const LimitsFile& file);
 
 }  // namespace weir

@@ -12,12 +12,19 @@
 
 namespace weir {
 
-/// Signed, in whole thousandths of a token. A whole number converts by itself; what does not fit
-/// saturates, and is refused by whoever checks amounts (they end at kMaxMillitokens).
+/// An integer that counts something: neither a truth value nor a character.
+template <class T>
+concept WholeNumber = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
+                      !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
+                      !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+
+/// Signed, in whole thousandths of a token. A whole number converts by itself, a fraction does not
+/// (ParseTokens reads those); what does not fit saturates, and is refused by whoever checks amounts
+/// (they end at kMaxMillitokens). A saturated value can be negated.
 class Tokens {
  public:
   constexpr Tokens() = default;
-  constexpr Tokens(std::integral auto whole) {  // NOLINT(google-explicit-constructor)
+  constexpr Tokens(WholeNumber auto whole) {  // NOLINT(google-explicit-constructor)
     const bool negative = std::cmp_less(whole, 0);
     if (std::cmp_greater(whole, INT64_MAX / kMillitokens) ||
         std::cmp_less(whole, INT64_MIN / kMillitokens)) {

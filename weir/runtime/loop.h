@@ -7,9 +7,12 @@
 
 namespace weir {
 
-/// Runs tasks on a thread of its own, which sleeps until the next one is due. The destructor lets
-/// the task that runs finish, destroys the others unrun, and joins the thread; it must not be called
-/// from a task.
+/// Runs tasks on a thread of its own, which sleeps until the next one is due.
+///
+/// The destructor lets the task that runs finish, joins the thread, and destroys the other tasks
+/// unrun, on the thread that destroys the loop. It must not be called from a task. A task that is
+/// given to the loop while it is being destroyed (by a task, or by what a task owns) is destroyed
+/// unrun as well.
 class Loop final : public Scheduler {
  public:
   /// `clock` must outlive it, and must be a real one: the thread sleeps by the machine's monotonic
@@ -21,6 +24,7 @@ class Loop final : public Scheduler {
   void Post(Task task) override;
   TimerId At(Instant when, Task task) override;
   bool Cancel(TimerId id) override;
+  /// True in a task of this loop.
   bool InLoopThread() const;
 
  private:

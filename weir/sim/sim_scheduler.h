@@ -19,7 +19,7 @@ class SimClock final : public Clock {
   /// Moves both clocks. REQUIRES: d >= 0.
   void Advance(nanoseconds d);
   /// Sets the wall clock alone, forwards or backwards, as an operator does.
-  void SetWall(UnixMillis wall) { wall_ = wall; wall_rest_ = nanoseconds(0); }
+  void SetWall(UnixMillis wall);
 
  private:
   Instant now_{86'400'000'000'007};
@@ -28,11 +28,15 @@ class SimClock final : public Clock {
 };
 
 /// Not thread-safe: a test and its tasks run on one thread. Tasks that are due at the same instant
-/// run in the order they were scheduled, or in an order drawn from the seed where one is given.
+/// run in the order they were scheduled, as scheduler.h promises. Where a seed is given they run in
+/// an order drawn from it, posted tasks too, so that code which relies on an order that threads
+/// would not keep fails early.
 class SimScheduler final : public Scheduler {
  public:
   SimScheduler() = default;
-  explicit SimScheduler(std::uint64_t seed);
+  explicit SimScheduler(std::uint64_t seed) : shuffle_(true), rng_(seed) {}
+  /// Destroys what is pending unrun.
+  ~SimScheduler() override;
 
   const Clock& clock() const override { return clock_; }
   SimClock& sim_clock() { return clock_; }
@@ -44,7 +48,7 @@ class SimScheduler final : public Scheduler {
   std::size_t RunReady();
   /// Moves time to the next task and runs it; false if there is none.
   bool RunNext();
-  /// Moves time by d, running what falls due at its own instant on the way.
+  /// Moves time by d, running what falls due at its own instant on the way. Not from a task.
   void Advance(nanoseconds d);
   /// Runs until nothing is scheduled, at most `most` tasks; false if something still is.
   bool RunAll(std::size_t most = 1'000'000);
@@ -52,6 +56,9 @@ class SimScheduler final : public Scheduler {
 
  private:
   using Key = std::pair<Instant, std::uint64_t>;
+
+  bool IsDue(Instant when) const { return !tasks_.empty() && tasks_.begin()->first.first <= when; }
+
   SimClock clock_;
   bool shuffle_ = false;
   Rng rng_{0};

@@ -33,10 +33,11 @@ struct AdjustToken {
   friend auto operator<=>(const AdjustToken&, const AdjustToken&) = default;
 };
 
-/// A part of a listing. `cursor` is empty for the first page, else the `next` of the page before.
+/// A part of a listing. `cursor` is empty for the first page, else the `next` of the page before;
+/// what is no cursor of this listing, and a limit of 0, are kInvalidArgument.
 struct PageRequest {
   std::string cursor;
-  std::size_t limit = 1000;
+  std::size_t limit = 1000;  ///< at most so many items
 };
 
 template <class T>
@@ -62,13 +63,15 @@ class BucketStore {
 
   /// Takes every charge at `now`, or none. A bucket that does not exist is full. A bucket whose
   /// parameters differ from its target's limits is brought to these, keeping what is used; limits
-  /// that it lacks join full, and those it has beyond them leave.
+  /// that it lacks join full, and those it has beyond them leave. (A refused request may leave that
+  /// undone.)
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
 
   /// Adds what was really used (positive; may leave debt) or gives back (negative; stops at the
-  /// capacity), all charges or none. Counts once for each token. kOutOfRange, and nothing changes,
-  /// where debt would pass kMaxDebt.
+  /// capacity), all charges or none. Counts once for each token. A bucket keeps the parameters it
+  /// has; amounts of limits that left it since do nothing. kOutOfRange, and nothing changes, where
+  /// debt would pass kMaxDebt: the token is then not used up.
   virtual void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 

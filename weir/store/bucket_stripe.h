@@ -17,6 +17,7 @@ struct BucketEntry {
   Bucket bucket;
   bool changed = false;  ///< listed in BucketStripe::changed
   bool kept = false;     ///< a drain or a load knows of it, so that its removal must be told
+  std::uint32_t mark = 0;  ///< kept for the sink of BucketTable::DrainChanges
 };
 
 /// The key in a stripe's map. The hash stands beside the pointer, so that walking a chain touches

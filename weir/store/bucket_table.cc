@@ -301,10 +301,13 @@ std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
     drained += stripe->removed.size() + stripe->changed.size();
-    for (const TargetPtr& target : stripe->removed) sink(*target, nullptr);
+    for (const TargetPtr& target : stripe->removed) {
+      std::uint32_t mark = 0;
+      sink(*target, nullptr, mark);
+    }
     stripe->removed.clear();
     for (BucketStripe::Node* node : stripe->changed) {
-      sink(*node->first.target, &node->second.bucket);
+      sink(*node->first.target, &node->second.bucket, node->second.mark);
       node->second.changed = false;
       node->second.kept = true;
     }

@@ -51,9 +51,11 @@ class BucketTable {
 
   /// Tells the sink each bucket that changed since the last drain, once, in its present state;
   /// `bucket` is null for one that was removed, and removals come before what is there again.
-  /// An acquire that returned before the drain began is in it with all its charges. The sink must
-  /// not call back. REQUIRES: track_changes; one drain at a time.
-  using ChangeSink = std::function<void(const Target& target, const Bucket* bucket)>;
+  /// An acquire that returned before the drain began is in it with all its charges. `mark` is the
+  /// sink's own to set: 0 at first, then as it was left for this bucket. The sink must not call
+  /// back. REQUIRES: track_changes; one drain at a time.
+  using ChangeSink =
+      std::function<void(const Target& target, const Bucket* bucket, std::uint32_t& mark)>;
   std::size_t DrainChanges(const ChangeSink& sink);
 
  private:

@@ -24,7 +24,7 @@ bool Take(BucketTable& table, const TargetPtr& target, std::int64_t tokens, Unix
 /// What a drain told: tokens left by entity, or -1 for a removal.
 std::map<std::string, std::int64_t> Drain(BucketTable& table) {
   std::map<std::string, std::int64_t> told;
-  table.DrainChanges([&](const Target& target, const Bucket* bucket) {
+  table.DrainChanges([&](const Target& target, const Bucket* bucket, std::uint32_t&) {
     told[target.key.entity] = bucket == nullptr ? -1 : bucket->meters[0].tokens / kMillitokens;
   });
   return told;

@@ -28,16 +28,20 @@ class ConfigTable {
   [[nodiscard]] Result<Page<EntityRecord>> ListEntities(const std::optional<std::string>& parent,
                                                         const PageRequest& page) const;
 
-  /// All changes in order, or none; the error names the change that could not be made. Costs what
-  /// the changes are, not what the table holds. `has_buckets` is asked, during the call, of an
-  /// entity that is to be deleted and has nothing else (unset: it has none); buckets are for the
-  /// owner to erase.
+  /// All changes in order, or none; the error names the change that could not be made. Takes time
+  /// by the number of changes, not by the size of the table. `has_buckets` is asked, during the
+  /// call, about an entity that is to be deleted and has nothing else (unset: no); the buckets are
+  /// the owner's to erase.
   [[nodiscard]] Status Apply(std::span<const ConfigChange> changes,
                              const HasBuckets& has_buckets = {});
 
  private:
-  class Transaction;
+  friend class ConfigTransaction;
 
+  Result<Page<EntityRecord>> ListAll(const PageRequest& page) const;
+  Result<Page<EntityRecord>> ListChildren(const std::string& parent, const PageRequest& page) const;
+  /// Where limits of this entity are set.
+  std::vector<Level> LevelsOf(const std::string& entity) const;
   /// Sets or, given nothing, removes; returns what was there.
   std::optional<LevelLimits> Exchange(const Level& level, std::optional<LevelLimits> value);
   std::optional<EntityRecord> Exchange(const std::string& id, std::optional<EntityRecord> value);

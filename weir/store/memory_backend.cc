@@ -1,1 +1,140 @@
-// stub
+#include "weir/store/memory_backend.h"
+
+#include <atomic>
+#include <variant>
+
+#include "weir/base/mutex.h"
+#include "weir/store/config_table.h"
+
+namespace weir {
+namespace {
+
+// Whether a backend still answers. Thread-safe.
+class Gate {
+ public:
+  void Close() { closed_ = true; }
+  Status Check() const {
+    if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
+    return {};
+  }
+
+ private:
+  std::atomic<bool> closed_ = false;
+};
+
+class MemoryBuckets final : public BucketStore {
+ public:
+  MemoryBuckets(BucketTable& table, const Gate& gate) : table_(table), gate_(gate) {}
+
+  void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline,
+               Done<Decision> done) override {
+    done(gate_.Check().and_then([&] { return table_.Acquire(charges, now); }));
+  }
+  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline,
+              Done<void> done) override {
+    done(gate_.Check().and_then([&] { return table_.Adjust(charges, token, now); }));
+  }
+  void Read(std::span<const BucketKey> keys, Deadline,
+            Done<std::vector<std::optional<BucketRecord>>> done) override {
+    done(gate_.Check().map([&] {
+      std::vector<std::optional<BucketRecord>> records;
+      for (const BucketKey& key : keys) records.push_back(table_.Read(key));
+      return records;
+    }));
+  }
+  void List(const BucketFilter& filter, const PageRequest& page, Deadline,
+            Done<Page<BucketRecord>> done) override {
+    done(gate_.Check().and_then([&] { return table_.List(filter, page); }));
+  }
+
+ private:
+  BucketTable& table_;
+  const Gate& gate_;
+};
+
+class MemoryConfig final : public ConfigStore {
+ public:
+  MemoryConfig(BucketTable& buckets, const Gate& gate) : buckets_(buckets), gate_(gate) {}
+
+  void GetLimits(std::span<const Level> levels, Deadline,
+                 Done<std::vector<std::optional<LevelLimits>>> done) override {
+    done(gate_.Check().map([&] {
+      const MutexLock lock(mutex_);
+      std::vector<std::optional<LevelLimits>> found;
+      for (const Level& level : levels) found.push_back(table_.GetLimits(level));
+      return found;
+    }));
+  }
+  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
+                  Done<Page<LevelRecord>> done) override {
+    done(gate_.Check().and_then([&] {
+      const MutexLock lock(mutex_);
+      return table_.ListLimits(kind, page);
+    }));
+  }
+  void GetEntities(std::span<const std::string> ids, Deadline,
+                   Done<std::vector<std::optional<EntityRecord>>> done) override {
+    done(gate_.Check().map([&] {
+      const MutexLock lock(mutex_);
+      std::vector<std::optional<EntityRecord>> found;
+      for (const std::string& id : ids) found.push_back(table_.GetEntity(id));
+      return found;
+    }));
+  }
+  void ListEntities(const std::optional<std::string>& parent, const PageRequest& page, Deadline,
+                    Done<Page<EntityRecord>> done) override {
+    done(gate_.Check().and_then([&] {
+      const MutexLock lock(mutex_);
+      return table_.ListEntities(parent, page);
+    }));
+  }
+  void Apply(std::vector<ConfigChange> changes, Deadline, Done<void> done) override {
+    done(gate_.Check().and_then([&] { return ApplyLocked(changes); }));
+  }
+
+ private:
+  // Buckets go under the same lock, so that those who see the entity gone see them gone too.
+  Status ApplyLocked(std::span<const ConfigChange> changes) {
+    const MutexLock lock(mutex_);
+    WEIR_RETURN_IF_ERROR(table_.Apply(changes, [&](const std::string& id) {
+      const auto page = buckets_.List({.entity = id, .resource = {}}, {.cursor = {}, .limit = 1});
+      return page && !page->items.empty();
+    }));
+    for (const ConfigChange& change : changes) {
+      if (const auto* gone = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(gone->id);
+    }
+    return {};
+  }
+
+  BucketTable& buckets_;
+  const Gate& gate_;
+  Mutex mutex_;
+  ConfigTable table_ WEIR_GUARDED_BY(mutex_);
+};
+
+class MemoryBackend final : public Backend {
+ public:
+  explicit MemoryBackend(BucketTableOptions options) : table_(options) {}
+
+  BucketStore& buckets() override { return buckets_; }
+  ConfigStore& config() override { return config_; }
+  Status Close() override {
+    gate_.Close();
+    return {};
+  }
+  std::string Describe() const override { return "memory:"; }
+
+ private:
+  Gate gate_;
+  BucketTable table_;
+  MemoryBuckets buckets_{table_, gate_};
+  MemoryConfig config_{table_, gate_};
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options) {
+  return std::make_unique<MemoryBackend>(options);
+}
+
+}  // namespace weir

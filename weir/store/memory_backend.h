@@ -8,7 +8,8 @@
 
 namespace weir {
 
-/// Every call answers before it returns.
+/// Every call answers before it returns, so deadlines are not looked at: there is no clock to hold
+/// them against, and nothing to wait for.
 std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options = {});
 
 }  // namespace weir

@@ -1,0 +1,173 @@
+#include "apps/weir/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include "weir/model/identifier.h"
+#include "weir/model/limit.h"
+
+namespace weir::app {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+
+auto Bad(std::string_view what, std::string_view text, std::string_view right) {
+  return Fail(Code::kInvalidArgument, fmt::format("'{}' is not {}: write {}", text, what, right));
+}
+
+std::optional<nanoseconds> UnitNamed(std::string_view name) {
+  if (name == "ms") return milliseconds(1);
+  if (name == "s") return std::chrono::seconds(1);
+  if (name == "m") return minutes(1);
+  if (name == "h") return hours(1);
+  return std::nullopt;
+}
+
+/// Reads fixed digits off the front of an RFC 3339 text; remembers whether all was as expected.
+class Digits {
+ public:
+  explicit Digits(std::string_view text) : rest_(text) {}
+
+  int Number(std::size_t digits) {
+    int value = 0;
+    const std::string_view word = rest_.substr(0, digits);
+    const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+    const bool whole = problem == std::errc() && end == word.data() + word.size();
+    ok_ = ok_ && whole && word.size() == digits && word.front() >= '0';
+    rest_.remove_prefix(word.size());
+    return value;
+  }
+  bool Skip(std::string_view any_of) {
+    if (rest_.empty() || any_of.find(rest_.front()) == std::string_view::npos) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void Expect(std::string_view any_of) { ok_ = Skip(any_of) && ok_; }
+  /// `.680123` as 680; nothing as 0.
+  int Millis() {
+    if (!Skip(".")) return 0;
+    int millis = 0;
+    std::size_t count = 0;
+    for (; !rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9'; ++count) {
+      if (count < 3) millis = millis * 10 + (rest_.front() - '0');
+      rest_.remove_prefix(1);
+    }
+    ok_ = ok_ && count > 0;
+    for (; count < 3; ++count) millis *= 10;
+    return millis;
+  }
+  bool ok() const { return ok_; }
+  bool at_end() const { return rest_.empty(); }
+  void Refuse() { ok_ = false; }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+minutes Offset(Digits& digits) {
+  if (digits.Skip("Zz")) return minutes(0);
+  const bool west = digits.Skip("-");
+  if (!west) digits.Expect("+");
+  const int hour = digits.Number(2);
+  digits.Expect(":");
+  const int minute = digits.Number(2);
+  if (hour > 23 || minute > 59) digits.Refuse();
+  const minutes offset = hours(hour) + minutes(minute);
+  return west ? -offset : offset;
+}
+
+std::optional<UnixMillis> ParseRfc3339(std::string_view text) {
+  Digits digits(text);
+  const std::chrono::year year(digits.Number(4));
+  digits.Expect("-");
+  const std::chrono::month month(static_cast<unsigned>(digits.Number(2)));
+  digits.Expect("-");
+  const std::chrono::day day(static_cast<unsigned>(digits.Number(2)));
+  digits.Expect("Tt ");
+  const int hour = digits.Number(2);
+  digits.Expect(":");
+  const int minute = digits.Number(2);
+  digits.Expect(":");
+  const int second = digits.Number(2);
+  const milliseconds millis(digits.Millis());
+  const minutes offset = Offset(digits);
+  const std::chrono::year_month_day date(year, month, day);
+  const bool in_range = hour < 24 && minute < 60 && second < 60 && date.ok();
+  if (!digits.ok() || !digits.at_end() || !in_range) return std::nullopt;
+  const milliseconds since = std::chrono::sys_days(date).time_since_epoch() + hours(hour) +
+                             minutes(minute) + std::chrono::seconds(second) + millis - offset;
+  return UnixMillis{since.count()};
+}
+
+}  // namespace
+
+Result<Amount> ParseSignedAmount(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return Bad("an amount", text, "name=amount, like rpm=1");
+  WEIR_RETURN_IF_ERROR(CheckLimitName(text.substr(0, equals)));
+  WEIR_ASSIGN_OR_RETURN(const std::int64_t milli, ParseTokens(text.substr(equals + 1)));
+  return Amount{std::string(text.substr(0, equals)), Tokens::Milli(milli)};
+}
+
+Result<Amount> ParseAmount(std::string_view text) {
+  WEIR_ASSIGN_OR_RETURN(Amount amount, ParseSignedAmount(text));
+  if (amount.tokens < Tokens()) return Bad("an amount to take", text, "a number from 0");
+  return amount;
+}
+
+Result<Amounts> ParseAmounts(const std::vector<std::string>& texts, AmountParser parse) {
+  Amounts amounts;
+  for (const std::string& text : texts) {
+    WEIR_ASSIGN_OR_RETURN(Amount amount, parse(text));
+    const auto same = [&](const Amount& other) { return other.limit == amount.limit; };
+    if (std::any_of(amounts.begin(), amounts.end(), same)) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("'{}' is named twice: write each limit once", amount.limit));
+    }
+    amounts.push_back(std::move(amount));
+  }
+  return amounts;
+}
+
+Result<nanoseconds> ParseDuration(std::string_view text) {
+  const std::string_view right = "a number and ms, s, m or h, like 1.5s";
+  const std::size_t end = text.find_first_not_of("0123456789.");
+  if (end == std::string_view::npos) return Bad("a duration", text, right);
+  const std::optional<nanoseconds> unit = UnitNamed(text.substr(end));
+  const Result<std::int64_t> thousandths = ParseTokens(text.substr(0, end));
+  if (!unit || !thousandths) return Bad("a duration", text, right);
+  const nanoseconds longest = hours(366 * 24);
+  if (*thousandths > longest / *unit * 1000) return Bad("a duration", text, "at most 366 days");
+  return nanoseconds(unit->count() / 1000 * *thousandths);
+}
+
+Result<UnixMillis> ParseTime(std::string_view text) {
+  std::int64_t millis = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), millis);
+  if (problem == std::errc() && end == text.data() + text.size()) return UnixMillis{millis};
+  if (const std::optional<UnixMillis> time = ParseRfc3339(text)) return *time;
+  return Bad("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");
+}
+
+Result<std::pair<std::string, std::string>> ParseMetadata(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return Bad("metadata", text, "key=value");
+  }
+  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low, std::uint64_t high) {
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  if (whole && value >= low && value <= high) return value;
+  return Bad("a number", text, fmt::format("a whole number from {} to {}", low, high));
+}
+
+}  // namespace weir::app

@@ -1,0 +1,174 @@
+#include "apps/weir/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/weir/context.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::app {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CommandTest : public testing::Test {
+ protected:
+  Exit RunArgs(const std::vector<std::string>& args) {
+    out_.str("");
+    err_.str("");
+    return app::Run(args, world_);
+  }
+  /// The one line on stderr of a wrong command line.
+  std::string UsageOf(const std::vector<std::string>& args) {
+    EXPECT_EQ(RunArgs(args), Exit::kUsage);
+    EXPECT_EQ(out_.str(), "");
+    const std::string line = err_.str();
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+    return line;
+  }
+
+  std::map<std::string, std::string> environment_{{"WEIR_STORE", "memory:"}};
+  std::ostringstream out_;
+  std::ostringstream err_;
+  sim::SimScheduler scheduler_;
+  World world_{.clock = scheduler_.clock(),
+               .scheduler = scheduler_,
+               .out = out_,
+               .err = err_,
+               .environment = [this](const std::string& name) -> std::optional<std::string> {
+                 const auto found = environment_.find(name);
+                 if (found == environment_.end()) return std::nullopt;
+                 return found->second;
+               },
+               .interrupted = [] { return false; }};
+};
+
+TEST_F(CommandTest, SaysItsVersion) {
+  EXPECT_EQ(RunArgs({"--version"}), Exit::kDone);
+  EXPECT_THAT(out_.str(), StartsWith("weir "));
+}
+
+TEST_F(CommandTest, EveryVerbHasHelp) {
+  const std::vector<std::vector<std::string>> verbs = {{},
+                                                       {"try"},
+                                                       {"buckets"},
+                                                       {"load"},
+                                                       {"replay"},
+                                                       {"limits"},
+                                                       {"limits", "check"},
+                                                       {"limits", "plan"},
+                                                       {"limits", "apply"},
+                                                       {"limits", "diff"},
+                                                       {"limits", "export"},
+                                                       {"system"},
+                                                       {"system", "set-limits"},
+                                                       {"system", "get-limits"},
+                                                       {"system", "delete-limits"},
+                                                       {"system", "list"},
+                                                       {"resource", "set-limits"},
+                                                       {"resource", "get-limits"},
+                                                       {"resource", "delete-limits"},
+                                                       {"resource", "list"},
+                                                       {"entity", "create"},
+                                                       {"entity", "show"},
+                                                       {"entity", "delete"},
+                                                       {"entity", "children"},
+                                                       {"entity", "list"},
+                                                       {"entity", "set-limits"},
+                                                       {"entity", "get-limits"},
+                                                       {"entity", "delete-limits"}};
+  for (std::vector<std::string> verb : verbs) {
+    std::string name = "Usage: weir";
+    for (const std::string& word : verb) name += ' ' + word;
+    verb.push_back("--help");
+    EXPECT_EQ(RunArgs(verb), Exit::kDone);
+    EXPECT_THAT(out_.str(), HasSubstr(name));
+    EXPECT_EQ(err_.str(), "");
+  }
+}
+
+TEST_F(CommandTest, AWrongCommandLineIsOneLineThatPointsAtTheHelp) {
+  EXPECT_THAT(UsageOf({}), AllOf(StartsWith("weir: "), HasSubstr("a verb is missing"),
+                                 EndsWith("see 'weir --help'\n")));
+  EXPECT_THAT(UsageOf({"entity"}), HasSubstr("see 'weir entity --help'"));
+  EXPECT_THAT(UsageOf({"fly"}), HasSubstr("fly"));
+  EXPECT_THAT(UsageOf({"entity", "fly"}), HasSubstr("fly"));
+  EXPECT_THAT(UsageOf({"try"}), HasSubstr("ENTITY is required; see 'weir try --help'"));
+  EXPECT_THAT(UsageOf({"try", "acme", "llm"}), HasSubstr("AMOUNT is required"));
+  EXPECT_THAT(UsageOf({"try", "acme", "llm", "rpm=1", "--fly"}), HasSubstr("--fly"));
+  EXPECT_THAT(UsageOf({"try", "acme", "llm", "rpm"}), HasSubstr("name=amount"));
+  EXPECT_THAT(UsageOf({"try", "acme!", "llm", "rpm=1"}), HasSubstr("acme!"));
+  EXPECT_THAT(UsageOf({"try", "a b", "llm", "rpm=1"}), HasSubstr("a b"));
+  EXPECT_THAT(UsageOf({"try", "a", "l", "x=1", "--durability", "loose"}), HasSubstr("loose"));
+  EXPECT_THAT(UsageOf({"try", "a", "l", "x=1", "--store", "tape:x"}), HasSubstr("tape:x"));
+}
+
+TEST_F(CommandTest, OptionsMayStandBeforeOrAfterTheVerb) {
+  const std::vector<std::string> verb = {"try", "acme", "llm", "rpm=1", "--limits", "rpm:5"};
+  std::vector<std::string> before = {"--json", "--store", "memory:"};
+  std::vector<std::string> after = verb;
+  after.insert(after.end(), before.begin(), before.end());
+  before.insert(before.end(), verb.begin(), verb.end());
+  EXPECT_EQ(RunArgs(before), Exit::kDone) << err_.str();
+  const std::string first = out_.str();
+  EXPECT_THAT(first, StartsWith("{\"admitted\":true"));
+  EXPECT_EQ(RunArgs(after), Exit::kDone) << err_.str();
+  EXPECT_EQ(out_.str(), first);
+}
+
+TEST_F(CommandTest, AnEntityMayBeCalledAsAVerb) {
+  EXPECT_EQ(RunArgs({"try", "entity", "try", "rpm=1", "--limits", "rpm:5"}), Exit::kDone)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("entity  rpm"));
+}
+
+TEST_F(CommandTest, ARefusalIsAnAnswerWithACodeOfItsOwn) {
+  EXPECT_EQ(RunArgs({"try", "acme", "llm", "rpm=5", "tpm=1", "--limits", "rpm:9:5,tpm:7"}),
+            Exit::kDone);
+  EXPECT_EQ(RunArgs({"load", "acme", "llm", "rpm=6", "--limits", "rpm:5", "--duration", "1h"}),
+            Exit::kFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("the first with"));
+}
+
+TEST_F(CommandTest, ReadingVerbsOnAnEmptyStoreSaySo) {
+  EXPECT_EQ(RunArgs({"entity", "list"}), Exit::kDone);
+  EXPECT_EQ(out_.str(), "no entities\n");
+  EXPECT_EQ(RunArgs({"entity", "show", "acme"}), Exit::kFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("entity acme does not exist"));
+}
+
+TEST_F(CommandTest, TheDefaultStoreIsInTheStateFolder) {
+  environment_ = {{"HOME", "/home/sam"}};
+  EXPECT_EQ(DefaultStoreUrl(world_), "sqlite:/home/sam/.local/state/weir/weir.db");
+  environment_["XDG_STATE_HOME"] = "/state";
+  EXPECT_EQ(DefaultStoreUrl(world_), "sqlite:/state/weir/weir.db");
+  environment_.clear();
+  EXPECT_FALSE(DefaultStoreUrl(world_));
+  EXPECT_EQ(RunArgs({"entity", "list"}), Exit::kFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("--store sqlite:PATH"));
+}
+
+TEST_F(CommandTest, TheFileOfAUrlIsWhatFollowsTheScheme) {
+  EXPECT_EQ(FileOfUrl("sqlite:a/b.db"), "a/b.db");
+  EXPECT_EQ(FileOfUrl("sqlite:/a/b.db"), "/a/b.db");
+  EXPECT_EQ(FileOfUrl("sqlite:///a/b.db"), "/a/b.db");
+  EXPECT_EQ(FileOfUrl("memory:"), std::nullopt);
+}
+
+TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {
+  out_.setstate(std::ios::badbit);
+  EXPECT_EQ(app::Run({"entity", "list"}, world_), Exit::kFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("cannot write the answer"));
+}
+
+}  // namespace
+}  // namespace weir::app

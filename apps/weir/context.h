@@ -1,0 +1,75 @@
+// What a verb may use while it runs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apps/weir/command.h"
+#include "weir/base/result.h"
+#include "weir/embedded/embedded_backend.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/backend.h"
+
+namespace weir::app {
+
+/// The options that every verb accepts.
+struct CommonOptions {
+  std::string store;  ///< URL; empty: the environment's, else the default
+  Durability durability = Durability::kRelaxed;
+  bool json = false;
+};
+
+enum class Access {
+  kRead,   ///< a file that does not exist reads as an empty store and is not created
+  kWrite,  ///< the file is created, and so is the folder of the default store
+};
+
+/// The URL of the file in the state folder: $XDG_STATE_HOME, else ~/.local/state, then
+/// weir/weir.db. kFailedPrecondition where neither variable is set.
+[[nodiscard]] Result<std::string> DefaultStoreUrl(const World& world);
+
+/// The file of a `sqlite:` URL; nothing for other schemes.
+std::optional<std::string> FileOfUrl(std::string_view url);
+
+/// One run of one verb. Not thread-safe.
+class Context {
+ public:
+  Context(const World& world, const CommonOptions& common) : world_(world), common_(common) {}
+
+  const World& world() const { return world_; }
+  const CommonOptions& common() const { return common_; }
+  /// What --store or WEIR_STORE names, if either does.
+  std::optional<std::string> NamedStore() const;
+
+  using Work = std::function<Result<Exit>(Backend&)>;
+  /// Opens the store, works, and closes it, so that all the work did is durable when this returns.
+  /// `fallback`: the store where none is named; empty: DefaultStoreUrl.
+  [[nodiscard]] Result<Exit> WithBackend(Access access, const Work& work,
+                                         const std::string& fallback = "");
+  /// How long a store may take to answer, after a wait that is meant.
+  Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
+
+  /// What goes to stdout when the verb is done: `json` where --json is given, else `text`.
+  void Answer(const nlohmann::ordered_json& json, std::string_view text);
+  const std::string& answer() const { return answer_; }
+  /// One line for stderr, after the answer: what went wrong in a run that has one.
+  void Warn(std::string_view message) { warning_ = message; }
+  const std::string& warning() const { return warning_; }
+
+  /// With what the process ends when the verb returns an error.
+  Exit failure = Exit::kFailed;
+
+ private:
+  Result<std::unique_ptr<Backend>> Open(Access access, const std::string& fallback);
+
+  const World& world_;
+  const CommonOptions& common_;
+  std::string answer_;
+  std::string warning_;
+};
+
+}  // namespace weir::app

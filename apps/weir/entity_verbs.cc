@@ -1,0 +1,217 @@
+// weir entity create|show|delete|children|list, and its limits.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/json.h"
+#include "apps/weir/level_verbs.h"
+#include "apps/weir/listing.h"
+#include "apps/weir/options.h"
+#include "apps/weir/text.h"
+#include "weir/model/identifier.h"
+
+namespace weir::app {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+struct EntityOptions {
+  std::string id;
+  std::string name;
+  std::optional<std::string> parent;
+  bool cascade = false;
+  Metadata metadata;
+};
+
+/// One entity: its record, if it has one, and the limits that are its own.
+struct EntityView {
+  std::string id;
+  std::optional<EntityRecord> record;
+  std::vector<LevelRecord> levels;
+};
+
+Result<Metadata> ParseMetadataTexts(const std::vector<std::string>& texts) {
+  Metadata metadata;
+  for (const std::string& text : texts) {
+    WEIR_ASSIGN_OR_RETURN(auto pair, ParseMetadata(text));
+    if (!metadata.insert(pair).second) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("'{}' is given twice: give each key once", pair.first));
+    }
+  }
+  return metadata;
+}
+
+Json ToJson(const EntityView& view) {
+  Json json = view.record ? app::ToJson(*view.record) : Json{{"entity", view.id}};
+  json["limits"] = Json::array();
+  for (const LevelRecord& level : view.levels) json["limits"].push_back(app::ToJson(level));
+  return json;
+}
+
+std::string TextOf(const EntityView& view) {
+  std::string text = fmt::format("entity    {}\n", view.id);
+  if (view.record) {
+    const Entity& entity = view.record->entity;
+    text += fmt::format("name      {}\nparent    {}\ncascade   {}\ncreated   {}\n", entity.name,
+                        entity.parent.value_or("-"), entity.cascade ? "yes" : "no",
+                        FormatTime(entity.created_at));
+    for (const auto& [key, value] : entity.metadata) {
+      text += fmt::format("metadata  {}={}\n", key, value);
+    }
+  }
+  for (const LevelRecord& level : view.levels) {
+    const std::string& resource = level.level.resource;
+    text += fmt::format("limits    {}: {}\n", resource.empty() ? kDefaultResource : resource,
+                        FormatLimits(level.limits.limits));
+  }
+  return text;
+}
+
+std::vector<EntityView> ViewsOf(const Declared& declared) {
+  std::map<std::string, EntityView> views;
+  for (const auto& [id, record] : declared.entities) views[id].record = record;
+  for (const auto& [level, limits] : declared.levels) {
+    if (!level.entity.empty()) views[level.entity].levels.push_back({level, limits});
+  }
+  std::vector<EntityView> ordered;
+  for (auto& [id, view] : views) {
+    view.id = id;
+    ordered.push_back(std::move(view));
+  }
+  return ordered;
+}
+
+Result<Exit> Create(const EntityOptions& options, Context& context, Backend& backend) {
+  EntityRecord record;
+  record.entity = {.id = options.id,
+                   .name = options.name.empty() ? options.id : options.name,
+                   .parent = options.parent,
+                   .cascade = options.cascade,
+                   .metadata = options.metadata,
+                   .created_at = context.world().clock.WallNow()};
+  WEIR_RETURN_IF_ERROR(
+      ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
+  const EntityView view{options.id, record, {}};
+  context.Answer(app::ToJson(record), "created\n" + TextOf(view));
+  return Exit::kDone;
+}
+
+Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const Declared declared,
+                        ReadDeclared(backend.config(), context.StoreDeadline()));
+  for (const EntityView& view : ViewsOf(declared)) {
+    if (view.id != options.id) continue;
+    context.Answer(ToJson(view), TextOf(view));
+    return Exit::kDone;
+  }
+  return Fail(Code::kNotFound,
+              fmt::format("entity {} does not exist: 'entity list' lists all", options.id));
+}
+
+Result<Exit> Delete(const EntityOptions& options, Context& context, Backend& backend) {
+  WEIR_RETURN_IF_ERROR(
+      ApplyChanges(backend.config(), {DeleteEntity{options.id}}, context.StoreDeadline()));
+  context.Answer({{"deleted", options.id}}, "deleted entity " + options.id);
+  return Exit::kDone;
+}
+
+Result<Exit> Children(const EntityOptions& options, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const auto records,
+                        ListEntities(backend.config(), options.id, context.StoreDeadline()));
+  Json json = {{"entity", options.id}, {"children", Json::array()}};
+  Table table({"entity", "name", "cascade"});
+  for (const EntityRecord& record : records) {
+    json["children"].push_back(app::ToJson(record));
+    table.Row({record.entity.id, record.entity.name, record.entity.cascade ? "yes" : "no"});
+  }
+  context.Answer(json, table.empty() ? options.id + " has no children\n" : table.Text());
+  return Exit::kDone;
+}
+
+Result<Exit> List(const EntityOptions&, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const Declared declared,
+                        ReadDeclared(backend.config(), context.StoreDeadline()));
+  Json json = {{"entities", Json::array()}};
+  Table table({"entity", "parent", "cascade", "limits on"});
+  for (const EntityView& view : ViewsOf(declared)) {
+    json["entities"].push_back(ToJson(view));
+    std::vector<std::string> resources;
+    for (const LevelRecord& level : view.levels) {
+      const std::string& resource = level.level.resource;
+      resources.push_back(resource.empty() ? std::string(kDefaultResource) : resource);
+    }
+    const std::optional<EntityRecord>& record = view.record;
+    table.Row({view.id, record ? record->entity.parent.value_or("-") : "-",
+               record && record->entity.cascade ? "yes" : "no",
+               resources.empty() ? "-" : fmt::format("{}", fmt::join(resources, ","))});
+  }
+  context.Answer(json, table.empty() ? "no entities\n" : table.Text());
+  return Exit::kDone;
+}
+
+using EntityWork = Result<Exit> (*)(const EntityOptions&, Context&, Backend&);
+
+struct EntityVerb {
+  std::string name;
+  std::string description;
+  Access access;
+  EntityWork work;
+};
+
+CLI::App& AddEntityVerb(CLI::App& group, const EntityVerb& verb,
+                        const std::shared_ptr<EntityOptions>& options, Action& chosen) {
+  return AddVerb(group, verb.name, verb.description, options, chosen,
+                 [verb](const EntityOptions& given, Context& context) {
+                   return context.WithBackend(verb.access, [&](Backend& backend) {
+                     return verb.work(given, context, backend);
+                   });
+                 });
+}
+
+/// A verb that takes one entity and nothing else.
+void AddOnEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
+  auto options = std::make_shared<EntityOptions>();
+  CLI::App& app = AddEntityVerb(group, verb, options, chosen);
+  AddParsed(app, "ENTITY", options->id, Checked(CheckEntityId), "its id")
+      ->required()
+      ->option_text(" ");
+}
+
+void AddCreate(CLI::App& group, Action& chosen) {
+  auto options = std::make_shared<EntityOptions>();
+  CLI::App& verb =
+      AddEntityVerb(group, {"create", "Create an entity", Access::kWrite, Create}, options, chosen);
+  AddParsed(verb, "ENTITY", options->id, Checked(CheckEntityId), "its id")
+      ->required()
+      ->option_text(" ");
+  verb.add_option("--name", options->name, "for people (default: the id)")->option_text("NAME");
+  AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId), "the entity above it")
+      ->option_text("ENTITY");
+  verb.add_flag("--cascade", options->cascade, "its requests charge the parent too, all or none")
+      ->needs("--parent");
+  AddParsedList(verb, "--metadata", options->metadata, ParseMetadataTexts, "for people")
+      ->option_text("KEY=VALUE...");
+}
+
+}  // namespace
+
+void AddEntity(CLI::App& app, Action& chosen) {
+  CLI::App& group = AddGroup(app, "entity", "Who is limited, and the limits of one");
+  AddCreate(group, chosen);
+  AddOnEntity(group, {"show", "Show an entity and its limits", Access::kRead, Show}, chosen);
+  AddOnEntity(group,
+              {"delete", "Delete an entity, its limits and its buckets", Access::kWrite, Delete},
+              chosen);
+  AddOnEntity(group, {"children", "List the entities below one", Access::kRead, Children}, chosen);
+  AddEntityVerb(group, {"list", "List the entities", Access::kRead, List},
+                std::make_shared<EntityOptions>(), chosen);
+  AddLevelVerbs(group, Scope::kEntity, chosen);
+}
+
+}  // namespace weir::app

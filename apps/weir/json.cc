@@ -1,0 +1,115 @@
+#include "apps/weir/json.h"
+
+#include "apps/weir/text.h"
+
+namespace weir::app {
+namespace {
+
+std::string_view NameOf(Level::Kind kind) {
+  switch (kind) {
+    case Level::Kind::kSystem:
+      return "system";
+    case Level::Kind::kResource:
+      return "resource";
+    case Level::Kind::kEntityDefault:
+      return "entity_default";
+    case Level::Kind::kEntity:
+      return "entity";
+  }
+  return "";
+}
+
+Json ToJson(const LimitStatus& status) {
+  return {{"entity", status.entity},
+          {"name", status.limit},
+          {"capacity", TokensJson(status.capacity)},
+          {"available", TokensJson(status.available)},
+          {"requested", TokensJson(status.requested)},
+          {"exceeded", status.exceeded},
+          {"retry_after_ms", status.retry_after.count()}};
+}
+
+Json ToJson(const EntityDeclaration& declaration) {
+  Json json = Json::object();
+  if (declaration.parent) json["parent"] = *declaration.parent;
+  if (declaration.cascade) json["cascade"] = true;
+  json["resources"] = Json::object();
+  for (const auto& [resource, limits] : declaration.resources) {
+    json["resources"][resource] = app::ToJson(limits);
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string_view NameOf(OnUnavailable choice) {
+  return choice == OnUnavailable::kAllow ? "allow" : "block";
+}
+
+Json TokensJson(std::int64_t millitokens) {
+  if (millitokens % kMillitokens == 0) return millitokens / kMillitokens;
+  return static_cast<double>(millitokens) / static_cast<double>(kMillitokens);
+}
+
+Json ToJson(const Decision& decision) {
+  Json json = {{"admitted", decision.admitted},
+               {"retry_after_ms", decision.retry_after.count()},
+               {"limits", Json::array()}};
+  for (const LimitStatus& status : decision.limits) json["limits"].push_back(ToJson(status));
+  return json;
+}
+
+Json ToJson(const Limit& limit) {
+  return {{"name", limit.name},
+          {"capacity", TokensJson(limit.quota.capacity)},
+          {"refill_amount", TokensJson(limit.quota.amount)},
+          {"refill_period_ms", limit.quota.period}};
+}
+
+Json ToJson(const std::vector<Limit>& limits) {
+  Json json = Json::array();
+  for (const Limit& limit : limits) json.push_back(ToJson(limit));
+  return json;
+}
+
+Json ToJson(const LevelRecord& record) {
+  Json json = {{"level", NameOf(record.level.kind)}};
+  if (!record.level.entity.empty()) json["entity"] = record.level.entity;
+  if (!record.level.resource.empty()) json["resource"] = record.level.resource;
+  json["limits"] = ToJson(record.limits.limits);
+  if (record.limits.on_unavailable) {
+    json["on_unavailable"] = NameOf(*record.limits.on_unavailable);
+  }
+  json["managed"] = record.limits.managed;
+  return json;
+}
+
+Json ToJson(const EntityRecord& record) {
+  const Entity& entity = record.entity;
+  return {{"entity", entity.id},
+          {"name", entity.name},
+          {"parent", entity.parent ? Json(*entity.parent) : Json()},
+          {"cascade", entity.cascade},
+          {"metadata", entity.metadata},
+          {"created_at", FormatTime(entity.created_at)},
+          {"managed", record.managed}};
+}
+
+Json ToJson(const LimitsFile& file) {
+  Json system = Json::object();
+  if (file.on_unavailable) system["on_unavailable"] = NameOf(*file.on_unavailable);
+  system["limits"] = ToJson(file.system);
+  Json json = {{"namespace", file.namespace_name},
+               {"system", system},
+               {"resources", Json::object()},
+               {"entities", Json::object()}};
+  for (const auto& [resource, limits] : file.resources) {
+    json["resources"][resource] = ToJson(limits);
+  }
+  for (const auto& [entity, declaration] : file.entities) {
+    json["entities"][entity] = ToJson(declaration);
+  }
+  return json;
+}
+
+}  // namespace weir::app

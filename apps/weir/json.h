@@ -1,0 +1,39 @@
+// Answers as programs read them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "weir/model/limits_file.h"
+#include "weir/store/charge.h"
+#include "weir/store/config_store.h"
+
+namespace weir::app {
+
+using Json = nlohmann::ordered_json;
+
+/// Millitokens as a JSON number of tokens: an integer where whole, else with up to three decimals.
+Json TokensJson(std::int64_t millitokens);
+
+/// {"admitted", "retry_after_ms", "limits": [{"entity", "name", "capacity", "available",
+/// "requested", "exceeded", "retry_after_ms"}]}
+Json ToJson(const Decision& decision);
+
+/// {"name", "capacity", "refill_amount", "refill_period_ms"}
+Json ToJson(const Limit& limit);
+Json ToJson(const std::vector<Limit>& limits);
+
+/// {"level", "entity", "resource", "limits", "on_unavailable", "managed"}; what a level does not
+/// have is left out.
+Json ToJson(const LevelRecord& record);
+
+/// {"entity", "name", "parent", "cascade", "metadata", "created_at", "managed"}
+Json ToJson(const EntityRecord& record);
+
+/// {"namespace", "system", "resources", "entities"}, as the YAML is laid out.
+Json ToJson(const LimitsFile& file);
+
+std::string_view NameOf(OnUnavailable choice);
+
+}  // namespace weir::app

@@ -1,0 +1,192 @@
+#include "apps/weir/limits_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "apps/weir/text.h"
+#include "weir/model/identifier.h"
+
+namespace weir::app {
+namespace {
+
+Level LevelOf(const std::string& entity, const std::string& resource) {
+  if (resource == kDefaultResource) return Level::EntityDefault(entity);
+  return Level::Entity(entity, resource);
+}
+
+EntityRecord RecordOf(const std::string& id, const EntityDeclaration& declaration) {
+  EntityRecord record;
+  record.entity.id = id;
+  record.entity.name = id;
+  record.entity.parent = declaration.parent;
+  record.entity.cascade = declaration.cascade;
+  record.managed = true;
+  return record;
+}
+
+std::string TextOf(const LevelLimits& limits) {
+  std::string text = FormatLimits(limits.limits);
+  if (limits.on_unavailable) {
+    text += *limits.on_unavailable == OnUnavailable::kAllow ? " allow" : " block";
+  }
+  return text;
+}
+
+std::string TextOf(const Entity& entity) {
+  return entity.parent.value_or("-") + (entity.cascade ? " cascade" : "");
+}
+
+std::string ParentOf(const std::string& id) { return "parent of " + id; }
+
+/// One side by side comparison of live and file; what is on both sides and equal is only counted.
+class Planner {
+ public:
+  Planner(const LimitsFile& file, const Declared& live, UnixMillis now)
+      : file_(file), declared_(DeclaredBy(file)), live_(live), now_(now) {}
+
+  Plan Make() {
+    for (const auto& [level, limits] : declared_.levels) PutLevel(level, limits);
+    for (const auto& [level, limits] : live_.levels) {
+      if (!declared_.levels.contains(level)) DropLevel(level, limits);
+    }
+    for (const auto& [id, record] : declared_.entities) Put(id, record);
+    for (const auto& [id, record] : live_.entities) {
+      if (!declared_.entities.contains(id)) Drop(id, record);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void PutLevel(const Level& level, const LevelLimits& limits) {
+    const auto found = live_.levels.find(level);
+    const bool exists = found != live_.levels.end();
+    if (exists && found->second == limits) return Same();
+    Add(exists ? PlannedAction::kUpdate : PlannedAction::kCreate, Describe(level),
+        exists ? TextOf(found->second) : "", TextOf(limits))
+        .change = PutLimits{level, limits};
+  }
+
+  void DropLevel(const Level& level, const LevelLimits& limits) {
+    PlannedChange& planned = Add(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave,
+                                 Describe(level), TextOf(limits), "");
+    if (limits.managed) planned.change = DeleteLimits{level};
+  }
+
+  void Put(const std::string& id, EntityRecord record) {
+    const auto found = live_.entities.find(id);
+    if (found == live_.entities.end()) {
+      record.entity.created_at = now_;
+      Add(PlannedAction::kCreate, ParentOf(id), "", TextOf(record.entity)).change =
+          PutEntity{record};
+      return;
+    }
+    // A file says nothing about names and metadata: these stay.
+    EntityRecord wanted = found->second;
+    wanted.entity.parent = record.entity.parent;
+    wanted.entity.cascade = record.entity.cascade;
+    wanted.managed = true;
+    if (wanted == found->second) return Same();
+    Add(PlannedAction::kUpdate, ParentOf(id), TextOf(found->second.entity), TextOf(wanted.entity))
+        .change = PutEntity{wanted};
+  }
+
+  void Drop(const std::string& id, const EntityRecord& record) {
+    if (record.managed && file_.entities.contains(id)) {
+      return Put(id, RecordOf(id, file_.entities.at(id)));
+    }
+    if (!record.managed && !record.entity.parent) return;
+    const bool goes = record.managed && !HasLimitsSetByHand(id);
+    PlannedChange& planned = Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave,
+                                 ParentOf(id), TextOf(record.entity), "");
+    if (goes) planned.change = DeleteEntity{id};
+  }
+
+  bool HasLimitsSetByHand(const std::string& id) const {
+    return std::any_of(live_.levels.begin(), live_.levels.end(), [&](const auto& entry) {
+      return entry.first.entity == id && !entry.second.managed;
+    });
+  }
+
+  void Same() { ++plan_.unchanged; }
+
+  PlannedChange& Add(PlannedAction action, std::string target, std::string live, std::string file) {
+    return plan_.changes.emplace_back(
+        PlannedChange{action, std::move(target), std::move(live), std::move(file), std::nullopt});
+  }
+
+  const LimitsFile& file_;
+  const Declared declared_;
+  const Declared& live_;
+  const UnixMillis now_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Declared DeclaredBy(const LimitsFile& file) {
+  Declared declared;
+  if (!file.system.empty() || file.on_unavailable) {
+    declared.levels[Level::System()] = {file.system, file.on_unavailable, true};
+  }
+  for (const auto& [resource, limits] : file.resources) {
+    declared.levels[Level::Resource(resource)] = {limits, std::nullopt, true};
+  }
+  for (const auto& [id, declaration] : file.entities) {
+    for (const auto& [resource, limits] : declaration.resources) {
+      declared.levels[LevelOf(id, resource)] = {limits, std::nullopt, true};
+    }
+    if (declaration.parent || declaration.cascade) {
+      declared.entities[id] = RecordOf(id, declaration);
+    }
+  }
+  return declared;
+}
+
+LimitsFile FileOf(const Declared& live, const std::string& namespace_name) {
+  LimitsFile file{.namespace_name = namespace_name};
+  for (const auto& [level, limits] : live.levels) {
+    if (level.kind == Level::Kind::kSystem) {
+      file.system = limits.limits;
+      file.on_unavailable = limits.on_unavailable;
+    } else if (level.kind == Level::Kind::kResource) {
+      file.resources[level.resource] = limits.limits;
+    } else {
+      const std::string resource(level.resource.empty() ? kDefaultResource : level.resource);
+      file.entities[level.entity].resources[resource] = limits.limits;
+    }
+  }
+  for (const auto& [id, record] : live.entities) {
+    if (!record.entity.parent) continue;
+    file.entities[id].parent = record.entity.parent;
+    file.entities[id].cascade = record.entity.cascade;
+  }
+  return file;
+}
+
+Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now) {
+  return Planner(file, live, now).Make();
+}
+
+std::size_t Plan::Count(PlannedAction action) const {
+  return static_cast<std::size_t>(
+      std::count_if(changes.begin(), changes.end(),
+                    [&](const PlannedChange& planned) { return planned.action == action; }));
+}
+
+std::vector<ConfigChange> Plan::ToApply() const {
+  std::vector<ConfigChange> list;
+  for (const PlannedChange& planned : changes) {
+    if (planned.change) list.push_back(*planned.change);
+  }
+  return list;
+}
+
+Status ApplyPlan(const Plan& plan, ConfigStore& store, Deadline deadline) {
+  std::vector<ConfigChange> changes = plan.ToApply();
+  if (changes.empty()) return {};
+  return ApplyChanges(store, std::move(changes), deadline);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,70 @@
+// A limits file held against a store: what applying it would do, and what differs.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/weir/listing.h"
+#include "weir/model/limits_file.h"
+
+namespace weir::app {
+
+/// What a file declares: levels with limits, and the parent and cascade of entities. Everything is
+/// marked as managed. An entity for which the file gives no parent is not declared as such.
+Declared DeclaredBy(const LimitsFile& file);
+
+/// What is set in a store, as a file. Entities without parent and without limits, names and
+/// metadata are not part of a file.
+LimitsFile FileOf(const Declared& live, const std::string& namespace_name);
+
+enum class PlannedAction {
+  kCreate,
+  kUpdate,
+  kDelete,
+  kLeave,  ///< not in the file, and not set by one
+};
+
+struct PlannedChange {
+  PlannedAction action = PlannedAction::kLeave;
+  std::string target;                  ///< "resource gpt-4", or "parent of acme"
+  std::string live;                    ///< what is set, for people; empty: nothing
+  std::string file;                    ///< what the file sets; empty: nothing
+  std::optional<ConfigChange> change;  ///< none where it is left
+};
+
+struct Plan {
+  std::vector<PlannedChange> changes;  ///< levels in order, then entities
+  std::size_t unchanged = 0;
+
+  std::size_t Count(PlannedAction action) const;
+  /// What to hand to ConfigStore::Apply.
+  std::vector<ConfigChange> ToApply() const;
+};
+
+/// Deletes only what is marked as managed. An entity that the file no longer names is deleted only
+/// if it has no limits but managed ones. Entities that no file made and that have no parent are
+/// nothing to a file. `now`: when entities that are new were created.
+Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now);
+
+/// All of it or nothing; the error names the change that could not be made. Blocks.
+[[nodiscard]] Status ApplyPlan(const Plan& plan, ConfigStore& store, Deadline deadline);
+
+/// One field of one level or entity that is not the same. Empty: not there.
+struct Difference {
+  std::string target;
+  std::string field;  ///< "rpm.capacity", "parent", ...; empty: all of it is on one side only
+  std::string live;
+  std::string file;
+};
+
+std::vector<Difference> Differences(const LimitsFile& file, const Declared& live);
+
+nlohmann::ordered_json ToJson(const Plan& plan);
+std::string TextOf(const Plan& plan);
+nlohmann::ordered_json ToJson(const std::vector<Difference>& differences);
+std::string TextOf(const std::vector<Difference>& differences);
+
+}  // namespace weir::app

@@ -1,0 +1,257 @@
+#include "apps/weir/limits_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "apps/weir/json.h"
+#include "weir/store/memory_backend.h"
+
+namespace weir::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr UnixMillis kNow{1'767'225'600'013};
+
+LimitsFile Parse(const std::string& yaml) {
+  Result<LimitsFile> file = ParseLimitsFile("namespace: default\n" + yaml, "f.yaml");
+  EXPECT_TRUE(file) << (file ? "" : file.error().message);
+  return file ? *std::move(file) : LimitsFile();
+}
+
+/// A store that changes are really made in.
+class PlanTest : public testing::Test {
+ protected:
+  Declared Live() { return *ReadDeclared(backend_->config(), Deadline::Never()); }
+  Plan PlanFor(const LimitsFile& file) { return MakePlan(file, Live(), kNow); }
+  void Apply(const LimitsFile& file) {
+    const Status applied = ApplyPlan(PlanFor(file), backend_->config(), Deadline::Never());
+    ASSERT_TRUE(applied) << applied.error().message;
+  }
+  void Change(std::vector<ConfigChange> changes) {
+    const Status changed = ApplyChanges(backend_->config(), std::move(changes), Deadline::Never());
+    ASSERT_TRUE(changed) << changed.error().message;
+  }
+
+  std::unique_ptr<Backend> backend_ = MakeMemoryBackend();
+};
+
+LevelLimits ByHand(std::int64_t rate) {
+  return {.limits = {{"rpm", PerMinute(rate)}}, .on_unavailable = {}, .managed = false};
+}
+
+std::vector<std::string> ActionsOf(const Plan& plan) {
+  std::vector<std::string> actions;
+  for (const PlannedChange& planned : plan.changes) {
+    const std::string sign = &"+\0~\0-\0=\0"[static_cast<std::size_t>(planned.action) * 2];
+    actions.push_back(sign + planned.target);
+  }
+  return actions;
+}
+
+const char kYaml[] =
+    "system: {on_unavailable: allow, limits: {rpm: 5}}\n"
+    "resources: {llm: {limits: {rpm: 60, tpm: 1000}}}\n"
+    "entities:\n"
+    "  acme: {parent: org, cascade: true, resources: {_default_: {limits: {rpm: 7}}}}\n"
+    "  org: {resources: {llm: {limits: {tpm: 9000}}}}\n";
+
+TEST_F(PlanTest, AnEmptyStoreGetsEverything) {
+  EXPECT_THAT(ActionsOf(PlanFor(Parse(kYaml))),
+              ElementsAre("+system", "+resource llm", "+entity acme", "+entity org, resource llm",
+                          "+parent of acme"));
+}
+
+TEST_F(PlanTest, PlanningChangesNothing) {
+  PlanFor(Parse(kYaml));
+  EXPECT_THAT(Live().levels, IsEmpty());
+}
+
+TEST_F(PlanTest, WhatWasAppliedIsUnchanged) {
+  Apply(Parse(kYaml));
+  const Plan plan = PlanFor(Parse(kYaml));
+  EXPECT_THAT(plan.changes, IsEmpty());
+  EXPECT_EQ(plan.unchanged, 5U);
+}
+
+TEST_F(PlanTest, AppliedRecordsAreMarkedAsManagedAndDated) {
+  Apply(Parse(kYaml));
+  const Declared live = Live();
+  EXPECT_TRUE(live.levels.at(Level::System()).managed);
+  EXPECT_TRUE(live.entities.at("acme").managed);
+  EXPECT_EQ(live.entities.at("acme").entity.created_at, kNow);
+}
+
+TEST_F(PlanTest, OnlyWhatDiffersIsUpdated) {
+  Apply(Parse(kYaml));
+  LimitsFile file = Parse(kYaml);
+  file.resources["llm"][0].quota = PerMinute(61);
+  EXPECT_THAT(ActionsOf(PlanFor(file)), ElementsAre("~resource llm"));
+}
+
+TEST_F(PlanTest, WhatTheFileDroppedIsDeletedAndTheRestIsLeft) {
+  Apply(Parse(kYaml));
+  Change({PutLimits{Level::Resource("images"), ByHand(3)}});
+  EXPECT_THAT(ActionsOf(PlanFor(Parse(""))),
+              ElementsAre("-system", "=resource images", "-resource llm", "-entity acme",
+                          "-entity org, resource llm", "-parent of acme"));
+  Apply(Parse(""));
+  EXPECT_THAT(Live().entities, IsEmpty());
+  ASSERT_EQ(Live().levels.size(), 1U);
+  EXPECT_EQ(Live().levels.begin()->first, Level::Resource("images"));
+}
+
+TEST_F(PlanTest, ARecordSetByHandIsTakenOver) {
+  Change({PutLimits{Level::Resource("llm"), ByHand(60)}});
+  const LimitsFile file = Parse("resources: {llm: {limits: {rpm: 60}}}\n");
+  EXPECT_THAT(ActionsOf(PlanFor(file)), ElementsAre("~resource llm"));
+  Apply(file);
+  EXPECT_TRUE(Live().levels.at(Level::Resource("llm")).managed);
+  EXPECT_THAT(PlanFor(file).changes, IsEmpty());
+}
+
+TEST_F(PlanTest, AParentTakenOutOfTheFileIsTakenOffTheEntity) {
+  Apply(Parse(kYaml));
+  LimitsFile file = Parse(kYaml);
+  file.entities["acme"].parent.reset();
+  file.entities["acme"].cascade = false;
+  EXPECT_THAT(ActionsOf(PlanFor(file)), ElementsAre("~parent of acme"));
+  Apply(file);
+  EXPECT_FALSE(Live().entities.at("acme").entity.parent);
+  EXPECT_THAT(PlanFor(file).changes, IsEmpty());
+}
+
+TEST_F(PlanTest, NamesAndMetadataStay) {
+  EntityRecord record;
+  record.entity = {.id = "acme", .name = "Acme Ltd", .metadata = {{"tier", "gold"}}};
+  Change({CreateEntity{record}});
+  Apply(Parse(kYaml));
+  const Entity acme = Live().entities.at("acme").entity;
+  EXPECT_EQ(acme.name, "Acme Ltd");
+  EXPECT_EQ(acme.metadata.at("tier"), "gold");
+  EXPECT_EQ(acme.parent, "org");
+  EXPECT_TRUE(Live().entities.at("acme").managed);
+}
+
+TEST_F(PlanTest, AnEntityWithLimitsSetByHandIsNotDeleted) {
+  Apply(Parse(kYaml));
+  Change({PutLimits{Level::Entity("acme", "images"), ByHand(3)}});
+  EXPECT_THAT(ActionsOf(PlanFor(Parse(""))), testing::Contains("=parent of acme"));
+  Apply(Parse(""));
+  EXPECT_TRUE(Live().levels.contains(Level::Entity("acme", "images")));
+}
+
+TEST_F(PlanTest, EntitiesWithoutParentAreNothingToAFile) {
+  EntityRecord record;
+  record.entity = {.id = "bolt", .name = "bolt"};
+  Change({CreateEntity{record}});
+  EXPECT_THAT(PlanFor(Parse("")).changes, IsEmpty());
+  EXPECT_THAT(Differences(Parse(""), Live()), IsEmpty());
+}
+
+TEST_F(PlanTest, ApplyingIsAllOrNothing) {
+  EntityRecord record;
+  record.entity = {.id = "org", .name = "org", .parent = "acme"};
+  Change({CreateEntity{record}});
+  // org below acme and acme below org: the last of the changes cannot be made.
+  const Plan plan = PlanFor(Parse(kYaml));
+  EXPECT_FALSE(ApplyPlan(plan, backend_->config(), Deadline::Never()));
+  EXPECT_THAT(Live().levels, IsEmpty());
+}
+
+TEST_F(PlanTest, AnExportedStoreReadsBackTheSame) {
+  Apply(Parse(kYaml));
+  const LimitsFile exported = FileOf(Live(), "default");
+  const auto read = ParseLimitsFile(FormatLimitsFile(exported), "exported.yaml");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, Parse(kYaml));
+  EXPECT_THAT(Differences(*read, Live()), IsEmpty());
+}
+
+TEST_F(PlanTest, DifferencesNameTheFields) {
+  Apply(Parse(kYaml));
+  LimitsFile file = Parse(kYaml);
+  file.on_unavailable = OnUnavailable::kBlock;
+  file.resources["llm"] = {{"rpm", PerSecond(60).Burst(80)}};
+  file.entities["acme"].cascade = false;
+  file.entities.erase("org");
+  file.resources["images"] = {{"rpm", PerMinute(1)}};
+  const std::string text = TextOf(Differences(file, Live()));
+  EXPECT_EQ(text,
+            "entity org, resource llm only in the store: tpm.capacity=9000 tpm.refill_amount=9000 "
+            "tpm.refill_period=60s\n"
+            "parent of acme cascade: yes -> no\n"
+            "resource images only in the file: rpm.capacity=1 rpm.refill_amount=1 "
+            "rpm.refill_period=60s\n"
+            "resource llm rpm.capacity: 60 -> 80\n"
+            "resource llm rpm.refill_period: 60s -> 1s\n"
+            "resource llm tpm.capacity: 1000 -> -\n"
+            "resource llm tpm.refill_amount: 1000 -> -\n"
+            "resource llm tpm.refill_period: 60s -> -\n"
+            "system on_unavailable: allow -> block\n");
+}
+
+TEST_F(PlanTest, DifferencesAsJson) {
+  const LimitsFile file = Parse("system: {on_unavailable: allow}\n");
+  EXPECT_EQ(ToJson(Differences(file, Live())).dump(),
+            R"({"different":true,"differences":[{"target":"system","field":null,"live":null,)"
+            R"("file":"on_unavailable=allow"}]})");
+  Apply(file);
+  EXPECT_EQ(ToJson(Differences(file, Live())).dump(), R"({"different":false,"differences":[]})");
+}
+
+TEST_F(PlanTest, ThePlanReadsAsText) {
+  Apply(Parse("resources: {llm: {limits: {rpm: 60}}, old: {limits: {rpm: 1}}}\n"));
+  Change({PutLimits{Level::Resource("images"), ByHand(3)}});
+  const LimitsFile file = Parse("resources: {llm: {limits: {rpm: 61}}, new: {limits: {rpm: 2}}}\n");
+  EXPECT_EQ(TextOf(PlanFor(file)),
+            "~ update resource llm: rpm:60 -> rpm:61\n"
+            "+ create resource new: rpm:2\n"
+            "  leave resource images: rpm:3\n"
+            "- delete resource old: rpm:1\n"
+            "create 1, update 1, delete 1, leave 1, unchanged 0\n");
+  EXPECT_THAT(ToJson(PlanFor(file)).dump(),
+              HasSubstr(R"({"action":"update","target":"resource llm","live":"rpm:60",)"
+                        R"("file":"rpm:61"})"));
+}
+
+/// A file with up to four resources, four entities, and parents among them.
+LimitsFile AnyFile() {
+  LimitsFile file{.namespace_name = "default"};
+  const auto any_rate = [] { return PerMinute(*rc::gen::inRange<std::int64_t>(1, 4)); };
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    if (*rc::gen::arbitrary<bool>()) file.resources[name] = {{"rpm", any_rate()}};
+    if (!*rc::gen::arbitrary<bool>()) continue;
+    EntityDeclaration& entity = file.entities[name];
+    if (*rc::gen::arbitrary<bool>()) entity.parent = "z" + name;
+    entity.cascade = entity.parent && *rc::gen::arbitrary<bool>();
+    if (*rc::gen::arbitrary<bool>()) entity.resources["a"] = {{"rpm", any_rate()}};
+  }
+  return file;
+}
+
+// Fails if: DropLevel or Drop leaves what an earlier file set.
+RC_GTEST_PROP(PlanProperty, AfterAnyFilesTheStoreSaysWhatTheLastOneSays, ()) {
+  const std::unique_ptr<Backend> backend = MakeMemoryBackend();
+  ConfigStore& store = backend->config();
+  const auto count = *rc::gen::inRange(1, 4);
+  LimitsFile file;
+  for (int i = 0; i < count; ++i) {
+    file = AnyFile();
+    const Declared live = *ReadDeclared(store, Deadline::Never());
+    RC_ASSERT(ApplyPlan(MakePlan(file, live, kNow), store, Deadline::Never()).has_value());
+  }
+  const Declared live = *ReadDeclared(store, Deadline::Never());
+  RC_ASSERT(MakePlan(file, live, kNow).changes.empty());
+  RC_ASSERT(Differences(file, live).empty());
+  RC_ASSERT(live.levels == DeclaredBy(file).levels);
+}
+
+}  // namespace
+}  // namespace weir::app

@@ -1,0 +1,84 @@
+#include "apps/weir/listing.h"
+
+#include <algorithm>
+
+#include "weir/runtime/await.h"
+
+namespace weir::app {
+namespace {
+
+template <class T, class Read>
+Result<std::vector<T>> AllPages(Read read) {
+  std::vector<T> items;
+  PageRequest request;
+  do {
+    WEIR_ASSIGN_OR_RETURN(
+        Page<T> page, Await<Page<T>>([&](Done<Page<T>> done) { read(request, std::move(done)); }));
+    std::move(page.items.begin(), page.items.end(), std::back_inserter(items));
+    request.cursor = std::move(page.next);
+  } while (!request.cursor.empty());
+  return items;
+}
+
+}  // namespace
+
+Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store, std::optional<Level::Kind> kind,
+                                            Deadline deadline) {
+  return AllPages<LevelRecord>([&](const PageRequest& page, Done<Page<LevelRecord>> done) {
+    store.ListLimits(kind, page, deadline, std::move(done));
+  });
+}
+
+Result<std::vector<EntityRecord>> ListEntities(ConfigStore& store,
+                                               const std::optional<std::string>& parent,
+                                               Deadline deadline) {
+  return AllPages<EntityRecord>([&](const PageRequest& page, Done<Page<EntityRecord>> done) {
+    store.ListEntities(parent, page, deadline, std::move(done));
+  });
+}
+
+Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store, const BucketFilter& filter,
+                                              Deadline deadline) {
+  WEIR_ASSIGN_OR_RETURN(
+      std::vector<BucketRecord> records,
+      AllPages<BucketRecord>([&](const PageRequest& page, Done<Page<BucketRecord>> done) {
+        store.List(filter, page, deadline, std::move(done));
+      }));
+  std::sort(records.begin(), records.end(),
+            [](const BucketRecord& a, const BucketRecord& b) { return a.key < b.key; });
+  return records;
+}
+
+Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline) {
+  Declared declared;
+  WEIR_ASSIGN_OR_RETURN(const auto levels, ListLevels(store, std::nullopt, deadline));
+  WEIR_ASSIGN_OR_RETURN(const auto entities, ListEntities(store, std::nullopt, deadline));
+  for (const LevelRecord& record : levels) declared.levels[record.level] = record.limits;
+  for (const EntityRecord& record : entities) declared.entities[record.entity.id] = record;
+  return declared;
+}
+
+Result<std::optional<LevelLimits>> GetLevel(ConfigStore& store, const Level& level,
+                                            Deadline deadline) {
+  using Answer = std::vector<std::optional<LevelLimits>>;
+  WEIR_ASSIGN_OR_RETURN(Answer answer, Await<Answer>([&](Done<Answer> done) {
+                          store.GetLimits({&level, 1}, deadline, std::move(done));
+                        }));
+  return std::move(answer.front());
+}
+
+Result<std::optional<EntityRecord>> GetEntity(ConfigStore& store, const std::string& id,
+                                              Deadline deadline) {
+  using Answer = std::vector<std::optional<EntityRecord>>;
+  WEIR_ASSIGN_OR_RETURN(Answer answer, Await<Answer>([&](Done<Answer> done) {
+                          store.GetEntities({&id, 1}, deadline, std::move(done));
+                        }));
+  return std::move(answer.front());
+}
+
+Status ApplyChanges(ConfigStore& store, std::vector<ConfigChange> changes, Deadline deadline) {
+  return Await<void>(
+      [&](Done<void> done) { store.Apply(std::move(changes), deadline, std::move(done)); });
+}
+
+}  // namespace weir::app

@@ -1,0 +1,157 @@
+#include "apps/weir/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "apps/weir/acknowledged.h"
+#include "apps/weir/files.h"
+#include "weir/sim/sim_scheduler.h"
+#include "weir/store/memory_backend.h"
+
+namespace weir::app {
+namespace {
+
+using testing::HasSubstr;
+
+/// A file that is gone afterwards.
+class ScratchFile {
+ public:
+  ScratchFile()
+      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove(path_);
+  }
+  ~ScratchFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Acknowledged, AppendsALineForEachAnswer) {
+  const ScratchFile file;
+  const Amounts taken{{"rpm", 1}, {"tpm", Tokens::Milli(500'250)}};
+  const Amounts returned{{"tpm", -20}};
+  for (int run = 0; run < 2; ++run) {
+    const auto log = Acknowledged::Open(file.path());
+    ASSERT_TRUE(log);
+    ASSERT_TRUE((*log)->Write({UnixMillis{17}, "take", "acme", "llm", taken}));
+    ASSERT_TRUE((*log)->Write({UnixMillis{18}, "adjust", "acme", "llm", returned}));
+  }
+  const std::string lines = "17 take acme llm rpm=1 tpm=500.25\n18 adjust acme llm tpm=-20\n";
+  EXPECT_EQ(*ReadFile(file.path()), lines + lines);
+}
+
+TEST(Acknowledged, SaysWhichFileCannotBeWritten) {
+  const auto log = Acknowledged::Open("/nowhere/at/all");
+  ASSERT_FALSE(log);
+  EXPECT_THAT(log.error().message, HasSubstr("cannot write /nowhere/at/all: No such file"));
+}
+
+/// Tells the load to stop when it was asked so many times.
+class LoadTest : public testing::Test {
+ protected:
+  LoadOptions Options(const std::string& entities) {
+    LoadOptions options;
+    options.entities = *EntityNames::Parse(entities);
+    options.resource = "llm";
+    options.amounts = {{"rpm", 1}};
+    options.limits = *ParseLimits("rpm:5");
+    options.duration = std::chrono::hours(1);
+    return options;
+  }
+
+  /// Runs until `enough` is true of what the limiter counts.
+  LoadReport Run(const LoadOptions& options, std::function<bool(const LimiterStats&)> enough) {
+    Limiter limiter(*backend_, scheduler_);
+    const World world{.clock = scheduler_.clock(),
+                      .scheduler = scheduler_,
+                      .out = out_,
+                      .err = out_,
+                      .environment = {},
+                      .interrupted = [&] { return enough(limiter.stats()); }};
+    Result<LoadReport> report = RunLoad(limiter, options, world);
+    EXPECT_TRUE(report) << report.error().message;
+    return *std::move(report);
+  }
+
+  std::ostringstream out_;
+  sim::SimScheduler scheduler_;
+  std::unique_ptr<Backend> backend_ = MakeMemoryBackend();
+};
+
+TEST_F(LoadTest, CountsWhatWasAdmittedAndRefused) {
+  const LoadReport report = Run(Options("acme"), [](const LimiterStats& stats) {
+    return stats.admitted + stats.refused >= 20;
+  });
+  // The clock stands still: what is taken does not come back.
+  EXPECT_EQ(report.admitted, 5U);
+  EXPECT_GE(report.refused, 15U);
+  EXPECT_EQ(report.errors, 0U);
+  EXPECT_EQ(report.latency.count(), report.admitted + report.refused);
+}
+
+TEST_F(LoadTest, EachEntityHasABucketOfItsOwn) {
+  LoadOptions options = Options("user-{1..10}");
+  options.workers = 3;
+  const LoadReport report =
+      Run(options, [](const LimiterStats& stats) { return stats.admitted >= 50; });
+  EXPECT_EQ(report.admitted, 50U);
+}
+
+TEST_F(LoadTest, AdjustsAreAcknowledgedAfterTheTakes) {
+  const ScratchFile file;
+  LoadOptions options = Options("acme");
+  options.adjust = {{"rpm", Tokens(-1)}};
+  options.acknowledged = file.path();
+  const LoadReport report =
+      Run(options, [](const LimiterStats& stats) { return stats.admitted >= 8; });
+  EXPECT_EQ(report.refused, 0U) << "all is given back";
+  EXPECT_THAT(*ReadFile(file.path()), HasSubstr(" take acme llm rpm=1\n"));
+  EXPECT_THAT(*ReadFile(file.path()), HasSubstr(" adjust acme llm rpm=-1\n"));
+}
+
+TEST_F(LoadTest, ARequestThatCanNeverSucceedEndsTheRun) {
+  LoadOptions options = Options("acme");
+  options.amounts = {{"nosuch", 1}};
+  const LoadReport report = Run(options, [](const LimiterStats&) { return false; });
+  EXPECT_EQ(report.admitted, 0U);
+  ASSERT_TRUE(report.first_error);
+  EXPECT_THAT(report.first_error->message, HasSubstr("nosuch"));
+}
+
+TEST_F(LoadTest, ZipfFavoursTheFirst) {
+  LoadOptions options = Options("user-{1..50}");
+  options.limits = *ParseLimits("rpm:1000000");
+  options.zipf = 2.0;
+  const ScratchFile file;
+  options.acknowledged = file.path();
+  Run(options, [](const LimiterStats& stats) { return stats.admitted >= 1000; });
+  const std::string text = *ReadFile(file.path());
+  const auto count = [&](const std::string& name) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_GT(count(" user-1 "), 2 * count(" user-2 "));
+}
+
+TEST_F(LoadTest, TheReportReadsAsJson) {
+  LoadReport report;
+  report.admitted = 3;
+  report.refused = 1;
+  report.elapsed = std::chrono::seconds(2);
+  report.limiter.store_acquires = 4;
+  const nlohmann::ordered_json json = ToJson(report);
+  EXPECT_EQ(json.dump(),
+            R"({"admitted":3,"refused":1,"errors":0,"seconds":2,"decisions_per_s":2,"p50_us":0,)"
+            R"("p99_us":0,"p999_us":0,"store_requests":{"acquire":4,"adjust":0,"config_read":0}})");
+}
+
+}  // namespace
+}  // namespace weir::app

@@ -1,0 +1,159 @@
+// weir load: how many decisions a store takes.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/json.h"
+#include "apps/weir/load.h"
+#include "apps/weir/options.h"
+#include "apps/weir/text.h"
+#include "weir/model/identifier.h"
+
+namespace weir::app {
+namespace {
+
+double PerSecond(const LoadReport& report) {
+  const auto decisions = static_cast<double>(report.admitted + report.refused);
+  const double seconds = static_cast<double>(report.elapsed.count()) / 1e9;
+  return seconds > 0 ? decisions / seconds : 0;
+}
+
+std::int64_t WholePerSecond(const LoadReport& report) {
+  return static_cast<std::int64_t>(PerSecond(report));
+}
+
+/// Nanoseconds are to microseconds what millitokens are to tokens.
+Json MicrosJson(std::int64_t nanos) { return TokensJson(nanos); }
+std::string MicrosText(std::int64_t nanos) { return FormatTokens(nanos); }
+
+Result<double> ParseExponent(std::string_view text) {
+  double exponent = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  if (whole && exponent >= 0 && exponent <= 10) return exponent;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is not an exponent: a number from 0 to 10", text));
+}
+
+Result<std::optional<double>> ParseDistribution(const std::string& text) {
+  if (text == "uniform") return std::optional<double>();
+  if (text == "zipf") return std::optional<double>(1.0);
+  if (text.starts_with("zipf:")) {
+    WEIR_ASSIGN_OR_RETURN(const double exponent, ParseExponent(text.substr(5)));
+    return std::optional<double>(exponent);
+  }
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is not a distribution: uniform, zipf or zipf:EXPONENT", text));
+}
+
+Result<std::int64_t> ParseRate(const std::string& text) {
+  const Result<std::int64_t> rate = ParseTokens(text);
+  if (rate && *rate > 0) return *rate;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is not a rate: decisions a second, over 0", text));
+}
+
+Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend) {
+  const World& world = context.world();
+  Limiter limiter(backend, world.scheduler);
+  WEIR_ASSIGN_OR_RETURN(const LoadReport report, RunLoad(limiter, options, world));
+  context.Answer(ToJson(report), TextOf(report));
+  if (!report.first_error) return Exit::kDone;
+  context.Warn(fmt::format("{} of {} decisions failed, the first with: {}", report.errors,
+                           report.latency.count(), report.first_error->message));
+  return Exit::kFailed;
+}
+
+Result<std::uint64_t> ParseWorkers(const std::string& text) { return ParseWhole(text, 1, 1024); }
+Result<std::uint64_t> ParseSeed(const std::string& text) {
+  return ParseWhole(text, 0, std::numeric_limits<std::uint64_t>::max());
+}
+
+void AddWhat(CLI::App& verb, LoadOptions& options) {
+  AddParsed(verb, "ENTITY", options.entities, EntityNames::Parse,
+            "who asks: a name, a list a,b, a pattern user-{1..1000}")
+      ->required()
+      ->option_text(" ");
+  AddParsed(verb, "RESOURCE", options.resource, Checked(CheckResource), "what is used")
+      ->required()
+      ->option_text(" ");
+  AddParsedList(
+      verb, "AMOUNT", options.amounts,
+      [](const auto& texts) { return ParseAmounts(texts, ParseAmount); },
+      "how much of which limit each request takes, like rpm=1")
+      ->required()
+      ->option_text("...");
+  AddParsedList(
+      verb, "--adjust", options.adjust,
+      [](const auto& texts) { return ParseAmounts(texts, ParseSignedAmount); },
+      "then adjust by so much, like tpm=-20")
+      ->option_text("AMOUNT...");
+  AddParsed(verb, "--limits", options.limits, ParseLimits,
+            "decide by these limits instead of those that are set")
+      ->option_text("SPEC");
+}
+
+void AddHow(CLI::App& verb, LoadOptions& options) {
+  AddParsed(verb, "--workers", options.workers, ParseWorkers, "threads (default: 1)")
+      ->option_text("N");
+  AddParsed(verb, "--duration", options.duration, ParseDuration, "for how long (default: 10s)")
+      ->option_text("DURATION");
+  AddParsed(verb, "--rate", options.rate, ParseRate, "decisions a second (default: no bound)")
+      ->option_text("R");
+  AddParsed(verb, "--distribution", options.zipf, ParseDistribution,
+            "who asks how often: uniform, zipf or zipf:EXPONENT (default: uniform)")
+      ->option_text("NAME");
+  AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of entities (default: 1)")
+      ->option_text("S");
+  verb.add_option("--acknowledged", options.acknowledged,
+                  "append a line to this file after each answer that took or adjusted something")
+      ->option_text("FILE");
+}
+
+}  // namespace
+
+Json ToJson(const LoadReport& report) {
+  return {{"admitted", report.admitted},
+          {"refused", report.refused},
+          {"errors", report.errors},
+          {"seconds", TokensJson(report.elapsed.count() / 1'000'000)},
+          {"decisions_per_s", WholePerSecond(report)},
+          {"p50_us", MicrosJson(report.latency.Quantile(0.5))},
+          {"p99_us", MicrosJson(report.latency.Quantile(0.99))},
+          {"p999_us", MicrosJson(report.latency.Quantile(0.999))},
+          {"store_requests",
+           {{"acquire", report.limiter.store_acquires},
+            {"adjust", report.limiter.store_adjusts},
+            {"config_read", report.limiter.store_config_reads}}}};
+}
+
+std::string TextOf(const LoadReport& report) {
+  const LimiterStats& stats = report.limiter;
+  return fmt::format(
+      "decisions       {}: admitted {}, refused {}, errors {}\n"
+      "rate            {} decisions/s for {}\n"
+      "latency         p50 {} us, p99 {} us, p99.9 {} us\n"
+      "store requests  acquire {}, adjust {}, config read {}\n",
+      report.admitted + report.refused, report.admitted, report.refused, report.errors,
+      WholePerSecond(report),
+      FormatSeconds(std::chrono::duration_cast<milliseconds>(report.elapsed)),
+      MicrosText(report.latency.Quantile(0.5)), MicrosText(report.latency.Quantile(0.99)),
+      MicrosText(report.latency.Quantile(0.999)), stats.store_acquires, stats.store_adjusts,
+      stats.store_config_reads);
+}
+
+void AddLoad(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<LoadOptions>();
+  CLI::App& verb = AddVerb(app, "load", "Ask for decisions from many threads and report", options,
+                           chosen, [](const LoadOptions& given, Context& context) {
+                             return context.WithBackend(Access::kWrite, [&](Backend& backend) {
+                               return Load(given, context, backend);
+                             });
+                           });
+  AddWhat(verb, *options);
+  AddHow(verb, *options);
+}
+
+}  // namespace weir::app

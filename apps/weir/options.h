@@ -1,0 +1,70 @@
+// Options whose texts are read by a function that returns a Result.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/weir/verbs.h"
+#include "weir/base/result.h"
+
+namespace weir::app {
+
+/// An option or positional read by `parse` (text to Result) into `target`, which must outlive the
+/// parse. A bad text ends the parse with the error's message.
+template <class T, class Parse>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse parse,
+                       const std::string& description) {
+  const auto read = [&target, parse, name](const std::string& text) {
+    auto parsed = parse(text);
+    if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+    target = std::move(*parsed);
+  };
+  return app.add_option_function<std::string>(name, read, description);
+}
+
+/// The same for something given several times: `parse` reads all the texts at once. An option takes
+/// one text each time it is given, so that it swallows no positional.
+template <class T, class Parse>
+CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Parse parse,
+                           const std::string& description) {
+  const auto read = [&target, parse, name](const std::vector<std::string>& texts) {
+    auto parsed = parse(texts);
+    if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+    target = std::move(*parsed);
+  };
+  CLI::Option* option = app.add_option_function<std::vector<std::string>>(name, read, description);
+  if (name.starts_with('-')) option->allow_extra_args(false);
+  return option;
+}
+
+/// Reads a text that `check` (text to Status) accepts as it is.
+template <class Check>
+auto Checked(Check check) {
+  return [check](const std::string& text) -> Result<std::string> {
+    WEIR_RETURN_IF_ERROR(check(text));
+    return text;
+  };
+}
+
+/// A verb whose options are a T: `run(T, Context)` is chosen when the command line names it.
+template <class T, class Run>
+CLI::App& AddVerb(CLI::App& app, const std::string& name, const std::string& description,
+                  const std::shared_ptr<T>& options, Action& chosen, Run run) {
+  CLI::App& verb = *app.add_subcommand(name, description);
+  verb.callback([options, run, &chosen] {
+    chosen = [options, run](Context& context) { return run(*options, context); };
+  });
+  return verb;
+}
+
+/// A word that is followed by one of its verbs.
+inline CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& description) {
+  CLI::App& group = *app.add_subcommand(name, description);
+  group.require_subcommand(0, 1);
+  return group;
+}
+
+}  // namespace weir::app

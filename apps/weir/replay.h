@@ -1,0 +1,91 @@
+// A trace run through a limiter, with the trace's own time. What happens when:
+// docs/design/replay.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/weir/bound.h"
+#include "apps/weir/plot.h"
+#include "apps/weir/replay_log.h"
+#include "apps/weir/trace.h"
+#include "apps/weir/trace_scheduler.h"
+#include "weir/metrics/histogram.h"
+#include "weir/store/backend.h"
+
+namespace weir::app {
+
+inline constexpr char kReplayResource[] = "llm";
+inline constexpr char kRequestLimit[] = "rpm";
+inline constexpr char kTokenLimit[] = "tpm";
+/// From a request to the adjust of what it generated, for each generated token.
+inline constexpr milliseconds kGenerationTime{20};
+
+enum class Strategy {
+  kEstimate,  ///< take an estimate of what will be generated, adjust when it is known
+  kActual,    ///< take what was generated at once
+};
+
+struct ReplayOptions {
+  std::uint64_t tenants = 20;
+  std::uint64_t seed = 1;
+  Strategy strategy = Strategy::kEstimate;
+  std::int64_t estimate = 256;  ///< whole tokens
+};
+
+/// Refusals by the limits that were short; one refusal may count at several.
+struct RefusedBy {
+  std::uint64_t own_requests = 0;
+  std::uint64_t own_tokens = 0;
+  std::uint64_t above_requests = 0;  ///< of an entity above
+  std::uint64_t above_tokens = 0;
+};
+
+struct TenantTally {
+  std::string entity;
+  std::uint64_t asked = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t impossible = 0;
+  RefusedBy refused_by;
+  std::int64_t tokens = 0;        ///< net, in millitokens
+  std::int64_t deepest_debt = 0;  ///< of its own bucket, in millitokens
+};
+
+/// An entity above tenants, which their requests charge too.
+struct AboveTally {
+  std::int64_t tokens = 0;        ///< net, in millitokens
+  std::int64_t deepest_debt = 0;  ///< in millitokens
+};
+
+struct ReplayReport {
+  std::vector<TenantTally> tenants;
+  std::map<std::string, AboveTally> above;
+  std::vector<LogLine> log;
+  std::vector<PlotPoint> charged;  ///< tokens of the tenants' own buckets
+  BoundLimits limits;
+  std::int64_t outermost_per_minute = 0;  ///< refill of the tokens of all outermost buckets
+  HistogramSnapshot latency;              ///< of each decision, in ns of real time
+};
+
+/// Told now and then: rows done, of so many.
+using ReplayProgress = std::function<void(std::size_t done, std::size_t of)>;
+
+struct ReplayWorld {
+  Backend& backend;
+  TraceScheduler& time;    ///< begins at the first row
+  const Clock& stopwatch;  ///< measures decisions
+  ReplayProgress progress;
+};
+
+/// Runs the rows against the limits that are set. kFailedPrecondition: buckets of the tenants exist
+/// already, or a tenant has no limit on requests or tokens. Blocks. REQUIRES: rows.
+[[nodiscard]] Result<ReplayReport> RunReplay(std::span<const TraceRow> rows,
+                                             const ReplayWorld& world,
+                                             const ReplayOptions& options);
+
+}  // namespace weir::app

@@ -1,0 +1,70 @@
+#include "apps/weir/trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "apps/weir/files.h"
+
+namespace weir::app {
+namespace {
+
+using testing::StartsWith;
+
+const std::string kHeader = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+
+std::string ErrorOf(const std::string& text) {
+  const auto rows = ParseTrace(text, "t.csv");
+  return rows ? "no error" : rows.error().message;
+}
+
+TEST(ParseTrace, ReadsRows) {
+  const auto rows = ParseTrace(kHeader +
+                                   "2023-11-16 18:15:46.6805900,374,44\n"
+                                   "2023-11-16 18:15:50.9951690,396,0\n",
+                               "t.csv");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(*rows, (std::vector<TraceRow>{{UnixMillis{1'700'158'546'680}, 374, 44},
+                                          {UnixMillis{1'700'158'550'995}, 396, 0}}));
+}
+
+TEST(ParseTrace, TakesCarriageReturnsAndALastLineWithoutEnd) {
+  const auto rows = ParseTrace(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n"
+      "2023-11-16 18:15:46.6805900,1,2",
+      "t.csv");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->size(), 2U);
+  EXPECT_EQ(rows->back().generated_tokens, 2);
+}
+
+TEST(ParseTrace, NamesTheLineThatIsWrong) {
+  const std::string good = "2023-11-16 18:15:46.6805900,374,44\n";
+  EXPECT_THAT(ErrorOf("a,b\n"), StartsWith("t.csv:1: not a trace"));
+  EXPECT_THAT(ErrorOf(""), StartsWith("t.csv:1: not a trace"));
+  EXPECT_THAT(ErrorOf(kHeader), StartsWith("t.csv:1: no requests"));
+  for (const std::string bad :
+       {"\n", "2023-11-16 18:15:46.6,374\n", "2023-11-16 18:15:46.6,374,44,1\n",
+        "2023-11-16 18:15:46.6,-1,44\n", "2023-11-16 18:15:46.6,1,x\n", "yesterday,1,1\n",
+        "2023-11-16 18:15:46.6Z,1,1\n", "2023-11-16 18:15:46.6,1000000001,1\n", ",,\n"}) {
+    EXPECT_THAT(ErrorOf(kHeader + good + bad + good), StartsWith("t.csv:3: not a request")) << bad;
+  }
+}
+
+TEST(ParseTrace, RefusesRowsOutOfOrder) {
+  EXPECT_THAT(ErrorOf(kHeader + "2023-11-16 18:15:46.681,1,1\n2023-11-16 18:15:46.680,1,1\n"),
+              StartsWith("t.csv:3: before the row above it"));
+}
+
+TEST(ParseTrace, ReadsTheTraceThatComesWithTheSources) {
+  const auto text = ReadFile(WEIR_SOURCE_DIR "/examples/data/azure_llm_2023_conv.csv");
+  ASSERT_TRUE(text) << text.error().message;
+  const auto rows = ParseTrace(*text, "trace");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->size(), 19'366U);
+  EXPECT_EQ(rows->back(), (TraceRow{UnixMillis{1'700'162'048'402}, 197, 183}));
+}
+
+}  // namespace
+}  // namespace weir::app

@@ -1,0 +1,87 @@
+// weir try: one decision.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/json.h"
+#include "apps/weir/options.h"
+#include "apps/weir/text.h"
+#include "weir/limiter/limiter.h"
+#include "weir/model/identifier.h"
+
+namespace weir::app {
+namespace {
+
+struct TryOptions {
+  std::string entity;
+  std::string resource;
+  Amounts amounts;
+  std::optional<nanoseconds> wait;
+  std::optional<std::vector<Limit>> limits;
+};
+
+std::string TextOf(const Decision& decision) {
+  Table table({"entity", "limit", ">capacity", ">available", ">requested", ">retry after"});
+  for (const LimitStatus& status : decision.limits) {
+    table.Row({status.entity, status.limit, FormatTokens(status.capacity),
+               FormatTokens(status.available), FormatTokens(status.requested),
+               status.exceeded ? FormatSeconds(status.retry_after) : ""});
+  }
+  if (decision.admitted) return "admitted\n" + table.Text();
+  return fmt::format("refused, retry after {}\n{}", FormatSeconds(decision.retry_after),
+                     table.Text());
+}
+
+/// The answer where the store is away and the policy is to allow.
+constexpr char kUnprotected[] = "admitted without a charge: the store did not answer\n";
+
+Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend) {
+  const World& world = context.world();
+  Limiter limiter(backend, world.scheduler);
+  AcquireRequest request{.entity = options.entity,
+                         .resource = options.resource,
+                         .amounts = options.amounts,
+                         .limits = options.limits};
+  if (options.wait) request.wait_until = Deadline::After(world.clock, *options.wait);
+  const Deadline deadline = context.StoreDeadline(options.wait.value_or(nanoseconds(0)));
+  WEIR_ASSIGN_OR_RETURN(Outcome outcome, limiter.Acquire(request, deadline));
+  const Decision& decision = outcome.decision();
+  context.Answer(ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
+  if (!outcome.admitted()) return Exit::kRefused;
+  if (outcome.unprotected()) return Exit::kDone;
+  WEIR_RETURN_IF_ERROR(std::move(outcome).lease().Commit());
+  return Exit::kDone;
+}
+
+}  // namespace
+
+void AddTry(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<TryOptions>();
+  CLI::App& verb = AddVerb(app, "try", "Ask for one decision and take what it grants", options,
+                           chosen, [](const TryOptions& given, Context& context) {
+                             return context.WithBackend(Access::kWrite, [&](Backend& backend) {
+                               return Try(given, context, backend);
+                             });
+                           });
+  AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "who asks")
+      ->required()
+      ->option_text(" ");
+  AddParsed(verb, "RESOURCE", options->resource, Checked(CheckResource), "what is used")
+      ->required()
+      ->option_text(" ");
+  AddParsedList(
+      verb, "AMOUNT", options->amounts,
+      [](const auto& texts) { return ParseAmounts(texts, ParseAmount); },
+      "how much of which limit, like rpm=1 tpm=500")
+      ->required()
+      ->option_text("...");
+  AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for tokens, like 2s")
+      ->option_text("DURATION");
+  AddParsed(verb, "--limits", options->limits, ParseLimits,
+            "decide by these limits instead of those that are set, like rpm:100,tpm:10000/min")
+      ->option_text("SPEC");
+}
+
+}  // namespace weir::app

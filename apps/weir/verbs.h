@@ -1,0 +1,27 @@
+// The verbs, one file for each group of them.
+#pragma once
+
+#include <functional>
+
+#include "apps/weir/context.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weir::app {
+
+using Action = std::function<Result<Exit>(Context&)>;
+
+/// Each adds its verbs to `app`. When the command line names one, `chosen` becomes what to run;
+/// it must outlive the parse.
+void AddTry(CLI::App& app, Action& chosen);
+void AddLimits(CLI::App& app, Action& chosen);
+void AddSystem(CLI::App& app, Action& chosen);
+void AddResource(CLI::App& app, Action& chosen);
+void AddEntity(CLI::App& app, Action& chosen);
+void AddBuckets(CLI::App& app, Action& chosen);
+void AddLoad(CLI::App& app, Action& chosen);
+void AddReplay(CLI::App& app, Action& chosen);
+
+}  // namespace weir::app

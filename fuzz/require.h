@@ -1,0 +1,33 @@
+// What every fuzz target of this folder needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "weir/base/result.h"
+
+/// libFuzzer calls it with each input; always 0.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace weir {
+
+/// A defect was found unless `holds`: says which and aborts, so that libFuzzer keeps the input.
+inline void Require(bool holds, std::string_view what) {
+  if (holds) return;
+  std::fprintf(stderr, "broken: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::abort();
+}
+
+/// A refusal of bad input: the right code, one printable line that says something, and short.
+inline void RequireRefusal(const Error& error) {
+  Require(error.code == Code::kInvalidArgument, "a refusal is kInvalidArgument");
+  Require(!error.message.empty(), "a refusal says something");
+  Require(error.message.size() < 20'000, "a refusal is short");
+  for (const char c : error.message)
+    Require(c >= ' ' && c <= '~', "a refusal is one printable line");
+}
+
+}  // namespace weir

@@ -1,0 +1,103 @@
+// One part of the keys of a KeyedBucket, under one lock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "weir/bucket/gcra.h"
+#include "weir/bucket/key_hash.h"
+#include "weir/bucket/key_table.h"
+#include "weir/bucket/spin_lock.h"
+
+namespace weir {
+
+struct KeyedStats {
+  std::size_t keys = 0;       ///< remembered; some may be full again
+  std::size_t bytes = 0;      ///< of the tables
+  std::uint64_t no_room = 0;  ///< takes refused because of max_keys
+};
+
+/// Its verbs are KeyedBucket's. Every call brings the same Gcra.
+template <class Key>
+class alignas(64) KeyStripe {
+ public:
+  /// A key, and how long after the origin it is asked for.
+  struct Asked {
+    KeyView<Key> key;
+    std::uint64_t hash;
+    std::uint64_t seed;  ///< of the hash
+    std::int64_t elapsed_nanos;
+  };
+
+  /// Before anything else: see KeyTable.
+  void Open(std::uint32_t room) WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    table_ = KeyTable<Key>(room);
+  }
+
+  bool Take(const Gcra& gcra, const Asked& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    const std::uint64_t now = gcra.At(Elapsed(asked));
+    std::uint64_t* word = table_.Find(asked.key, asked.hash);
+    if (word == nullptr) [[unlikely]] word = Place(asked, now);
+    return word != nullptr && gcra.Take(*word, now, n);
+  }
+
+  void Return(const Gcra& gcra, const Asked& asked, std::int64_t n) WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    std::uint64_t* word = table_.Find(asked.key, asked.hash);
+    if (word == nullptr) return;
+    gcra.Return(*word, gcra.At(Elapsed(asked)), n);
+    *word = std::max(*word, std::uint64_t{1});
+  }
+
+  nanoseconds RetryAfter(const Gcra& gcra, const Asked& asked, std::int64_t n)
+      WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    const std::uint64_t* word = table_.Find(asked.key, asked.hash);
+    return gcra.RetryAfter(word == nullptr ? 0 : *word, Elapsed(asked), n);
+  }
+
+  std::int64_t Available(const Gcra& gcra, const Asked& asked) WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    const std::uint64_t* word = table_.Find(asked.key, asked.hash);
+    return gcra.Available(word == nullptr ? 0 : *word, gcra.At(Elapsed(asked)));
+  }
+
+  std::size_t Sweep(const Gcra& gcra, std::int64_t elapsed_nanos, std::uint64_t seed)
+      WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    latest_removal_ = std::max(latest_removal_, elapsed_nanos);
+    return table_.Rebuild(gcra.At(latest_removal_), seed);
+  }
+
+  void AddTo(KeyedStats& stats) WEIR_EXCLUDES(lock_) {
+    const SpinLockHold hold(lock_);
+    stats.keys += table_.used();
+    stats.bytes += table_.bytes();
+    stats.no_room += no_room_;
+  }
+
+ private:
+  // Not before anything was forgotten: a key forgotten as full at that instant is full from then
+  // on, but may not have been before.
+  std::int64_t Elapsed(const Asked& asked) const WEIR_REQUIRES(lock_) {
+    if (asked.elapsed_nanos >= latest_removal_) [[likely]] return asked.elapsed_nanos;
+    return latest_removal_;
+  }
+
+  std::uint64_t* Place(const Asked& asked, std::uint64_t now) WEIR_REQUIRES(lock_) {
+    latest_removal_ = Elapsed(asked);
+    std::uint64_t* word = table_.Place(asked.key, asked.hash, now, asked.seed);
+    if (word == nullptr) ++no_room_;
+    return word;
+  }
+
+  SpinLock lock_;
+  std::int64_t latest_removal_ WEIR_GUARDED_BY(lock_) = INT64_MIN;
+  std::uint64_t no_room_ WEIR_GUARDED_BY(lock_) = 0;
+  KeyTable<Key> table_ WEIR_GUARDED_BY(lock_){1};
+};
+
+}  // namespace weir

@@ -1,0 +1,122 @@
+// One limit for each of very many keys, inside the process. Mechanism: docs/design/in-process.md.
+//
+//   weir::KeyedBucket<std::string, weir::SteadyClock> calls(weir::PerMinute(60), {});
+//   if (!calls.TryTake(address)) return Busy();
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "weir/base/result.h"
+#include "weir/bucket/fast_clock.h"
+#include "weir/bucket/gcra.h"
+#include "weir/bucket/key_hash.h"
+#include "weir/bucket/key_stripe.h"
+#include "weir/bucket/quota.h"
+
+namespace weir {
+
+struct KeyedOptions {
+  /// Keys that are not full are remembered up to about this number (32 to 64 bytes each for
+  /// integers); a take on one more is refused until another is full again.
+  std::size_t max_keys = std::size_t{1} << 24;
+  /// Give a random one where the keys are chosen by strangers: it keeps them from choosing keys
+  /// that collide. Decisions do not depend on it.
+  std::uint64_t hash_seed = 0;
+};
+
+/// Admits for every key at most capacity + rate * t whole tokens in any interval t; each key starts
+/// full. Integers and std::string are keys, and every type with a KeyHash. Any thread may call
+/// anything at any time; a call may wait some ten nanoseconds for another on a key nearby, and
+/// microseconds while that one grows the table.
+///
+/// A key that is full again is forgotten when its place is needed; Sweep() forgets all of them.
+/// Lifetime, rounding and time that runs backwards: as AtomicBucket.
+template <class Key, NanoClock C>
+class KeyedBucket {
+ public:
+  using View = KeyView<Key>;
+
+  /// REQUIRES: Gcra::For(quota) succeeds; ends the program otherwise. Make() checks instead.
+  KeyedBucket(const Quota& quota, C clock, const KeyedOptions& options = {})
+      : KeyedBucket(Gcra::Require(quota), clock, options) {}
+  KeyedBucket(const Gcra& gcra, C clock, const KeyedOptions& options = {})
+      : gcra_(gcra),
+        origin_(clock.Nanos()),
+        clock_(clock),
+        seed_(options.hash_seed),
+        stripes_(std::make_unique<Stripe[]>(kStripes)) {
+    const std::size_t room = std::clamp<std::size_t>(options.max_keys / kStripes, 1, UINT32_MAX);
+    for (std::size_t i = 0; i < kStripes; ++i) stripes_[i].Open(static_cast<std::uint32_t>(room));
+  }
+  /// kInvalidArgument for a quota that cannot be kept (Gcra::For).
+  static Result<std::unique_ptr<KeyedBucket>> Make(const Quota& quota, C clock,
+                                                   const KeyedOptions& options = {}) {
+    WEIR_ASSIGN_OR_RETURN(const Gcra gcra, Gcra::For(quota));
+    return std::make_unique<KeyedBucket>(gcra, clock, options);
+  }
+
+  /// As AtomicBucket::TryTake; false also for a new key for which there is no room (max_keys).
+  bool TryTake(View key, std::int64_t n = 1) {
+    if (n <= 0) return n == 0;
+    if (!gcra_.CanAdmit(n)) return false;
+    const Asked asked = Ask(key);
+    return StripeOf(asked).Take(gcra_, asked, n);
+  }
+  /// As AtomicBucket::Return.
+  void Return(View key, std::int64_t n) {
+    const Asked asked = Ask(key);
+    StripeOf(asked).Return(gcra_, asked, n);
+  }
+  /// As AtomicBucket::RetryAfter.
+  nanoseconds RetryAfter(View key, std::int64_t n = 1) const {
+    const Asked asked = Ask(key);
+    return StripeOf(asked).RetryAfter(gcra_, asked, n);
+  }
+  /// Whole tokens that are there.
+  std::int64_t Available(View key) const {
+    const Asked asked = Ask(key);
+    return StripeOf(asked).Available(gcra_, asked);
+  }
+
+  /// Forgets every key that is full and gives its memory back. Returns how many it forgot. Locks
+  /// one of 256 parts of the keys at a time.
+  std::size_t Sweep() {
+    std::size_t forgotten = 0;
+    for (std::size_t i = 0; i < kStripes; ++i) {
+      forgotten += stripes_[i].Sweep(gcra_, Elapsed(), seed_);
+    }
+    return forgotten;
+  }
+  KeyedStats Stats() const {
+    KeyedStats sum;
+    for (std::size_t i = 0; i < kStripes; ++i) stripes_[i].AddTo(sum);
+    return sum;
+  }
+
+  /// As AtomicBucket::rate_error.
+  double rate_error() const { return gcra_.rate_error; }
+
+ private:
+  using Stripe = KeyStripe<Key>;
+  using Asked = typename Stripe::Asked;
+  static constexpr std::size_t kStripes = 256;
+
+  std::int64_t Elapsed() const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) -
+                                     static_cast<std::uint64_t>(origin_));
+  }
+  Asked Ask(View key) const { return {key, KeyHash<Key>()(key, seed_), seed_, Elapsed()}; }
+  // The table within a stripe uses the low bits.
+  Stripe& StripeOf(const Asked& asked) const { return stripes_[asked.hash >> 56]; }
+
+  const Gcra gcra_;
+  const std::int64_t origin_;
+  const C clock_;
+  const std::uint64_t seed_;
+  const std::unique_ptr<Stripe[]> stripes_;
+};
+
+}  // namespace weir

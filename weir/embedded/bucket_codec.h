@@ -1,0 +1,78 @@
+// Buckets as text: what stands in the tables `change` and `bucket` (docs/design/embedded.md).
+//
+// A change is a JSON array, [entity, resource, shard, time, limits], or [entity, resource, shard]
+// for a bucket that was removed. `limits` is an object of limits by name, in order; each is
+// [tokens, remainder, consumed, capacity, amount, period], all whole numbers, and the
+// remainder_period where it is not the period.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/store/bucket_store.h"
+
+namespace weir {
+
+/// Appends a JSON string; `text` is UTF-8.
+void AppendQuoted(std::string& out, std::string_view text);
+/// Appends `limits` of a bucket.
+void AppendLimits(std::string& out, const BucketRecord& record);
+
+/// Changes gathered into rows of the table `change`: JSON arrays of changes, of some megabytes at
+/// most. Not thread-safe.
+class ChangeBatch {
+ public:
+  /// The bucket's present state; null: it was removed.
+  void Add(const Target& target, const Bucket* bucket);
+  void AddRemoved(const BucketKey& key);
+  void Clear();
+
+  bool empty() const { return count_ == 0; }
+  std::size_t count() const { return count_; }  ///< of changes
+  std::size_t bytes() const;
+  /// Each a whole JSON array. Valid until the next Add or Clear.
+  std::vector<std::string_view> Rows() const;
+
+ private:
+  template <class Rest>
+  void Append(const BucketKey& key, std::size_t most, Rest&& rest);
+
+  std::vector<std::string> rows_;  // each ends in "]\n"
+  std::size_t count_ = 0;
+};
+
+/// One change as it is read. The views end with the call that is given it.
+struct Change {
+  std::string_view entity;
+  std::string_view resource;
+  std::uint32_t shard = 0;
+  std::optional<std::int64_t> time;  ///< none: the bucket was removed
+  std::string_view limits;           ///< JSON, not checked yet
+};
+
+/// Reads what the above wrote. Keeps its memory between calls. Not thread-safe.
+class BucketReader {
+ public:
+  BucketReader();
+  ~BucketReader();
+  BucketReader(BucketReader&&) noexcept;
+  BucketReader& operator=(BucketReader&&) noexcept;
+
+  /// Gives each change of a row to `sink`, in order. kDataLoss where the row is damaged.
+  [[nodiscard]] Status ReadChanges(std::string_view row,
+                                   const std::function<void(const Change&)>& sink);
+  /// Fills names and meters. kDataLoss where they cannot be those of a bucket.
+  [[nodiscard]] Status ReadLimits(std::string_view limits, BucketRecord& record);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weir

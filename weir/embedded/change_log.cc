@@ -1,0 +1,170 @@
+#include "weir/embedded/change_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// A fold has two parts; each is done by the time the log has grown by half.
+constexpr double kFoldPace = 2;
+
+// The least that a step does, so that an idle process gets done too: about a millisecond.
+constexpr std::size_t kLeastBuckets = 512;
+constexpr std::size_t kLeastBytes = 1u << 20;
+
+std::size_t Share(double share, std::size_t whole, std::size_t least) {
+  return std::max(least, static_cast<std::size_t>(share * static_cast<double>(whole)));
+}
+
+}  // namespace
+
+Result<ChangeLog> ChangeLog::Open(sqlite::Connection& connection) {
+  ChangeLog log(connection);
+  WEIR_ASSIGN_OR_RETURN(log.insert_, connection.Prepare("INSERT INTO change VALUES(?, ?)"));
+  WEIR_ASSIGN_OR_RETURN(log.delete_, connection.Prepare("DELETE FROM change WHERE seq <= ?"));
+  WEIR_ASSIGN_OR_RETURN(log.put_bucket_,
+                        connection.Prepare("INSERT INTO bucket VALUES(?, ?, ?, ?, ?) "
+                                           "ON CONFLICT(entity, resource, shard) DO UPDATE "
+                                           "SET time = excluded.time, limits = excluded.limits"));
+  WEIR_ASSIGN_OR_RETURN(log.delete_bucket_,
+                        connection.Prepare("DELETE FROM bucket WHERE entity = ? AND "
+                                           "resource = ? AND shard = ?"));
+  return log;
+}
+
+Result<ChangeIndex> ChangeLog::Read() {
+  WEIR_ASSIGN_OR_RETURN(auto rows,
+                        connection_->Prepare("SELECT seq, data FROM change ORDER BY seq"));
+  ChangeIndex index;
+  BucketReader reader;
+  Result<bool> row = true;
+  while ((row = rows.Step()) && *row) {
+    const std::string_view data = rows.Text(1);
+    rows_.push_back({rows.Integer(0), data.size()});
+    bytes_ += data.size();
+    Status read = reader.ReadChanges(data, [&](const Change& change) { index.Add(change); });
+    if (!read) {
+      return Fail(read.error().code, fmt::format("{}: change {}: {}", connection_->name(),
+                                                 rows.Integer(0), read.error().message));
+    }
+  }
+  if (!row) return Fail(std::move(row.error()));
+  if (!rows_.empty()) next_seq_ = rows_.back().seq + 1;
+  for (const auto& [key, latest] : index.map()) logged_.push_back(key);
+  return index;
+}
+
+void ChangeLog::Add(const Target& target, const Bucket* bucket, std::uint32_t& mark) {
+  batch_.Add(target, bucket);
+  if (std::exchange(mark, round_) != round_) logged_.push_back(target.key);
+}
+
+Result<ChangeLog::Written> ChangeLog::Append() {
+  if (batch_.empty()) return Written{};
+  WEIR_RETURN_IF_ERROR(Write(batch_, [] { return Status(); }));
+  const Written written{.buckets = batch_.count(), .bytes = batch_.bytes()};
+  batch_.Clear();
+  return written;
+}
+
+Status ChangeLog::AppendRemoved(std::span<const BucketKey> keys,
+                                const std::function<Status()>& body) {
+  ChangeBatch removed;
+  for (const BucketKey& key : keys) {
+    removed.AddRemoved(key);
+    logged_.push_back(key);
+  }
+  return Write(removed, body);
+}
+
+Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>& body) {
+  const std::vector<std::string_view> rows = batch.Rows();
+  Status written = connection_->InTransaction([&]() -> Status {
+    WEIR_RETURN_IF_ERROR(body());
+    std::int64_t seq = next_seq_;
+    for (const std::string_view row : rows) {
+      WEIR_RETURN_IF_ERROR(insert_->Bind(1, seq++).Bind(2, row).Run());
+    }
+    return {};
+  });
+  if (!written) return written;
+  for (const std::string_view row : rows) rows_.push_back({next_seq_++, row.size()});
+  bytes_ += batch.bytes();
+  return {};
+}
+
+Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
+  if (!fold_) BeginFold();
+  const double share = kFoldPace * static_cast<double>(grown_bytes) /
+                       static_cast<double>(std::max<std::size_t>(fold_->bytes, 1));
+  if (!fold_->slice.empty() || !fold_->keys.empty()) {
+    if (fold_->slice.empty()) TakeSlice(Share(share, fold_->buckets, kLeastBuckets));
+    return WriteSlice(table);
+  }
+  WEIR_RETURN_IF_ERROR(DeleteRows(Share(share, fold_->bytes, kLeastBytes)));
+  if (rows_.empty() || rows_.front().seq > fold_->last_seq) fold_.reset();
+  return {};
+}
+
+void ChangeLog::BeginFold() {
+  std::ranges::make_heap(logged_, std::greater<>{});
+  const std::size_t buckets = logged_.size();
+  fold_.emplace(Fold{.keys = std::exchange(logged_, {}),
+                     .slice = {},
+                     .buckets = buckets,
+                     .last_seq = next_seq_ - 1,
+                     .bytes = bytes_});
+  ++round_;
+}
+
+// In the order of the index on (entity, resource, shard), each page is written once.
+void ChangeLog::TakeSlice(std::size_t count) {
+  std::vector<BucketKey>& keys = fold_->keys;
+  std::vector<BucketKey>& slice = fold_->slice;
+  for (; count > 0 && !keys.empty(); --count) {
+    std::ranges::pop_heap(keys, std::greater<>{});
+    if (slice.empty() || slice.back() != keys.back()) slice.push_back(std::move(keys.back()));
+    keys.pop_back();
+  }
+}
+
+Status ChangeLog::WriteSlice(const BucketTable& table) {
+  WEIR_RETURN_IF_ERROR(connection_->InTransaction([&]() -> Status {
+    for (const BucketKey& key : fold_->slice) {
+      Status written = WriteBucket(table, key);
+      if (!written) return written;
+    }
+    return {};
+  }));
+  fold_->slice.clear();
+  return {};
+}
+
+Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
+  // May be newer than the log: then the next commit repeats it.
+  const std::optional<BucketRecord> record = table.Read(key);
+  sqlite::Statement& statement = record ? *put_bucket_ : *delete_bucket_;
+  statement.Bind(1, key.entity).Bind(2, key.resource).Bind(3, key.shard);
+  if (!record) return statement.Run();
+  std::string limits;
+  AppendLimits(limits, *record);
+  return statement.Bind(4, record->bucket.time.value).Bind(5, limits).Run();
+}
+
+Status ChangeLog::DeleteRows(std::size_t bytes) {
+  std::size_t deleted = 0;
+  auto end = rows_.begin();
+  while (end != rows_.end() && end->seq <= fold_->last_seq && deleted < bytes) {
+    deleted += (end++)->bytes;
+  }
+  if (end == rows_.begin()) return {};
+  WEIR_RETURN_IF_ERROR(delete_->Bind(1, std::prev(end)->seq).Run());
+  rows_.erase(rows_.begin(), end);
+  bytes_ -= deleted;
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,222 @@
+#include "weir/embedded/config_rows.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "weir/embedded/bucket_codec.h"
+
+namespace weir {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+// In the order of Level::Kind.
+constexpr std::array<std::string_view, 4> kKinds = {"system", "resource", "entity_default",
+                                                    "entity"};
+
+std::string_view KindName(Level::Kind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+std::string LimitsText(const std::vector<Limit>& limits) {
+  std::string text = "{";
+  for (const Limit& limit : limits) {
+    if (text.size() > 1) text += ',';
+    AppendQuoted(text, limit.name);
+    fmt::format_to(std::back_inserter(text), ":[{},{},{}]", limit.quota.capacity,
+                   limit.quota.amount, limit.quota.period);
+  }
+  return text += '}';
+}
+
+std::string MetadataText(const std::map<std::string, std::string>& metadata) {
+  std::string text = "{";
+  for (const auto& [key, value] : metadata) {
+    if (text.size() > 1) text += ',';
+    AppendQuoted(text, key);
+    text += ':';
+    AppendQuoted(text, value);
+  }
+  return text += '}';
+}
+
+bool ReadQuota(ondemand::value value, Quota& quota) {
+  ondemand::array array;
+  if (value.get_array().get(array)) return false;
+  std::array<std::int64_t, 3> numbers{};
+  std::size_t count = 0;
+  for (auto element : array) {
+    if (count == numbers.size() || element.get_int64().get(numbers[count++])) return false;
+  }
+  quota = {.capacity = numbers[0], .amount = numbers[1], .period = numbers[2]};
+  return count == numbers.size();
+}
+
+// Calls `field(name, value)` for each; false where that, or the text, is wrong.
+template <class Field>
+bool ReadObject(std::string_view text, Field&& field) {
+  ondemand::parser parser;
+  const simdjson::padded_string padded(text);
+  ondemand::document document;
+  ondemand::object object;
+  if (parser.iterate(padded).get(document) || document.get_object().get(object)) return false;
+  for (auto element : object) {
+    std::string_view name;
+    ondemand::value value;
+    if (element.unescaped_key().get(name) || element.value().get(value)) return false;
+    if (!field(std::string(name), value)) return false;
+  }
+  const char* rest = nullptr;
+  return document.current_location().get(rest) != simdjson::SUCCESS;
+}
+
+bool ReadLimitList(std::string_view text, std::vector<Limit>& limits) {
+  return ReadObject(text, [&](std::string name, ondemand::value value) {
+    limits.push_back({.name = std::move(name), .quota = {}});
+    return ReadQuota(value, limits.back().quota);
+  });
+}
+
+bool ReadMetadata(std::string_view text, std::map<std::string, std::string>& metadata) {
+  return ReadObject(text, [&](std::string name, ondemand::value value) {
+    std::string_view string;
+    if (value.get_string().get(string)) return false;
+    metadata.emplace(std::move(name), string);
+    return true;
+  });
+}
+
+bool ReadOnUnavailable(const sqlite::Statement& row, int column, std::optional<OnUnavailable>& on) {
+  if (row.IsNull(column)) return true;
+  on = row.Text(column) == "block" ? OnUnavailable::kBlock : OnUnavailable::kAllow;
+  return row.Text(column) == "block" || row.Text(column) == "allow";
+}
+
+bool ReadLevel(const sqlite::Statement& row, PutLimits& put) {
+  const auto kind = std::ranges::find(kKinds, row.Text(0));
+  put.level = {.kind = static_cast<Level::Kind>(kind - kKinds.begin()),
+               .entity = std::string(row.Text(1)),
+               .resource = std::string(row.Text(2))};
+  put.limits.managed = row.Integer(5) != 0;
+  return kind != kKinds.end() && ReadLimitList(row.Text(3), put.limits.limits) &&
+         ReadOnUnavailable(row, 4, put.limits.on_unavailable);
+}
+
+bool ReadEntity(const sqlite::Statement& row, PutEntity& put) {
+  Entity& entity = put.record.entity;
+  entity.id = row.Text(0);
+  entity.name = row.Text(1);
+  if (!row.IsNull(2)) entity.parent = std::string(row.Text(2));
+  entity.cascade = row.Integer(3) != 0;
+  entity.created_at = {row.Integer(5)};
+  put.record.managed = row.Integer(6) != 0;
+  return ReadMetadata(row.Text(4), entity.metadata);
+}
+
+constexpr std::string_view kSelectLevels =
+    "SELECT kind, entity, resource, limits, on_unavailable, managed FROM level";
+constexpr std::string_view kSelectEntities =
+    "SELECT id, name, parent, cascade, metadata, created_at, managed FROM entity";
+
+template <class Put, class Read>
+Status AppendChanges(sqlite::Connection& connection, std::string_view sql, Read&& read,
+                     std::vector<ConfigChange>& changes) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement statement, connection.Prepare(sql));
+  Result<bool> row = true;
+  while ((row = statement.Step()) && *row) {
+    Put put;
+    if (!read(statement, put)) {
+      return Fail(Code::kDataLoss, fmt::format("{}: damaged: {} {}", connection.name(),
+                                               statement.Text(0), statement.Text(1)));
+    }
+    changes.emplace_back(std::move(put));
+  }
+  return row.map([](bool) {});
+}
+
+// Writes rows of the two tables, each as the table in memory has it now.
+class Writer {
+ public:
+  static Result<Writer> Make(sqlite::Connection& connection, const ConfigTable& table) {
+    Writer writer(table);
+    WEIR_ASSIGN_OR_RETURN(writer.put_level_,
+                          connection.Prepare("REPLACE INTO level VALUES(?, ?, ?, ?, ?, ?)"));
+    WEIR_ASSIGN_OR_RETURN(
+        writer.delete_level_,
+        connection.Prepare("DELETE FROM level WHERE kind = ? AND entity = ? AND resource = ?"));
+    WEIR_ASSIGN_OR_RETURN(
+        writer.delete_levels_,
+        connection.Prepare(
+            "DELETE FROM level WHERE kind IN ('entity', 'entity_default') AND entity = ?"));
+    WEIR_ASSIGN_OR_RETURN(writer.put_entity_,
+                          connection.Prepare("REPLACE INTO entity VALUES(?, ?, ?, ?, ?, ?, ?)"));
+    WEIR_ASSIGN_OR_RETURN(writer.delete_entity_,
+                          connection.Prepare("DELETE FROM entity WHERE id = ?"));
+    return writer;
+  }
+
+  Status operator()(const PutLimits& put) { return Write(put.level); }
+  Status operator()(const DeleteLimits& gone) { return Write(gone.level); }
+  Status operator()(const CreateEntity& create) { return Write(create.record.entity.id); }
+  Status operator()(const PutEntity& put) { return Write(put.record.entity.id); }
+  Status operator()(const DeleteEntity& gone) {
+    WEIR_RETURN_IF_ERROR(delete_levels_->Bind(1, gone.id).Run());
+    return Write(gone.id);
+  }
+
+ private:
+  explicit Writer(const ConfigTable& table) : table_(&table) {}
+
+  Status Write(const Level& level) {
+    const std::optional<LevelLimits> now = table_->GetLimits(level);
+    sqlite::Statement& statement = now ? *put_level_ : *delete_level_;
+    statement.Bind(1, KindName(level.kind)).Bind(2, level.entity).Bind(3, level.resource);
+    if (!now) return statement.Run();
+    const std::string limits = LimitsText(now->limits);
+    statement.Bind(4, limits).BindNull(5).Bind(6, now->managed ? 1 : 0);
+    if (now->on_unavailable) {
+      statement.Bind(5, *now->on_unavailable == OnUnavailable::kBlock ? "block" : "allow");
+    }
+    return statement.Run();
+  }
+
+  Status Write(const std::string& id) {
+    const std::optional<EntityRecord> now = table_->GetEntity(id);
+    if (!now) return delete_entity_->Bind(1, id).Run();
+    const Entity& entity = now->entity;
+    const std::string metadata = MetadataText(entity.metadata);
+    sqlite::Statement& statement = *put_entity_;
+    statement.Bind(1, id).Bind(2, entity.name).BindNull(3).Bind(4, entity.cascade ? 1 : 0);
+    statement.Bind(5, metadata).Bind(6, entity.created_at.value).Bind(7, now->managed ? 1 : 0);
+    if (entity.parent) statement.Bind(3, *entity.parent);
+    return statement.Run();
+  }
+
+  const ConfigTable* table_;
+  std::optional<sqlite::Statement> put_level_, delete_level_, delete_levels_, put_entity_,
+      delete_entity_;
+};
+
+}  // namespace
+
+Status WriteConfig(sqlite::Connection& connection, const ConfigTable& table,
+                   std::span<const ConfigChange> changes) {
+  WEIR_ASSIGN_OR_RETURN(Writer writer, Writer::Make(connection, table));
+  for (const ConfigChange& change : changes) WEIR_RETURN_IF_ERROR(std::visit(writer, change));
+  return {};
+}
+
+Status LoadConfig(sqlite::Connection& connection, ConfigTable& table) {
+  std::vector<ConfigChange> changes;
+  WEIR_RETURN_IF_ERROR(AppendChanges<PutEntity>(connection, kSelectEntities, ReadEntity, changes));
+  WEIR_RETURN_IF_ERROR(AppendChanges<PutLimits>(connection, kSelectLevels, ReadLevel, changes));
+  Status applied = table.Apply(changes);
+  if (applied) return {};
+  return Fail(Code::kDataLoss,
+              fmt::format("{}: damaged: {}", connection.name(), applied.error().message));
+}
+
+}  // namespace weir

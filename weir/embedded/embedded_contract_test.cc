@@ -1,0 +1,67 @@
+// The contract suite of every backend, on this one: relaxed and strict, in simulated time and on a
+// thread.
+#include <thread>
+
+#include "weir/embedded/embedded_fixture.h"
+#include "weir/runtime/loop.h"
+#include "weir/store/contract.h"
+
+namespace weir {
+namespace {
+
+// Small enough that folds happen while the suite runs.
+constexpr std::size_t kFoldBytes = 2000;
+
+class SimHarness final : public BackendHarness {
+ public:
+  explicit SimHarness(Durability durability) {
+    EXPECT_TRUE(client_.Open({.durability = durability, .fold_bytes = kFoldBytes}));
+  }
+  Backend& backend() override { return client_.backend(); }
+  bool Pump() override { return client_.scheduler().RunNext(); }
+  bool takes_threads() const override { return false; }
+  int cases() const override { return 25; }
+
+ private:
+  TempFolder folder_;
+  EmbeddedClient client_{folder_ / "weir.db"};
+};
+
+class LoopHarness final : public BackendHarness {
+ public:
+  explicit LoopHarness(Durability durability) {
+    auto opened = OpenEmbedded(folder_ / "weir.db", loop_,
+                               {.durability = durability, .fold_bytes = kFoldBytes});
+    EXPECT_TRUE(opened);
+    backend_ = *std::move(opened);
+  }
+  Backend& backend() override { return *backend_; }
+  bool Pump() override {
+    std::this_thread::yield();
+    return true;
+  }
+  int cases() const override { return 5; }
+
+ private:
+  TempFolder folder_;
+  SystemClock clock_;
+  Loop loop_{clock_};
+  std::unique_ptr<EmbeddedBackend> backend_;
+};
+
+template <class Harness>
+ContractCase Case(std::string name, Durability durability) {
+  return {std::move(name), [durability] { return std::make_unique<Harness>(durability); }};
+}
+
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract,
+                         ContractOn({
+                             Case<SimHarness>("relaxed", Durability::kRelaxed),
+                             Case<SimHarness>("strict", Durability::kStrict),
+                             Case<LoopHarness>("relaxed_on_a_thread", Durability::kRelaxed),
+                             Case<LoopHarness>("strict_on_a_thread", Durability::kStrict),
+                         }),
+                         ContractName);
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,82 @@
+// A backend on a file of its own, in simulated time. Tests only.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/embedded/embedded_backend.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir {
+
+/// A new folder, removed at the end with all that is in it.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Calls one backend; time moves until the answer is there.
+class EmbeddedClient {
+ public:
+  explicit EmbeddedClient(std::string path) : path_(std::move(path)) {}
+
+  [[nodiscard]] Status Open(const EmbeddedOptions& options = {});
+  /// Closes it, if it is open.
+  Status Close();
+  EmbeddedBackend& backend() { return *backend_; }
+  bool is_open() const { return backend_ != nullptr; }
+  sim::SimScheduler& scheduler() { return scheduler_; }
+  UnixMillis now() const { return scheduler_.clock().WallNow(); }
+  const std::string& path() const { return path_; }
+
+  Result<Decision> Acquire(const std::vector<Charge>& charges);
+  Status Adjust(const std::vector<Charge>& charges);
+  Status Apply(std::vector<ConfigChange> changes);
+  std::optional<BucketRecord> Read(const BucketKey& key);
+  std::vector<BucketRecord> List();
+  /// What one limit of a bucket has now, in millitokens.
+  std::int64_t Balance(const TargetPtr& target, std::size_t limit = 0);
+  /// Runs until all that waits for a commit is committed.
+  void Commit();
+  /// Copies the files as a process that is killed now would leave them; returns the path.
+  std::string CopyAsKilled();
+
+ private:
+  sim::SimScheduler scheduler_;
+  std::string path_;
+  std::unique_ptr<EmbeddedBackend> backend_;
+  std::uint64_t adjusts_ = 0;
+  int copies_ = 0;
+};
+
+/// A client of a file in a folder of its own.
+class EmbeddedTest : public testing::Test {
+ protected:
+  TempFolder folder_;
+  EmbeddedClient client_{folder_ / "weir.db"};
+};
+
+/// A limit that in a test gives nothing back: a millitoken a year.
+Limit Still(const std::string& name, std::int64_t tokens);
+TargetPtr StillTarget(const std::string& entity, std::int64_t tokens = 1000);
+/// Whole tokens of the first limit.
+Charge Take(const TargetPtr& target, std::int64_t tokens);
+
+std::string ReadFile(const std::string& path);
+void WriteFile(const std::string& path, const std::string& content);
+bool FileExists(const std::string& path);
+/// Runs SQL on a file that nobody has open; returns the rows, columns joined by '|'.
+std::vector<std::string> RunSql(const std::string& path, const std::string& sql);
+
+}  // namespace weir

@@ -1,0 +1,140 @@
+#include "weir/embedded/faulty_vfs.h"
+
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace weir {
+namespace {
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+// What SQLite sees as a file: ours in front, the real one in the memory behind it.
+struct FaultyVfs::File {
+  sqlite3_file base;
+  FaultyVfs* vfs;
+  const char* path;
+  sqlite3_file* real;
+};
+
+struct FaultyVfs::Methods {
+  static File& Of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
+  static sqlite3_file* Real(sqlite3_file* file) { return Of(file).real; }
+  static FaultyVfs& Of(sqlite3_vfs* vfs) { return *static_cast<FaultyVfs*>(vfs->pAppData); }
+
+  static int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 at) {
+    FaultyVfs& vfs = *Of(file).vfs;
+    const bool fails = vfs.Fails();
+    if (fails && vfs.fault_ == Fault::kFull) return SQLITE_FULL;
+    if (fails && vfs.fault_ == Fault::kError) return SQLITE_IOERR_WRITE;
+    if (fails) size /= 2;
+    vfs.bytes_written_ += static_cast<std::uint64_t>(size);
+    const int result = Real(file)->pMethods->xWrite(Real(file), data, size, at);
+    return fails ? SQLITE_IOERR_WRITE : result;
+  }
+  static int Sync(sqlite3_file* file, int flags) {
+    FaultyVfs& vfs = *Of(file).vfs;
+    if (vfs.Fails()) return SQLITE_IOERR_FSYNC;
+    ++vfs.syncs_;
+    if (Of(file).path != nullptr) vfs.synced_[Of(file).path] = ReadFile(Of(file).path);
+    return Real(file)->pMethods->xSync(Real(file), flags);
+  }
+  static int Truncate(sqlite3_file* file, sqlite3_int64 size) {
+    if (Of(file).vfs->Fails()) return SQLITE_IOERR_TRUNCATE;
+    return Real(file)->pMethods->xTruncate(Real(file), size);
+  }
+  static int Delete(sqlite3_vfs* vfs, const char* path, int sync) {
+    if (Of(vfs).Fails()) return SQLITE_IOERR_DELETE;
+    Of(vfs).synced_.erase(path);
+    return Of(vfs).real_->xDelete(Of(vfs).real_, path, sync);
+  }
+
+  static int Close(sqlite3_file* file) { return Real(file)->pMethods->xClose(Real(file)); }
+  static int Read(sqlite3_file* file, void* data, int size, sqlite3_int64 at) {
+    return Real(file)->pMethods->xRead(Real(file), data, size, at);
+  }
+  static int Size(sqlite3_file* file, sqlite3_int64* size) {
+    return Real(file)->pMethods->xFileSize(Real(file), size);
+  }
+  static int Lock(sqlite3_file* file, int level) {
+    return Real(file)->pMethods->xLock(Real(file), level);
+  }
+  static int Unlock(sqlite3_file* file, int level) {
+    return Real(file)->pMethods->xUnlock(Real(file), level);
+  }
+  static int CheckReserved(sqlite3_file* file, int* taken) {
+    return Real(file)->pMethods->xCheckReservedLock(Real(file), taken);
+  }
+  static int Control(sqlite3_file* file, int operation, void* argument) {
+    return Real(file)->pMethods->xFileControl(Real(file), operation, argument);
+  }
+  static int SectorSize(sqlite3_file* file) {
+    return Real(file)->pMethods->xSectorSize(Real(file));
+  }
+  static int Characteristics(sqlite3_file* file) {
+    return Real(file)->pMethods->xDeviceCharacteristics(Real(file));
+  }
+
+  // Version 1: no shared memory, which an exclusive owner does not need.
+  static constexpr sqlite3_io_methods kFile = {
+      1,    Close,  Read,          Write,   Truncate,   Sync,           Size,
+      Lock, Unlock, CheckReserved, Control, SectorSize, Characteristics};
+
+  static int Open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags,
+                  int* out_flags) {
+    FaultyVfs& self = Of(vfs);
+    if (self.read_only_) {
+      flags &= ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+      flags |= SQLITE_OPEN_READONLY;
+    }
+    auto* real = reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(File));
+    File* mine = new (file) File{.base = {}, .vfs = &self, .path = path, .real = real};
+    const int result = self.real_->xOpen(self.real_, path, real, flags, out_flags);
+    if (result == SQLITE_OK) mine->base.pMethods = &kFile;
+    return result;
+  }
+};
+
+FaultyVfs::FaultyVfs(std::string name) : name_(std::move(name)), real_(sqlite3_vfs_find(nullptr)) {
+  // What is not overridden goes to the real one, which keeps nothing in its own record.
+  vfs_ = *real_;
+  vfs_.zName = name_.c_str();
+  vfs_.pNext = nullptr;
+  vfs_.pAppData = this;
+  vfs_.szOsFile = static_cast<int>(sizeof(File)) + real_->szOsFile;
+  vfs_.xOpen = Methods::Open;
+  vfs_.xDelete = Methods::Delete;
+  sqlite3_vfs_register(&vfs_, 0);
+}
+
+FaultyVfs::~FaultyVfs() { sqlite3_vfs_unregister(&vfs_); }
+
+void FaultyVfs::FailAt(std::uint64_t number, Fault fault, std::uint64_t more) {
+  operations_ = 0;
+  failures_ = 0;
+  fail_from_ = number;
+  fail_to_ = number + more;
+  fault_ = fault;
+}
+
+bool FaultyVfs::Fails() {
+  ++operations_;
+  if (fail_from_ == 0 || operations_ < fail_from_ || operations_ > fail_to_) return false;
+  ++failures_;
+  return true;
+}
+
+void FaultyVfs::CopySynced(const std::string& path, const std::string& copy) const {
+  for (const auto& [name, content] : synced_) {
+    if (!name.starts_with(path)) continue;
+    std::ofstream(copy + name.substr(path.size()), std::ios::binary) << content;
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,127 @@
+#include "weir/embedded/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace weir {
+namespace {
+
+// Comments inside a statement are kept by SQLite: `.schema` explains the file. All amounts are
+// whole thousandths of a token, all times and periods milliseconds.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE bucket(
+  entity TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  shard INTEGER NOT NULL,
+  time INTEGER NOT NULL,  -- since 1970; the limits stand as of then
+  limits TEXT NOT NULL,  -- {"name":[tokens,remainder,consumed,capacity,amount,period],...}
+  PRIMARY KEY(entity, resource, shard)
+) WITHOUT ROWID;
+
+CREATE TABLE change(  -- buckets as they were after each commit; overrides `bucket`, later rows earlier ones
+  seq INTEGER PRIMARY KEY,
+  data TEXT NOT NULL  -- [[entity,resource,shard,time,limits],...]; [entity,resource,shard]: removed
+);
+
+CREATE TABLE level(
+  kind TEXT NOT NULL,  -- system, resource, entity_default, entity
+  entity TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  limits TEXT NOT NULL,  -- {"name":[capacity,amount,period],...}
+  on_unavailable TEXT,  -- block, allow
+  managed INTEGER NOT NULL,
+  PRIMARY KEY(kind, entity, resource)
+) WITHOUT ROWID;
+
+CREATE TABLE entity(
+  id TEXT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  parent TEXT,
+  cascade INTEGER NOT NULL,
+  metadata TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  managed INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE VIEW bucket_view AS
+WITH line AS (
+  SELECT json_extract(l.value, '$[0]') AS entity, json_extract(l.value, '$[1]') AS resource,
+         json_extract(l.value, '$[2]') AS shard, json_extract(l.value, '$[3]') AS time,
+         json_extract(l.value, '$[4]') AS limits, change.seq AS seq, l.key AS place
+  FROM change, json_each(change.data) AS l
+), latest AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY entity, resource, shard ORDER BY seq DESC, place DESC) AS age
+  FROM line
+)
+SELECT entity, resource, shard, time, limits FROM latest WHERE age = 1 AND time IS NOT NULL
+UNION ALL
+SELECT entity, resource, shard, time, limits FROM bucket
+WHERE (entity, resource, shard) NOT IN (SELECT entity, resource, shard FROM latest WHERE age = 1);
+
+CREATE VIEW limits_view AS
+SELECT b.entity, b.resource, b.shard, l.key AS "limit",
+       json_extract(l.value, '$[0]') / 1000.0 AS tokens,
+       json_extract(l.value, '$[3]') / 1000.0 AS capacity,
+       json_extract(l.value, '$[4]') / 1000.0 AS amount,
+       json_extract(l.value, '$[5]') / 1000.0 AS period_seconds,
+       json_extract(l.value, '$[2]') / 1000.0 AS consumed,
+       strftime('%Y-%m-%dT%H:%M:%fZ', b.time / 1000.0, 'unixepoch') AS at
+FROM bucket_view AS b, json_each(b.limits) AS l;
+)sql";
+
+constexpr std::array kMigrations = {Migration{1, kVersion1}};
+
+struct Identity {
+  std::int64_t application_id = 0;
+  std::int64_t version = 0;
+  std::int64_t objects = 0;
+};
+
+Result<Identity> ReadIdentity(sqlite::Connection& connection) {
+  Identity identity;
+  WEIR_ASSIGN_OR_RETURN(identity.application_id, connection.QueryInteger("PRAGMA application_id"));
+  WEIR_ASSIGN_OR_RETURN(identity.version, connection.QueryInteger("PRAGMA user_version"));
+  WEIR_ASSIGN_OR_RETURN(identity.objects,
+                        connection.QueryInteger("SELECT count(*) FROM sqlite_schema"));
+  return identity;
+}
+
+Status CheckIdentity(const Identity& found, std::int64_t newest, const std::string& name) {
+  const bool is_new = found.application_id == 0 && found.version == 0 && found.objects == 0;
+  if (!is_new && found.application_id != kApplicationId) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{}: an SQLite database, but not a weir file; give the path of one, "
+                            "or of none",
+                            name));
+  }
+  if (found.version > newest) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{}: written by a newer weir: the file has version {}, this weir "
+                            "reads up to {}; use the newer one",
+                            name, found.version, newest));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Migration> Migrations() { return kMigrations; }
+
+Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> migrations) {
+  WEIR_ASSIGN_OR_RETURN(const Identity found, ReadIdentity(connection));
+  const std::int64_t newest = migrations.back().version;
+  WEIR_RETURN_IF_ERROR(CheckIdentity(found, newest, connection.name()));
+  if (found.version == newest) return {};
+  return connection.InTransaction([&]() -> Status {
+    for (const Migration& migration : migrations) {
+      if (migration.version <= found.version) continue;
+      WEIR_RETURN_IF_ERROR(connection.Execute(migration.sql));
+    }
+    return connection.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                          kApplicationId, newest));
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,87 @@
+#include "weir/embedded/schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "weir/embedded/embedded_fixture.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class SchemaTest : public testing::Test {
+ protected:
+  Status Prepare(std::span<const Migration> migrations) {
+    auto connection = sqlite::Connection::Open(path_, "");
+    if (!connection) return Fail(connection.error());
+    return PrepareSchema(*connection, migrations);
+  }
+  std::string Version() { return RunSql(path_, "PRAGMA user_version").at(0); }
+
+  TempFolder folder_;
+  std::string path_ = folder_ / "weir.db";
+};
+
+// What a later version might do to what version 1 wrote.
+constexpr std::array kLater = {
+    Migration{1, "CREATE TABLE bucket(entity TEXT); INSERT INTO bucket VALUES('acme')"},
+    Migration{2, "ALTER TABLE bucket ADD COLUMN region TEXT NOT NULL DEFAULT 'eu'"},
+    Migration{3, "UPDATE bucket SET region = region || '-west'"},
+};
+constexpr std::array kBroken = {kLater[0], kLater[1], Migration{3, "UPDATE nowhere SET x = 1"}};
+
+TEST_F(SchemaTest, MarksANewFile) {
+  ASSERT_TRUE(Prepare(Migrations()));
+  EXPECT_EQ(Version(), "1");
+  EXPECT_THAT(RunSql(path_, "PRAGMA application_id"), ElementsAre(std::to_string(kApplicationId)));
+}
+
+TEST_F(SchemaTest, MigrationsCountFromOneWithoutAGap) {
+  std::int64_t version = 0;
+  for (const Migration& migration : Migrations()) EXPECT_EQ(migration.version, ++version);
+}
+
+TEST_F(SchemaTest, BringsAnOlderFileUpToDateAndKeepsItsRows) {
+  ASSERT_TRUE(Prepare(std::span(kLater).first(1)));
+  ASSERT_TRUE(Prepare(kLater));
+  EXPECT_EQ(Version(), "3");
+  EXPECT_THAT(RunSql(path_, "SELECT * FROM bucket"), ElementsAre("acme|eu-west"));
+  ASSERT_TRUE(Prepare(kLater)) << "and once more does nothing";
+  EXPECT_THAT(RunSql(path_, "SELECT * FROM bucket"), ElementsAre("acme|eu-west"));
+}
+
+TEST_F(SchemaTest, AMigrationThatFailsChangesNothing) {
+  ASSERT_TRUE(Prepare(std::span(kLater).first(1)));
+  EXPECT_FALSE(Prepare(kBroken));
+  EXPECT_EQ(Version(), "1");
+  EXPECT_THAT(RunSql(path_, "SELECT * FROM bucket"), ElementsAre("acme"));
+}
+
+TEST_F(SchemaTest, RefusesANewerFileAndNamesBothVersions) {
+  ASSERT_TRUE(Prepare(kLater));
+  const std::string before = ReadFile(path_);
+  const Status refused = Prepare(Migrations());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr(path_), HasSubstr("version 3"), HasSubstr("up to 1")));
+  EXPECT_EQ(ReadFile(path_), before);
+}
+
+TEST_F(SchemaTest, RefusesADatabaseOfSomebodyElse) {
+  RunSql(path_, "CREATE TABLE recipes(name); INSERT INTO recipes VALUES('soup')");
+  const std::string before = ReadFile(path_);
+  const Status refused = Prepare(Migrations());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().message, HasSubstr("not a weir file"));
+  EXPECT_EQ(ReadFile(path_), before);
+}
+
+}  // namespace
+}  // namespace weir

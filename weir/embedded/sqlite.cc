@@ -1,0 +1,191 @@
+#include "weir/embedded/sqlite.h"
+
+#include <fmt/format.h>
+
+#include "weir/embedded/system_code.h"
+
+namespace weir::sqlite {
+namespace {
+
+Code CodeOf(int result, int system_error) {
+  switch (result & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+      return Code::kResourceExhausted;
+    case SQLITE_CORRUPT:
+      return Code::kDataLoss;
+    case SQLITE_NOTADB:
+      return Code::kFailedPrecondition;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return Code::kPermissionDenied;
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+      return CodeOfErrno(system_error);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+      return Code::kUnavailable;
+    default:
+      return Code::kInternal;
+  }
+}
+
+// What a person can do about it, where SQLite's own words do not say.
+std::string_view Advice(int result) {
+  switch (result & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "; another program has the file open: close it there";
+    case SQLITE_FULL:
+      return "; free some space";
+    case SQLITE_NOTADB:
+      return ", so not a weir file; give the path of one, or of none";
+    case SQLITE_CORRUPT:
+      return "; restore the file from a copy, or move it away to begin anew";
+    default:
+      return "";
+  }
+}
+
+std::string NameOf(sqlite3* handle) {
+  const char* path = sqlite3_db_filename(handle, "main");
+  return fmt::format("sqlite:{}", path == nullptr ? "" : path);
+}
+
+Error ErrorOf(sqlite3* handle, int result) {
+  return {CodeOf(result, sqlite3_system_errno(handle)),
+          fmt::format("{}: {}{}", NameOf(handle), sqlite3_errmsg(handle), Advice(result))};
+}
+
+int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
+  *static_cast<int*>(pages) = count;
+  return SQLITE_OK;
+}
+
+}  // namespace
+
+Statement& Statement::Bind(int parameter, std::int64_t value) {
+  bind_error_ |= sqlite3_bind_int64(handle_.get(), parameter, value);
+  return *this;
+}
+
+Statement& Statement::Bind(int parameter, std::string_view text) {
+  // A null pointer would bind NULL, which an empty text is not.
+  const char* data = text.data() == nullptr ? "" : text.data();
+  bind_error_ |=
+      sqlite3_bind_text64(handle_.get(), parameter, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::BindNull(int parameter) {
+  bind_error_ |= sqlite3_bind_null(handle_.get(), parameter);
+  return *this;
+}
+
+Result<bool> Statement::Step() {
+  sqlite3* connection = sqlite3_db_handle(handle_.get());
+  if (bind_error_ != SQLITE_OK) return Fail(ErrorOf(connection, bind_error_));
+  const int result = sqlite3_step(handle_.get());
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  return Fail(ErrorOf(connection, result));
+}
+
+std::string_view Statement::Text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(handle_.get(), column));
+  if (text == nullptr) return {};
+  return {text, static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
+}
+
+bool Statement::IsNull(int column) const {
+  return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+}
+
+void Statement::Reset() {
+  sqlite3_reset(handle_.get());
+  bind_error_ = SQLITE_OK;
+}
+
+Status Statement::Run() {
+  Result<bool> row = true;
+  while (row && *row) row = Step();
+  Reset();
+  return row.map([](bool) {});
+}
+
+Result<Connection> Connection::Open(const std::string& path, const std::string& vfs) {
+  auto state = std::make_unique<State>();
+  constexpr int kFlags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int result =
+      sqlite3_open_v2(path.c_str(), &state->handle, kFlags, vfs.empty() ? nullptr : vfs.c_str());
+  if (result != SQLITE_OK) {
+    Error error = ErrorOf(state->handle, result);
+    error.message = fmt::format("sqlite:{}: {}", path, sqlite3_errmsg(state->handle));
+    return Fail(std::move(error));
+  }
+  // The backend checkpoints itself, to see the errors that SQLite's own checkpoints swallow.
+  sqlite3_wal_autocheckpoint(state->handle, 0);
+  sqlite3_wal_hook(state->handle, NoteWalPages, &state->wal_pages);
+  return Connection(std::move(state));
+}
+
+Result<Statement> Connection::Prepare(std::string_view sql) {
+  sqlite3_stmt* handle = nullptr;
+  const int result = sqlite3_prepare_v3(state_->handle, sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
+  if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
+  return Statement(handle);
+}
+
+Status Connection::Execute(const std::string& sql) {
+  const int result = sqlite3_exec(state_->handle, sql.c_str(), nullptr, nullptr, nullptr);
+  if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
+  return {};
+}
+
+Result<std::int64_t> Connection::QueryInteger(std::string_view sql) {
+  WEIR_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  WEIR_RETURN_IF_ERROR(statement.Step());
+  return statement.Integer(0);
+}
+
+Result<std::string> Connection::QueryText(std::string_view sql) {
+  WEIR_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  WEIR_RETURN_IF_ERROR(statement.Step());
+  return std::string(statement.Text(0));
+}
+
+std::string Connection::name() const { return NameOf(state_->handle); }
+
+Status Connection::Checkpoint(bool truncate) {
+  const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+  const int result = sqlite3_wal_checkpoint_v2(state_->handle, "main", mode, nullptr, nullptr);
+  if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
+  state_->wal_pages = 0;
+  return {};
+}
+
+void Connection::KeepWalOnClose(bool keep) {
+  sqlite3_db_config(state_->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
+}
+
+Status Connection::Close() {
+  const int result = sqlite3_close(state_->handle);
+  if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
+  state_->handle = nullptr;
+  return {};
+}
+
+void Connection::RollBack() {
+  // Many errors have rolled back by themselves. Where this one fails the transaction is dead all
+  // the same, and what follows says so.
+  if (sqlite3_get_autocommit(state_->handle) == 0) {
+    sqlite3_exec(state_->handle, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
+}  // namespace weir::sqlite

@@ -1,0 +1,100 @@
+// Owners of SQLite's handles, and its errors in our codes.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weir/base/result.h"
+
+namespace weir::sqlite {
+
+/// One compiled statement. Not thread-safe; must not outlive its connection.
+class Statement {
+ public:
+  /// Parameters count from 1. A text must live until the next Reset or Run.
+  Statement& Bind(int parameter, std::int64_t value);
+  Statement& Bind(int parameter, std::string_view text);
+  Statement& BindNull(int parameter);
+
+  /// True: a row is there; its columns count from 0 and live until the next Step or Reset.
+  [[nodiscard]] Result<bool> Step();
+  std::int64_t Integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
+  std::string_view Text(int column) const;
+  bool IsNull(int column) const;
+
+  /// Ready to be bound and run again.
+  void Reset();
+  /// Steps to the end, dropping rows, and resets.
+  [[nodiscard]] Status Run();
+
+ private:
+  friend class Connection;
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+  };
+  explicit Statement(sqlite3_stmt* handle) : handle_(handle) {}
+
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  int bind_error_ = SQLITE_OK;
+};
+
+/// One open file. Not thread-safe. Errors name the file and SQLite's reason:
+/// kResourceExhausted (no space), kDataLoss (damaged), kFailedPrecondition (not a database),
+/// kPermissionDenied, kNotFound (no such folder), kUnavailable (in use, input or output failed).
+class Connection {
+ public:
+  /// Opens or creates. `vfs` empty: SQLite's default. Where the file can only be read, it is opened
+  /// so: ask read_only().
+  [[nodiscard]] static Result<Connection> Open(const std::string& path, const std::string& vfs);
+
+  [[nodiscard]] Result<Statement> Prepare(std::string_view sql);
+  /// One statement or several; rows are dropped.
+  [[nodiscard]] Status Execute(const std::string& sql);
+  /// The first column of the first row.
+  [[nodiscard]] Result<std::int64_t> QueryInteger(std::string_view sql);
+  [[nodiscard]] Result<std::string> QueryText(std::string_view sql);
+
+  /// Runs `body` between BEGIN and COMMIT, and rolls back where either fails.
+  template <class Body>
+  [[nodiscard]] Status InTransaction(Body&& body) {
+    WEIR_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
+    Status status = std::forward<Body>(body)();
+    if (status) status = Execute("COMMIT");
+    if (!status) RollBack();
+    return status;
+  }
+
+  /// "sqlite:PATH", as error messages begin.
+  std::string name() const;
+  bool read_only() const { return sqlite3_db_readonly(state_->handle, "main") == 1; }
+  /// Pages in the write-ahead log after the last commit; 0 after a checkpoint.
+  int wal_pages() const { return state_->wal_pages; }
+  /// Moves the write-ahead log into the file; `truncate`: and empties it.
+  [[nodiscard]] Status Checkpoint(bool truncate);
+  /// Whether closing leaves the write-ahead log as it is. Else closing moves it into the file.
+  void KeepWalOnClose(bool keep);
+  /// REQUIRES: its statements are gone.
+  [[nodiscard]] Status Close();
+
+ private:
+  struct State {
+    State() = default;
+    ~State() { sqlite3_close(handle); }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    sqlite3* handle = nullptr;
+    int wal_pages = 0;
+  };
+  explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  void RollBack();
+
+  std::unique_ptr<State> state_;  // SQLite's hook points at it
+};
+
+}  // namespace weir::sqlite

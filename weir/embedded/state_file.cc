@@ -1,0 +1,133 @@
+#include "weir/embedded/state_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "weir/embedded/config_rows.h"
+#include "weir/embedded/schema.h"
+
+namespace weir {
+namespace {
+
+// 4 KiB each. A checkpoint writes them a second time and waits for the disk twice, so a longer log
+// means fewer but longer pauses.
+constexpr int kLongWalPages = 2000;
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+void Remove(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& path,
+                                                   const StateFileOptions& options) {
+  const bool existed = Exists(path);
+  const bool had_wal = Exists(path + "-wal");
+  auto opened = [&]() -> Result<std::unique_ptr<StateFile>> {
+    WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(path, options.vfs));
+    connection.KeepWalOnClose(had_wal);
+    std::unique_ptr<StateFile> file(new StateFile(std::move(connection)));
+    WEIR_RETURN_IF_ERROR(file->SetUp(options));
+    return file;
+  }();
+  if (!opened && !existed) {
+    for (const char* suffix : {"", "-journal", "-wal"}) Remove(path + suffix);
+  }
+  return opened;
+}
+
+Status StateFile::SetUp(const StateFileOptions& options) {
+  if (connection_.read_only()) {
+    return Fail(
+        Code::kPermissionDenied,
+        fmt::format("{}: can only be read; make it and its folder writable", connection_.name()));
+  }
+  // Exclusive before the first access: then the index of the write-ahead log needs no shared file.
+  WEIR_RETURN_IF_ERROR(connection_.Execute("PRAGMA locking_mode = EXCLUSIVE"));
+  WEIR_RETURN_IF_ERROR(PrepareSchema(connection_));
+  WEIR_ASSIGN_OR_RETURN(const std::string mode, connection_.QueryText("PRAGMA journal_mode = WAL"));
+  if (mode != "wal") {
+    return Fail(Code::kUnavailable,
+                fmt::format("{}: cannot keep a write-ahead log", connection_.name()));
+  }
+  // Debian's SQLite overwrites what is deleted with zeros unless it is told not to.
+  WEIR_RETURN_IF_ERROR(connection_.Execute(
+      fmt::format("PRAGMA synchronous = {}; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16000;"
+                  "PRAGMA journal_size_limit = {}",
+                  options.sync_each_commit ? "FULL" : "NORMAL", 64 << 20)));
+  WEIR_ASSIGN_OR_RETURN(log_, ChangeLog::Open(connection_));
+  return {};
+}
+
+Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
+  WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config));
+  WEIR_ASSIGN_OR_RETURN(const ChangeIndex index, log_->Read());
+  WEIR_RETURN_IF_ERROR(LoadBuckets(index, buckets));
+  for (const auto& [key, latest] : index.map()) {
+    if (!latest.time) continue;
+    WEIR_RETURN_IF_ERROR(
+        LoadBucket(ChangeIndex::Less::View(key), *latest.time, latest.limits, buckets));
+  }
+  connection_.KeepWalOnClose(false);
+  return {};
+}
+
+Status StateFile::LoadBuckets(const ChangeIndex& index, BucketTable& buckets) {
+  WEIR_ASSIGN_OR_RETURN(
+      auto rows, connection_.Prepare("SELECT entity, resource, shard, time, limits FROM bucket"));
+  Result<bool> row = true;
+  while ((row = rows.Step()) && *row) {
+    const KeyView key{rows.Text(0), rows.Text(1), static_cast<std::uint32_t>(rows.Integer(2))};
+    if (index.Contains(key)) continue;
+    WEIR_RETURN_IF_ERROR(LoadBucket(key, rows.Integer(3), rows.Text(4), buckets));
+  }
+  return row.map([](bool) {});
+}
+
+Status StateFile::LoadBucket(const KeyView& key, std::int64_t time, std::string_view limits,
+                             BucketTable& buckets) {
+  BucketRecord record{.key = {.entity = std::string(key.entity),
+                              .resource = std::string(key.resource),
+                              .shard = key.shard},
+                      .names = {},
+                      .bucket = {.time = {time}, .meters = {}}};
+  Status read = reader_.ReadLimits(limits, record);
+  if (!read) {
+    return Fail(read.error().code, fmt::format("{}: bucket {}/{}: {}", connection_.name(),
+                                               key.entity, key.resource, read.error().message));
+  }
+  buckets.Load(std::move(record));
+  return {};
+}
+
+Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
+                              std::span<const BucketKey> removed) {
+  return log_->AppendRemoved(removed,
+                             [&] { return weir::WriteConfig(connection_, table, changes); });
+}
+
+Status StateFile::CheckpointIfLong() {
+  if (connection_.wal_pages() < kLongWalPages) return {};
+  return connection_.Checkpoint(/*truncate=*/false);
+}
+
+Status StateFile::Close(const BucketTable& buckets) {
+  Status folded;
+  while (folded && log_->bytes() > 0) folded = log_->FoldSome(buckets, log_->bytes());
+  log_.reset();
+  const Status checkpointed = connection_.Checkpoint(/*truncate=*/true);
+  const Status closed = connection_.Close();
+  if (!folded) return folded;
+  return checkpointed ? closed : checkpointed;
+}
+
+}  // namespace weir

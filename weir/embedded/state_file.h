@@ -1,0 +1,60 @@
+// The SQLite file of the embedded backend: what stands in it, and each way it is written.
+// docs/design/embedded.md.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "weir/embedded/bucket_codec.h"
+#include "weir/embedded/change_log.h"
+#include "weir/embedded/sqlite.h"
+#include "weir/store/bucket_table.h"
+#include "weir/store/config_table.h"
+
+namespace weir {
+
+struct StateFileOptions {
+  bool sync_each_commit = false;  ///< else a power loss may take the latest commits, whole
+  std::string vfs;
+};
+
+/// Not thread-safe. Each verb is one transaction, or leaves the file as it was; after an error it
+/// may be tried again. Errors as sqlite::Connection.
+class StateFile {
+ public:
+  /// Opens, or creates. On failure the file is as it was, or absent if it was.
+  [[nodiscard]] static Result<std::unique_ptr<StateFile>> Open(const std::string& path,
+                                                               const StateFileOptions& options);
+
+  std::string name() const { return connection_.name(); }
+
+  /// Fills empty tables. kDataLoss, saying where, if the file is damaged.
+  [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config);
+
+  ChangeLog& log() { return *log_; }
+  /// Writes what `table` has now of everything that `changes` touch, and to the log that the
+  /// buckets in `removed` are gone.
+  [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
+                                   std::span<const BucketKey> removed);
+  /// Keeps the write-ahead log from growing without end.
+  [[nodiscard]] Status CheckpointIfLong();
+
+  /// Folds the whole log, checkpoints, closes; the first error. Nothing else may be called after.
+  [[nodiscard]] Status Close(const BucketTable& buckets);
+
+ private:
+  explicit StateFile(sqlite::Connection connection) : connection_(std::move(connection)) {}
+  Status SetUp(const StateFileOptions& options);
+  Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
+  Status LoadBucket(const KeyView& key, std::int64_t time, std::string_view limits,
+                    BucketTable& buckets);
+
+  sqlite::Connection connection_;
+  std::optional<ChangeLog> log_;  // set once it is open
+  BucketReader reader_;
+};
+
+}  // namespace weir

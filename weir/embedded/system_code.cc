@@ -1,0 +1,24 @@
+#include "weir/embedded/system_code.h"
+
+#include <cerrno>
+
+namespace weir {
+
+Code CodeOfErrno(int system_error) {
+  switch (system_error) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Code::kPermissionDenied;
+    case ENOENT:
+    case ENOTDIR:
+      return Code::kNotFound;
+    case ENOSPC:
+    case EDQUOT:
+      return Code::kResourceExhausted;
+    default:
+      return Code::kUnavailable;
+  }
+}
+
+}  // namespace weir

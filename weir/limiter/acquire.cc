@@ -1,0 +1,265 @@
+// The life of one Acquire: resolve, charge, ask the store, answer or wait.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/limiter/charges.h"
+#include "weir/limiter/state.h"
+#include "weir/model/identifier.h"
+
+namespace weir {
+namespace {
+
+Error Closed() {
+  return {Code::kCancelled, "the limiter was closed while the request waited for tokens"};
+}
+
+// What the policy answers for: the store did not.
+bool IsAway(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
+         code == Code::kResourceExhausted;
+}
+
+Instant Later(Instant at, milliseconds wait) {
+  constexpr nanoseconds kMilli = milliseconds(1);
+  if (wait.count() >= (INT64_MAX - at.nanos) / kMilli.count()) return Instant{INT64_MAX};
+  return at + wait;
+}
+
+Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
+  WEIR_RETURN_IF_ERROR(CheckEntityId(request.entity));
+  WEIR_RETURN_IF_ERROR(CheckResource(request.resource));
+  WEIR_RETURN_IF_ERROR(Validate(*request.limits));
+  BucketKey key{.entity = std::string(request.entity), .resource = std::string(request.resource)};
+  return MakeTarget(std::move(key), *request.limits);
+}
+
+std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {
+  std::vector<BucketKey> keys;
+  for (const Charge& charge : charges) keys.push_back(charge.target->key);
+  return keys;
+}
+
+}  // namespace
+
+// What the store is given to answer. Dropped unrun, it answers for itself.
+class Limiter::State::StoreAnswer {
+ public:
+  StoreAnswer(State& state, Call& call) : state_(&state), call_(&call) {}
+  StoreAnswer(StoreAnswer&& other) noexcept
+      : state_(other.state_), call_(std::exchange(other.call_, nullptr)) {}
+  StoreAnswer& operator=(StoreAnswer&&) = delete;
+  ~StoreAnswer() {
+    if (call_ != nullptr) (*this)(weir::Fail(Code::kCancelled, "the store dropped the call"));
+  }
+  void operator()(Result<Decision> answer) {
+    Call* const call = std::exchange(call_, nullptr);
+    call->answer.emplace(std::move(answer));
+    if (call->Meet()) state_->Answered(CallPtr(call));
+  }
+
+ private:
+  State* state_;
+  Call* call_;
+};
+
+void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done) {
+  CallPtr call = NewCall(request, deadline, std::move(done));
+  if (request.limits) return StartGiven(std::move(call), request);
+  if (const ResolvedPtr resolved = resolver_.Find(request.entity, request.resource)) {
+    return StartResolved(std::move(call), resolved, request.amounts);
+  }
+  resolver_.Resolve(
+      request.entity, request.resource, deadline,
+      [this, call = std::move(call), amounts = request.amounts](auto resolved) mutable {
+        if (!resolved) return Unanswered(std::move(call), std::move(resolved.error()));
+        StartResolved(std::move(call), *resolved, amounts);
+      });
+}
+
+CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline,
+                                Done<Outcome> done) {
+  auto call = std::make_unique<Call>(std::move(done), deadline);
+  call->policy = request.on_unavailable;
+  if (!request.wait_until) return call;
+  const Instant now = clock_.Now();
+  if (request.wait_until->ExpiredAt(now)) return call;
+  call->patience = std::make_unique<Patience>(Patience{.id = waiting_.NextId(),
+                                                       .until = request.wait_until->at(),
+                                                       .budget = deadline.Left(now),
+                                                       .entity = std::string(request.entity),
+                                                       .resource = std::string(request.resource),
+                                                       .amounts = request.amounts,
+                                                       .alive = shared_from_this()});
+  return call;
+}
+
+void Limiter::State::StartGiven(CallPtr call, const AcquireRequest& request) {
+  const Result<TargetPtr> target = GivenTarget(request);
+  if (!target) return Fail(std::move(call), target.error());
+  auto charges = MakeCharges({&*target, 1}, request.amounts);
+  if (!charges) return Fail(std::move(call), std::move(charges.error()));
+  call->charges = std::move(*charges);
+  Enter(std::move(call));
+}
+
+void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
+                                   const Amounts& amounts) {
+  auto charges = MakeCharges(resolved->targets, amounts);
+  if (!charges) return Fail(std::move(call), std::move(charges.error()));
+  call->charges = std::move(*charges);
+  if (!call->policy) call->policy = resolved->on_unavailable.value_or(options_.on_unavailable);
+  if (call->patience) call->patience->resolved = resolved;
+  Enter(std::move(call));
+}
+
+// Behind those who wait for one of the call's buckets, if there are any.
+void Limiter::State::Enter(CallPtr call) {
+  if (waiting_.idle()) return Try(std::move(call));
+  if (call->patience != nullptr) {
+    const auto verdict = waiting_.Join(call);
+    return Place(std::move(call), verdict);
+  }
+  if (waiting_.FindAhead(call->charges)) return RefuseBehind(std::move(call));
+  Try(std::move(call));
+}
+
+void Limiter::State::Place(CallPtr call, Waiting::Verdict verdict) {
+  switch (verdict) {
+    case Waiting::Verdict::kTry:
+      return Try(std::move(call));
+    case Waiting::Verdict::kQueued:
+      return;
+    case Waiting::Verdict::kTooLate:
+      return RefuseBehind(std::move(call));
+    case Waiting::Verdict::kFull:
+      return Fail(std::move(call),
+                  {Code::kResourceExhausted,
+                   fmt::format("{} requests wait for tokens already; max_waiting is {}",
+                               waiting_.size(), options_.max_waiting)});
+    case Waiting::Verdict::kClosed:
+      return Abandon(std::move(call));
+  }
+}
+
+void Limiter::State::TakeTurn(CallPtr call) {
+  Patience& patience = *call->patience;
+  const Deadline deadline = Deadline::After(clock_, patience.budget);
+  call->deadline = deadline;
+  if (patience.resolved == nullptr) return Try(std::move(call));
+  // What held when the request came may have changed since.
+  if (auto resolved = resolver_.Find(patience.entity, patience.resource)) {
+    return TryAgain(std::move(call), std::move(resolved));
+  }
+  resolver_.Resolve(patience.entity, patience.resource, deadline,
+                    [this, call = std::move(call)](auto resolved) mutable {
+                      TryAgain(std::move(call), std::move(resolved));
+                    });
+}
+
+void Limiter::State::TryAgain(CallPtr call, Result<ResolvedPtr> resolved) {
+  if (!resolved) return Unanswered(std::move(call), std::move(resolved.error()));
+  Patience& patience = *call->patience;
+  if (*resolved != patience.resolved) {
+    auto charges = MakeCharges((*resolved)->targets, patience.amounts);
+    if (!charges) return Fail(std::move(call), std::move(charges.error()));
+    call->charges = std::move(*charges);
+    patience.resolved = std::move(*resolved);
+  }
+  Try(std::move(call));
+}
+
+// The call belongs to its answer and to this function, until they meet.
+void Limiter::State::Try(CallPtr owned) {
+  Call& call = *owned.release();
+  call.met.store(false, std::memory_order_relaxed);
+  const UnixMillis now = clock_.WallNow();
+  if (Patience* const patience = call.patience.get()) {
+    patience->tried = clock_.Now();  // after `now`, so that a wait counted from it is long enough
+    patience->stamp = waiting_.Stamp(call.charges);
+  }
+  store_acquires_.Add();
+  buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(*this, call));
+  if (call.Meet()) Answered(CallPtr(&call));
+}
+
+void Limiter::State::Answered(CallPtr call) {
+  Result<Decision>& answer = *call->answer;
+  if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
+  Decision decision = std::move(*answer);
+  return decision.admitted ? Admit(std::move(call), std::move(decision))
+                           : Refused(std::move(call), std::move(decision));
+}
+
+void Limiter::State::Admit(CallPtr call, Decision decision) {
+  if (call->patience != nullptr) {
+    waiting_.Leave(*call);
+    if (waiting_.closed()) {
+      GiveBack(call->charges);
+      return Abandon(std::move(call));
+    }
+  }
+  admitted_.Add();
+  call->done(Outcome(std::move(decision), Lease(owner_, std::move(call->charges))));
+}
+
+void Limiter::State::Refused(CallPtr call, Decision decision) {
+  if (call->patience == nullptr) return Refuse(std::move(call), std::move(decision));
+  const auto wait = std::max(decision.retry_after, milliseconds(1));
+  const Instant retry_at = Later(call->patience->tried, wait);
+  if (retry_at > call->patience->until) return Refuse(std::move(call), std::move(decision));
+  const TargetPtr bucket = call->charges[LongestRefusal(call->charges, decision)].target;
+  const auto verdict = waiting_.Stay(call, bucket, retry_at);
+  Place(std::move(call), verdict);
+}
+
+// Without a try, because others are ahead: the decision is made here, from the buckets as read.
+void Limiter::State::RefuseBehind(CallPtr call) {
+  const std::vector<BucketKey> keys = KeysOf(call->charges);
+  const Deadline deadline = call->deadline;
+  buckets_.Read(keys, deadline, [this, call = std::move(call)](auto records) mutable {
+    if (!records) return Unanswered(std::move(call), std::move(records.error()));
+    const auto ahead = waiting_.FindAhead(call->charges);
+    milliseconds at_least{1};
+    if (ahead && ahead->retry_at) {
+      at_least = std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now());
+    }
+    Refuse(std::move(call), RefusalOf(call->charges, *records, clock_.WallNow(), at_least));
+  });
+}
+
+void Limiter::State::Expire(CallPtr call) {
+  call->deadline = Deadline::After(clock_, call->patience->budget);
+  RefuseBehind(std::move(call));
+}
+
+void Limiter::State::Abandon(CallPtr call) { Fail(std::move(call), Closed()); }
+
+void Limiter::State::Refuse(CallPtr call, Decision decision) {
+  waiting_.Leave(*call);
+  refused_.Add();
+  call->done(Outcome(std::move(decision), Lease()));
+}
+
+void Limiter::State::Fail(CallPtr call, Error error) {
+  waiting_.Leave(*call);
+  errors_.Add();
+  call->done(weir::Fail(std::move(error)));
+}
+
+// No decision: an error, or what the policy says where the store is away.
+void Limiter::State::Unanswered(CallPtr call, Error error) {
+  if (call->patience != nullptr && waiting_.closed()) return Abandon(std::move(call));
+  const OnUnavailable policy =
+      call->policy.value_or(resolver_.last_on_unavailable().value_or(options_.on_unavailable));
+  if (!IsAway(error.code) || policy == OnUnavailable::kBlock) {
+    return Fail(std::move(call), std::move(error));
+  }
+  waiting_.Leave(*call);
+  admitted_.Add();
+  unprotected_.Add();
+  call->done(Outcome(Decision{.admitted = true}, Lease()));
+}
+
+}  // namespace weir

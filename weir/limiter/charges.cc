@@ -1,0 +1,243 @@
+#include "weir/limiter/charges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+std::optional<std::size_t> IndexOf(const Target& target, std::string_view name) {
+  for (std::size_t i = 0; i < target.limits.size(); ++i) {
+    if (target.limits[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+std::string Where(const Target& target) {
+  return fmt::format("{}/{}", target.key.entity, target.key.resource);
+}
+
+Status CheckNamedOnce(const Amounts& amounts) {
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (amounts[i].limit != amounts[j].limit) continue;
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("limit {} is named twice; add the amounts up", amounts[i].limit));
+    }
+  }
+  return {};
+}
+
+Status CheckAmounts(const Amounts& amounts) {
+  if (amounts.empty()) {
+    return Fail(Code::kInvalidArgument,
+                "no amounts are asked for; name at least one limit, like rpm=1");
+  }
+  for (const auto& [limit, tokens] : amounts) {
+    if (tokens.milli() >= 0) continue;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("limit {} is asked for {} tokens; an amount must not be negative",
+                            limit, FormatTokens(tokens.milli())));
+  }
+  return CheckNamedOnce(amounts);
+}
+
+Error UnknownLimit(const Target& target, std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Limit& limit : target.limits) known.push_back(limit.name);
+  return {Code::kInvalidArgument, fmt::format("{}: no limit is called '{}'; known are {}",
+                                              Where(target), name, fmt::join(known, ", "))};
+}
+
+Error Never(const Target& target, const Limit& limit, Tokens tokens) {
+  return {Code::kInvalidArgument,
+          fmt::format("{}: limit {} is asked for {} tokens, which is never possible; its capacity "
+                      "is {}",
+                      Where(target), limit.name, FormatTokens(tokens.milli()),
+                      FormatTokens(limit.quota.capacity))};
+}
+
+// Sets what the target has of the amounts; false if that is nothing.
+Result<bool> Fill(Charge& charge, const Amounts& amounts, bool needs_all) {
+  const Target& target = *charge.target;
+  bool any = false;
+  for (const auto& [name, tokens] : amounts) {
+    const auto index = IndexOf(target, name);
+    if (!index && needs_all) return Fail(UnknownLimit(target, name));
+    if (!index) continue;
+    const Limit& limit = target.limits[*index];
+    if (tokens.milli() > limit.quota.capacity) return Fail(Never(target, limit, tokens));
+    charge.amounts[*index] = tokens.milli();
+    any = true;
+  }
+  return any;
+}
+
+Status CheckSize(const Target& target, std::size_t index, std::int64_t delta) {
+  if (delta >= -kMaxMillitokens && delta <= kMaxMillitokens) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("{}: limit {} is adjusted by {} tokens; at most {} either way", Where(target),
+                  target.limits[index].name, FormatTokens(delta), FormatTokens(kMaxMillitokens)));
+}
+
+Status CheckHeld(const Charge& held, const Charge& delta) {
+  for (std::size_t i = 0; i < delta.amounts.size(); ++i) {
+    if (delta.amounts[i] >= 0 || held.amounts[i] + delta.amounts[i] >= 0) continue;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: {} tokens of limit {} are given back; the lease stands for {}",
+                            Where(*held.target), FormatTokens(-delta.amounts[i]),
+                            held.target->limits[i].name, FormatTokens(held.amounts[i])));
+  }
+  return {};
+}
+
+template <class Held>
+auto& Of(Held& held, const TargetPtr& target) {
+  return *std::ranges::find(held, target, &Charge::target);
+}
+
+std::int64_t Add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
+}
+
+// Adds what `part` makes of each delta.
+template <class Part>
+void AddParts(std::vector<Charge>& held, std::span<const Charge> deltas, Part part) {
+  for (const Charge& delta : deltas) {
+    Charge& charge = Of(held, delta.target);
+    for (std::size_t i = 0; i < delta.amounts.size(); ++i) {
+      charge.amounts[i] = Add(charge.amounts[i], part(delta.amounts[i]));
+    }
+  }
+}
+
+bool ChangesNothing(const Charge& charge) {
+  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
+}
+
+Charge Blank(const TargetPtr& target) {
+  return {.target = target, .amounts = std::vector<std::int64_t>(target->limits.size(), 0)};
+}
+
+// The limit as it stands at `now`: under the quota that holds for it, whatever it was kept under.
+Meter MeterAt(const Limit& limit, const BucketRecord& record, UnixMillis now) {
+  const auto found = std::ranges::find(record.names, limit.name);
+  if (found == record.names.end()) return FullMeter(limit.quota);
+  Meter meter = record.bucket.meters[static_cast<std::size_t>(found - record.names.begin())];
+  Refill(meter, (now - record.bucket.time).count());
+  ChangeQuota(meter, limit.quota);
+  return meter;
+}
+
+}  // namespace
+
+Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
+                                        const Amounts& amounts) {
+  WEIR_RETURN_IF_ERROR(CheckAmounts(amounts));
+  std::vector<Charge> charges;
+  charges.reserve(targets.size());
+  for (const TargetPtr& target : targets) {
+    charges.push_back(Blank(target));
+    WEIR_ASSIGN_OR_RETURN(const bool any, Fill(charges.back(), amounts, charges.size() == 1));
+    if (!any) charges.pop_back();
+  }
+  return charges;
+}
+
+Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held, const Amounts& amounts) {
+  WEIR_RETURN_IF_ERROR(CheckNamedOnce(amounts));
+  std::vector<Charge> deltas;
+  for (const Charge& charge : held) deltas.push_back(Blank(charge.target));
+  for (const auto& [name, tokens] : amounts) {
+    bool known = false;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const auto index = IndexOf(*held[i].target, name);
+      if (!index) continue;
+      known = true;
+      WEIR_RETURN_IF_ERROR(CheckSize(*held[i].target, *index, tokens.milli()));
+      deltas[i].amounts[*index] = tokens.milli();
+    }
+    if (!known) return Fail(UnknownLimit(*held.front().target, name));
+  }
+  std::erase_if(deltas, ChangesNothing);
+  return deltas;
+}
+
+Status CheckHeld(std::span<const Charge> held, std::span<const Charge> deltas) {
+  for (const Charge& delta : deltas) {
+    WEIR_RETURN_IF_ERROR(CheckHeld(Of(held, delta.target), delta));
+  }
+  return {};
+}
+
+void AddNegative(std::vector<Charge>& held, std::span<const Charge> deltas) {
+  AddParts(held, deltas, [](std::int64_t delta) { return std::min<std::int64_t>(delta, 0); });
+}
+
+void AddPositive(std::vector<Charge>& held, std::span<const Charge> deltas) {
+  AddParts(held, deltas, [](std::int64_t delta) { return std::max<std::int64_t>(delta, 0); });
+}
+
+void RestoreNegative(std::vector<Charge>& held, std::span<const Charge> deltas) {
+  AddParts(held, deltas, [](std::int64_t delta) { return -std::min<std::int64_t>(delta, 0); });
+}
+
+std::vector<Charge> Opposite(std::span<const Charge> held) {
+  std::vector<Charge> deltas(held.begin(), held.end());
+  for (Charge& charge : deltas) {
+    // More than a bucket can hold is debt of its own making: what is beyond stays taken.
+    for (std::int64_t& amount : charge.amounts) amount = -std::min(amount, kMaxMillitokens);
+  }
+  std::erase_if(deltas, ChangesNothing);
+  return deltas;
+}
+
+std::size_t LongestRefusal(std::span<const Charge> charges, const Decision& refusal) {
+  std::size_t longest = 0;
+  milliseconds wait{-1};
+  auto status = refusal.limits.begin();
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    for (std::size_t j = 0; j < charges[i].amounts.size(); ++j) {
+      if (status == refusal.limits.end()) return longest;
+      if (status->retry_after > wait) {
+        wait = status->retry_after;
+        longest = i;
+      }
+      ++status;
+    }
+  }
+  return longest;
+}
+
+Decision RefusalOf(std::span<const Charge> charges,
+                   std::span<const std::optional<BucketRecord>> records, UnixMillis now,
+                   milliseconds at_least) {
+  Decision refusal{
+      .admitted = false, .retry_after = std::max(at_least, milliseconds(1)), .limits = {}};
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const Target& target = *charges[i].target;
+    for (std::size_t j = 0; j < target.limits.size(); ++j) {
+      const Limit& limit = target.limits[j];
+      const std::int64_t amount = charges[i].amounts[j];
+      const Meter meter = records[i] ? MeterAt(limit, *records[i], now) : FullMeter(limit.quota);
+      const milliseconds wait = RetryAfter(meter, amount);
+      refusal.retry_after = std::max(refusal.retry_after, wait);
+      refusal.limits.push_back({.entity = target.key.entity,
+                                .resource = target.key.resource,
+                                .limit = limit.name,
+                                .capacity = limit.quota.capacity,
+                                .available = meter.tokens,
+                                .requested = amount,
+                                .exceeded = wait > milliseconds(0),
+                                .retry_after = wait});
+    }
+  }
+  return refusal;
+}
+
+}  // namespace weir

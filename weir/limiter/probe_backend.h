@@ -1,0 +1,159 @@
+// For the tests of this room: another backend, watched and tampered with.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/store/backend.h"
+
+namespace weir {
+
+/// Not thread-safe. Its answers are those of `inner`, unless a test says otherwise.
+class ProbeBackend final : public Backend {
+ public:
+  explicit ProbeBackend(Backend& inner) : inner_(inner), buckets_(*this), config_(*this) {}
+
+  BucketStore& buckets() override { return buckets_; }
+  ConfigStore& config() override { return config_; }
+  Status Close() override { return inner_.Close(); }
+  std::string Describe() const override { return "probe"; }
+
+  bool hold = false;          ///< answers wait for Release
+  std::optional<Error> fail;  ///< answers this, and asks nobody
+  std::optional<Error> lose;  ///< asks, and answers this
+  void Release() {
+    for (auto& answer : std::exchange(held_, {})) answer();
+  }
+  std::size_t held() const { return held_.size(); }
+
+  struct Asked {
+    UnixMillis now;
+    Deadline deadline = Deadline::Never();
+    std::vector<Charge> charges;
+    bool admitted = false;
+  };
+  std::vector<Asked> acquires;  ///< those that reached `inner`
+  struct Adjusted {
+    AdjustToken token;
+    Deadline deadline = Deadline::Never();
+    std::vector<Charge> charges;
+  };
+  std::vector<Adjusted> adjusts;  ///< all
+  std::size_t bucket_reads = 0;
+  std::vector<std::vector<std::string>> entity_reads;
+  std::vector<std::vector<Level>> limit_reads;
+  std::size_t config_reads() const { return entity_reads.size() + limit_reads.size(); }
+
+ private:
+  template <class T, class Run>
+  void Call(Done<T> done, Run run) {
+    if (hold) {
+      done = [this, done = std::move(done)](Result<T> answer) mutable {
+        held_.push_back([answer = std::move(answer), done = std::move(done)]() mutable {
+          done(std::move(answer));
+        });
+      };
+    }
+    if (fail) return done(Fail(*fail));
+    if (lose) {
+      done = [error = *lose, done = std::move(done)](Result<T>) mutable { done(Fail(error)); };
+    }
+    run(std::move(done));
+  }
+
+  class Buckets final : public BucketStore {
+   public:
+    explicit Buckets(ProbeBackend& probe) : probe_(probe) {}
+    void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                 Done<Decision> done) override {
+      probe_.Call<Decision>(std::move(done), [&](Done<Decision> next) {
+        const std::size_t index = probe_.acquires.size();
+        probe_.acquires.push_back({now, deadline, {charges.begin(), charges.end()}, false});
+        store().Acquire(charges, now, deadline,
+                        [this, index, next = std::move(next)](Result<Decision> answer) mutable {
+                          probe_.acquires[index].admitted = answer && answer->admitted;
+                          next(std::move(answer));
+                        });
+      });
+    }
+    void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+                Deadline deadline, Done<void> done) override {
+      probe_.adjusts.push_back({token, deadline, {charges.begin(), charges.end()}});
+      probe_.Call<void>(std::move(done), [&](Done<void> next) {
+        store().Adjust(charges, token, now, deadline, std::move(next));
+      });
+    }
+    void Read(std::span<const BucketKey> keys, Deadline deadline,
+              Done<std::vector<std::optional<BucketRecord>>> done) override {
+      ++probe_.bucket_reads;
+      probe_.Call<std::vector<std::optional<BucketRecord>>>(
+          std::move(done), [&](auto next) { store().Read(keys, deadline, std::move(next)); });
+    }
+    void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+              Done<Page<BucketRecord>> done) override {
+      store().List(filter, page, deadline, std::move(done));
+    }
+
+   private:
+    BucketStore& store() { return probe_.inner_.buckets(); }
+    ProbeBackend& probe_;
+  };
+
+  class Config final : public ConfigStore {
+   public:
+    explicit Config(ProbeBackend& probe) : probe_(probe) {}
+    void GetLimits(std::span<const Level> levels, Deadline deadline,
+                   Done<std::vector<std::optional<LevelLimits>>> done) override {
+      probe_.limit_reads.emplace_back(levels.begin(), levels.end());
+      probe_.Call<std::vector<std::optional<LevelLimits>>>(std::move(done), [&](auto next) {
+        store().GetLimits(levels, deadline, std::move(next));
+      });
+    }
+    void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline deadline,
+                    Done<Page<LevelRecord>> done) override {
+      store().ListLimits(kind, page, deadline, std::move(done));
+    }
+    void GetEntities(std::span<const std::string> ids, Deadline deadline,
+                     Done<std::vector<std::optional<EntityRecord>>> done) override {
+      probe_.entity_reads.emplace_back(ids.begin(), ids.end());
+      probe_.Call<std::vector<std::optional<EntityRecord>>>(
+          std::move(done), [&](auto next) { store().GetEntities(ids, deadline, std::move(next)); });
+    }
+    void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
+                      Deadline deadline, Done<Page<EntityRecord>> done) override {
+      store().ListEntities(parent, page, deadline, std::move(done));
+    }
+    void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override {
+      probe_.Call<void>(std::move(done), [&](Done<void> next) {
+        store().Apply(std::move(changes), deadline, std::move(next));
+      });
+    }
+
+   private:
+    ConfigStore& store() { return probe_.inner_.config(); }
+    ProbeBackend& probe_;
+  };
+
+  Backend& inner_;
+  Buckets buckets_;
+  Config config_;
+  std::vector<std::move_only_function<void()>> held_;
+};
+
+inline ConfigChange Put(Level level, std::vector<Limit> limits) {
+  return PutLimits{std::move(level), {.limits = std::move(limits)}};
+}
+
+/// An entity whose requests charge its parent too.
+inline ConfigChange PutChild(std::string id, std::string parent) {
+  EntityRecord record;
+  record.entity.id = std::move(id);
+  record.entity.parent = std::move(parent);
+  record.entity.cascade = true;
+  return PutEntity{std::move(record)};
+}
+
+}  // namespace weir

@@ -1,0 +1,97 @@
+#include "weir/limiter/resolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+namespace weir {
+namespace {
+
+// More entities than this in one list of changes: forgetting everything is cheaper than looking for
+// each of them.
+constexpr std::size_t kMostEntities = 16;
+
+// The first level that has any limits wins as a whole.
+std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found, std::size_t member) {
+  const std::size_t shared = found.size() - 2;
+  for (const std::size_t at : {2 * member, 2 * member + 1, shared, shared + 1}) {
+    if (found[at] && !found[at]->limits.empty()) return at;
+  }
+  return std::nullopt;
+}
+
+Error NoLimits(const std::string& entity, const std::string& resource) {
+  return {Code::kInvalidArgument,
+          fmt::format("{}/{}: no limits are set for the entity, the resource or the system; set "
+                      "some at one of these levels",
+                      entity, resource)};
+}
+
+}  // namespace
+
+std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::string& resource) {
+  std::vector<Level> levels;
+  levels.reserve(2 * chain.size() + 2);
+  for (const std::string& entity : chain) {
+    levels.push_back(Level::Entity(entity, resource));
+    levels.push_back(Level::EntityDefault(entity));
+  }
+  levels.push_back(Level::Resource(resource));
+  levels.push_back(Level::System());
+  return levels;
+}
+
+Error BrokenChain(const std::vector<std::string>& chain, const std::string& next) {
+  const bool cycle = std::ranges::find(chain, next) != chain.end();
+  const std::string path = fmt::format("{} > {}", fmt::join(chain, " > "), next);
+  return {Code::kFailedPrecondition,
+          cycle ? fmt::format("the parents of {} end in themselves ({}); change the parent of one",
+                              chain.front(), path)
+                : fmt::format("the parents of {} are too many ({}); a request charges at most {}",
+                              chain.front(), path, kMaxCascade)};
+}
+
+Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
+                        const LevelAnswers& found) {
+  const auto own = FirstWithLimits(found, 0);
+  if (!own) return Fail(NoLimits(chain.front(), resource));
+  Resolved resolved{.targets = {}, .source = LevelsOf(chain, resource)[*own], .on_unavailable = {}};
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const auto level = FirstWithLimits(found, i);
+    if (!level) continue;
+    resolved.targets.push_back(
+        MakeTarget({.entity = chain[i], .resource = resource}, found[*level]->limits));
+  }
+  if (found.back()) resolved.on_unavailable = found.back()->on_unavailable;
+  return resolved;
+}
+
+Altered AlteredBy(std::span<const ConfigChange> changes) {
+  Altered altered;
+  const auto level = [&](const Level& at) {
+    if (at.entity.empty()) {
+      altered.all = true;
+    } else {
+      altered.entities.push_back(at.entity);
+    }
+  };
+  for (const ConfigChange& change : changes) {
+    if (const auto* put = std::get_if<PutLimits>(&change)) level(put->level);
+    if (const auto* gone = std::get_if<DeleteLimits>(&change)) level(gone->level);
+    if (const auto* made = std::get_if<CreateEntity>(&change)) {
+      altered.entities.push_back(made->record.entity.id);
+    }
+    if (const auto* put = std::get_if<PutEntity>(&change)) {
+      altered.entities.push_back(put->record.entity.id);
+    }
+    if (const auto* gone = std::get_if<DeleteEntity>(&change)) altered.entities.push_back(gone->id);
+  }
+  std::ranges::sort(altered.entities);
+  const auto twice = std::ranges::unique(altered.entities);
+  altered.entities.erase(twice.begin(), twice.end());
+  if (altered.entities.size() > kMostEntities) altered.all = true;
+  return altered;
+}
+
+}  // namespace weir

@@ -1,0 +1,138 @@
+#include "weir/limiter/resolution_cache.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// One stripe is enough for a cache that is small; more only split its room unevenly.
+constexpr std::size_t kStripes = 64;
+constexpr std::size_t kRoomForStripes = 64 * kStripes;
+
+std::size_t Combine(std::size_t a, std::size_t b) {
+  return (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
+}
+
+}  // namespace
+
+PairKey::PairKey(std::string_view entity_id, std::string_view resource_name)
+    : entity(entity_id),
+      resource(resource_name),
+      hash(Combine(std::hash<std::string_view>{}(entity_id),
+                   std::hash<std::string_view>{}(resource_name))) {}
+
+ResolutionCache::ResolutionCache(std::size_t capacity) {
+  const std::size_t stripes = capacity >= kRoomForStripes ? kStripes : 1;
+  for (std::size_t i = 0; i < stripes; ++i) stripes_.emplace_back();
+  capacity_ = capacity / stripes;
+}
+
+ResolutionCache::Slot& ResolutionCache::Stripe::Vacate(std::size_t capacity) {
+  if (!vacant.empty()) {
+    Slot& slot = *vacant.back();
+    vacant.pop_back();
+    return slot;
+  }
+  if (slots.size() < capacity) return slots.emplace_back();
+  while (slots[hand].used) {
+    slots[hand].used = false;
+    hand = (hand + 1) % slots.size();
+  }
+  Slot& oldest = slots[hand];
+  hand = (hand + 1) % slots.size();
+  Remove(oldest);
+  ++evicted;
+  return oldest;
+}
+
+void ResolutionCache::Stripe::Remove(Slot& slot) {
+  PairKey pair(slot.entity, slot.resource);
+  index.erase(pair);
+  slot.resolution = nullptr;
+}
+
+ResolutionCache::Found ResolutionCache::Find(const PairKey& pair, Instant now) {
+  Stripe& stripe = StripeOf(pair);
+  const MutexLock lock(stripe.mutex);
+  const auto found = stripe.index.find(pair);
+  if (found == stripe.index.end() || found->second->expires <= now) return {};
+  Slot& slot = *found->second;
+  if (!slot.used) slot.used = true;
+  return {slot.resolution, slot.expires};
+}
+
+void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant expires,
+                          std::uint64_t epoch) {
+  if (capacity_ == 0) return;
+  Stripe& stripe = StripeOf(pair);
+  const MutexLock lock(stripe.mutex);
+  // Under the lock: whoever forgets counts first and then visits this stripe.
+  if (epoch != this->epoch()) return;
+  const auto found = stripe.index.find(pair);
+  Slot& slot = found != stripe.index.end() ? *found->second : stripe.Vacate(capacity_);
+  if (found == stripe.index.end()) {
+    slot.entity = pair.entity;
+    slot.resource = pair.resource;
+    PairKey own = pair;
+    own.entity = slot.entity;
+    own.resource = slot.resource;
+    stripe.index.emplace(own, &slot);
+  }
+  std::swap(slot.resolution, resolution);
+  slot.expires = expires;
+  slot.used = false;
+}
+
+template <class Act>
+void ResolutionCache::Visit(Act act) {
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+  for (Stripe& stripe : stripes_) act(stripe);
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void ResolutionCache::Clear() {
+  Visit([](Stripe& stripe) {
+    std::unordered_map<PairKey, Slot*, PairHash> index;
+    std::deque<Slot> slots;  // what it holds goes after the lock
+    const MutexLock lock(stripe.mutex);
+    index.swap(stripe.index);
+    slots.swap(stripe.slots);
+    stripe.vacant.clear();
+    stripe.hand = 0;
+  });
+}
+
+void ResolutionCache::EvictEntity(std::string_view entity) {
+  Visit([&](Stripe& stripe) {
+    const MutexLock lock(stripe.mutex);
+    for (Slot& slot : stripe.slots) {
+      if (slot.resolution == nullptr) continue;
+      const std::vector<std::string>& chain = slot.resolution->chain;
+      if (std::ranges::find(chain, entity) == chain.end()) continue;
+      stripe.Remove(slot);
+      stripe.vacant.push_back(&slot);
+    }
+  });
+}
+
+std::size_t ResolutionCache::size() const {
+  std::size_t size = 0;
+  for (const Stripe& stripe : stripes_) {
+    const MutexLock lock(stripe.mutex);
+    size += stripe.index.size();
+  }
+  return size;
+}
+
+std::uint64_t ResolutionCache::evicted() const {
+  std::uint64_t evicted = 0;
+  for (const Stripe& stripe : stripes_) {
+    const MutexLock lock(stripe.mutex);
+    evicted += stripe.evicted;
+  }
+  return evicted;
+}
+
+}  // namespace weir

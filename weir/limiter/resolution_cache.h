@@ -1,0 +1,101 @@
+// What was resolved, remembered. A bounded map; it makes no calls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/time.h"
+#include "weir/limiter/resolution.h"
+#include "weir/metrics/thread_slot.h"
+
+namespace weir {
+
+/// One pair and its hash, computed once for each request. Views: whoever keeps it keeps the texts.
+struct PairKey {
+  std::string_view entity;
+  std::string_view resource;
+  std::size_t hash = 0;
+
+  PairKey(std::string_view entity_id, std::string_view resource_name);
+  friend bool operator==(const PairKey& a, const PairKey& b) {
+    return a.hash == b.hash && a.entity == b.entity && a.resource == b.resource;
+  }
+};
+
+struct PairHash {
+  std::size_t operator()(const PairKey& pair) const { return pair.hash; }
+};
+
+/// Thread-safe. Striped by hash; no stripe's lock is held for longer than one lookup, except by
+/// Clear and EvictEntity, which visit every stripe.
+class ResolutionCache {
+ public:
+  /// `capacity` 0: remembers nothing.
+  explicit ResolutionCache(std::size_t capacity);
+
+  struct Found {
+    ResolutionPtr resolution;  ///< null where nothing is remembered, or no longer believed
+    Instant expires;
+  };
+  Found Find(const PairKey& pair, Instant now);
+
+  /// Moves whenever something is forgotten. Take it before a fetch reads anything.
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
+  /// Remembers until `expires`, unless something was forgotten since `epoch`: what the fetch read
+  /// may then be from before the change.
+  void Put(const PairKey& pair, ResolutionPtr resolution, Instant expires, std::uint64_t epoch);
+
+  /// Forgets everything.
+  void Clear();
+  /// Forgets every pair whose chain the entity is part of. Looks at all that is remembered.
+  void EvictEntity(std::string_view entity);
+
+  std::size_t size() const;
+  /// Pairs that left for want of room.
+  std::uint64_t evicted() const;
+
+ private:
+  struct Slot {
+    std::string entity;
+    std::string resource;
+    ResolutionPtr resolution;
+    Instant expires;
+    bool used = false;  ///< since the hand last passed
+  };
+
+  /// Second chance: a hand goes round the slots and takes the first that was not used since it last
+  /// came by. The mark is written on the first use only, so that hits dirty nothing else.
+  struct alignas(kCacheLine) Stripe {
+    mutable Mutex mutex;
+    std::unordered_map<PairKey, Slot*, PairHash> index WEIR_GUARDED_BY(mutex);
+    std::deque<Slot> slots WEIR_GUARDED_BY(mutex);  ///< stay where they are; `index` views them
+    std::vector<Slot*> vacant WEIR_GUARDED_BY(mutex);
+    std::size_t hand WEIR_GUARDED_BY(mutex) = 0;
+    std::uint64_t evicted WEIR_GUARDED_BY(mutex) = 0;
+
+    /// A slot that is in use by nobody; the hand makes one where there is no room.
+    Slot& Vacate(std::size_t capacity) WEIR_REQUIRES(mutex);
+    void Remove(Slot& slot) WEIR_REQUIRES(mutex);
+  };
+
+  Stripe& StripeOf(const PairKey& pair) { return stripes_[(pair.hash >> 32) % stripes_.size()]; }
+
+  /// Counts before and after `act` has been to every stripe. Before: a fetch that began earlier
+  /// puts nothing into a stripe that was visited. After: who read a stripe before it was visited,
+  /// and keeps that elsewhere, keeps it under an epoch that is past.
+  template <class Act>
+  void Visit(Act act);
+
+  std::deque<Stripe> stripes_;
+  std::size_t capacity_;  ///< of one stripe
+  std::atomic<std::uint64_t> epoch_ = 0;
+};
+
+}  // namespace weir

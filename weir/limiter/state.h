@@ -1,0 +1,83 @@
+// What a Limiter is made of.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/limiter/adjustment.h"
+#include "weir/limiter/call.h"
+#include "weir/limiter/limiter.h"
+#include "weir/limiter/waiting.h"
+#include "weir/metrics/counter.h"
+
+namespace weir {
+
+/// Shared with the calls that may outlast the Limiter: waiting requests and adjusts.
+class Limiter::State final : public Waiting::Host, public std::enable_shared_from_this<State> {
+ public:
+  State(Limiter& owner, Backend& backend, Scheduler& scheduler, const LimiterOptions& options);
+
+  /// After construction, once it is shared.
+  void Start() { waiting_.Bind(weak_from_this()); }
+  void Close() { waiting_.Close(); }
+
+  void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
+  void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
+  Resolver& resolver() { return resolver_; }
+  LimiterStats stats() const;
+
+  AdjustmentPtr NewAdjustment(std::vector<Charge> deltas);
+  /// Sends each in its turn, the next one when the one before is settled; `done` gets the answer of
+  /// the last, or of the first that stays in doubt, after which none is sent.
+  void Send(std::vector<AdjustmentPtr> adjustments, Done<void> done);
+  /// Without waiting for the answer.
+  void GiveBack(const std::vector<Charge>& charges);
+
+ private:
+  class StoreAnswer;
+
+  CallPtr NewCall(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
+  void StartGiven(CallPtr call, const AcquireRequest& request);
+  void StartResolved(CallPtr call, const ResolvedPtr& resolved, const Amounts& amounts);
+  void Enter(CallPtr call);
+  void Place(CallPtr call, Waiting::Verdict verdict);
+
+  void TakeTurn(CallPtr call) override;
+  void Expire(CallPtr call) override;
+  void Abandon(CallPtr call) override;
+  void TryAgain(CallPtr call, Result<ResolvedPtr> resolved);
+
+  void Try(CallPtr owned);
+  void Answered(CallPtr call);
+  void Refused(CallPtr call, Decision decision);
+  void RefuseBehind(CallPtr call);
+
+  // These end the call.
+  void Admit(CallPtr call, Decision decision);
+  void Refuse(CallPtr call, Decision decision);
+  void Fail(CallPtr call, Error error);
+  void Unanswered(CallPtr call, Error error);
+
+  void Settle(std::vector<AdjustmentPtr> adjustments, Status answer, Done<void> done);
+
+  Limiter& owner_;
+  BucketStore& buckets_;
+  ConfigStore& config_;
+  const Clock& clock_;
+  const LimiterOptions options_;
+  Resolver resolver_;
+  Waiting waiting_;
+  Mutex rng_mutex_;
+  Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
+
+  Counter admitted_;
+  Counter refused_;
+  Counter errors_;
+  Counter unprotected_;
+  Counter store_acquires_;
+  Counter store_adjusts_;
+};
+
+}  // namespace weir

@@ -1,0 +1,98 @@
+#include "weir/model/generators.h"
+
+#include <algorithm>
+#include <array>
+
+namespace weir {
+namespace {
+
+// Valid names that some reader of YAML takes for null, truth values, numbers, times or dates.
+const std::vector<std::string> kEntities = {
+    "acme", "null",       "NULL", "123",      "1e3",  "12:30:45", "true",
+    "on",   "2001-01-01", "a:b:", "user@org", "0x1f", "1.5",      "x.-_"};
+const std::vector<std::string> kResources = {"llm", "Null", "yes", "gpt-4/turbo", "y", "e1.0"};
+const std::vector<std::string> kLimitNames = {"rpm", "tpm", "null", "No", "x-1.y_", "false"};
+const std::vector<std::string> kNamespaces = {"production", "007", "off", "1.0"};
+
+/// Some of the names, each at most once, in any order.
+rc::Gen<std::vector<std::string>> Some(const std::vector<std::string>& names, int least, int most) {
+  return rc::gen::exec([names, least, most] {
+    const int count = *rc::gen::inRange(least, most + 1);
+    return *rc::gen::unique<std::vector<std::string>>(static_cast<std::size_t>(count),
+                                                      rc::gen::elementOf(names));
+  });
+}
+
+rc::Gen<std::int64_t> AnyMillitokens() {
+  return rc::gen::oneOf(rc::gen::inRange<std::int64_t>(1, 5000),
+                        rc::gen::map(rc::gen::inRange<std::int64_t>(1, 20'000),
+                                     [](std::int64_t tokens) { return tokens * kMillitokens; }),
+                        rc::gen::inRange<std::int64_t>(1, kMaxMillitokens + 1),
+                        rc::gen::just(kMaxMillitokens));
+}
+
+rc::Gen<std::int64_t> AnyPeriod() {
+  return rc::gen::exec([]() -> std::int64_t {
+    constexpr std::array<std::int64_t, 5> kUnits = {1, 1000, 60'000, 3'600'000, 86'400'000};
+    const std::int64_t unit = *rc::gen::elementOf(kUnits);
+    const std::int64_t count =
+        *rc::gen::oneOf(rc::gen::just<std::int64_t>(1), rc::gen::inRange<std::int64_t>(1, 400),
+                        rc::gen::inRange<std::int64_t>(1, kMaxPeriodMillis));
+    return std::min(unit * std::min(count, kMaxPeriodMillis / unit), kMaxPeriodMillis);
+  });
+}
+
+rc::Gen<std::map<std::string, std::vector<Limit>>> AnyResources(bool with_default) {
+  return rc::gen::exec([with_default] {
+    std::map<std::string, std::vector<Limit>> resources;
+    for (const std::string& name : *Some(kResources, 0, 3)) resources[name] = *AnyLimits();
+    if (with_default && *rc::gen::arbitrary<bool>()) resources["_default_"] = *AnyLimits();
+    return resources;
+  });
+}
+
+}  // namespace
+
+rc::Gen<Quota> AnyQuota() {
+  return rc::gen::exec([] {
+    const std::int64_t amount = *AnyMillitokens();
+    const std::int64_t capacity = *rc::gen::oneOf(rc::gen::just(amount), AnyMillitokens());
+    return Quota{.capacity = capacity, .amount = amount, .period = *AnyPeriod()};
+  });
+}
+
+rc::Gen<Limit> AnyLimit() {
+  return rc::gen::exec(
+      [] { return Limit{.name = *rc::gen::elementOf(kLimitNames), .quota = *AnyQuota()}; });
+}
+
+rc::Gen<std::vector<Limit>> AnyLimits() {
+  return rc::gen::exec([] {
+    std::vector<Limit> limits;
+    for (const std::string& name : *Some(kLimitNames, 1, 4)) limits.push_back({name, *AnyQuota()});
+    return limits;
+  });
+}
+
+rc::Gen<LimitsFile> AnyLimitsFile() {
+  return rc::gen::exec([] {
+    LimitsFile file;
+    file.namespace_name = *rc::gen::elementOf(kNamespaces);
+    file.on_unavailable = *rc::gen::element<std::optional<OnUnavailable>>(
+        std::nullopt, OnUnavailable::kAllow, OnUnavailable::kBlock);
+    if (*rc::gen::arbitrary<bool>()) file.system = *AnyLimits();
+    file.resources = *AnyResources(false);
+    // Parents only to the right: no cycle, and no chain of more than kMaxCascade.
+    const auto ids = *Some(kEntities, 0, 8);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      EntityDeclaration& entity = file.entities[ids[i]];
+      entity.resources = *AnyResources(true);
+      if (*rc::gen::arbitrary<bool>()) continue;
+      entity.parent = i + 1 < ids.size() ? ids[i + 1] : "elsewhere";
+      entity.cascade = i + 1 < ids.size() && *rc::gen::arbitrary<bool>();
+    }
+    return file;
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,87 @@
+#include "weir/model/parents.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "weir/model/entity.h"
+
+namespace weir {
+namespace {
+
+using Entities = std::map<std::string, EntityDeclaration>;
+using Chain = std::vector<std::string>;
+
+/// Null for an entity without a parent, and for one that is named as a parent only.
+const std::string* ParentOf(const Entities& entities, const std::string& entity) {
+  const auto found = entities.find(entity);
+  if (found == entities.end() || !found->second.parent) return nullptr;
+  return &*found->second.parent;
+}
+
+/// From the smallest id round to itself, so that one cycle is always told in the same way.
+Chain CycleThrough(const Entities& entities, const std::string& entity) {
+  Chain cycle;
+  const std::string* at = &entity;
+  do {
+    cycle.push_back(*at);
+    at = ParentOf(entities, *at);
+  } while (*at != entity);
+  std::ranges::rotate(cycle, std::ranges::min_element(cycle));
+  cycle.push_back(cycle.front());
+  return cycle;
+}
+
+std::string Arrows(const Chain& chain) {
+  constexpr std::size_t kShown = 64;
+  if (chain.size() <= kShown) return fmt::format("{}", fmt::join(chain, " -> "));
+  return fmt::format("{} -> ... ({} in all)",
+                     fmt::join(chain.begin(), chain.begin() + kShown, " -> "), chain.size() - 1);
+}
+
+std::optional<ParentFault> FindCycle(const Entities& entities) {
+  // The walk on which an entity was first met. Each is walked over once.
+  std::unordered_map<std::string, const std::string*> met_from;
+  for (const auto& [entity, declaration] : entities) {
+    for (const std::string* at = &entity; at != nullptr; at = ParentOf(entities, *at)) {
+      const auto [met, is_new] = met_from.try_emplace(*at, &entity);
+      if (is_new) continue;
+      if (met->second != &entity) break;
+      const Chain cycle = CycleThrough(entities, *at);
+      return ParentFault{cycle.front(), fmt::format("parents form a cycle: {}; right would be a "
+                                                    "chain that ends",
+                                                    Arrows(cycle))};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The entities that a request of `entity` charges, one more than is allowed at most.
+Chain ChargedWith(const Entities& entities, const std::string& entity) {
+  Chain chain = {entity};
+  while (chain.size() <= kMaxCascade) {
+    const auto found = entities.find(chain.back());
+    if (found == entities.end() || !found->second.cascade || !found->second.parent) break;
+    chain.push_back(*found->second.parent);
+  }
+  return chain;
+}
+
+}  // namespace
+
+std::optional<ParentFault> FindParentFault(const Entities& entities) {
+  if (auto cycle = FindCycle(entities)) return cycle;
+  for (const auto& [entity, declaration] : entities) {
+    const Chain chain = ChargedWith(entities, entity);
+    if (chain.size() <= kMaxCascade) continue;
+    return ParentFault{entity, fmt::format("a request would charge more than {} entities: {}; "
+                                           "right would be 'cascade: false' on one of them",
+                                           kMaxCascade, Arrows(chain))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir

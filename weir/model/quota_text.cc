@@ -1,0 +1,121 @@
+#include "weir/model/quota_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "weir/model/decimal.h"
+#include "weir/model/quoted.h"
+
+namespace weir {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t millis;
+};
+
+// Largest first: the first one that divides a period gives its shortest text.
+constexpr std::array<Unit, 5> kUnits = {
+    {{"day", 86'400'000}, {"hour", 3'600'000}, {"min", 60'000}, {"sec", 1000}, {"ms", 1}}};
+constexpr std::int64_t kDefaultPeriod = 60'000;
+
+struct Range {
+  std::int64_t high;
+  std::string_view right;
+};
+
+constexpr Range kTokens = {
+    kMaxMillitokens,
+    "tokens from 0.001 to 10000000000000, with up to three decimals, such as 1000"};
+constexpr Range kSeconds = {
+    kMaxPeriodMillis, "seconds from 0.001 to 31622400, with up to three decimals, such as 60"};
+
+static_assert(kMaxMillitokens == 10'000'000'000'000'000 && kMaxPeriodMillis == 31'622'400'000,
+              "the texts above name these");
+
+tl::unexpected<Error> Refuse(std::string_view part, std::string_view text, std::string_view what,
+                             std::string_view right) {
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} {} {}; right would be {}", part, Quoted(text), what, right));
+}
+
+Result<std::int64_t> ParsePositive(std::string_view part, std::string_view text,
+                                   const Range& range) {
+  const auto value = ParseThousandths(text);
+  if (!value) return Refuse(part, text, Describe(value.error()), range.right);
+  if (*value <= 0) return Refuse(part, text, "is not positive", range.right);
+  if (*value > range.high) return Refuse(part, text, "is too large", range.right);
+  return *value;
+}
+
+std::optional<std::int64_t> MillisOf(std::string_view unit) {
+  for (const Unit& known : kUnits) {
+    if (known.name == unit) return known.millis;
+  }
+  return std::nullopt;
+}
+
+Result<std::int64_t> ParsePeriod(std::string_view text) {
+  constexpr std::string_view kRight = "a whole number and ms, sec, min, hour or day, such as 30sec";
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit = text.substr(digits);
+  if (unit.empty()) return Refuse("period", text, "has no unit", kRight);
+  const auto millis = MillisOf(unit);
+  if (!millis) return Refuse("period", text, "has an unknown unit", kRight);
+  if (digits == 0) return *millis;
+
+  std::int64_t count = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + digits, count);
+  if (fault != std::errc() || count > kMaxPeriodMillis / *millis) {
+    return Refuse("period", text, "is too long", "at most 366day");
+  }
+  if (count == 0) return Refuse("period", text, "is not positive", kRight);
+  return count * *millis;
+}
+
+std::string FormatPeriod(std::int64_t millis) {
+  for (const Unit& unit : kUnits) {
+    if (millis == unit.millis) return std::string(unit.name);
+    if (millis % unit.millis == 0) return fmt::format("{}{}", millis / unit.millis, unit.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::int64_t> ParsePositiveTokens(std::string_view part, std::string_view text) {
+  return ParsePositive(part, text, kTokens);
+}
+
+Result<std::int64_t> ParsePositiveSeconds(std::string_view part, std::string_view text) {
+  return ParsePositive(part, text, kSeconds);
+}
+
+Result<Quota> ParseQuota(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view speed = text.substr(0, colon);
+  const std::size_t slash = speed.find('/');
+  Quota quota{.capacity = 0, .amount = 0, .period = kDefaultPeriod};
+
+  WEIR_ASSIGN_OR_RETURN(quota.amount, ParsePositiveTokens("rate", speed.substr(0, slash)));
+  if (slash != std::string_view::npos) {
+    WEIR_ASSIGN_OR_RETURN(quota.period, ParsePeriod(speed.substr(slash + 1)));
+  }
+  quota.capacity = quota.amount;
+  if (colon != std::string_view::npos) {
+    WEIR_ASSIGN_OR_RETURN(quota.capacity, ParsePositiveTokens("burst", text.substr(colon + 1)));
+  }
+  return quota;
+}
+
+std::string FormatQuota(const Quota& quota) {
+  std::string text = FormatThousandths(quota.amount);
+  if (quota.period != kDefaultPeriod) text += "/" + FormatPeriod(quota.period);
+  if (quota.capacity != quota.amount) text += ":" + FormatThousandths(quota.capacity);
+  return text;
+}
+
+}  // namespace weir

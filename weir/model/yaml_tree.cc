@@ -1,0 +1,205 @@
+#include "weir/model/yaml_tree.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <istream>
+#include <unordered_map>
+
+#include "weir/model/quoted.h"
+#include "weir/model/yaml_source.h"
+
+namespace weir {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+/// Leaves yaml-cpp's parser from inside an event. Caught in ParseYaml.
+struct Refusal {
+  int line;
+  std::string message;
+};
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(YamlTree& tree, YamlSource& source) : tree_(tree), source_(source) {}
+
+  int last_line() const { return last_line_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) {
+      throw Refusal{mark.line + 1, "a second document; right would be one document in a file"};
+    }
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Place(Make(Kind::kNull, mark, "?", anchor));
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode& node = Make(Kind::kScalar, mark, tag, anchor);
+    node.text = value;
+    Place(node);
+  }
+  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override { Place(*anchors_.at(anchor)); }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(Make(Kind::kSequence, mark, tag, anchor));
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(Make(Kind::kMapping, mark, tag, anchor));
+  }
+  void OnMapEnd() override {
+    RefuseDuplicates(*open_.back().node);
+    open_.pop_back();
+  }
+
+ private:
+  struct OpenNode {
+    YamlNode* node;
+    const YamlNode* key;  // of a mapping: waits for its value
+  };
+
+  YamlNode& Make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor);
+  void Place(YamlNode& node);
+  void Open(YamlNode& node);
+  static void RefuseDuplicates(const YamlNode& mapping);
+
+  YamlTree& tree_;
+  YamlSource& source_;
+  int last_line_ = 1;
+  int documents_ = 0;
+  std::vector<OpenNode> open_;
+  std::unordered_map<YAML::anchor_t, YamlNode*> anchors_;
+};
+
+YamlNode& TreeBuilder::Make(Kind kind, const YAML::Mark& mark, const std::string& tag,
+                            YAML::anchor_t anchor) {
+  const int line = mark.line + 1;
+  last_line_ = line;
+  source_.Progress();
+  if (tree_.nodes.size() == kMaxYamlNodes) {
+    throw Refusal{line, fmt::format("more than {} values; right would be several files or fewer "
+                                    "entries",
+                                    kMaxYamlNodes)};
+  }
+  // yaml-cpp says "?" of a plain value and "!" of one in quotes.
+  if (!tag.empty() && tag != "?" && tag != "!") {
+    throw Refusal{line, fmt::format("tag {}; right would be the value without a tag", Quoted(tag))};
+  }
+  YamlNode& node = tree_.nodes.emplace_back();
+  node.kind = kind;
+  node.line = line;
+  if (anchor != YAML::NullAnchor) anchors_[anchor] = &node;
+  return node;
+}
+
+void TreeBuilder::Place(YamlNode& node) {
+  if (open_.empty()) {
+    tree_.root = &node;
+    return;
+  }
+  OpenNode& parent = open_.back();
+  if (parent.node->kind != Kind::kMapping) return;
+  if (parent.key == nullptr) {
+    if (node.kind != Kind::kScalar) {
+      throw Refusal{node.line, fmt::format("a key is {}; right would be a name, in quotes if it "
+                                           "reads as something else",
+                                           Describe(node.kind))};
+    }
+    parent.key = &node;
+    return;
+  }
+  // yaml-cpp marks a missing value where the next token stands, which may be lines below.
+  if (node.kind == Kind::kNull) node.line = parent.key->line;
+  parent.node->entries.push_back({parent.key, &node});
+  parent.key = nullptr;
+}
+
+void TreeBuilder::Open(YamlNode& node) {
+  if (open_.size() == kMaxYamlDepth) {
+    throw Refusal{node.line, fmt::format("nested more than {} deep; right would be the levels of "
+                                         "docs/limits-file.md",
+                                         kMaxYamlDepth)};
+  }
+  Place(node);
+  open_.push_back({&node, nullptr});
+}
+
+void TreeBuilder::RefuseDuplicates(const YamlNode& mapping) {
+  std::unordered_map<std::string_view, int> first_lines;
+  for (const YamlEntry& entry : mapping.entries) {
+    const auto [first, is_new] = first_lines.try_emplace(entry.key->text, entry.key->line);
+    if (is_new) continue;
+    throw Refusal{entry.key->line, fmt::format("key {} appears twice, first on line {}; right "
+                                               "would be each key once",
+                                               Quoted(entry.key->text), first->second)};
+  }
+}
+
+constexpr std::string_view kSilence =
+    "more than 1048576 bytes without an entry; right would be block style, an entry a line";
+static_assert(kMaxYamlSilence == 1048576, "the text above names it");
+
+Status Build(YamlSource& source, TreeBuilder& builder, std::string_view file_name) {
+  try {
+    std::istream in(&source);
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+    return {};
+  } catch (const Refusal& refusal) {
+    return RefuseAt(file_name, refusal.line, refusal.message);
+  } catch (const YAML::Exception& e) {
+    return RefuseAt(file_name, std::max(e.mark.line, 0) + 1,
+                    fmt::format("not YAML: {}; right would be lines of 'key: value', those of one "
+                                "level indented alike, by spaces",
+                                Printable(e.msg)));
+  }
+}
+
+}  // namespace
+
+Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name) {
+  WEIR_RETURN_IF_ERROR(CheckYamlBytes(text, file_name));
+  YamlTree tree;
+  YamlSource source(text);
+  TreeBuilder builder(tree, source);
+  Status status = Build(source, builder, file_name);
+  // Whatever an early end led to, it is not the cause.
+  if (source.starved()) return RefuseAt(file_name, builder.last_line(), kSilence);
+  if (!status) return Fail(std::move(status.error()));
+  if (tree.root == nullptr) {
+    return RefuseAt(file_name, 1, "the file is empty; right would be at least 'namespace: NAME'");
+  }
+  return tree;
+}
+
+const YamlEntry* Find(const YamlNode& mapping, std::string_view key) {
+  const auto found = std::ranges::find_if(
+      mapping.entries, [key](const YamlEntry& entry) { return entry.key->text == key; });
+  return found == mapping.entries.end() ? nullptr : &*found;
+}
+
+std::string_view Describe(YamlNode::Kind kind) {
+  switch (kind) {
+    case Kind::kNull:
+      return "empty";
+    case Kind::kScalar:
+      return "a single value";
+    case Kind::kSequence:
+      return "a list";
+    case Kind::kMapping:
+      return "a mapping";
+  }
+  return "unknown";
+}
+
+}  // namespace weir

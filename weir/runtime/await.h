@@ -1,0 +1,102 @@
+// Blocks for the answer of a call that takes a Done: the bridge from callbacks to plain code.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "weir/base/done.h"
+
+namespace weir {
+namespace internal {
+
+/// That something happened, told by one thread to one other. Costs one atomic exchange, and a mutex
+/// and a condition variable only where the other has begun to wait.
+class Arrival {
+ public:
+  /// Call it once. Unless a thread waits, nothing of the arrival is touched once it is visible, so
+  /// that the other thread may destroy it at once.
+  void Announce() {
+    void* const waiter = state_.exchange(this, std::memory_order_acq_rel);
+    if (waiter != nullptr) static_cast<Waiter*>(waiter)->Wake();
+  }
+
+  void Wait() {
+    if (state_.load(std::memory_order_acquire) == this) return;
+    Waiter waiter;
+    void* nobody = nullptr;
+    if (state_.compare_exchange_strong(nobody, &waiter, std::memory_order_acq_rel)) waiter.Sleep();
+  }
+
+ private:
+  class Waiter {
+   public:
+    void Wake() {
+      // Notified under the lock: the sleeper cannot leave, and destroy this, before it is released.
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+      wake_.notify_one();
+    }
+    void Sleep() {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return woken_; });
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool woken_ = false;
+  };
+
+  /// Null at first, then a Waiter or not, at last this object itself: it happened.
+  std::atomic<void*> state_ = nullptr;
+};
+
+template <class T>
+struct Awaited {
+  std::optional<Result<T>> result;
+  Arrival arrival;
+
+  void Answer(Result<T> answer) {
+    result.emplace(std::move(answer));
+    arrival.Announce();
+  }
+};
+
+/// The Done of an Await. Dropped unrun, it answers for itself, so that the waiter goes on.
+template <class T>
+class AwaitedDone {
+ public:
+  explicit AwaitedDone(Awaited<T>& awaited) : awaited_(&awaited) {}
+  AwaitedDone(AwaitedDone&& other) noexcept : awaited_(std::exchange(other.awaited_, nullptr)) {}
+  AwaitedDone& operator=(AwaitedDone&&) = delete;
+  ~AwaitedDone() {
+    if (awaited_ != nullptr) awaited_->Answer(Fail(Code::kCancelled, "the call was dropped"));
+  }
+  void operator()(Result<T> answer) { std::exchange(awaited_, nullptr)->Answer(std::move(answer)); }
+
+ private:
+  Awaited<T>* awaited_;
+};
+
+}  // namespace internal
+
+/// Calls `start` with a Done<T> and returns what that is given, blocking until then. Nothing blocks
+/// where the answer is there when `start` returns. kCancelled if the Done is destroyed unrun, as by
+/// a Loop that is destroyed. The wait has no end of its own: pass a Deadline to what is called.
+/// Not from a task of the scheduler that the answer needs.
+///
+///   Result<Decision> d = Await<Decision>([&](Done<Decision> done) {
+///     store.Acquire(charges, now, deadline, std::move(done));
+///   });
+template <class T, class Start>
+Result<T> Await(Start&& start) {
+  internal::Awaited<T> awaited;
+  std::forward<Start>(start)(Done<T>(internal::AwaitedDone<T>(awaited)));
+  awaited.arrival.Wait();
+  return *std::move(awaited.result);
+}
+
+}  // namespace weir

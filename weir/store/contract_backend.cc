@@ -1,0 +1,176 @@
+// The backend as a whole: threads, calls from within answers, closing.
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "weir/store/contract.h"
+
+namespace weir {
+namespace {
+
+using Balances = std::vector<std::int64_t>;
+
+constexpr int kThreads = 4;
+
+Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
+
+// How calls made by many threads ended. Outlives every answer.
+struct Tally {
+  std::atomic<int> admitted = 0;
+  std::atomic<int> answered = 0;
+};
+
+// Runs `work(thread)` on every thread, all at once.
+template <class Work>
+void OnThreads(const Work& work) {
+  std::barrier start(kThreads);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&start, &work, i] {
+      start.arrive_and_wait();
+      work(i);
+    });
+  }
+}
+
+// Fails if: the buckets of a request are not all locked while it is decided; hangs if they are
+// locked in the order of the request.
+TEST_P(StoreContract, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
+  if (!harness_->takes_threads()) GTEST_SKIP() << "this backend takes calls from one thread";
+  // Long enough that the threads meet, however long it takes to start one.
+  const int each = 20 * harness_->cases();
+  const int capacity = 3 * each + 1;
+  const TargetPtr child = FreshTarget({Rpm(100'000)});
+  const TargetPtr parent = FreshTarget({Rpm(capacity)});
+  Tally tally;
+  OnThreads([&](int thread) {
+    for (int i = 0; i < each; ++i) {
+      std::vector<Charge> charges = {Tokens(child, {1}), Tokens(parent, {1})};
+      if (thread % 2 == 1) std::swap(charges[0], charges[1]);
+      harness_->backend().buckets().Acquire(charges, kStart, Deadline::Never(),
+                                            [&tally](Result<Decision> decision) {
+                                              if (decision && decision->admitted) ++tally.admitted;
+                                              ++tally.answered;
+                                            });
+    }
+  });
+  EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * each; }));
+  EXPECT_EQ(tally.answered, kThreads * each);
+  EXPECT_EQ(tally.admitted, capacity);
+  EXPECT_EQ(Balance(parent, kStart), Balances{0});
+  EXPECT_EQ(Balance(child, kStart), Balances{(100'000 - capacity) * kMillitokens});
+}
+
+// Fails if: a token is looked up before the buckets are locked and noted after.
+TEST_P(StoreContract, ThreadsThatRepeatAnAdjustCountItOnce) {
+  if (!harness_->takes_threads()) GTEST_SKIP() << "this backend takes calls from one thread";
+  const int tokens = 10 * harness_->cases();
+  const TargetPtr child = FreshTarget({Rpm(10'000)});
+  const TargetPtr parent = FreshTarget({Rpm(10'000)});
+  std::vector<AdjustToken> adjusts;
+  for (int i = 0; i < tokens; ++i) adjusts.push_back(store_.NewToken());
+  Tally tally;
+  OnThreads([&](int) {
+    for (const AdjustToken token : adjusts) {
+      const std::vector<Charge> charges = {Tokens(child, {1}), Tokens(parent, {1})};
+      harness_->backend().buckets().Adjust(charges, token, kStart, Deadline::Never(),
+                                           [&tally](Status) { ++tally.answered; });
+    }
+  });
+  EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * tokens; }));
+  EXPECT_EQ(tally.answered, kThreads * tokens);
+  EXPECT_EQ(Balance(child, kStart), Balances{(10'000 - tokens) * kMillitokens});
+  EXPECT_EQ(Balance(parent, kStart), Balances{(10'000 - tokens) * kMillitokens});
+}
+
+// Fails if: whether an entity exists is looked up and changed in two steps.
+TEST_P(StoreContract, ThreadsThatCreateAnEntityCreateItOnce) {
+  if (!harness_->takes_threads()) GTEST_SKIP() << "this backend takes calls from one thread";
+  const int entities = 5 * harness_->cases();
+  std::vector<std::string> ids;
+  for (int i = 0; i < entities; ++i) ids.push_back(Fresh("acme"));
+  Tally tally;
+  OnThreads([&](int) {
+    for (const std::string& id : ids) {
+      harness_->backend().config().Apply({CreateEntity{{.entity = {.id = id}}}}, Deadline::Never(),
+                                         [&tally](Status status) {
+                                           if (status) ++tally.admitted;
+                                           ++tally.answered;
+                                         });
+    }
+  });
+  EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * entities; }));
+  EXPECT_EQ(tally.answered, kThreads * entities);
+  EXPECT_EQ(tally.admitted, entities);
+}
+
+// Hangs, or fails under a sanitizer, if: an answer is given under a lock.
+TEST_P(StoreContract, AnswersMayCallTheStoreAgain) {
+  const TargetPtr acme = FreshTarget({Rpm(10)});
+  BucketStore& buckets = harness_->backend().buckets();
+  ConfigStore& config = harness_->backend().config();
+  const std::vector<ConfigChange> create = {CreateEntity{{.entity = {.id = Fresh("acme")}}}};
+  int answers = 0;
+  const auto take = [&](Done<Decision> done) {
+    const std::vector<Charge> charges = {Tokens(acme, {1})};
+    buckets.Acquire(charges, kStart, Deadline::Never(), std::move(done));
+  };
+  const auto last = [&](Result<Page<EntityRecord>> page) { answers += page ? 1 : 0; };
+  const auto third = [&](Status status) {
+    answers += status ? 1 : 0;
+    config.ListEntities({}, {}, Deadline::Never(), last);
+  };
+  const auto second = [&](Result<Decision> decision) {
+    answers += decision && decision->admitted ? 1 : 0;
+    config.Apply(create, Deadline::Never(), third);
+  };
+  take([&](Result<Decision> decision) {
+    answers += decision && decision->admitted ? 1 : 0;
+    take(second);
+  });
+  EXPECT_TRUE(store_.PumpUntil([&] { return answers == 4; })) << answers;
+  EXPECT_EQ(Balance(acme, kStart), Balances{8000});
+}
+
+TEST_P(StoreContract, AClosedBackendIsUnavailable) {
+  const TargetPtr acme = FreshTarget({Rpm(10)});
+  const std::string id = acme->key.entity;
+  ASSERT_TRUE(Ask({Tokens(acme, {1})}, kStart).admitted);
+  EXPECT_TRUE(harness_->backend().Close());
+  const std::vector<Charge> charges = {Tokens(acme, {1})};
+  EXPECT_EQ(ErrorOf(store_.Acquire(charges, kStart)).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.Adjust(charges, kStart)).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.Read({acme->key})).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.List({}, {})).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.GetLimits({Level::System()})).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.ListLimits({}, {})).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.GetEntities({id})).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.ListEntities({}, {})).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(store_.Apply({DeleteEntity{id}})).code, Code::kUnavailable);
+  EXPECT_TRUE(harness_->backend().Close()) << "a second time";
+}
+
+TEST_P(StoreContract, SaysWhereItKeepsThings) {
+  EXPECT_NE(harness_->backend().Describe().find(':'), std::string::npos);
+}
+
+// A table forgets buckets that are full again; nobody can tell by its decisions.
+TEST_P(StoreContract, BucketsThatAreFullAgainMayBeForgotten) {
+  const TargetPtr acme = FreshTarget({Rpm(10)});
+  const TargetPtr indebted = FreshTarget({Rpm(10)});
+  ASSERT_TRUE(Ask({Tokens(acme, {10})}, kStart).admitted);
+  ASSERT_TRUE(store_.Adjust({Tokens(indebted, {1'000'000'000})}, kStart));
+  UnixMillis now = kStart;
+  for (int i = 0; i < 300; ++i) {
+    now = now + std::chrono::hours(1);
+    ASSERT_TRUE(Ask({Tokens(FreshTarget({Rpm(10)}), {1})}, now).admitted);
+  }
+  EXPECT_EQ(Balance(acme, now), Balances{10'000});
+  // 300 hours repay 180,000 tokens.
+  EXPECT_EQ(Balance(indebted, now), Balances{(10 - 1'000'000'000 + 180'000) * kMillitokens});
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,60 @@
+#include "weir/store/contract_print.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+namespace weir {
+
+void PrintTo(const BucketKey& key, std::ostream* out) {
+  *out << key.entity << '/' << key.resource << '#' << key.shard;
+}
+
+void PrintTo(const LimitStatus& status, std::ostream* out) {
+  *out << "\n  " << status.entity << '/' << status.resource << ' ' << status.limit << ": "
+       << status.requested << " asked of " << status.available << ", capacity " << status.capacity;
+  if (status.exceeded) *out << ", exceeded";
+  *out << ", wait " << status.retry_after.count() << " ms";
+}
+
+void PrintTo(const Decision& decision, std::ostream* out) {
+  *out << (decision.admitted ? "admitted" : "refused") << ", wait " << decision.retry_after.count()
+       << " ms";
+  for (const LimitStatus& status : decision.limits) PrintTo(status, out);
+}
+
+void PrintTo(const BucketRecord& record, std::ostream* out) {
+  PrintTo(record.key, out);
+  *out << " at " << record.bucket.time.value;
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    const Meter& meter = record.bucket.meters[i];
+    *out << ' ' << record.names[i] << ' ' << meter.tokens << " + " << meter.remainder << '/'
+         << meter.remainder_period << " of " << meter.quota.capacity << ", " << meter.consumed
+         << " consumed;";
+  }
+}
+
+void PrintTo(const LevelLimits& limits, std::ostream* out) {
+  for (const Limit& limit : limits.limits) {
+    *out << limit.name << ' ' << limit.quota.amount << " each " << limit.quota.period
+         << " ms up to " << limit.quota.capacity << "; ";
+  }
+  if (limits.on_unavailable) {
+    *out << (*limits.on_unavailable == OnUnavailable::kAllow ? "allow; " : "block; ");
+  }
+  *out << (limits.managed ? "managed" : "not managed");
+}
+
+void PrintTo(const LevelRecord& record, std::ostream* out) {
+  *out << Describe(record.level) << ": ";
+  PrintTo(record.limits, out);
+}
+
+void PrintTo(const EntityRecord& record, std::ostream* out) {
+  const Entity& entity = record.entity;
+  *out << entity.id << " (" << entity.name << "), parent " << entity.parent.value_or("none")
+       << (entity.cascade ? ", cascades" : "") << ", created " << entity.created_at.value
+       << (record.managed ? ", managed, " : ", ") << testing::PrintToString(entity.metadata);
+}
+
+}  // namespace weir

@@ -1,0 +1,19 @@
+// How values look where a test of the contract fails.
+#pragma once
+
+#include <iosfwd>
+
+#include "weir/store/backend.h"
+
+namespace weir {
+
+// GoogleTest finds these by their argument.
+void PrintTo(const BucketKey& key, std::ostream* out);
+void PrintTo(const LimitStatus& status, std::ostream* out);
+void PrintTo(const Decision& decision, std::ostream* out);
+void PrintTo(const BucketRecord& record, std::ostream* out);
+void PrintTo(const LevelLimits& limits, std::ostream* out);
+void PrintTo(const LevelRecord& record, std::ostream* out);
+void PrintTo(const EntityRecord& record, std::ostream* out);
+
+}  // namespace weir
