@@ -4,7 +4,7 @@
 #     PURPOSE "the arithmetic"          # one line, shown in the README's table
 #     ROOMS base                        # rooms it may include; each must be defined already
 #     LIBRARIES fmt::fmt                # third-party targets
-#     HEADERS bucket.h                  # public headers; each is compiled alone
+#     HEADERS bucket.h                  # what other rooms are meant to include
 #     SOURCES bucket.cc
 #     TESTS bucket_test.cc              # one test program a room: bucket_test
 #     TEST_ROOMS sim                    # rooms only the tests may include
@@ -21,7 +21,8 @@ function(weir_compile_options target)
   if(WEIR_DEVELOPER)
     target_compile_options(${target} PRIVATE ${WEIR_WARNINGS})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-      target_compile_options(${target} PRIVATE -Wthread-safety)
+      target_compile_options(${target} PRIVATE -Wthread-safety
+                             -Wno-missing-designated-field-initializers)
     else()
       # g++ 12 reports designated initialisers that leave defaulted members out.
       target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
@@ -53,6 +54,10 @@ function(weir_room room)
   weir_compile_options(weir_${room})
   target_sources(weir_${room} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                                      FILES ${ARG_HEADERS})
+  # Every header, also those of the room alone and of its tests, must compile by itself.
+  file(GLOB all_headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  target_sources(weir_${room} PUBLIC FILE_SET alone TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                                     FILES ${all_headers})
   set_target_properties(weir_${room} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON
                                                 LINKER_LANGUAGE CXX)
   list(TRANSFORM ARG_ROOMS PREPEND weir_ OUTPUT_VARIABLE room_targets)

@@ -14,7 +14,8 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"((?:weir|apps)/[^"]+)"', re.MULTILINE)
 FORBIDDEN = re.compile(r"^(utils?|common|core|helpers?|managers?|impl)$")
-TEST_FILE = re.compile(r"(_test|_bench)\.cc$|contract\.(h|cc)$|faulty_vfs\.(h|cc)$")
+TEST_FILE = re.compile(r"(_test|_bench)\.cc$|(^|_)(contract|fixture|faulty|probe|reference|generators|"
+                       r"arbitrary)(_\w+)?\.(h|cc)$")
 
 
 class Room:

@@ -13,8 +13,8 @@ namespace weir::app {
 namespace {
 
 constexpr char kFooter[] =
-    "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit. Errors are one line on "
-    "stderr.";
+    "Each verb takes --store, --durability and --json, before or after it: see weir --help.\n"
+    "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit.";
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
   app.add_option("--store", common.store,
@@ -53,13 +53,22 @@ std::string PathOf(const CLI::App& app) {
   return path;
 }
 
+/// What is wrong with the command line. An option that nobody knows comes first: what follows it
+/// was taken for an argument, and is the next thing to be wrong.
+std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+  for (const std::string& word : app.remaining(true)) {
+    if (word.starts_with('-')) return fmt::format("there is no option {}", word);
+  }
+  return error.what();
+}
+
 std::string OneLine(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
 
 Exit FailWith(Exit code, std::string_view message, const World& world) {
-  world.err << "weir: " << OneLine(std::string(message)) << std::endl;
+  world.err << "weir: " << OneLine(std::string(message)) << '\n';
   return code;
 }
 
@@ -80,6 +89,7 @@ Exit Run(const std::vector<std::string>& args, const World& world) {
   app.fallthrough();
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "weir " WEIR_VERSION);
+  app.get_formatter()->label("SUBCOMMAND", "VERB");
   app.footer(kFooter);
   CommonOptions common;
   Action chosen;
@@ -91,11 +101,12 @@ Exit Run(const std::vector<std::string>& args, const World& world) {
     world.out << app.help() << std::flush;
     return Exit::kDone;
   } catch (const CLI::CallForVersion& version) {
-    world.out << version.what() << std::endl;
+    world.out << version.what() << '\n';
     return Exit::kDone;
   } catch (const CLI::ParseError& error) {
     const std::string path = PathOf(app);
-    return FailWith(Exit::kUsage, fmt::format("{}; see '{} --help'", error.what(), path), world);
+    return FailWith(Exit::kUsage, fmt::format("{}; see '{} --help'", Complaint(app, error), path),
+                    world);
   }
   if (!chosen) {
     const std::string path = PathOf(app);

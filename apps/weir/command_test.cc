@@ -161,7 +161,9 @@ TEST_F(CommandTest, TheFileOfAUrlIsWhatFollowsTheScheme) {
   EXPECT_EQ(FileOfUrl("sqlite:a/b.db"), "a/b.db");
   EXPECT_EQ(FileOfUrl("sqlite:/a/b.db"), "/a/b.db");
   EXPECT_EQ(FileOfUrl("sqlite:///a/b.db"), "/a/b.db");
-  EXPECT_EQ(FileOfUrl("memory:"), std::nullopt);
+  for (const char* url : {"memory:", "sqlite:", "sqlite://a/b.db", "tape:a"}) {
+    EXPECT_EQ(FileOfUrl(url), std::nullopt) << url;
+  }
 }
 
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {

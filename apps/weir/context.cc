@@ -44,7 +44,8 @@ Result<std::string> DefaultStoreUrl(const World& world) {
 std::optional<std::string> FileOfUrl(std::string_view url) {
   if (!url.starts_with(kSqliteScheme)) return std::nullopt;
   url.remove_prefix(kSqliteScheme.size());
-  if (url.starts_with("//")) url.remove_prefix(2);
+  if (url.starts_with("///")) url.remove_prefix(2);
+  if (url.empty() || url.starts_with("//")) return std::nullopt;
   return std::string(url);
 }
 

@@ -32,7 +32,7 @@ enum class Access {
 /// weir/weir.db. kFailedPrecondition where neither variable is set.
 [[nodiscard]] Result<std::string> DefaultStoreUrl(const World& world);
 
-/// The file of a `sqlite:` URL; nothing for other schemes.
+/// The file of a URL as OpenBackend reads it; nothing where it has none or is not valid.
 std::optional<std::string> FileOfUrl(std::string_view url);
 
 /// One run of one verb. Not thread-safe.

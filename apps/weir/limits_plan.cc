@@ -145,7 +145,8 @@ Declared DeclaredBy(const LimitsFile& file) {
 }
 
 LimitsFile FileOf(const Declared& live, const std::string& namespace_name) {
-  LimitsFile file{.namespace_name = namespace_name};
+  LimitsFile file;
+  file.namespace_name = namespace_name;
   for (const auto& [level, limits] : live.levels) {
     if (level.kind == Level::Kind::kSystem) {
       file.system = limits.limits;

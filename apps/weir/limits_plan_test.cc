@@ -129,7 +129,9 @@ TEST_F(PlanTest, AParentTakenOutOfTheFileIsTakenOffTheEntity) {
 
 TEST_F(PlanTest, NamesAndMetadataStay) {
   EntityRecord record;
-  record.entity = {.id = "acme", .name = "Acme Ltd", .metadata = {{"tier", "gold"}}};
+  record.entity.id = "acme";
+  record.entity.name = "Acme Ltd";
+  record.entity.metadata = {{"tier", "gold"}};
   Change({CreateEntity{record}});
   Apply(Parse(kYaml));
   const Entity acme = Live().entities.at("acme").entity;
@@ -149,7 +151,7 @@ TEST_F(PlanTest, AnEntityWithLimitsSetByHandIsNotDeleted) {
 
 TEST_F(PlanTest, EntitiesWithoutParentAreNothingToAFile) {
   EntityRecord record;
-  record.entity = {.id = "bolt", .name = "bolt"};
+  record.entity.id = "bolt";
   Change({CreateEntity{record}});
   EXPECT_THAT(PlanFor(Parse("")).changes, IsEmpty());
   EXPECT_THAT(Differences(Parse(""), Live()), IsEmpty());
@@ -157,7 +159,8 @@ TEST_F(PlanTest, EntitiesWithoutParentAreNothingToAFile) {
 
 TEST_F(PlanTest, ApplyingIsAllOrNothing) {
   EntityRecord record;
-  record.entity = {.id = "org", .name = "org", .parent = "acme"};
+  record.entity.id = "org";
+  record.entity.parent = "acme";
   Change({CreateEntity{record}});
   // org below acme and acme below org: the last of the changes cannot be made.
   const Plan plan = PlanFor(Parse(kYaml));
@@ -223,7 +226,8 @@ TEST_F(PlanTest, ThePlanReadsAsText) {
 
 /// A file with up to four resources, four entities, and parents among them.
 LimitsFile AnyFile() {
-  LimitsFile file{.namespace_name = "default"};
+  LimitsFile file;
+  file.namespace_name = "default";
   const auto any_rate = [] { return PerMinute(*rc::gen::inRange<std::int64_t>(1, 4)); };
   for (const std::string name : {"a", "b", "c", "d"}) {
     if (*rc::gen::arbitrary<bool>()) file.resources[name] = {{"rpm", any_rate()}};

@@ -34,6 +34,7 @@ class LoadRun {
     if (world_.interrupted()) return Report();
     start_ = clock_.Now();
     std::vector<std::jthread> workers;
+    workers.reserve(options_.workers);
     for (std::uint64_t i = 0; i < options_.workers; ++i) {
       workers.emplace_back([this, i] { Work(i); });
     }

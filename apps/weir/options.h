@@ -12,6 +12,9 @@
 
 namespace weir::app {
 
+/// The heading of a list of verbs in a help text.
+inline constexpr char kVerbs[] = "Verbs";
+
 /// An option or positional read by `parse` (text to Result) into `target`, which must outlive the
 /// parse. A bad text ends the parse with the error's message.
 template <class T, class Parse>
@@ -53,8 +56,8 @@ auto Checked(Check check) {
 template <class T, class Run>
 CLI::App& AddVerb(CLI::App& app, const std::string& name, const std::string& description,
                   const std::shared_ptr<T>& options, Action& chosen, Run run) {
-  CLI::App& verb = *app.add_subcommand(name, description);
-  verb.callback([options, run, &chosen] {
+  CLI::App& verb = *app.add_subcommand(name, description)->group(kVerbs);
+  verb.callback([options, run = std::move(run), &chosen] {
     chosen = [options, run](Context& context) { return run(*options, context); };
   });
   return verb;
@@ -62,7 +65,7 @@ CLI::App& AddVerb(CLI::App& app, const std::string& name, const std::string& des
 
 /// A word that is followed by one of its verbs.
 inline CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& description) {
-  CLI::App& group = *app.add_subcommand(name, description);
+  CLI::App& group = *app.add_subcommand(name, description)->group(kVerbs);
   group.require_subcommand(0, 1);
   return group;
 }

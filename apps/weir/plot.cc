@@ -22,7 +22,7 @@ constexpr std::string_view kLine = "─";
 struct Bins {
   UnixMillis start;
   milliseconds width{0};
-  std::vector<double> per_minute;  ///< tokens
+  std::vector<double> per_minute{};  ///< tokens
 };
 
 Bins BinsOf(std::span<const PlotPoint> points) {
@@ -60,6 +60,7 @@ std::string Row(const Bins& bins, bool has_line, double low, double step) {
     std::string cell = Cell(value, low, step);
     text += has_line && cell == kBlocks[0] ? kLine : cell;
   }
+  text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
 

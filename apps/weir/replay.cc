@@ -37,12 +37,12 @@ Status CheckLimits(const Target& own) {
 /// The balance of each limit of the target at `at`; a bucket that does not exist is full.
 void AddBalances(const Target& target, const std::optional<BucketRecord>& record, UnixMillis at,
                  std::vector<LimitBalance>& balances) {
-  Bucket bucket = record ? record->bucket : Bucket();
-  Refill(bucket, at);
+  BucketRecord kept = record.value_or(BucketRecord());
+  Refill(kept.bucket, at);
   for (const Limit& limit : target.limits) {
     std::int64_t tokens = limit.quota.capacity;
-    for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
-      if (record->names[i] == limit.name) tokens = bucket.meters[i].tokens;
+    for (std::size_t i = 0; i < kept.names.size(); ++i) {
+      if (kept.names[i] == limit.name) tokens = kept.bucket.meters[i].tokens;
     }
     balances.push_back({target.key, limit.name, tokens});
   }

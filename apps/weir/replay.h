@@ -51,7 +51,7 @@ struct TenantTally {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
   std::uint64_t impossible = 0;
-  RefusedBy refused_by;
+  RefusedBy refused_by{};
   std::int64_t tokens = 0;        ///< net, in millitokens
   std::int64_t deepest_debt = 0;  ///< of its own bucket, in millitokens
 };

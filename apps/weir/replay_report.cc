@@ -60,7 +60,7 @@ std::vector<std::string> RowOf(const TenantTally& tally) {
 
 std::string TenantsText(const ReplayReport& report) {
   Table table({"tenant", ">asked", ">admitted", ">refused", ">by rpm", ">by tpm", ">parent rpm",
-               ">parent tpm", ">impossible", ">tokens", ">deepest debt"});
+               ">parent tpm", ">impossible", ">tokens", ">debt"});
   for (const TenantTally& tally : report.tenants) table.Row(RowOf(tally));
   table.Row(RowOf(SumOf(report)));
   return table.Text();
@@ -68,7 +68,7 @@ std::string TenantsText(const ReplayReport& report) {
 
 std::string AboveText(const ReplayReport& report) {
   if (report.above.empty()) return "";
-  Table table({"parent", ">tokens", ">deepest debt"});
+  Table table({"parent", ">tokens", ">debt"});
   for (const auto& [entity, tally] : report.above) {
     table.Row({entity, FormatTokens(tally.tokens), FormatTokens(tally.deepest_debt)});
   }

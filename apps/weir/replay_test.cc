@@ -118,6 +118,13 @@ TEST_F(ReplayTest, WhatCanNeverBeAdmittedIsCountedAndTheRunGoesOn) {
   EXPECT_EQ(report->log[1].balance, 60'000);
 }
 
+TEST_F(ReplayTest, AnImpossibleRequestIsLoggedWithTheBalanceOfItsInstant) {
+  SetLimits(kPlain);
+  EXPECT_THAT(LogOf({Row(0, 40, 10), Row(500, 51, 10)}),
+              HasSubstr("500,2,tenant-1,llm,take,impossible,rpm,1.000,9.083\n"
+                        "500,2,tenant-1,llm,take,impossible,tpm,61.000,10.500\n"));
+}
+
 TEST_F(ReplayTest, DebtIsSeenAtItsDeepest) {
   SetLimits(kPlain);
   const Result<ReplayReport> report = Run({Row(0, 50, 200), Row(1'000'000, 1, 10)});
@@ -234,14 +241,14 @@ TEST_F(ReplayTest, TheReportHasATableAndAVerdict) {
   EXPECT_EQ(
       TextOf(answer),
       "tenant    asked  admitted  refused  by rpm  by tpm  parent rpm  parent tpm  impossible  "
-      "tokens  deepest debt\n"
+      "tokens  debt\n"
       "tenant-1      3         1        1       0       1           0           1           1      "
-      "35             0\n"
+      "35     0\n"
       "all           3         1        1       0       1           0           1           1      "
-      "35             0\n"
+      "35     0\n"
       "\n"
-      "parent  tokens  deepest debt\n"
-      "org         35             0\n"
+      "parent  tokens  debt\n"
+      "org         35     0\n"
       "\n"
       "decision: p50 0 us, p99 0 us\n"
       "bound: held\n");

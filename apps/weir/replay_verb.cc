@@ -116,8 +116,10 @@ void AddHow(CLI::App& verb, ReplayOptions& options) {
 
 void AddReplay(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ReplayVerbOptions>();
-  CLI::App& verb = AddVerb(app, "replay", "Decide a recorded trace again, by the trace's clock",
-                           options, chosen, ReadAndReplay);
+  CLI::App& verb =
+      AddVerb(app, "replay",
+              "Decide a recorded trace again by its own clock, in memory: unless a store is named",
+              options, chosen, ReadAndReplay);
   verb.add_option("TRACE", options->trace, "CSV: TIMESTAMP,ContextTokens,GeneratedTokens")
       ->required()
       ->option_text(" ");

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "weir/base/done.h"
@@ -32,14 +31,16 @@ class TraceScheduler final : public Scheduler, private Clock {
   /// As weir::Await, but runs what is due now while it waits.
   template <class T, class Start>
   Result<T> Await(Start start) {
-    std::optional<Result<T>> answer;
-    start(Done<T>([this, &answer](Result<T> result) {
+    Result<T> answer = Fail(Code::kInternal, "not answered");
+    bool answered = false;
+    start(Done<T>([this, &answer, &answered](Result<T> result) {
       const MutexLock lock(mutex_);
-      answer.emplace(std::move(result));
+      answer = std::move(result);
+      answered = true;
       changed_.notify_all();
     }));
-    RunUntil([&answer] { return answer.has_value(); });
-    return *std::move(answer);
+    RunUntil([&answered] { return answered; });
+    return answer;
   }
 
  private:

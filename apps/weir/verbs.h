@@ -5,7 +5,7 @@
 
 #include "apps/weir/context.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): a library's
 class App;
 }
 

@@ -37,9 +37,7 @@ inline std::uint64_t Opaque(std::uint64_t word) {
   return word;
 }
 
-inline void Consume(bool result) {
-  asm volatile("" : : "r"(std::uint64_t{result}) : "memory");
-}
+inline void Consume(bool result) { asm volatile("" : : "r"(std::uint64_t{result}) : "memory"); }
 
 double Sample(auto& decide) {
   std::uint64_t x = 88'172'645'463'325'252;
@@ -86,7 +84,8 @@ double IntegerKeys() {
 double StringKeys() {
   KeyedBucket<std::string, CachedClock> buckets(kFast, NewClock());
   std::vector<std::string> names;
-  for (std::uint64_t key = 0; key < kKeys; ++key) names.push_back(fmt::format("tenant-{:012}", key));
+  for (std::uint64_t key = 0; key < kKeys; ++key)
+    names.push_back(fmt::format("tenant-{:012}", key));
   for (const std::string& name : names) buckets.TryTake(name);
   return Measure([&](std::uint64_t x) { return buckets.TryTake(names[KeyOf(x)]); });
 }

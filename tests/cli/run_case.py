@@ -182,7 +182,7 @@ class Case:
 
 
 def main():
-    weir, path = sys.argv[1], pathlib.Path(sys.argv[2])
+    weir, path = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
     case = Case(weir, path)
     try:
         case.run()

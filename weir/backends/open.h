@@ -15,9 +15,11 @@ struct BackendOptions {
   EmbeddedOptions embedded;
 };
 
-/// `memory:` or `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`). The backend owns the thread it needs.
-/// `clock` must outlive it. kInvalidArgument for another scheme, naming those there are; else as
-/// OpenEmbedded.
+/// `memory:`, or `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`), which is an EmbeddedBackend. The
+/// backend owns the thread it needs: destroy it neither from that thread nor from an answer.
+/// `clock` must outlive it, and for a file must be a real one.
+///
+/// kInvalidArgument for what is no such URL, naming what there is; else as OpenEmbedded.
 [[nodiscard]] Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
                                                            const BackendOptions& options = {});
 

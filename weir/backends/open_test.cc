@@ -3,86 +3,108 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <string>
 
 #include "weir/runtime/await.h"
 
 namespace weir {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
-class Open : public testing::Test {
+class OpenBackendTest : public testing::Test {
  protected:
-  Open() {
-    std::string pattern = testing::TempDir() + "weir-open-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
+  OpenBackendTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
   }
-  ~Open() override { std::filesystem::remove_all(folder_); }
+  ~OpenBackendTest() override { std::filesystem::remove_all(folder_); }
+
+  // Takes one of ten tokens that do not come back; whether it was there.
+  static bool Take(Backend& backend) {
+    const std::vector<Charge> charges = {
+        {MakeTarget({"acme", "gpt-4", 0}, {{"calls", Quota{10, 1, kMaxPeriodMillis}}}), {1}}};
+    const auto decision = Await<Decision>([&](Done<Decision> done) {
+      backend.buckets().Acquire(charges, {0}, Deadline::Never(), std::move(done));
+    });
+    return decision && decision->admitted;
+  }
+
+  Error OpenError(std::string_view url) {
+    const auto opened = OpenBackend(url, clock_);
+    EXPECT_FALSE(opened) << url;
+    return opened ? Error{} : opened.error();
+  }
 
   SystemClock clock_;
   std::filesystem::path folder_;
 };
 
-Status SetRpm(Backend& backend) {
-  return Await<void>([&](Done<void> done) {
-    backend.config().Apply({PutLimits{Level::System(), {.limits = {{"rpm", PerMinute(10)}}}}},
-                           Deadline::Never(), std::move(done));
-  });
-}
-
-std::size_t SystemLimits(Backend& backend) {
-  const Level system = Level::System();
-  const auto found = Await<std::vector<std::optional<LevelLimits>>>([&](auto done) {
-    backend.config().GetLimits({&system, 1}, Deadline::Never(), std::move(done));
-  });
-  return found && found->front() ? found->front()->limits.size() : 0;
-}
-
-TEST_F(Open, MemoryForgetsWithItsBackend) {
-  {
-    auto backend = OpenBackend("memory:", clock_);
-    ASSERT_TRUE(backend.has_value());
-    ASSERT_TRUE(SetRpm(**backend).has_value());
-    EXPECT_EQ(SystemLimits(**backend), 1U);
+TEST_F(OpenBackendTest, MemoryForgets) {
+  for (int i = 0; i < 2; ++i) {
+    const auto backend = OpenBackend("memory:", clock_);
+    ASSERT_TRUE(backend);
+    EXPECT_EQ((*backend)->Describe(), "memory:");
+    for (int taken = 0; taken < 10; ++taken) EXPECT_TRUE(Take(**backend));
+    EXPECT_FALSE(Take(**backend));
   }
-  auto again = OpenBackend("memory:", clock_);
-  ASSERT_TRUE(again.has_value());
-  EXPECT_EQ(SystemLimits(**again), 0U);
 }
 
-TEST_F(Open, AFileRemembersByPathAndByUrl) {
-  const std::string path = (folder_ / "state.db").string();
-  {
-    auto backend = OpenBackend("sqlite:" + path, clock_);
-    ASSERT_TRUE(backend.has_value()) << backend.error().message;
-    ASSERT_TRUE(SetRpm(**backend).has_value());
-    ASSERT_TRUE((*backend)->Close().has_value());
-  }
-  auto again = OpenBackend("sqlite://" + path, clock_);
-  ASSERT_TRUE(again.has_value()) << again.error().message;
-  EXPECT_EQ(SystemLimits(**again), 1U);
-  EXPECT_THAT((*again)->Describe(), HasSubstr(path));
-}
-
-TEST_F(Open, WhatIsNotKnownIsRefusedWithWhatIs) {
-  for (const std::string url : {"", "memory", "memory:x", "sqlite:", "sqlite://host/file",
-                                "redis://x", "/var/lib/weir.db"}) {
+TEST_F(OpenBackendTest, AFileRemembersUnderEitherFormOfItsUrl) {
+  const std::string path = folder_ / "weir.db";
+  for (const std::string& url : {"sqlite:" + path, "sqlite://" + path}) {
     const auto backend = OpenBackend(url, clock_);
-    ASSERT_FALSE(backend.has_value()) << url;
-    EXPECT_EQ(backend.error().code, Code::kInvalidArgument);
-    EXPECT_THAT(backend.error().message, HasSubstr("'" + url + "'"));
-    EXPECT_THAT(backend.error().message, HasSubstr("use memory:, sqlite:PATH"));
+    ASSERT_TRUE(backend) << backend.error().message;
+    EXPECT_EQ((*backend)->Describe(), "sqlite:" + path);
+    for (int taken = 0; taken < 5; ++taken) EXPECT_TRUE(Take(**backend));
   }
+  const auto backend = OpenBackend("sqlite:" + path, clock_);
+  ASSERT_TRUE(backend);
+  EXPECT_FALSE(Take(**backend)) << "ten were taken before";
 }
 
-TEST_F(Open, TheErrorOfTheFileIsToldAsItIs) {
-  const auto backend = OpenBackend("sqlite:" + (folder_ / "missing" / "state.db").string(), clock_);
-  ASSERT_FALSE(backend.has_value());
-  EXPECT_NE(backend.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(backend.error().message, HasSubstr("state.db"));
+TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  for (const char* name : {"weir.db", ":memory:", "file:x?mode=memory", "a%20b.db"}) {
+    EXPECT_TRUE(OpenBackend(std::string("sqlite:") + name, clock_));
+    EXPECT_TRUE(std::filesystem::exists(name)) << name;
+  }
+  std::filesystem::current_path(before);
+}
+
+TEST_F(OpenBackendTest, HandsTheOptionsOn) {
+  const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db").string(), clock_,
+                                   {.embedded = {.durability = Durability::kStrict}});
+  ASSERT_TRUE(backend);
+  EXPECT_TRUE(Take(**backend));
+  const auto* file = dynamic_cast<EmbeddedBackend*>(backend->get());
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(file->stats().commits, 1U) << "it answered after the commit";
+}
+
+TEST_F(OpenBackendTest, AnErrorOfTheFileIsHandedOn) {
+  EXPECT_EQ(OpenError("sqlite:" + (folder_ / "missing/weir.db").string()).code, Code::kNotFound);
+}
+
+TEST_F(OpenBackendTest, ClosesOnce) {
+  const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db").string(), clock_);
+  ASSERT_TRUE(backend);
+  EXPECT_TRUE((*backend)->Close());
+  EXPECT_FALSE(Take(**backend));
+  EXPECT_TRUE((*backend)->Close());
+}
+
+TEST_F(OpenBackendTest, SaysWhatThereIs) {
+  for (const char* url : {"", "weir.db", "redis://localhost", "sqlite:", "sqlite://",
+                          "sqlite://host/weir.db", "memory:mine", "SQLITE:x"}) {
+    const Error error = OpenError(url);
+    EXPECT_EQ(error.code, Code::kInvalidArgument) << url;
+    EXPECT_THAT(error.message, AllOf(HasSubstr(std::string("'") + url + "'"),
+                                     HasSubstr("write memory: or sqlite:PATH")));
+  }
+  EXPECT_THAT(OpenError("redis://localhost").message, HasSubstr("no backend is called 'redis'"));
 }
 
 }  // namespace

@@ -61,17 +61,17 @@ inline tl::unexpected<Error> Fail(Error error) { return tl::unexpected<Error>(st
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 
 /// Leaves the function with the error of `expr`, if it has one.
-#define WEIR_RETURN_IF_ERROR(expr)                                        \
-  do {                                                                    \
-    auto weir_status = (expr);                                            \
+#define WEIR_RETURN_IF_ERROR(expr)                                         \
+  do {                                                                     \
+    auto weir_status = (expr);                                             \
     if (!weir_status) return ::weir::Fail(std::move(weir_status.error())); \
   } while (false)
 
 /// `WEIR_ASSIGN_OR_RETURN(auto x, F());` names the value of F(), or leaves with its error.
 #define WEIR_ASSIGN_OR_RETURN(name, expr) \
   WEIR_ASSIGN_OR_RETURN_INNER(WEIR_CONCAT(weir_result_, __LINE__), name, expr)
-#define WEIR_ASSIGN_OR_RETURN_INNER(result, name, expr)         \
-  auto result = (expr);                                         \
+#define WEIR_ASSIGN_OR_RETURN_INNER(result, name, expr)        \
+  auto result = (expr);                                        \
   if (!result) return ::weir::Fail(std::move(result.error())); \
   name = std::move(*result)
 

@@ -27,7 +27,8 @@ class alignas(64) AtomicBucket {
  public:
   /// REQUIRES: Gcra::For(quota) succeeds; ends the program otherwise. Make() checks instead.
   AtomicBucket(const Quota& quota, C clock) : AtomicBucket(Gcra::Require(quota), clock) {}
-  AtomicBucket(const Gcra& gcra, C clock) : gcra_(gcra), origin_(clock.Nanos()), clock_(clock) {}
+  AtomicBucket(const Gcra& gcra, C clock)
+      : gcra_(gcra), origin_(static_cast<std::uint64_t>(clock.Nanos())), clock_(clock) {}
   /// kInvalidArgument for a quota that cannot be kept (Gcra::For).
   static Result<std::unique_ptr<AtomicBucket>> Make(const Quota& quota, C clock) {
     WEIR_ASSIGN_OR_RETURN(const Gcra gcra, Gcra::For(quota));
@@ -46,7 +47,7 @@ class alignas(64) AtomicBucket {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     for (;;) {
       std::uint64_t next = word;
-      if (!gcra_.Take(next, now, n)) return false;
+      if (!gcra_.TakeOften(next, now, n)) return false;
       if (Replace(word, next)) return true;
     }
   }
@@ -93,8 +94,7 @@ class alignas(64) AtomicBucket {
  private:
   // Wraps where a broken clock jumps across its whole range; At() clamps what comes out.
   std::int64_t Elapsed() const {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) -
-                                     static_cast<std::uint64_t>(origin_));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) - origin_);
   }
   std::uint64_t Now() const { return gcra_.At(Elapsed()); }
   bool Replace(std::uint64_t& word, std::uint64_t next) {
@@ -103,7 +103,7 @@ class alignas(64) AtomicBucket {
 
   std::atomic<std::uint64_t> word_{0};
   const Gcra gcra_;
-  const std::int64_t origin_;
+  const std::uint64_t origin_;
   const C clock_;
 };
 

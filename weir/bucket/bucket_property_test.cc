@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <cstdlib>
-
+#include "weir/bucket/arbitrary.h"
 #include "weir/bucket/bucket.h"
 #include "weir/bucket/reference_bucket.h"
 
@@ -11,25 +10,6 @@ namespace weir {
 namespace {
 
 constexpr std::int64_t kYear2500 = 16'725'225'600'000;
-
-// Cases are cheap: more of them than RapidCheck's hundred, unless the environment says otherwise.
-[[maybe_unused]] const int kMoreCases = setenv("RC_PARAMS", "max_success=2000", 0);
-
-// In [0, high), the whole range from the first case on.
-int Below(int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, high)); }
-
-bool EitherWay() { return Below(2) == 0; }
-
-// Each order of magnitude equally often, so that small and huge numbers meet.
-std::int64_t UpTo(std::int64_t high) {
-  const int bits = 1 + Below(64 - __builtin_clzll(static_cast<std::uint64_t>(high)));
-  const auto mask = (std::uint64_t{1} << bits) - 1;
-  const auto drawn = static_cast<std::int64_t>(
-      *rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()) & mask);
-  return std::clamp<std::int64_t>(drawn, 1, high);
-}
-
-Quota AnyQuota() { return {UpTo(kMaxMillitokens), UpTo(kMaxMillitokens), UpTo(kMaxPeriodMillis)}; }
 
 // A time in which about `thousandths` of the capacity comes back, so that refills matter.
 std::int64_t TimeFor(const Quota& quota, std::int64_t thousandths) {

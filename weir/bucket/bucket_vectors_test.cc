@@ -7,6 +7,8 @@
 namespace weir {
 namespace {
 
+const std::string kTestData = WEIR_SOURCE_DIR "/weir/bucket/testdata/";
+
 Bucket BucketOf(const CsvRow& row) {
   const Quota quota{row.number("capacity"), row.number("amount"), row.number("period")};
   const Meter meter{
@@ -15,7 +17,7 @@ Bucket BucketOf(const CsvRow& row) {
 }
 
 TEST(BucketVectors, RefillAgreesInTokensAndNeverMintsWithinOneMillisecond) {
-  for (const CsvRow& row : ReadCsv("refill.csv")) {
+  for (const CsvRow& row : ReadCsv(kTestData + "refill.csv")) {
     SCOPED_TRACE(row.text("id"));
     Bucket bucket = BucketOf(row);
     const UnixMillis now(row.number("now"));
@@ -35,7 +37,7 @@ TEST(BucketVectors, RefillAgreesInTokensAndNeverMintsWithinOneMillisecond) {
 }
 
 TEST(BucketVectors, TakeAdmitsAndRefusesAsRecorded) {
-  for (const CsvRow& row : ReadCsv("take.csv")) {
+  for (const CsvRow& row : ReadCsv(kTestData + "take.csv")) {
     SCOPED_TRACE(row.text("id"));
     Bucket bucket = BucketOf(row);
     const std::int64_t amounts[] = {row.number("request") * kMillitokens};
@@ -51,7 +53,7 @@ TEST(BucketVectors, TakeAdmitsAndRefusesAsRecorded) {
 }
 
 TEST(BucketVectors, RetryAfterIsTheExactCeiling) {
-  for (const CsvRow& row : ReadCsv("retry_after.csv")) {
+  for (const CsvRow& row : ReadCsv(kTestData + "retry_after.csv")) {
     SCOPED_TRACE(row.text("id"));
     const Quota quota{kMaxMillitokens, row.number("amount"), row.number("period")};
     const std::int64_t asked = 1'000'000'000;
@@ -63,7 +65,7 @@ TEST(BucketVectors, RetryAfterIsTheExactCeiling) {
 }
 
 TEST(BucketVectors, AdjustAgreesExceptThatAGiveBackStopsAtCapacity) {
-  for (const CsvRow& row : ReadCsv("adjust.csv")) {
+  for (const CsvRow& row : ReadCsv(kTestData + "adjust.csv")) {
     SCOPED_TRACE(row.text("id"));
     Bucket bucket = BucketOf(row);
     Refill(bucket, UnixMillis(row.number("now")));

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -31,10 +31,10 @@ inline std::vector<std::string> SplitCsvLine(const std::string& line) {
   return fields;
 }
 
-/// The rows of weir/bucket/testdata/<name>; lines that begin with # are comments.
-inline std::vector<CsvRow> ReadCsv(std::string_view name) {
-  std::ifstream file(std::string(WEIR_SOURCE_DIR "/weir/bucket/testdata/").append(name));
-  EXPECT_TRUE(file.good()) << name;
+/// The rows of a file; lines that begin with # are comments.
+inline std::vector<CsvRow> ReadCsv(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
   std::vector<std::string> header;
   std::vector<CsvRow> rows;
   for (std::string line; std::getline(file, line);) {
@@ -48,7 +48,7 @@ inline std::vector<CsvRow> ReadCsv(std::string_view name) {
     for (std::size_t i = 0; i < header.size(); ++i) by_name[header[i]] = fields.at(i);
     rows.emplace_back(std::move(by_name));
   }
-  EXPECT_FALSE(rows.empty()) << name;
+  EXPECT_FALSE(rows.empty()) << path;
   return rows;
 }
 

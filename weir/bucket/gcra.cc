@@ -68,8 +68,8 @@ Gcra Build(const Quota& quota, const Interval& interval, const Unit& unit) {
           .capacity = static_cast<std::uint64_t>(quota.capacity / kMillitokens),
           .life_nanos = std::min<std::uint64_t>(life, INT64_MAX),
           .units_per_nano = static_cast<std::uint32_t>(unit.units),
-          .rate_error = static_cast<float>(unit.excess) /
-                        static_cast<float>(interval.nanos * unit.units)};
+          .rate_error =
+              static_cast<float>(unit.excess) / static_cast<float>(interval.nanos * unit.units)};
 }
 
 }  // namespace
@@ -106,8 +106,11 @@ Result<Gcra> Gcra::For(const Quota& quota) {
 Gcra Gcra::Require(const Quota& quota) {
   const Result<Gcra> gcra = For(quota);
   if (gcra) return *gcra;
-  fmt::print(stderr, "weir: a limiter was constructed with a quota it cannot keep: {}\n",
-             gcra.error().message);
+  EndForBadLimit(gcra.error());
+}
+
+void EndForBadLimit(const Error& error) {
+  fmt::print(stderr, "weir: a limiter was constructed that cannot be: {}\n", error.message);
   std::abort();
 }
 

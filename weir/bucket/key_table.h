@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "weir/bucket/key_hash.h"
+#include "weir/bucket/key_slot.h"
 
 namespace weir {
 
@@ -31,8 +32,9 @@ class KeyTable {
   std::uint64_t* Find(KeyView<Key> key, std::uint64_t hash) {
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
       Group& group = groups_[at];
-      Slot& slot = group.slots[Guess(group, key)];
-      if (slot.key == key && slot.word != 0) [[likely]] return &slot.word;
+      Slot& slot = group.slots[Guess(group, key, hash)];
+      if (slot.word != 0 && slot.Holds(key, hash)) [[likely]]
+        return &slot.word;
       if (group.slots[0].word == 0) return nullptr;
     }
   }
@@ -47,21 +49,19 @@ class KeyTable {
       slot = FirstPast(hash, now);
     }
     if (slot->word == 0) ++used_;
-    slot->key = Key(key);
+    slot->Hold(key, hash);
     slot->word = 0;
     return &slot->word;
   }
 
   /// Forgets all keys that are past and fits the table to the others. Returns how many it forgot.
   std::size_t Rebuild(std::uint64_t now, std::uint64_t seed) {
-    std::uint32_t live = 0;
-    ForEach([&](Slot& slot) { live += slot.word > now ? 1 : 0; });
+    const std::uint32_t live = Live(now);
     KeyTable fitted(room_, std::bit_ceil(2 * (live / kGroup + 1)));
     fitted.used_ = live;
     ForEach([&](Slot& slot) {
       if (slot.word <= now) return;
-      Slot* place = fitted.FirstPast(KeyHash<Key>()(slot.key, seed), 0);
-      *place = std::move(slot);
+      *fitted.FirstPast(slot.Hash(seed), 0) = std::move(slot);
     });
     const std::size_t forgotten = used_ - live;
     *this = std::move(fitted);
@@ -75,13 +75,10 @@ class KeyTable {
   KeyTable(std::uint32_t room, std::size_t groups)
       : groups_(std::make_unique<Group[]>(groups)), mask_(groups - 1), room_(room) {}
 
-  struct Slot {
-    Key key{};
-    std::uint64_t word = 0;
-  };
+  using Slot = KeySlot<Key>;
   static constexpr std::size_t kLine = 64;
   static constexpr bool kFillsLine = kLine % sizeof(Slot) == 0;
-  static constexpr std::size_t kGroup = kFillsLine ? kLine / sizeof(Slot) : 4;
+  static constexpr std::size_t kGroup = kFillsLine ? kLine / sizeof(Slot) : 1;
   /// What a search looks at together: one cache line, where slots fill it evenly.
   struct alignas(kFillsLine ? kLine : alignof(Slot)) Group {
     Slot slots[kGroup];
@@ -90,9 +87,9 @@ class KeyTable {
   // The slot that may hold the key. Conditional moves and no branches: which slot it is cannot be
   // predicted, and after a wrong guess the processor would wait for the line to arrive instead of
   // going on to the next decision.
-  static std::size_t Guess(const Group& group, KeyView<Key> key) {
+  static std::size_t Guess(const Group& group, KeyView<Key> key, std::uint64_t hash) {
     std::size_t guess = 0;
-    for (std::size_t i = 1; i < kGroup; ++i) guess = group.slots[i].key == key ? i : guess;
+    for (std::size_t i = 1; i < kGroup; ++i) guess = group.slots[i].Holds(key, hash) ? i : guess;
     return guess;
   }
 
@@ -113,24 +110,32 @@ class KeyTable {
 
   std::size_t Most() const { return std::min<std::size_t>((mask_ + 1) * kGroup * 3 / 4, room_); }
 
-  // Where nothing was found to forget, it looks again only after many more have asked: looking
-  // costs a pass over the table.
+  std::uint32_t Live(std::uint64_t now) {
+    std::uint32_t live = 0;
+    ForEach([&](Slot& slot) { live += slot.word > now ? 1 : 0; });
+    return live;
+  }
+
+  // Where it is full of keys that are not past, it looks again only after some more have asked:
+  // looking costs a pass over the table.
   bool MakeRoom(std::uint64_t now, std::uint64_t seed) {
-    if (asks_until_rebuild_ > 0) {
-      --asks_until_rebuild_;
+    if (asks_until_look_ > 0) {
+      --asks_until_look_;
+      return false;
+    }
+    if (Live(now) >= room_) {
+      asks_until_look_ = used_ / 64;
       return false;
     }
     Rebuild(now, seed);
-    if (used_ < room_) return true;
-    asks_until_rebuild_ = room_ / 4;
-    return false;
+    return true;
   }
 
   std::unique_ptr<Group[]> groups_;
   std::size_t mask_;  // groups - 1; groups are a power of two
   std::uint32_t used_ = 0;
   std::uint32_t room_;
-  std::uint32_t asks_until_rebuild_ = 0;
+  std::uint32_t asks_until_look_ = 0;
 };
 
 }  // namespace weir

@@ -44,7 +44,7 @@ class KeyedBucket {
       : KeyedBucket(Gcra::Require(quota), clock, options) {}
   KeyedBucket(const Gcra& gcra, C clock, const KeyedOptions& options = {})
       : gcra_(gcra),
-        origin_(clock.Nanos()),
+        origin_(static_cast<std::uint64_t>(clock.Nanos()) - 1),
         clock_(clock),
         seed_(options.hash_seed),
         stripes_(std::make_unique<Stripe[]>(kStripes)) {
@@ -105,15 +105,14 @@ class KeyedBucket {
   static constexpr std::size_t kStripes = 256;
 
   std::int64_t Elapsed() const {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) -
-                                     static_cast<std::uint64_t>(origin_));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) - origin_);
   }
   Asked Ask(View key) const { return {key, KeyHash<Key>()(key, seed_), seed_, Elapsed()}; }
   // The table within a stripe uses the low bits.
   Stripe& StripeOf(const Asked& asked) const { return stripes_[asked.hash >> 56]; }
 
   const Gcra gcra_;
-  const std::int64_t origin_;
+  const std::uint64_t origin_;  // before the first take, so that every word is above 0
   const C clock_;
   const std::uint64_t seed_;
   const std::unique_ptr<Stripe[]> stripes_;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "weir/embedded/bucket_reader.h"
+
 namespace weir {
 namespace {
 

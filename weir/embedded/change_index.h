@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
-#include "weir/embedded/bucket_codec.h"
+#include "weir/embedded/bucket_reader.h"
 #include "weir/store/charge.h"
 
 namespace weir {
@@ -19,7 +19,9 @@ struct KeyView {
   std::string_view resource;
   std::uint32_t shard = 0;
 
-  friend auto operator<=>(const KeyView&, const KeyView&) = default;
+  static KeyView Of(const BucketKey& key) { return {key.entity, key.resource, key.shard}; }
+  static KeyView Of(const KeyView& key) { return key; }
+  friend bool operator==(const KeyView&, const KeyView&) = default;
 };
 
 struct LatestChange {
@@ -30,13 +32,16 @@ struct LatestChange {
 /// Not thread-safe.
 class ChangeIndex {
  public:
-  struct Less {
+  struct Hash {
     using is_transparent = void;
-    static KeyView View(const BucketKey& key) { return {key.entity, key.resource, key.shard}; }
-    static KeyView View(const KeyView& key) { return key; }
-    bool operator()(const auto& a, const auto& b) const { return View(a) < View(b); }
+    std::size_t operator()(const auto& key) const { return Mix(KeyView::Of(key)); }
+    static std::size_t Mix(const KeyView& key);
   };
-  using Map = std::map<BucketKey, LatestChange, Less>;
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const { return KeyView::Of(a) == KeyView::Of(b); }
+  };
+  using Map = std::unordered_map<BucketKey, LatestChange, Hash, Equal>;
 
   /// Overrides what was added for the same bucket.
   void Add(const Change& change);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/embedded/bucket_reader.h"
+
 namespace weir {
 namespace {
 

@@ -26,8 +26,10 @@ class EmbeddedBuckets final : public BucketStore {
                Done<Decision> done) override {
     if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
     Result<Decision> decision = table_.Acquire(charges, now);
-    if (!decision || !decision->admitted) return done(std::move(decision));
-    Answer(std::move(decision), std::move(done));
+    if (decision && decision->admitted) return Answer(std::move(decision), std::move(done));
+    // A refusal takes nothing, but may have brought a bucket to new limits.
+    if (decision) committer_.NoteChange();
+    done(std::move(decision));
   }
 
   void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline,
@@ -228,7 +230,7 @@ class Embedded final : public EmbeddedBackend {
 }  // namespace
 
 Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path, Scheduler& scheduler,
-                                                      EmbeddedOptions options) {
+                                                      const EmbeddedOptions& options) {
   WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(path, scheduler.clock().WallNow(), options));
   return std::make_unique<Embedded>(path, std::move(opened), scheduler, options);
 }

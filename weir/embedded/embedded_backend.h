@@ -50,8 +50,7 @@ class EmbeddedBackend : public Backend {
 /// kResourceExhausted: no space. In each case the file is left as it was.
 ///
 /// When a commit fails, acquires answer kUnavailable with the cause until one succeeds again.
-[[nodiscard]] Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path,
-                                                                    Scheduler& scheduler,
-                                                                    EmbeddedOptions options = {});
+[[nodiscard]] Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(
+    const std::string& path, Scheduler& scheduler, const EmbeddedOptions& options = {});
 
 }  // namespace weir

@@ -63,9 +63,22 @@ TEST_F(EmbeddedTest, AStrictAnswerSurvivesAPowerLoss) {
   EXPECT_TRUE(client_.Close());
 }
 
+// Fails if: settings are synced no better than relaxed decisions are.
+TEST_F(EmbeddedTest, LimitsSurviveAPowerLossAlsoWhereDecisionsNeedNot) {
+  FaultyVfs disk("disk");
+  ASSERT_TRUE(client_.Open({.vfs = disk.name()}));
+  ASSERT_TRUE(client_.Apply({PutLimits{Level::System(), {.limits = {{"rpm", PerMinute(5)}}}}}));
+  disk.CopySynced(client_.path(), folder_ / "after.db");
+  EXPECT_THAT(RunSql(folder_ / "after.db", "SELECT kind, limits FROM level"),
+              ElementsAre("system|{\"rpm\":[5000,5000,60000]}"));
+  EXPECT_TRUE(client_.Close());
+}
+
 TEST_F(EmbeddedTest, ARelaxedCommitWaitsForNoDisk) {
   FaultyVfs disk("disk");
   ASSERT_TRUE(client_.Open({.vfs = disk.name()}));
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme"), 3)})->admitted);
+  client_.Commit();  // the first one begins a write-ahead log
   const std::uint64_t before = disk.syncs();
   ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme"), 3)})->admitted);
   client_.Commit();

@@ -19,7 +19,6 @@ class SimHarness final : public BackendHarness {
   }
   Backend& backend() override { return client_.backend(); }
   bool Pump() override { return client_.scheduler().RunNext(); }
-  bool takes_threads() const override { return false; }
   int cases() const override { return 25; }
 
  private:
@@ -60,6 +59,13 @@ INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract,
                              Case<SimHarness>("strict", Durability::kStrict),
                              Case<LoopHarness>("relaxed_on_a_thread", Durability::kRelaxed),
                              Case<LoopHarness>("strict_on_a_thread", Durability::kStrict),
+                         }),
+                         ContractName);
+
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractThreads,
+                         ContractOn({
+                             Case<LoopHarness>("relaxed", Durability::kRelaxed),
+                             Case<LoopHarness>("strict", Durability::kStrict),
                          }),
                          ContractName);
 

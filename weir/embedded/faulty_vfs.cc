@@ -1,7 +1,7 @@
 #include "weir/embedded/faulty_vfs.h"
 
+#include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <new>
 #include <utility>
 
@@ -9,8 +9,10 @@ namespace weir {
 namespace {
 
 std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  std::string content(static_cast<std::size_t>(std::max<std::streamoff>(in.tellg(), 0)), '\0');
+  in.seekg(0).read(content.data(), static_cast<std::streamsize>(content.size()));
+  return content;
 }
 
 }  // namespace

@@ -120,8 +120,10 @@ Result<Connection> Connection::Open(const std::string& path, const std::string& 
   auto state = std::make_unique<State>();
   constexpr int kFlags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  // SQLite reads more than a path into names like ":memory:" and "file:x".
+  const std::string plain = path.starts_with('/') ? path : "./" + path;
   const int result =
-      sqlite3_open_v2(path.c_str(), &state->handle, kFlags, vfs.empty() ? nullptr : vfs.c_str());
+      sqlite3_open_v2(plain.c_str(), &state->handle, kFlags, vfs.empty() ? nullptr : vfs.c_str());
   if (result != SQLITE_OK) {
     Error error = ErrorOf(state->handle, result);
     error.message = fmt::format("sqlite:{}: {}", path, sqlite3_errmsg(state->handle));
@@ -150,13 +152,18 @@ Status Connection::Execute(const std::string& sql) {
 Result<std::int64_t> Connection::QueryInteger(std::string_view sql) {
   WEIR_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
   WEIR_RETURN_IF_ERROR(statement.Step());
-  return statement.Integer(0);
+  const std::int64_t value = statement.Integer(0);
+  WEIR_RETURN_IF_ERROR(statement.Run());
+  return value;
 }
 
 Result<std::string> Connection::QueryText(std::string_view sql) {
   WEIR_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
   WEIR_RETURN_IF_ERROR(statement.Step());
-  return std::string(statement.Text(0));
+  std::string value(statement.Text(0));
+  // A pragma that changes something commits when it ends, not when it tells the result.
+  WEIR_RETURN_IF_ERROR(statement.Run());
+  return value;
 }
 
 std::string Connection::name() const { return NameOf(state_->handle); }

@@ -60,12 +60,18 @@ Status StateFile::SetUp(const StateFileOptions& options) {
                 fmt::format("{}: cannot keep a write-ahead log", connection_.name()));
   }
   // Debian's SQLite overwrites what is deleted with zeros unless it is told not to.
-  WEIR_RETURN_IF_ERROR(connection_.Execute(
-      fmt::format("PRAGMA synchronous = {}; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16000;"
-                  "PRAGMA journal_size_limit = {}",
-                  options.sync_each_commit ? "FULL" : "NORMAL", 64 << 20)));
+  WEIR_RETURN_IF_ERROR(
+      connection_.Execute(fmt::format("PRAGMA secure_delete = OFF; PRAGMA cache_size = -16000;"
+                                      "PRAGMA journal_size_limit = {}",
+                                      64 << 20)));
+  sync_each_commit_ = options.sync_each_commit;
+  WEIR_RETURN_IF_ERROR(SyncEachCommit(sync_each_commit_));
   WEIR_ASSIGN_OR_RETURN(log_, ChangeLog::Open(connection_));
   return {};
+}
+
+Status StateFile::SyncEachCommit(bool sync) {
+  return connection_.Execute(sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 }
 
 Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
@@ -74,8 +80,7 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
   WEIR_RETURN_IF_ERROR(LoadBuckets(index, buckets));
   for (const auto& [key, latest] : index.map()) {
     if (!latest.time) continue;
-    WEIR_RETURN_IF_ERROR(
-        LoadBucket(ChangeIndex::Less::View(key), *latest.time, latest.limits, buckets));
+    WEIR_RETURN_IF_ERROR(LoadBucket(KeyView::Of(key), *latest.time, latest.limits, buckets));
   }
   connection_.KeepWalOnClose(false);
   return {};
@@ -111,8 +116,12 @@ Status StateFile::LoadBucket(const KeyView& key, std::int64_t time, std::string_
 
 Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
                               std::span<const BucketKey> removed) {
-  return log_->AppendRemoved(removed,
-                             [&] { return weir::WriteConfig(connection_, table, changes); });
+  // A person expects a setting to last; there are few of them.
+  WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
+  Status written =
+      log_->AppendRemoved(removed, [&] { return weir::WriteConfig(connection_, table, changes); });
+  const Status restored = SyncEachCommit(sync_each_commit_);
+  return written ? restored : written;
 }
 
 Status StateFile::CheckpointIfLong() {

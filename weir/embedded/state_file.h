@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "weir/embedded/bucket_codec.h"
+#include "weir/embedded/bucket_reader.h"
 #include "weir/embedded/change_log.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/bucket_table.h"
@@ -36,7 +36,7 @@ class StateFile {
 
   ChangeLog& log() { return *log_; }
   /// Writes what `table` has now of everything that `changes` touch, and to the log that the
-  /// buckets in `removed` are gone.
+  /// buckets in `removed` are gone. Synced in any case.
   [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
                                    std::span<const BucketKey> removed);
   /// Keeps the write-ahead log from growing without end.
@@ -48,11 +48,13 @@ class StateFile {
  private:
   explicit StateFile(sqlite::Connection connection) : connection_(std::move(connection)) {}
   Status SetUp(const StateFileOptions& options);
+  Status SyncEachCommit(bool sync);
   Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
   Status LoadBucket(const KeyView& key, std::int64_t time, std::string_view limits,
                     BucketTable& buckets);
 
   sqlite::Connection connection_;
+  bool sync_each_commit_ = false;
   std::optional<ChangeLog> log_;  // set once it is open
   BucketReader reader_;
 };

@@ -37,6 +37,7 @@ Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
 
 std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {
   std::vector<BucketKey> keys;
+  keys.reserve(charges.size());
   for (const Charge& charge : charges) keys.push_back(charge.target->key);
   return keys;
 }
@@ -90,6 +91,7 @@ CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline
                                                        .budget = deadline.Left(now),
                                                        .entity = std::string(request.entity),
                                                        .resource = std::string(request.resource),
+
                                                        .amounts = request.amounts,
                                                        .alive = shared_from_this()});
   return call;
@@ -225,7 +227,8 @@ void Limiter::State::RefuseBehind(CallPtr call) {
     if (ahead && ahead->retry_at) {
       at_least = std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now());
     }
-    Refuse(std::move(call), RefusalOf(call->charges, *records, clock_.WallNow(), at_least));
+    Decision refusal = RefusalOf(call->charges, *records, clock_.WallNow(), at_least);
+    Refuse(std::move(call), std::move(refusal));
   });
 }
 
@@ -259,7 +262,7 @@ void Limiter::State::Unanswered(CallPtr call, Error error) {
   waiting_.Leave(*call);
   admitted_.Add();
   unprotected_.Add();
-  call->done(Outcome(Decision{.admitted = true}, Lease()));
+  call->done(Outcome(Decision{.admitted = true, .limits = {}}, Lease()));
 }
 
 }  // namespace weir

@@ -21,11 +21,11 @@ struct Patience {
   std::string entity;
   std::string resource;
   Amounts amounts;
-  ResolvedPtr resolved;         ///< what the charges were made from; null: given with the request
-  bool queued = false;          ///< has a place in the queue
-  Instant tried;                ///< when the try began
-  std::uint64_t stamp = 0;      ///< Waiting::Stamp at that time
-  std::shared_ptr<void> alive;  ///< the Limiter may be destroyed while a try is under way
+  ResolvedPtr resolved{};         ///< what the charges were made from; null: given with the request
+  bool queued = false;            ///< has a place in the queue
+  Instant tried{};                ///< when the try began
+  std::uint64_t stamp = 0;        ///< Waiting::Stamp at that time
+  std::shared_ptr<void> alive{};  ///< the Limiter may be destroyed while a try is under way
 };
 
 /// Owned by one party at a time: the caller, the queue, or the answer that is to come.

@@ -46,6 +46,7 @@ Status CheckAmounts(const Amounts& amounts) {
 
 Error UnknownLimit(const Target& target, std::string_view name) {
   std::vector<std::string_view> known;
+  known.reserve(target.limits.size());
   for (const Limit& limit : target.limits) known.push_back(limit.name);
   return {Code::kInvalidArgument, fmt::format("{}: no limit is called '{}'; known are {}",
                                               Where(target), name, fmt::join(known, ", "))};

@@ -141,7 +141,7 @@ TEST(OppositeTest, GivesBackWhatIsHeldAndLeavesTheRestOut) {
 TEST(LongestRefusalTest, NamesTheBucketThatRefusesForTheLongest) {
   const auto charges = *MakeCharges(std::vector{kChild, kParent}, {{"tpm", 5}});
   Decision refusal;
-  for (const int wait : {0, 10, 20}) refusal.limits.push_back({.retry_after = milliseconds(wait)});
+  for (const int wait : {0, 10, 20}) refusal.limits.emplace_back().retry_after = milliseconds(wait);
   EXPECT_EQ(LongestRefusal(charges, refusal), 1U);
   refusal.limits[1].retry_after = milliseconds(30);
   EXPECT_EQ(LongestRefusal(charges, refusal), 0U);

@@ -154,14 +154,15 @@ void Lease::End() {
   unsettled_.clear();
 }
 
+// Touches the Limiter only where there is something to send: a waiter may be answered, and drop its
+// lease, at the moment at which the Limiter goes.
 void Lease::Leave() {
   if (!active()) return;
   Fold();
-  Limiter::State& state = *limiter_->state_;
   if (std::uncaught_exceptions() > exceptions_) {
-    state.GiveBack(charges_);
+    limiter_->state_->GiveBack(charges_);
   } else if (Adjustments doubts = InDoubt(); !doubts.empty()) {
-    state.Send(std::move(doubts), [](const Status&) {});
+    limiter_->state_->Send(std::move(doubts), [](const Status&) {});
   }
   End();
 }

@@ -31,7 +31,7 @@ struct LimiterOptions {
   /// How long the store may take for an adjust of a lease.
   milliseconds lease_timeout{5'000};
   /// Seeds the tokens that make returns count once. Fixed in tests; otherwise from the system.
-  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> seed = std::nullopt;
 };
 
 /// The views must live until Acquire returns; what is needed later is copied.
@@ -40,7 +40,8 @@ struct AcquireRequest {
   std::string_view resource;
   Amounts amounts;
   /// Wait until then for tokens, first come first served on each bucket, instead of being refused.
-  /// Refused at once, with the decision, where the wait is known to be longer.
+  /// Refused at once, with the decision, where the wait is known to be longer. A request without
+  /// this is refused while others wait for one of its buckets, whatever is in there.
   std::optional<Deadline> wait_until = std::nullopt;
   /// Instead of the limits that are set; the entity's own bucket only is charged.
   std::optional<std::vector<Limit>> limits = std::nullopt;
@@ -55,7 +56,8 @@ class Outcome {
 
   bool admitted() const { return decision_.admitted; }
   const Decision& decision() const { return decision_; }
-  /// True where the store did not answer and the policy was to allow: nothing was charged.
+  /// True where the store did not answer and the policy was to allow: there is nothing to give
+  /// back.
   bool unprotected() const { return admitted() && !lease_.active(); }
   /// REQUIRES: admitted().
   Lease lease() && { return std::move(lease_); }
@@ -90,7 +92,8 @@ class Limiter {
 
   /// A refusal is an Outcome. An error is kInvalidArgument (the request can never succeed: unknown
   /// limit names, negative amounts, amounts over a capacity, no limits anywhere) or what the store
-  /// answered, where the policy is to block. Deadline: for the store's answer.
+  /// answered, where the policy is to block. Deadline: for the store's answer; of a request that
+  /// waits, every later try has as long as the first had. `done` may run on the scheduler's thread.
   void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
   /// Blocks. REQUIRES: not called on the scheduler's own thread.
   [[nodiscard]] Result<Outcome> Acquire(const AcquireRequest& request, Deadline deadline);

@@ -139,8 +139,8 @@ TEST_F(LimiterTest, ChargesAllAncestorsOrNobody) {
 // W4: in zae-limiter an exhausted parent surfaced as InvalidNameError, and so as "unavailable" or
 // as admitted, by the policy.
 TEST_F(LimiterTest, RegressionW4AnExhaustedParentIsARefusalThatNamesIt) {
-  Apply({PutLimits{Level::System(), {.limits = Rpm(3), .on_unavailable = OnUnavailable::kAllow}},
-         PutChild("a", "p"), Put(Level::EntityDefault("a"), Rpm(100))});
+  Apply({Put(Level::System(), Rpm(3), OnUnavailable::kAllow), PutChild("a", "p"),
+         Put(Level::EntityDefault("a"), Rpm(100))});
   EXPECT_TRUE(Take("a", {{"rpm", 3}}));
   const auto refused = Ask("a", {{"rpm", 1}});
   ASSERT_TRUE(refused);
@@ -258,9 +258,7 @@ TEST_P(PolicyTest, RequestThenSystemThenOptions) {
   ProbeBackend store(*memory);
   Limiter limiter(store, scheduler,
                   {.cache_ttl = milliseconds(1000), .on_unavailable = GetParam().options});
-  ASSERT_TRUE(limiter.Apply(
-      {PutLimits{Level::System(), {.limits = Rpm(10), .on_unavailable = GetParam().system}}},
-      Deadline::Never()));
+  ASSERT_TRUE(limiter.Apply({Put(Level::System(), Rpm(10), GetParam().system)}, Deadline::Never()));
   const AcquireRequest request{.entity = "acme",
                                .resource = "gpt-4",
                                .amounts = {{"rpm", 1}},

@@ -33,13 +33,16 @@ class ProbeBackend final : public Backend {
     UnixMillis now;
     Deadline deadline = Deadline::Never();
     std::vector<Charge> charges;
+    std::size_t order = 0;  ///< among these and those below
     bool admitted = false;
   };
   std::vector<Asked> acquires;  ///< those that reached `inner`
   struct Adjusted {
     AdjustToken token;
+    UnixMillis now;
     Deadline deadline = Deadline::Never();
     std::vector<Charge> charges;
+    std::size_t order = 0;
   };
   std::vector<Adjusted> adjusts;  ///< all
   std::size_t bucket_reads = 0;
@@ -71,7 +74,8 @@ class ProbeBackend final : public Backend {
                  Done<Decision> done) override {
       probe_.Call<Decision>(std::move(done), [&](Done<Decision> next) {
         const std::size_t index = probe_.acquires.size();
-        probe_.acquires.push_back({now, deadline, {charges.begin(), charges.end()}, false});
+        probe_.acquires.push_back(
+            {now, deadline, {charges.begin(), charges.end()}, probe_.order_++, false});
         store().Acquire(charges, now, deadline,
                         [this, index, next = std::move(next)](Result<Decision> answer) mutable {
                           probe_.acquires[index].admitted = answer && answer->admitted;
@@ -81,7 +85,8 @@ class ProbeBackend final : public Backend {
     }
     void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                 Deadline deadline, Done<void> done) override {
-      probe_.adjusts.push_back({token, deadline, {charges.begin(), charges.end()}});
+      probe_.adjusts.push_back(
+          {token, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
       probe_.Call<void>(std::move(done), [&](Done<void> next) {
         store().Adjust(charges, token, now, deadline, std::move(next));
       });
@@ -141,18 +146,20 @@ class ProbeBackend final : public Backend {
   Buckets buckets_;
   Config config_;
   std::vector<std::move_only_function<void()>> held_;
+  std::size_t order_ = 0;
 };
 
-inline ConfigChange Put(Level level, std::vector<Limit> limits) {
-  return PutLimits{std::move(level), {.limits = std::move(limits)}};
+inline ConfigChange Put(Level level, std::vector<Limit> limits,
+                        std::optional<OnUnavailable> on_unavailable = std::nullopt) {
+  return PutLimits{std::move(level), {std::move(limits), on_unavailable}};
 }
 
-/// An entity whose requests charge its parent too.
-inline ConfigChange PutChild(std::string id, std::string parent) {
+/// An entity whose requests charge its parent too, or do not.
+inline ConfigChange PutChild(std::string id, std::string parent, bool cascade = true) {
   EntityRecord record;
   record.entity.id = std::move(id);
   record.entity.parent = std::move(parent);
-  record.entity.cascade = true;
+  record.entity.cascade = cascade;
   return PutEntity{std::move(record)};
 }
 

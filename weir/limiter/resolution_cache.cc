@@ -57,8 +57,9 @@ ResolutionCache::Found ResolutionCache::Find(const PairKey& pair, Instant now) {
   Stripe& stripe = StripeOf(pair);
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.index.find(pair);
-  if (found == stripe.index.end() || found->second->expires <= now) return {};
+  if (found == stripe.index.end()) return {};
   Slot& slot = *found->second;
+  if (slot.expires <= now || slot.epoch < floor_.load(std::memory_order_acquire)) return {};
   if (!slot.used) slot.used = true;
   return {slot.resolution, slot.expires};
 }
@@ -82,39 +83,37 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   }
   std::swap(slot.resolution, resolution);
   slot.expires = expires;
+  slot.epoch = epoch;
   slot.used = false;
 }
 
-template <class Act>
-void ResolutionCache::Visit(Act act) {
-  epoch_.fetch_add(1, std::memory_order_acq_rel);
-  for (Stripe& stripe : stripes_) act(stripe);
-  epoch_.fetch_add(1, std::memory_order_acq_rel);
-}
-
 void ResolutionCache::Clear() {
-  Visit([](Stripe& stripe) {
-    std::unordered_map<PairKey, Slot*, PairHash> index;
-    std::deque<Slot> slots;  // what it holds goes after the lock
-    const MutexLock lock(stripe.mutex);
-    index.swap(stripe.index);
-    slots.swap(stripe.slots);
-    stripe.vacant.clear();
-    stripe.hand = 0;
-  });
+  const MutexLock lock(changing_);
+  const std::uint64_t next = epoch() + 1;
+  // The floor first: who sees the new epoch finds nothing from before it.
+  floor_.store(next, std::memory_order_release);
+  epoch_.store(next, std::memory_order_release);
 }
 
+// Counts before and after. Before: a fetch that began earlier puts nothing into a stripe that was
+// visited. After: who read a stripe before it was visited, and keeps that elsewhere, keeps it under
+// an epoch that is past.
 void ResolutionCache::EvictEntity(std::string_view entity) {
-  Visit([&](Stripe& stripe) {
-    const MutexLock lock(stripe.mutex);
-    for (Slot& slot : stripe.slots) {
-      if (slot.resolution == nullptr) continue;
-      const std::vector<std::string>& chain = slot.resolution->chain;
-      if (std::ranges::find(chain, entity) == chain.end()) continue;
-      stripe.Remove(slot);
-      stripe.vacant.push_back(&slot);
-    }
-  });
+  const MutexLock lock(changing_);
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+  for (Stripe& stripe : stripes_) stripe.Evict(entity);
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void ResolutionCache::Stripe::Evict(std::string_view entity) {
+  const MutexLock lock(mutex);
+  for (Slot& slot : slots) {
+    if (slot.resolution == nullptr) continue;
+    const std::vector<std::string>& chain = slot.resolution->chain;
+    if (std::ranges::find(chain, entity) == chain.end()) continue;
+    Remove(slot);
+    vacant.push_back(&slot);
+  }
 }
 
 std::size_t ResolutionCache::size() const {

@@ -33,8 +33,8 @@ struct PairHash {
   std::size_t operator()(const PairKey& pair) const { return pair.hash; }
 };
 
-/// Thread-safe. Striped by hash; no stripe's lock is held for longer than one lookup, except by
-/// Clear and EvictEntity, which visit every stripe.
+/// Thread-safe. Striped by hash; a stripe's lock is held for one lookup, and by EvictEntity while
+/// it looks through the stripe.
 class ResolutionCache {
  public:
   /// `capacity` 0: remembers nothing.
@@ -52,11 +52,12 @@ class ResolutionCache {
   /// may then be from before the change.
   void Put(const PairKey& pair, ResolutionPtr resolution, Instant expires, std::uint64_t epoch);
 
-  /// Forgets everything.
+  /// Forgets everything, at once. The room is used again as new pairs come.
   void Clear();
   /// Forgets every pair whose chain the entity is part of. Looks at all that is remembered.
   void EvictEntity(std::string_view entity);
 
+  /// Pairs that take room, also those that are no longer believed.
   std::size_t size() const;
   /// Pairs that left for want of room.
   std::uint64_t evicted() const;
@@ -67,7 +68,8 @@ class ResolutionCache {
     std::string resource;
     ResolutionPtr resolution;
     Instant expires;
-    bool used = false;  ///< since the hand last passed
+    std::uint64_t epoch = 0;  ///< believed unless it is below the floor
+    bool used = false;        ///< since the hand last passed
   };
 
   /// Second chance: a hand goes round the slots and takes the first that was not used since it last
@@ -83,19 +85,16 @@ class ResolutionCache {
     /// A slot that is in use by nobody; the hand makes one where there is no room.
     Slot& Vacate(std::size_t capacity) WEIR_REQUIRES(mutex);
     void Remove(Slot& slot) WEIR_REQUIRES(mutex);
+    void Evict(std::string_view entity);
   };
 
   Stripe& StripeOf(const PairKey& pair) { return stripes_[(pair.hash >> 32) % stripes_.size()]; }
 
-  /// Counts before and after `act` has been to every stripe. Before: a fetch that began earlier
-  /// puts nothing into a stripe that was visited. After: who read a stripe before it was visited,
-  /// and keeps that elsewhere, keeps it under an epoch that is past.
-  template <class Act>
-  void Visit(Act act);
-
   std::deque<Stripe> stripes_;
   std::size_t capacity_;  ///< of one stripe
-  std::atomic<std::uint64_t> epoch_ = 0;
+  Mutex changing_;        ///< taken before a stripe's
+  std::atomic<std::uint64_t> epoch_ = 1;
+  std::atomic<std::uint64_t> floor_ = 0;
 };
 
 }  // namespace weir

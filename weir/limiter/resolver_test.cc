@@ -90,7 +90,7 @@ TEST_F(ResolverTest, AnEntityThatIsNotKnownHasTheLimitsOfResourceAndSystem) {
 }
 
 TEST_F(ResolverTest, FollowsParentsWhileTheyCascade) {
-  Change({PutChild("a", "b"), PutChild("b", "c"), PutEntity{{.entity = {.id = "c", .parent = "d"}}},
+  Change({PutChild("a", "b"), PutChild("b", "c"), PutChild("c", "d", false),
           Put(Level::EntityDefault("a"), Rpm(1)), Put(Level::Entity("b", "gpt-4"), Rpm(2)),
           Put(Level::EntityDefault("c"), Rpm(3)), Put(Level::EntityDefault("d"), Rpm(4))});
   EXPECT_EQ(Capacities("a"), (Caps{1, 2, 3})) << "c does not cascade";
@@ -139,7 +139,9 @@ class CyclicConfig final : public ConfigStore {
   void GetEntities(std::span<const std::string> ids, Deadline,
                    Done<std::vector<std::optional<EntityRecord>>> done) override {
     EntityRecord record;
-    record.entity = {.id = ids.front(), .parent = ids.front() == "a" ? "b" : "a", .cascade = true};
+    record.entity.id = ids.front();
+    record.entity.parent = ids.front() == "a" ? "b" : "a";
+    record.entity.cascade = true;
     done(std::vector<std::optional<EntityRecord>>{record});
   }
   void GetLimits(std::span<const Level>, Deadline,
@@ -370,7 +372,7 @@ TEST_F(ResolverTest, WhatWasUnderWayDuringAChangeIsNotRemembered) {
 
 TEST_F(ResolverTest, KnowsWhatTheSystemLevelSaysAboutAStoreThatIsAway) {
   EXPECT_FALSE(resolver_.last_on_unavailable());
-  Change({PutLimits{Level::System(), {.limits = Rpm(1), .on_unavailable = OnUnavailable::kAllow}}});
+  Change({Put(Level::System(), Rpm(1), OnUnavailable::kAllow)});
   EXPECT_EQ((*Resolve("acme"))->on_unavailable, OnUnavailable::kAllow);
   EXPECT_EQ(resolver_.last_on_unavailable(), OnUnavailable::kAllow);
   Change({Put(Level::System(), Rpm(1))});
@@ -388,9 +390,11 @@ TEST_F(ResolverTest, IsBounded) {
 TEST(AlteredByTest, NamesEntitiesOrEverything) {
   EXPECT_TRUE(AlteredBy(std::vector{Put(Level::System(), {})}).all);
   EXPECT_TRUE(AlteredBy(std::vector<ConfigChange>{DeleteLimits{Level::Resource("r")}}).all);
+  CreateEntity create;
+  create.record.entity.id = "c";
   const Altered some = AlteredBy(std::vector<ConfigChange>{
-      Put(Level::Entity("b", "r"), {}), PutChild("a", "p"), DeleteEntity{"b"},
-      CreateEntity{{.entity = {.id = "c"}}}, DeleteLimits{Level::EntityDefault("a")}});
+      Put(Level::Entity("b", "r"), {}), PutChild("a", "p"), DeleteEntity{"b"}, create,
+      DeleteLimits{Level::EntityDefault("a")}});
   EXPECT_FALSE(some.all);
   EXPECT_EQ(some.entities, (std::vector<std::string>{"a", "b", "c"}));
   std::vector<ConfigChange> many;

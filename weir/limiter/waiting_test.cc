@@ -525,8 +525,8 @@ struct Arrivals {
   std::vector<Instant> at;
 };
 
-// Fails if: a line is ordered by refusal instead of arrival (Join gives a fresh id), or newcomers
-// do not look whether somebody waits (Enter always tries).
+// Fails if: newcomers do not look whether somebody waits (Enter always tries), or a line is not in
+// the order of arrival (Line sorted the other way round), or a head tries a millisecond too late.
 TEST(WaitingProperty, OneBucketServesInTheOrderOfArrivalAtTheEarliestInstants) {
   std::uint64_t acquires = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <set>
 #include <thread>
 #include <vector>
@@ -11,6 +12,20 @@ namespace weir {
 namespace {
 
 constexpr int kThreads = 8;
+
+/// Runs `body` with the number of its thread, on all threads at the same time.
+template <class Body>
+void OnAllThreads(Body body) {
+  std::latch start(kThreads);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      start.arrive_and_wait();
+      body(t);
+    });
+  }
+  threads.clear();
+}
 
 TEST(Counter, CountsWhatWasAdded) {
   Counter counter;
@@ -22,16 +37,11 @@ TEST(Counter, CountsWhatWasAdded) {
 }
 
 TEST(Counter, IsExactUnderThreads) {
-  constexpr int kAdds = 20'000;
+  constexpr int kAdds = 1'000'000;
   Counter counter;
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&counter, t] {
-        for (int i = 0; i < kAdds; ++i) counter.Add(static_cast<std::uint64_t>(t));
-      });
-    }
-  }
+  OnAllThreads([&counter](int t) {
+    for (int i = 0; i < kAdds; ++i) counter.Add(static_cast<std::uint64_t>(t));
+  });
   EXPECT_EQ(counter.Value(), static_cast<std::uint64_t>(kAdds) * kThreads * (kThreads - 1) / 2);
 }
 
@@ -61,15 +71,11 @@ TEST(Counter, CountersDoNotShareWhatTheyCount) {
 
 TEST(ThreadSlot, StaysForAThreadAndDiffersBetweenThreads) {
   std::vector<std::uint32_t> slots(kThreads);
-  {
-    std::vector<std::jthread> threads;
-    for (std::uint32_t& slot : slots) {
-      threads.emplace_back([&slot] {
-        slot = ThreadSlot();
-        EXPECT_EQ(ThreadSlot(), slot);
-      });
-    }
-  }
+  OnAllThreads([&slots](int t) {
+    const std::uint32_t slot = ThreadSlot();
+    EXPECT_EQ(ThreadSlot(), slot);
+    slots[static_cast<std::size_t>(t)] = slot;
+  });
   EXPECT_EQ(std::set(slots.begin(), slots.end()).size(), slots.size());
 }
 
@@ -83,16 +89,12 @@ TEST(Gauge, GoesUpAndDownAndIsSet) {
 }
 
 TEST(Gauge, IsExactUnderThreads) {
+  constexpr int kAdds = 1'000'000;
   Gauge gauge;
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&gauge, t] {
-        for (int i = 0; i < 10'000; ++i) gauge.Add(t % 2 == 0 ? 2 : -1);
-      });
-    }
-  }
-  EXPECT_EQ(gauge.Value(), 10'000 * (kThreads / 2));
+  OnAllThreads([&gauge](int t) {
+    for (int i = 0; i < kAdds; ++i) gauge.Add(t % 2 == 0 ? 2 : -1);
+  });
+  EXPECT_EQ(gauge.Value(), kAdds * (kThreads / 2));
 }
 
 }  // namespace

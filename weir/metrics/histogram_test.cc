@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -84,7 +84,7 @@ RC_GTEST_PROP(HistogramProperty, MergedIsAsRecordedInOne, ()) {
   }
 }
 
-// Fails if: CountUpTo compares with the smallest value of a bucket instead of the largest.
+// Fails if: CountUpTo leaves out the bucket that ends at the bound.
 RC_GTEST_PROP(HistogramProperty, CountsUpToAPowerOfTwoAreExact, ()) {
   const auto values = *rc::gen::container<std::vector<std::int64_t>>(AnyValue());
   const std::int64_t bound = INT64_MAX >> *rc::gen::inRange(0, 63);
@@ -128,12 +128,14 @@ TEST(Histogram, ASnapshotStaysAsItWasTaken) {
 }
 
 TEST(Histogram, LosesNothingUnderThreads) {
-  constexpr int kThreads = 12, kRecords = 5'000;  // more threads than stripes
+  constexpr int kThreads = 16, kRecords = 100'000;  // twice as many threads as stripes
   Histogram histogram;
   {
+    std::latch start(kThreads);
     std::vector<std::jthread> threads;
     for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&histogram, t] {
+      threads.emplace_back([&histogram, &start, t] {
+        start.arrive_and_wait();
         for (int i = 0; i < kRecords; ++i) histogram.Record(i * kThreads + t);
       });
     }

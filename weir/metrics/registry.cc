@@ -45,9 +45,8 @@ Status CheckLabels(const MetricName& name, MetricType type) {
   const auto twice = std::ranges::adjacent_find(
       name.labels, [](const auto& a, const auto& b) { return a.first == b.first; });
   if (twice == name.labels.end()) return {};
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("metric {}, label {}: given twice, once is right", name.name, twice->first));
+  return Fail(Code::kInvalidArgument, fmt::format("metric {}, label {}: given twice, once is right",
+                                                  name.name, twice->first));
 }
 
 /// Every name that lines of this metric begin with.

@@ -2,20 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace weir {
 namespace {
 
 // Valid names that some reader of YAML takes for null, truth values, numbers, times or dates.
-const std::vector<std::string> kEntities = {
+constexpr std::array kEntities = {
     "acme", "null",       "NULL", "123",      "1e3",  "12:30:45", "true",
     "on",   "2001-01-01", "a:b:", "user@org", "0x1f", "1.5",      "x.-_"};
-const std::vector<std::string> kResources = {"llm", "Null", "yes", "gpt-4/turbo", "y", "e1.0"};
-const std::vector<std::string> kLimitNames = {"rpm", "tpm", "null", "No", "x-1.y_", "false"};
-const std::vector<std::string> kNamespaces = {"production", "007", "off", "1.0"};
+constexpr std::array kResources = {"llm", "Null", "yes", "gpt-4/turbo", "y", "e1.0"};
+constexpr std::array kLimitNames = {"rpm", "tpm", "null", "No", "x-1.y_", "false"};
+constexpr std::array kNamespaces = {"production", "007", "off", "1.0"};
 
 /// Some of the names, each at most once, in any order.
-rc::Gen<std::vector<std::string>> Some(const std::vector<std::string>& names, int least, int most) {
+rc::Gen<std::vector<std::string>> Some(std::span<const char* const> of, int least, int most) {
+  const std::vector<std::string> names(of.begin(), of.end());
   return rc::gen::exec([names, least, most] {
     const int count = *rc::gen::inRange(least, most + 1);
     return *rc::gen::unique<std::vector<std::string>>(static_cast<std::size_t>(count),

@@ -90,8 +90,9 @@ Result<LimitsFile> Reader::File(const YamlNode& root) {
 
 Status Reader::System(const YamlNode& node, LimitsFile& file) {
   WEIR_RETURN_IF_ERROR(checks_.ExpectKeys(node, "system", kSystemKeys));
-  if (node.entries.empty())
+  if (node.entries.empty()) {
     return checks_.Refuse(node.line, "system is empty", "limits, or no system");
+  }
   if (const YamlEntry* policy = Find(node, "on_unavailable")) {
     const YamlNode& value = *policy->value;
     WEIR_RETURN_IF_ERROR(checks_.ExpectWord(value, "on_unavailable", kPolicies));

@@ -18,8 +18,9 @@ using Chain = std::vector<std::string>;
 /// Null for an entity without a parent, and for one that is named as a parent only.
 const std::string* ParentOf(const Entities& entities, const std::string& entity) {
   const auto found = entities.find(entity);
-  if (found == entities.end() || !found->second.parent) return nullptr;
-  return &*found->second.parent;
+  if (found == entities.end()) return nullptr;
+  const std::optional<std::string>& parent = found->second.parent;
+  return parent ? &*parent : nullptr;
 }
 
 /// From the smallest id round to itself, so that one cycle is always told in the same way.
@@ -64,8 +65,10 @@ Chain ChargedWith(const Entities& entities, const std::string& entity) {
   Chain chain = {entity};
   while (chain.size() <= kMaxCascade) {
     const auto found = entities.find(chain.back());
-    if (found == entities.end() || !found->second.cascade || !found->second.parent) break;
-    chain.push_back(*found->second.parent);
+    if (found == entities.end() || !found->second.cascade) break;
+    const std::string* parent = ParentOf(entities, chain.back());
+    if (parent == nullptr) break;
+    chain.push_back(*parent);
   }
   return chain;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -68,7 +69,8 @@ Result<std::int64_t> ParsePeriod(std::string_view text) {
   if (digits == 0) return *millis;
 
   std::int64_t count = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + digits, count);
+  const char* const begin = text.data();
+  const auto [end, fault] = std::from_chars(begin, begin + digits, count);
   if (fault != std::errc() || count > kMaxPeriodMillis / *millis) {
     return Refuse("period", text, "is too long", "at most 366day");
   }

@@ -125,14 +125,22 @@ TEST_F(LoopTest, WhatPendingTasksOwnMayCallTheLoopWhileItIsDestroyed) {
   EXPECT_FALSE(late_ran);
 }
 
-TEST_F(LoopTest, AnEarlierTimerWakesALoopThatSleepsForALaterOne) {
+TEST_F(LoopTest, AnEarlierTaskWakesALoopThatSleepsForALaterOne) {
+  constexpr int kRounds = 1'000;
   Loop loop(clock_);
-  loop.At(clock_.Now() + std::chrono::hours(1), [] {});
-  RunOn(loop, [] {});
-  // The loop goes to sleep for an hour now, or has not yet: both must end well.
-  std::promise<void> ran;
-  loop.At(clock_.Now() + milliseconds(1), [&ran] { ran.set_value(); });
-  ran.get_future().wait();
+  loop.At(clock_.Now() + std::chrono::hours(1), [] { ADD_FAILURE() << "an hour passed"; });
+  // The pauses of different lengths find the loop before, while and after it goes to sleep.
+  for (int round = 0; round < kRounds; ++round) {
+    std::promise<void> ran;
+    const auto run = [&ran] { ran.set_value(); };
+    if (round % 2 == 0) {
+      loop.Post(run);
+    } else {
+      loop.At(clock_.Now() + std::chrono::microseconds(round % 10), run);
+    }
+    ran.get_future().wait();
+    for (int pause = 0; pause < round % 32; ++pause) std::this_thread::yield();
+  }
 }
 
 TEST_F(LoopTest, TasksThatKeepPostingDoNotHoldATimerUp) {

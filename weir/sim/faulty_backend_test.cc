@@ -30,9 +30,10 @@ class CountingBackend final : public Backend, private BucketStore, private Confi
   void Acquire(std::span<const Charge> charges, UnixMillis, Deadline,
                Done<Decision> done) override {
     ++happened;
-    Decision decision{.admitted = true};
+    Decision decision;
+    decision.admitted = true;
     for (const Charge& charge : charges) {
-      decision.limits.push_back({.entity = charge.target->key.entity});
+      decision.limits.emplace_back().entity = charge.target->key.entity;
     }
     done(std::move(decision));
   }

@@ -234,7 +234,9 @@ Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
   for (; cursor->stripe < stripes_.size(); *cursor = {.stripe = cursor->stripe + 1, .after = {}}) {
     const bool whole = AppendStripe(filter, cursor->after, request.limit, cursor->stripe, page);
     if (whole) continue;
-    page.next = FormatCursor(cursor->stripe, page.items.back().key);
+    // The last item may be of an earlier stripe, where the page was full already.
+    const BucketKey& last = page.items.back().key;
+    page.next = FormatCursor(StripeOf(HashOf(last)), last);
     break;
   }
   return page;
@@ -286,6 +288,7 @@ void BucketTable::SweepIdle(UnixMillis now) {
 
 void BucketTable::Load(BucketRecord record) {
   std::vector<Limit> limits;
+  limits.reserve(record.names.size());
   for (std::size_t i = 0; i < record.names.size(); ++i) {
     limits.push_back({std::move(record.names[i]), record.bucket.meters[i].quota});
   }

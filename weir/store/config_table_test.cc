@@ -32,6 +32,10 @@ EntityRecord Named(const std::string& id, std::optional<std::string> parent = st
 
 Error ErrorOf(const Status& status) { return status ? Error{} : status.error(); }
 
+std::optional<Code> CodeOf(const Status& status) {
+  return status ? std::nullopt : std::optional(status.error().code);
+}
+
 std::vector<EntityRecord> Entities(const ConfigTable& table) {
   return table.ListEntities({}, {}).value().items;
 }
@@ -70,6 +74,17 @@ TEST(ConfigTableTest, ErrorsNameTheChangeAndWhatIsWrong) {
             "needs another");
 }
 
+TEST(ConfigTableTest, ACycleIsShownFromTheChangeThatClosedIt) {
+  ConfigTable table;
+  ASSERT_TRUE(table.Apply(std::vector<ConfigChange>{CreateEntity{Named("d", "a")}}));
+  const Error error = ErrorOf(table.Apply(
+      std::vector<ConfigChange>{CreateEntity{Named("a", "b")}, CreateEntity{Named("c", "d")},
+                                CreateEntity{Named("b", "c")}, CreateEntity{Named("e", "a")}}));
+  EXPECT_EQ(error.message,
+            "change 3 of 4, entity b: its parents lead back to it: b -> c -> d -> a -> b; one of "
+            "them needs another");
+}
+
 TEST(ConfigTableTest, ALongCycleIsShownInPart) {
   ConfigTable table;
   std::vector<ConfigChange> changes;
@@ -93,14 +108,14 @@ TEST(ConfigTableTest, AsksForBucketsOnlyOfEntitiesThatHaveNothingElse) {
     return id == "used";
   };
   const auto erase = [&](const std::string& id) {
-    return ErrorOf(table.Apply(std::vector<ConfigChange>{DeleteEntity{id}}, has_buckets)).code;
+    return CodeOf(table.Apply(std::vector<ConfigChange>{DeleteEntity{id}}, has_buckets));
   };
   ASSERT_TRUE(table.Apply(std::vector<ConfigChange>{
       CreateEntity{Named("known")}, PutLimits{Level::Entity("limited", "r"), Limits(1)}}));
-  EXPECT_EQ(erase("known"), Error{}.code);
-  EXPECT_EQ(erase("limited"), Error{}.code);
+  EXPECT_EQ(erase("known"), std::nullopt);
+  EXPECT_EQ(erase("limited"), std::nullopt);
   EXPECT_TRUE(asked.empty());
-  EXPECT_EQ(erase("used"), Error{}.code);
+  EXPECT_EQ(erase("used"), std::nullopt);
   EXPECT_EQ(erase("unused"), Code::kNotFound);
   EXPECT_EQ(asked, (std::vector<std::string>{"used", "unused"}));
 }
@@ -148,18 +163,19 @@ TEST(ConfigTableTest, ACursorBelongsToOneListing) {
 // The rules of ConfigStore in the plainest way: on a copy, with no index.
 class ObviousTable {
  public:
-  Code Apply(const std::vector<ConfigChange>& changes) {
+  // What was wrong; nothing if all changes were made.
+  std::optional<Code> Apply(const std::vector<ConfigChange>& changes) {
     ObviousTable copy = *this;
     for (const ConfigChange& change : changes) {
       if (!Check(change)) return Code::kInvalidArgument;
-      const Code code = std::visit([&](const auto& one) { return copy.Make(one); }, change);
-      if (code != kMade) return code;
+      const auto code = std::visit([&](const auto& one) { return copy.Make(one); }, change);
+      if (code) return code;
     }
     for (const auto& [id, record] : copy.entities) {
       if (copy.IsItsOwnAncestor(id)) return Code::kFailedPrecondition;
     }
     *this = std::move(copy);
-    return kMade;
+    return std::nullopt;
   }
 
   std::vector<EntityRecord> ChildrenOf(const std::string& parent) const {
@@ -170,33 +186,35 @@ class ObviousTable {
     return children;
   }
 
-  static constexpr Code kMade = Error{}.code;
   std::map<Level, LevelLimits> limits;
   std::map<std::string, EntityRecord> entities;
 
  private:
-  Code Make(const PutLimits& put) {
+  static std::optional<Code> Unless(bool made, Code code) {
+    return made ? std::nullopt : std::optional(code);
+  }
+  std::optional<Code> Make(const PutLimits& put) {
     limits[put.level] = put.limits;
-    return kMade;
+    return std::nullopt;
   }
-  Code Make(const DeleteLimits& change) {
-    return limits.erase(change.level) > 0 ? kMade : Code::kNotFound;
+  std::optional<Code> Make(const DeleteLimits& change) {
+    return Unless(limits.erase(change.level) > 0, Code::kNotFound);
   }
-  Code Make(const CreateEntity& create) {
+  std::optional<Code> Make(const CreateEntity& create) {
     const bool created = entities.insert({create.record.entity.id, create.record}).second;
-    return created ? kMade : Code::kAlreadyExists;
+    return Unless(created, Code::kAlreadyExists);
   }
-  Code Make(const PutEntity& put) {
+  std::optional<Code> Make(const PutEntity& put) {
     EntityRecord record = put.record;
     const auto old = entities.find(record.entity.id);
     if (old != entities.end()) record.entity.created_at = old->second.entity.created_at;
     entities[record.entity.id] = record;
-    return kMade;
+    return std::nullopt;
   }
-  Code Make(const DeleteEntity& change) {
+  std::optional<Code> Make(const DeleteEntity& change) {
     const auto limited =
         std::erase_if(limits, [&](const auto& named) { return named.first.entity == change.id; });
-    return entities.erase(change.id) + limited > 0 ? kMade : Code::kNotFound;
+    return Unless(entities.erase(change.id) + limited > 0, Code::kNotFound);
   }
   bool IsItsOwnAncestor(const std::string& id) const {
     std::optional<std::string> at = entities.at(id).entity.parent;
@@ -251,7 +269,7 @@ RC_GTEST_PROP(ConfigTableProperty, AgreesWithAnObviousTable, ()) {
   const auto lists = *rc::gen::container<std::vector<std::vector<ConfigChange>>>(
       rc::gen::resize(4, rc::gen::container<std::vector<ConfigChange>>(AnyChange())));
   for (const std::vector<ConfigChange>& changes : lists) {
-    RC_ASSERT(ErrorOf(table.Apply(changes)).code == expected.Apply(changes));
+    RC_ASSERT(CodeOf(table.Apply(changes)) == expected.Apply(changes));
     CheckSame(table, expected);
   }
 }

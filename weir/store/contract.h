@@ -87,4 +87,7 @@ class StoreContract : public testing::TestWithParam<ContractCase> {
   int names_ = 0;
 };
 
+/// For backends that take calls from several threads at once; instantiate both suites for these.
+class StoreContractThreads : public StoreContract {};
+
 }  // namespace weir

@@ -21,8 +21,6 @@ class BackendHarness {
   /// Called again and again while an answer is awaited: moves simulated time, or yields to threads
   /// of the backend. False: without another call nothing will happen any more.
   virtual bool Pump() { return false; }
-  /// Whether several threads may call the backend at once.
-  virtual bool takes_threads() const { return true; }
   /// How many random cases each property is worth here.
   virtual int cases() const { return 100; }
 };

@@ -11,13 +11,14 @@ std::unique_ptr<BackendHarness> Memory(BucketTableOptions options) {
   return std::make_unique<PlainHarness>(MakeMemoryBackend(options));
 }
 
-INSTANTIATE_TEST_SUITE_P(Memory, StoreContract,
-                         ContractOn({{"default", [] { return Memory({}); }},
-                                     // Every bucket shares its lock with all others.
-                                     {"one_stripe", [] { return Memory({.stripes = 1}); }},
-                                     {"no_grace",
-                                      [] { return Memory({.idle_grace = milliseconds(0)}); }}}),
-                         ContractName);
+const auto kCases =
+    ContractOn({{"default", [] { return Memory({}); }},
+                // Every bucket shares its lock with all others.
+                {"one_stripe", [] { return Memory({.stripes = 1}); }},
+                {"no_grace", [] { return Memory({.idle_grace = milliseconds(0)}); }}});
+
+INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(Memory, StoreContractThreads, kCases, ContractName);
 
 class MemoryBackendTest : public testing::Test {
  protected:

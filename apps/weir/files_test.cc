@@ -1,0 +1,61 @@
+#include "apps/weir/files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+namespace weir::app {
+namespace {
+
+using testing::HasSubstr;
+
+class FilesTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directory(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  const std::string folder_ =
+      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path_ = folder_ + "/file";
+};
+
+TEST_F(FilesTest, ReadsWhatWasWritten) {
+  const std::string text("a\r\n\0b\n", 6);
+  ASSERT_TRUE(WriteFile(path_, text));
+  EXPECT_EQ(ReadFile(path_), text);
+  ASSERT_TRUE(WriteFile(path_, ""));
+  EXPECT_EQ(ReadFile(path_), "");
+}
+
+TEST_F(FilesTest, LeavesNothingElseBehind) {
+  ASSERT_TRUE(WriteFile(path_, "a"));
+  const std::filesystem::directory_iterator files(folder_);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+TEST_F(FilesTest, SaysWhatCannotBeRead) {
+  const auto missing = ReadFile(path_);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  EXPECT_THAT(missing.error().message, HasSubstr("cannot read " + path_ + ": No such file"));
+  const auto folder = ReadFile(folder_);
+  ASSERT_FALSE(folder);
+  EXPECT_THAT(folder.error().message, HasSubstr("Is a directory"));
+}
+
+TEST_F(FilesTest, SaysWhatCannotBeWritten) {
+  const Status written = WriteFile(folder_ + "/no/file", "a");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr("/no/file"));
+}
+
+TEST_F(FilesTest, AFileThatCannotBeReplacedStays) {
+  std::filesystem::create_directories(path_ + "/inside");
+  EXPECT_FALSE(WriteFile(path_, "a"));
+  EXPECT_TRUE(std::filesystem::exists(path_ + "/inside"));
+}
+
+}  // namespace
+}  // namespace weir::app

@@ -1,0 +1,44 @@
+// What the property tests of this room draw. For tests only.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+#include "weir/bucket/fast_clock.h"
+#include "weir/bucket/quota.h"
+
+namespace weir {
+
+// Cases are cheap: more of them than RapidCheck's hundred, unless the environment says otherwise.
+[[maybe_unused]] inline const int kMoreCases = setenv("RC_PARAMS", "max_success=2000", 0);
+
+/// In [0, high), the whole range from the first case on.
+inline int Below(int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, high)); }
+
+inline bool EitherWay() { return Below(2) == 0; }
+
+/// In [1, high], each order of magnitude equally often, so that small and huge numbers meet.
+inline std::int64_t UpTo(std::int64_t high) {
+  const int bits = 1 + Below(64 - __builtin_clzll(static_cast<std::uint64_t>(high)));
+  const auto any = *rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>());
+  const auto drawn = static_cast<std::int64_t>(any & ((std::uint64_t{1} << bits) - 1));
+  return std::clamp<std::int64_t>(drawn, 1, high);
+}
+
+inline Quota AnyQuota() {
+  return {UpTo(kMaxMillitokens), UpTo(kMaxMillitokens), UpTo(kMaxPeriodMillis)};
+}
+
+/// Stands still until a test moves it. Begins at a large odd instant.
+struct ManualTime {
+  std::atomic<std::int64_t> nanos{86'400'000'000'007};
+
+  CachedClock clock() const { return CachedClock(nanos); }
+  void Advance(std::int64_t by) { nanos.fetch_add(by); }
+};
+
+}  // namespace weir

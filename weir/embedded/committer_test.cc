@@ -1,0 +1,392 @@
+// When commits happen, and who waits for them.
+#include "weir/embedded/committer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/faulty_vfs.h"
+#include "weir/runtime/await.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr EmbeddedOptions kStrict{.durability = Durability::kStrict};
+
+class CommitterTest : public EmbeddedTest {
+ protected:
+  // Begins an acquire; what it will answer.
+  std::shared_ptr<std::optional<Result<Decision>>> Begin(const TargetPtr& target,
+                                                         std::int64_t tokens) {
+    auto answer = std::make_shared<std::optional<Result<Decision>>>();
+    const std::vector<Charge> charges = {Take(target, tokens)};
+    client_.backend().buckets().Acquire(charges, client_.now(), Deadline::Never(),
+                                        [answer](Result<Decision> result) { *answer = result; });
+    return answer;
+  }
+  EmbeddedStats stats() { return client_.backend().stats(); }
+  std::size_t LogBytes() {
+    const auto sum = RunSql(client_.CopyAsKilled(), "SELECT sum(length(data)) FROM change");
+    return sum.at(0).empty() ? 0 : std::stoull(sum.at(0));
+  }
+
+  const TargetPtr acme_ = StillTarget("acme", 10);
+  const TargetPtr globex_ = StillTarget("globex", 10);
+};
+
+TEST_F(CommitterTest, RelaxedAnswersAtOnceAndCommitsAnIntervalAfterTheFirstChange) {
+  ASSERT_TRUE(client_.Open({.commit_interval = milliseconds(5)}));
+  EXPECT_TRUE(*Begin(acme_, 1));
+  client_.scheduler().Advance(milliseconds(3));
+  EXPECT_TRUE(*Begin(globex_, 1));
+  EXPECT_EQ(stats().commits, 0U);
+  client_.scheduler().Advance(milliseconds(2));
+  EXPECT_EQ(stats().commits, 1U);
+  EXPECT_EQ(stats().buckets_written, 2U);
+}
+
+TEST_F(CommitterTest, ABucketThatChangesOftenIsWrittenOnce) {
+  ASSERT_TRUE(client_.Open());
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE((*Begin(acme_, 1))->value().admitted);
+  client_.Commit();
+  EXPECT_EQ(stats().buckets_written, 1U);
+  EXPECT_GT(stats().bytes_written, 50U);
+  EXPECT_LT(stats().bytes_written, 150U);
+}
+
+TEST_F(CommitterTest, NothingIsWrittenWhereNothingChanges) {
+  ASSERT_TRUE(client_.Open());
+  EXPECT_FALSE((*Begin(acme_, 10))->value().admitted == false);
+  client_.Commit();
+  EXPECT_FALSE((*Begin(acme_, 1))->value().admitted);
+  client_.scheduler().RunAll();
+  EXPECT_EQ(stats().commits, 1U);
+}
+
+TEST_F(CommitterTest, StrictAnswersAfterTheCommit) {
+  ASSERT_TRUE(client_.Open(kStrict));
+  const auto answer = Begin(acme_, 1);
+  EXPECT_FALSE(*answer);
+  EXPECT_EQ(client_.scheduler().RunReady(), 1U) << "at once, not an interval later";
+  ASSERT_TRUE(*answer);
+  EXPECT_TRUE((*answer)->value().admitted);
+  EXPECT_EQ(stats().commits, 1U);
+}
+
+TEST_F(CommitterTest, StrictAnswersShareACommit) {
+  ASSERT_TRUE(client_.Open(kStrict));
+  std::vector<std::shared_ptr<std::optional<Result<Decision>>>> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(Begin(acme_, 1));
+  client_.scheduler().RunReady();
+  for (const auto& answer : answers) EXPECT_TRUE(*answer);
+  EXPECT_EQ(stats().commits, 1U);
+}
+
+TEST_F(CommitterTest, ARefusalWaitsForNothing) {
+  ASSERT_TRUE(client_.Open(kStrict));
+  Begin(acme_, 10);
+  const auto refused = Begin(acme_, 1);
+  ASSERT_TRUE(*refused);
+  EXPECT_FALSE((*refused)->value().admitted);
+}
+
+// Fails if: an adjust that is known already is answered before the first one is committed.
+TEST_F(CommitterTest, ARepeatedAdjustWaitsForTheCommitOfTheFirst) {
+  ASSERT_TRUE(client_.Open(kStrict));
+  int answers = 0;
+  const std::vector<Charge> charges = {Take(acme_, 1)};
+  for (int i = 0; i < 2; ++i) {
+    client_.backend().buckets().Adjust(charges, {1, 2}, client_.now(), Deadline::Never(),
+                                       [&](Status status) { answers += status ? 1 : 100; });
+  }
+  EXPECT_EQ(answers, 0);
+  client_.scheduler().RunReady();
+  EXPECT_EQ(answers, 2);
+  EXPECT_EQ(client_.Balance(acme_), 9000);
+}
+
+TEST_F(CommitterTest, TheLongestGapIsToldAsItWas) {
+  ASSERT_TRUE(client_.Open({.commit_interval = milliseconds(5)}));
+  Begin(acme_, 1);
+  client_.scheduler().Advance(milliseconds(5));
+  EXPECT_EQ(stats().longest_gap, milliseconds(5));
+  client_.scheduler().Advance(seconds(30));
+  Begin(acme_, 1);
+  client_.scheduler().Advance(milliseconds(2));
+  Begin(acme_, 1);
+  client_.scheduler().sim_clock().Advance(milliseconds(40));  // the scheduler was busy
+  client_.scheduler().RunReady();
+  EXPECT_EQ(stats().longest_gap, milliseconds(42));
+}
+
+TEST_F(CommitterTest, AnIdleLogIsFolded) {
+  ASSERT_TRUE(client_.Open());
+  Begin(acme_, 1);
+  client_.Commit();
+  EXPECT_GT(LogBytes(), 0U);
+  client_.scheduler().Advance(milliseconds(900));
+  EXPECT_GT(LogBytes(), 0U);
+  client_.scheduler().Advance(milliseconds(200));
+  EXPECT_EQ(LogBytes(), 0U);
+  EXPECT_EQ(client_.scheduler().pending(), 0U) << "and then nothing is to be done";
+}
+
+TEST_F(CommitterTest, ALogThatAKilledProcessLeftIsFolded) {
+  ASSERT_TRUE(client_.Open());
+  Begin(acme_, 1);
+  client_.Commit();
+  EmbeddedClient after(client_.CopyAsKilled());
+  ASSERT_TRUE(after.Open());
+  ASSERT_TRUE(after.scheduler().RunAll());
+  EXPECT_THAT(RunSql(after.CopyAsKilled(), "SELECT count(*) FROM change"), ElementsAre("0"));
+  EXPECT_EQ(after.Balance(acme_), 9000);
+}
+
+// Fails if: a fold goes on more slowly than the log grows.
+TEST_F(CommitterTest, TheLogStaysWithinTwiceItsBound) {
+  constexpr std::size_t kBound = 1'000'000;
+  constexpr int kBuckets = 10'000;
+  ASSERT_TRUE(client_.Open({.fold_bytes = kBound}));
+  std::vector<TargetPtr> targets;
+  for (int i = 0; i < kBuckets; ++i) targets.push_back(StillTarget(fmt::format("acme-{}", i)));
+  std::size_t longest = 0;
+  for (std::size_t round = 0; round < 60; ++round) {
+    for (std::size_t i = 0; i < 1000; ++i) Begin(targets[(round * 1000 + i) % kBuckets], 1);
+    client_.Commit();
+    if (round % 4 == 0) longest = std::max(longest, LogBytes());
+  }
+  EXPECT_GT(stats().bytes_written, 5 * kBound);
+  EXPECT_GT(longest, kBound);
+  EXPECT_LT(longest, 2 * kBound + 200'000);
+}
+
+TEST_F(CommitterTest, TheWriteAheadLogStaysBounded) {
+  ASSERT_TRUE(client_.Open({.fold_bytes = 1u << 20}));
+  std::uintmax_t longest = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (int i = 0; i < 3000; ++i) Begin(StillTarget(fmt::format("acme-{}", i)), 1);
+    client_.Commit();
+    longest = std::max(longest, std::filesystem::file_size(client_.path() + "-wal"));
+  }
+  EXPECT_GT(stats().bytes_written, 15'000'000U);
+  EXPECT_LT(longest, 12'000'000U);
+}
+
+TEST_F(CommitterTest, ClosingAnswersThoseWhoWait) {
+  ASSERT_TRUE(client_.Open(kStrict));
+  const auto answer = Begin(acme_, 1);
+  std::optional<Status> config;
+  client_.backend().config().Apply({CreateEntity{{.entity = {.id = "acme"}}}}, Deadline::Never(),
+                                   [&](Status status) { config = status; });
+  EXPECT_TRUE(client_.Close());
+  ASSERT_TRUE(*answer);
+  EXPECT_TRUE((*answer)->value().admitted);
+  ASSERT_TRUE(config);
+  ASSERT_FALSE(*config);
+  EXPECT_EQ(config->error().code, Code::kUnavailable);
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme_), 9000);
+}
+
+TEST_F(CommitterTest, TasksThatAreLeftOverTouchNothing) {
+  ASSERT_TRUE(client_.Open());
+  Begin(acme_, 1);
+  EXPECT_EQ(client_.scheduler().pending(), 1U);
+  ASSERT_TRUE(client_.Close());
+  EXPECT_TRUE(client_.scheduler().RunAll());
+}
+
+TEST_F(CommitterTest, ChangesOfLimitsThatComeTooLateAreNotMade) {
+  ASSERT_TRUE(client_.Open());
+  std::optional<Status> answer;
+  client_.backend().config().Apply({CreateEntity{{.entity = {.id = "acme"}}}},
+                                   Deadline::After(client_.scheduler().clock(), milliseconds(10)),
+                                   [&](Status status) { answer = status; });
+  client_.scheduler().sim_clock().Advance(milliseconds(10));
+  client_.scheduler().RunReady();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->error().code, Code::kDeadlineExceeded);
+  EXPECT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}})) << "it did not exist";
+}
+
+class FailingTest : public CommitterTest {
+ protected:
+  void TearDown() override { (void)client_.Close(); }  // while there is a disk
+
+  FaultyVfs disk_{"disk"};
+  EmbeddedOptions relaxed_{.vfs = disk_.name()};
+  EmbeddedOptions strict_{.durability = Durability::kStrict, .vfs = disk_.name()};
+};
+
+TEST_F(FailingTest, WhileCommitsFailNothingIsTakenAndTheCauseIsTold) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  disk_.FailFromNowOn(FaultyVfs::Fault::kError);
+  ASSERT_TRUE((*Begin(acme_, 1))->value().admitted);
+  client_.scheduler().Advance(milliseconds(5));
+  const auto refused = client_.Acquire({Take(acme_, 1)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr(client_.path() + ": disk I/O error"));
+  EXPECT_EQ(client_.Adjust({Take(acme_, 1)}).error().code, Code::kUnavailable);
+  EXPECT_EQ(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}}).error().code,
+            Code::kUnavailable);
+  EXPECT_EQ(client_.Balance(acme_), 9000) << "reading goes on";
+  EXPECT_EQ(stats().commit_failures, 1U);
+  EXPECT_EQ(stats().commits, 0U);
+}
+
+TEST_F(FailingTest, GoesOnWhenTheDiskIsWellAgain) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  disk_.FailFromNowOn(FaultyVfs::Fault::kFull);
+  ASSERT_TRUE((*Begin(acme_, 1))->value().admitted);
+  client_.scheduler().Advance(seconds(60));
+  EXPECT_THAT(client_.Acquire({Take(acme_, 1)}).error().message, HasSubstr("full"));
+  disk_.Heal();
+  client_.scheduler().Advance(seconds(5));
+  ASSERT_TRUE(client_.Acquire({Take(acme_, 1)}));
+  client_.Commit();
+  EmbeddedClient after(client_.CopyAsKilled());
+  ASSERT_TRUE(after.Open());
+  EXPECT_EQ(after.Balance(acme_), 8000);
+  EXPECT_GE(stats().longest_gap, seconds(60)) << "so long the first change was in memory alone";
+}
+
+TEST_F(FailingTest, TriesAgainEverMoreSlowly) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  disk_.FailFromNowOn(FaultyVfs::Fault::kError);
+  Begin(acme_, 1);
+  client_.scheduler().Advance(seconds(60));
+  EXPECT_GT(stats().commit_failures, 12U);
+  EXPECT_LT(stats().commit_failures, 120U);
+  EXPECT_LE(client_.scheduler().pending(), 1U);
+}
+
+TEST_F(FailingTest, AStrictAnswerIsTheErrorAndTheTokensStayTaken) {
+  ASSERT_TRUE(client_.Open(strict_));
+  disk_.FailAt(1, FaultyVfs::Fault::kError);
+  const auto failed = client_.Acquire({Take(acme_, 3)});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kUnavailable);
+  EXPECT_THAT(failed.error().message, HasSubstr("disk I/O error"));
+  EXPECT_EQ(client_.Balance(acme_), 7000);
+  client_.scheduler().RunAll();
+  EXPECT_TRUE(client_.Acquire({Take(acme_, 1)})->admitted);
+  EmbeddedClient after(client_.CopyAsKilled());
+  ASSERT_TRUE(after.Open());
+  EXPECT_EQ(after.Balance(acme_), 6000);
+}
+
+TEST_F(FailingTest, LimitsThatCouldNotBeWrittenAreNotSeen) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  disk_.FailAt(1, FaultyVfs::Fault::kError);
+  const LevelLimits limits{.limits = {{"rpm", PerMinute(5)}}};
+  const Status failed = client_.Apply({PutLimits{Level::System(), limits}});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kUnavailable);
+  const auto expect = [&](std::optional<LevelLimits> expected) {
+    client_.backend().config().GetLimits(
+        std::vector{Level::System()}, Deadline::Never(),
+        [&](Result<std::vector<std::optional<LevelLimits>>> found) {
+          EXPECT_THAT(*found, ElementsAre(expected));
+        });
+  };
+  expect(std::nullopt);
+  ASSERT_TRUE(client_.Apply({PutLimits{Level::System(), limits}}));
+  expect(limits);
+}
+
+TEST_F(FailingTest, AnEntityThatCouldNotBeDeletedKeepsItsBuckets) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  Begin(acme_, 3);
+  client_.Commit();
+  disk_.FailAt(1, FaultyVfs::Fault::kError);
+  EXPECT_FALSE(client_.Apply({DeleteEntity{"acme"}}));
+  EXPECT_EQ(client_.Balance(acme_), 7000);
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme_), 7000);
+}
+
+TEST_F(FailingTest, ClosingTellsWhatCouldNotBeKept) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  Begin(acme_, 1);
+  disk_.FailFromNowOn(FaultyVfs::Fault::kFull);
+  const Status closed = client_.Close();
+  ASSERT_FALSE(closed);
+  EXPECT_THAT(closed.error().message, HasSubstr("full"));
+  disk_.Heal();
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme_), 10'000) << "as of the last commit";
+}
+
+// Several threads charge a backend until another one closes it.
+class ClosingTest : public testing::TestWithParam<Durability> {
+ protected:
+  // How many tokens were admitted, one by one.
+  std::int64_t ChargeAndClose() {
+    Loop loop(clock_);
+    auto backend = *OpenEmbedded(path_, loop, {.durability = GetParam(), .fold_bytes = 1000});
+    std::atomic<std::int64_t> admitted = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&] {
+          while (Charge(*backend)) ++admitted;
+        });
+      }
+      while (admitted < 100) std::this_thread::yield();
+      EXPECT_TRUE(backend->Close());
+    }
+    return admitted;
+  }
+
+  bool Charge(EmbeddedBackend& backend) {
+    const std::vector charges = {Take(shared_, 1)};
+    return Await<Decision>([&](Done<Decision> done) {
+             backend.buckets().Acquire(charges, {0}, Deadline::Never(), std::move(done));
+           })
+        .has_value();
+  }
+
+  static constexpr int kThreads = 3;
+  static constexpr std::int64_t kTokens = 1'000'000'000;
+  SystemClock clock_;
+  TempFolder folder_;
+  std::string path_ = folder_ / "weir.db";
+  const TargetPtr shared_ = StillTarget("shared", kTokens);
+};
+
+// Fails if: an acquire that comes after the last drain is answered as if it had been in it.
+TEST_P(ClosingTest, KeepsWhatWasAdmittedMeanwhile) {
+  std::int64_t admitted = 0;
+  for (int round = 0; round < 20; ++round) {
+    admitted += ChargeAndClose();
+    EmbeddedClient after(path_);
+    ASSERT_TRUE(after.Open());
+    const std::int64_t kept = kTokens - after.Balance(shared_) / kMillitokens;
+    ASSERT_GE(kept, admitted) << "round " << round;
+    // A charge whose answer was that the backend is closed may have been kept.
+    ASSERT_LE(kept, admitted + kThreads) << "round " << round;
+    admitted = kept;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Embedded, ClosingTest,
+                         testing::Values(Durability::kRelaxed, Durability::kStrict),
+                         [](const auto& param) {
+                           return param.param == Durability::kStrict ? "strict" : "relaxed";
+                         });
+
+}  // namespace
+}  // namespace weir

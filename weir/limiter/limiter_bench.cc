@@ -1,0 +1,122 @@
+// What the Limiter adds to a store: the same request on a store that admits at once and keeps
+// nothing, beside the bare calls.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/limiter/limiter.h"
+#include "weir/limiter/probe_backend.h"
+#include "weir/runtime/loop.h"
+#include "weir/store/memory_backend.h"
+
+namespace {
+
+using namespace weir;  // NOLINT(google-build-using-namespace)
+
+class AdmitsAll final : public BucketStore {
+ public:
+  void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision> done) override {
+    done(Decision{.admitted = true, .limits = {}});
+  }
+  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline,
+              Done<void> done) override {
+    done({});
+  }
+  void Read(std::span<const BucketKey> keys, Deadline,
+            Done<std::vector<std::optional<BucketRecord>>> done) override {
+    done(std::vector<std::optional<BucketRecord>>(keys.size()));
+  }
+  void List(const BucketFilter&, const PageRequest&, Deadline,
+            Done<Page<BucketRecord>> done) override {
+    done(Page<BucketRecord>{});
+  }
+};
+
+class EmptyBackend final : public Backend {
+ public:
+  BucketStore& buckets() override { return buckets_; }
+  ConfigStore& config() override { return memory_->config(); }
+  Status Close() override { return {}; }
+  std::string Describe() const override { return "empty"; }
+
+ private:
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
+  AdmitsAll buckets_;
+};
+
+// 64 children below 64 parents, two limits on each.
+struct House {
+  explicit House(std::unique_ptr<Backend> store) : backend(std::move(store)) {
+    std::vector<ConfigChange> changes{Put(
+        Level::System(), {{"rpm", PerSecond(1'000'000'000)}, {"tpm", PerSecond(1'000'000'000)}})};
+    for (int i = 0; i < 64; ++i) {
+      names.push_back("tenant-" + std::to_string(i));
+      changes.push_back(PutChild(names.back(), "organisation-" + std::to_string(i)));
+    }
+    if (!limiter.Apply(std::move(changes), Deadline::Never())) std::abort();
+  }
+
+  SystemClock clock;
+  std::unique_ptr<Backend> backend;
+  Loop loop{clock};
+  Limiter limiter{*backend, loop};
+  std::vector<std::string> names;
+};
+
+House& Empty() {
+  static House house(std::make_unique<EmptyBackend>());
+  return house;
+}
+
+House& InMemory() {
+  static House house(MakeMemoryBackend());
+  return house;
+}
+
+void Acquire(benchmark::State& state, House& house) {
+  AcquireRequest request{.resource = "gpt-4", .amounts = {{"rpm", 1}, {"tpm", 500}}};
+  std::size_t i = static_cast<std::size_t>(state.thread_index()) * 32;
+  for (auto _ : state) {
+    request.entity = house.names[++i % house.names.size()];
+    const auto outcome = house.limiter.Acquire(request, Deadline::Never());
+    if (!outcome || !outcome->admitted()) std::abort();
+  }
+}
+
+void limiter_clock(benchmark::State& state) {
+  const SystemClock clock;
+  for (auto _ : state) benchmark::DoNotOptimize(clock.Now());
+}
+BENCHMARK(limiter_clock);
+
+// One resolution from memory, the same pair on every thread.
+void limiter_resolve_hit(benchmark::State& state) {
+  static const std::unique_ptr<Backend> backend = MakeMemoryBackend();
+  static const SystemClock clock;
+  static Resolver resolver(backend->config(), clock, {});
+  if (state.thread_index() == 0) {
+    backend->config().Apply({Put(Level::System(), {{"rpm", PerSecond(1)}})}, Deadline::Never(),
+                            [](const Status&) {});
+    resolver.Resolve("tenant", "gpt-4", Deadline::Never(), [](const auto&) {});
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(resolver.Find("tenant", "gpt-4"));
+  state.SetLabel("vs limiter_clock");
+}
+BENCHMARK(limiter_resolve_hit)->ThreadRange(1, 2)->UseRealTime();
+
+void limiter_acquire_empty_store(benchmark::State& state) {
+  Acquire(state, Empty());
+  state.SetLabel("vs limiter_clock");
+}
+BENCHMARK(limiter_acquire_empty_store)->ThreadRange(1, 2)->UseRealTime();
+
+void limiter_acquire_memory(benchmark::State& state) {
+  Acquire(state, InMemory());
+  state.SetLabel("vs limiter_acquire_empty_store");
+}
+BENCHMARK(limiter_acquire_memory)->ThreadRange(1, 2)->UseRealTime();
+
+}  // namespace

@@ -1,0 +1,174 @@
+// Threads against one Limiter. What they assert holds in any interleaving; the thread sanitizer
+// looks for the rest.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weir/base/rng.h"
+#include "weir/limiter/limiter.h"
+#include "weir/limiter/probe_backend.h"
+#include "weir/runtime/loop.h"
+#include "weir/store/memory_backend.h"
+
+namespace weir {
+namespace {
+
+std::vector<Limit> Calls(std::int64_t capacity) {
+  return {{"calls", PerPeriod(capacity, milliseconds(1))}};
+}
+
+class LimiterStress : public ::testing::Test {
+ protected:
+  SystemClock clock_;
+  Loop loop_{clock_};
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)});
+  Limiter limiter_{*memory_, loop_, {.seed = 1}};
+};
+
+// Fails if: ResolutionCache counts its epoch only before it visits the stripes: a thread may then
+// keep for itself what it read from a stripe just before.
+TEST_F(LimiterStress, NobodySeesLimitsFromBeforeAChangeThatIsDone) {
+  std::atomic<std::int64_t> published = 1;
+  std::atomic<bool> stop = false;
+  const auto set = [&](std::int64_t version) {
+    std::vector<ConfigChange> changes{Put(Level::EntityDefault("p"), Calls(version))};
+    EXPECT_TRUE(limiter_.Apply(std::move(changes), Deadline::Never()));
+  };
+  ASSERT_TRUE(
+      limiter_.Apply({PutChild("a", "p"), Put(Level::System(), Calls(1))}, Deadline::Never()));
+  set(1);
+  // Many pairs, so that forgetting one takes a while.
+  for (int i = 0; i < 20'000; ++i) {
+    ASSERT_TRUE(limiter_.Resolve("e" + std::to_string(i), "r", Deadline::Never()));
+  }
+  const auto read = [&] {
+    std::uint64_t stale = 0;
+    while (!stop) {
+      const std::int64_t before = published.load();
+      const auto resolved = limiter_.Resolve("a", "r", Deadline::Never());
+      const auto outcome = limiter_.Acquire(
+          {.entity = "a", .resource = "r", .amounts = {{"calls", 0}}}, Deadline::Never());
+      const std::int64_t seen = outcome->decision().limits[1].capacity / kMillitokens;
+      stale += (*resolved)->targets[1]->limits[0].quota.capacity < before * kMillitokens;
+      stale += seen < before;
+    }
+    EXPECT_EQ(stale, 0U);
+  };
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) readers.emplace_back(read);
+  for (std::int64_t version = 2; version <= 300; ++version) {
+    set(version);
+    published.store(version);
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+}
+
+/// What one thread did to the buckets, as its leases say.
+using Taken = std::map<std::string, std::int64_t>;
+
+void Count(const Lease& lease, Taken& taken) {
+  for (const Charge& charge : lease.charges()) {
+    taken[charge.target->key.entity] += charge.amounts[0];
+  }
+}
+
+void UseLease(Lease lease, Rng& rng, Taken& taken) {
+  switch (rng.Below(4)) {
+    case 0:
+      EXPECT_TRUE(lease.Cancel());
+      return;
+    case 1:
+      EXPECT_TRUE(lease.Adjust({{"calls", rng.Between(0, 3)}}));
+      break;
+    case 2:
+      EXPECT_TRUE(lease.Release({{"calls", Tokens::Milli(lease.charges()[0].amounts[0] / 2)}}));
+      break;
+    default:
+      break;
+  }
+  Count(lease, taken);
+}
+
+// Fails if: Cancel sends what it gives back under two tokens.
+TEST_F(LimiterStress, NoTokenIsLostBetweenThreads) {
+  ASSERT_TRUE(
+      limiter_.Apply({PutChild("a", "p"), PutChild("b", "p"), Put(Level::System(), Calls(20)),
+                      Put(Level::EntityDefault("p"), Calls(30))},
+                     Deadline::Never()));
+  std::atomic<std::uint64_t> answers = 0;
+  constexpr int kThreads = 3;
+  constexpr int kRequests = 1500;
+  std::vector<Taken> taken(kThreads);
+  const auto work = [&](std::size_t index) {
+    Rng rng(index + 1);
+    for (int i = 0; i < kRequests; ++i) {
+      AcquireRequest request{.entity = rng.Chance(0.5) ? "a" : "b",
+                             .resource = "r",
+                             .amounts = {{"calls", rng.Between(1, 20)}}};
+      if (rng.Chance(0.3)) request.wait_until = Deadline::After(clock_, milliseconds(2));
+      auto outcome = limiter_.Acquire(request, Deadline::Never());
+      ASSERT_TRUE(outcome);
+      ++answers;
+      if (outcome->admitted()) UseLease(std::move(*outcome).lease(), rng, taken[index]);
+      if (rng.Chance(0.01)) limiter_.Invalidate();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(answers, kThreads * kRequests);
+  const LimiterStats stats = limiter_.stats();
+  EXPECT_EQ(stats.admitted + stats.refused, answers);
+  EXPECT_EQ(stats.waiting, 0U);
+  for (const char* entity : {"a", "b", "p"}) {
+    const BucketKey key{entity, "r"};
+    std::int64_t expected = 0;
+    for (Taken& one : taken) expected += one[entity];
+    memory_->buckets().Read({&key, 1}, Deadline::Never(), [&](auto records) {
+      EXPECT_EQ(records->front()->bucket.meters[0].consumed, expected) << entity;
+    });
+  }
+}
+
+TEST_F(LimiterStress, WaitersOfManyThreadsAreAnsweredOnceThoughTheLimiterGoes) {
+  for (int round = 0; round < 20; ++round) {
+    auto limiter = std::make_unique<Limiter>(*memory_, loop_, LimiterOptions{.seed = 1});
+    ASSERT_TRUE(limiter->Apply({Put(Level::System(), {{"calls", PerPeriod(1, milliseconds(1))}})},
+                               Deadline::Never()));
+    constexpr int kThreads = 2;
+    constexpr int kEach = 30;
+    std::vector<std::atomic<int>> answers(kThreads * kEach);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = 0; i < kEach; ++i) {
+          limiter->Acquire({.entity = "a",
+                            .resource = "r",
+                            .amounts = {{"calls", 1}},
+                            .wait_until = Deadline::Never()},
+                           Deadline::Never(), [&answers, index = t * kEach + i](Result<Outcome>) {
+                             ++answers[index];
+                           });
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    limiter.reset();
+    // What the loop was about to do for the limiter, it has done when it comes to this.
+    std::atomic<bool> idle = false;
+    loop_.Post([&] {
+      idle = true;
+      idle.notify_one();
+    });
+    idle.wait(false);
+    for (const auto& answer : answers) EXPECT_EQ(answer.load(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace weir
