@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/weir/context.h"
+#include "apps/weir/progress.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir::app {
@@ -164,6 +165,20 @@ TEST_F(CommandTest, TheFileOfAUrlIsWhatFollowsTheScheme) {
   for (const char* url : {"memory:", "sqlite:", "sqlite://a/b.db", "tape:a"}) {
     EXPECT_EQ(FileOfUrl(url), std::nullopt) << url;
   }
+}
+
+TEST_F(CommandTest, ProgressIsForTerminalsOnly) {
+  {
+    ProgressLine(world_).Show("row 1");
+  }
+  EXPECT_EQ(err_.str(), "");
+  world_.err_is_terminal = true;
+  {
+    ProgressLine line(world_);
+    line.Show("row 10");
+    line.Show("row 2");
+  }
+  EXPECT_EQ(err_.str(), "\rrow 10\rrow 2 \r      \r");
 }
 
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {

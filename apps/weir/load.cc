@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <ostream>
 #include <thread>
 
 #include "apps/weir/acknowledged.h"
+#include "apps/weir/progress.h"
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 
@@ -106,13 +106,13 @@ class LoadRun {
   void Watch() {
     const Instant end = start_ + options_.duration;
     Instant told = start_;
+    ProgressLine progress(world_);
     while (!stop_ && clock_.Now() < end && !world_.interrupted()) {
       std::this_thread::sleep_for(std::min<nanoseconds>(end - clock_.Now(), kSlice));
-      if (!world_.err_is_terminal || clock_.Now() - told < std::chrono::seconds(1)) continue;
+      if (clock_.Now() - told < std::chrono::seconds(1)) continue;
       told = clock_.Now();
-      world_.err << fmt::format("\r{} decisions ", admitted_ + refused_) << std::flush;
+      progress.Show(fmt::format("{} decisions", admitted_ + refused_));
     }
-    if (world_.err_is_terminal) world_.err << '\r' << std::flush;
     stop_ = true;
   }
 

@@ -67,6 +67,7 @@ class Replay {
       if (seq % 1024 == 0) world_.progress(seq, rows.size());
     }
     WEIR_RETURN_IF_ERROR(AdjustAllBefore({UnixMillis{INT64_MAX}, 0}));
+    world_.progress(rows.size(), rows.size());
     return std::move(book_).Close(latency_.Snapshot());
   }
 

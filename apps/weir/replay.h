@@ -72,7 +72,7 @@ struct ReplayReport {
   HistogramSnapshot latency;              ///< of each decision, in ns of real time
 };
 
-/// Told now and then: rows done, of so many.
+/// Told now and then, and at the end: rows done, of so many.
 using ReplayProgress = std::function<void(std::size_t done, std::size_t of)>;
 
 struct ReplayWorld {

@@ -204,6 +204,19 @@ TEST_F(ReplayTest, LowerNumbersAskMore) {
   EXPECT_EQ(report->latency.count(), 3000U);
 }
 
+TEST_F(ReplayTest, TellsHowFarItIs) {
+  SetLimits(kPlain);
+  std::vector<std::size_t> told;
+  const std::vector<TraceRow> rows = ManyRows();
+  TraceScheduler time(rows.front().at);
+  const auto progress = [&](std::size_t done, std::size_t of) {
+    EXPECT_EQ(of, rows.size());
+    told.push_back(done);
+  };
+  ASSERT_TRUE(RunReplay(rows, {*backend_, time, stopwatch_, progress}, options_));
+  EXPECT_EQ(told, (std::vector<std::size_t>{1024, 2048, 3000}));
+}
+
 TEST_F(ReplayTest, TheBoundHoldsAndAForgedLogBreaksIt) {
   SetLimits(kTree);
   options_.tenants = 3;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ostream>
 #include <string>
 
 #include "apps/weir/arguments.h"
@@ -11,6 +10,7 @@
 #include "apps/weir/limits_plan.h"
 #include "apps/weir/options.h"
 #include "apps/weir/plot.h"
+#include "apps/weir/progress.h"
 #include "apps/weir/replay.h"
 #include "apps/weir/replay_report.h"
 
@@ -46,18 +46,15 @@ Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend)
   return ApplyPlan(plan, backend.config(), deadline);
 }
 
-ReplayProgress ProgressOn(const World& world) {
-  return [&world](std::size_t done, std::size_t of) {
-    if (!world.err_is_terminal) return;
-    world.err << fmt::format("\rrow {} of {} ", done, of) << (done == of ? "\r" : "") << std::flush;
-  };
-}
-
 Result<Exit> Replay(const ReplayVerbOptions& options, Context& context, Backend& backend,
                     const ReplayInput& input) {
   WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, backend));
   TraceScheduler time(input.rows.front().at);
-  const ReplayWorld world{backend, time, context.world().clock, ProgressOn(context.world())};
+  ProgressLine line(context.world());
+  const auto progress = [&line](std::size_t done, std::size_t of) {
+    line.Show(fmt::format("row {} of {}", done, of));
+  };
+  const ReplayWorld world{backend, time, context.world().clock, progress};
   WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.rows, world, options.replay));
   if (!options.log.empty()) {
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));

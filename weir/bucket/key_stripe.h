@@ -89,7 +89,9 @@ class alignas(64) KeyStripe {
     return latest_removal_;
   }
 
-  std::uint64_t* Place(const Asked& asked, std::uint64_t now) WEIR_REQUIRES(lock_) {
+  // Not inline: Take is short, and stays so.
+  [[gnu::noinline]] std::uint64_t* Place(const Asked& asked, std::uint64_t now)
+      WEIR_REQUIRES(lock_) {
     latest_removal_ = Elapsed(asked);
     std::uint64_t* word = table_.Place(asked.key, asked.hash, now, asked.seed);
     if (word == nullptr) ++no_room_;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,25 +16,23 @@ namespace weir {
 /// decision. Not thread-safe.
 ///
 /// Invariants:
-/// 1. A slot whose word is 0 was never used since the last rebuild; a search ends there. In a group
-///    such slots come first.
-/// 2. used_ counts the other slots; one in four at least is not among them, so every search ends.
+/// 1. A slot whose word is 0 was never used since the last rebuild; a search ends there.
+/// 2. used_ counts the other slots; one in eight at least is not among them, so every search ends.
 /// 3. A used slot is given to another key only when its word is past.
 template <class Key>
 class KeyTable {
  public:
   /// At most `room` keys (at least 1) that are not past at a time. `seed` goes into the hash.
-  explicit KeyTable(std::uint32_t room) : KeyTable(room, 1) {}
+  explicit KeyTable(std::uint32_t room) : KeyTable(room, GroupsFor(0)) {}
 
   /// The key's word, or nullptr. It may be past. Valid until the next Place or Rebuild. Keep it
   /// above 0.
   std::uint64_t* Find(KeyView<Key> key, std::uint64_t hash) {
-    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      Group& group = groups_[at];
-      Slot& slot = group.slots[Guess(group, key, hash)];
-      if (slot.word != 0 && slot.Holds(key, hash)) [[likely]]
+    for (std::size_t probe = 0;; ++probe) {
+      Slot& slot = At(hash, probe);
+      if (slot.Holds(key, hash) && slot.word != 0) [[likely]]
         return &slot.word;
-      if (group.slots[0].word == 0) return nullptr;
+      if (slot.word == 0) return nullptr;
     }
   }
 
@@ -57,7 +54,7 @@ class KeyTable {
   /// Forgets all keys that are past and fits the table to the others. Returns how many it forgot.
   std::size_t Rebuild(std::uint64_t now, std::uint64_t seed) {
     const std::uint32_t live = Live(now);
-    KeyTable fitted(room_, std::bit_ceil(2 * (live / kGroup + 1)));
+    KeyTable fitted(room_, GroupsFor(live));
     fitted.used_ = live;
     ForEach([&](Slot& slot) {
       if (slot.word <= now) return;
@@ -69,11 +66,11 @@ class KeyTable {
   }
 
   std::size_t used() const { return used_; }
-  std::size_t bytes() const { return (mask_ + 1) * sizeof(Group); }
+  std::size_t bytes() const { return group_count_ * sizeof(Group); }
 
  private:
   KeyTable(std::uint32_t room, std::size_t groups)
-      : groups_(std::make_unique<Group[]>(groups)), mask_(groups - 1), room_(room) {}
+      : groups_(std::make_unique<Group[]>(groups)), group_count_(groups), room_(room) {}
 
   using Slot = KeySlot<Key>;
   static constexpr std::size_t kLine = 64;
@@ -84,31 +81,33 @@ class KeyTable {
     Slot slots[kGroup];
   };
 
-  // The slot that may hold the key. Conditional moves and no branches: which slot it is cannot be
-  // predicted, and after a wrong guess the processor would wait for the line to arrive instead of
-  // going on to the next decision.
-  static std::size_t Guess(const Group& group, KeyView<Key> key, std::uint64_t hash) {
-    std::size_t guess = 0;
-    for (std::size_t i = 1; i < kGroup; ++i) guess = group.slots[i].Holds(key, hash) ? i : guess;
-    return guess;
+  // Five eighths of the slots are used after a rebuild, seven before the next.
+  static std::size_t GroupsFor(std::size_t live) { return (live + 1) * 8 / 5 / kGroup + 2; }
+  std::size_t Most() const { return std::min<std::size_t>(group_count_ * kGroup * 7 / 8, room_); }
+
+  // Where a search looks: through a line, from a slot that the hash says (the branch that finds the
+  // key there is mostly predicted, so the processor goes on to the next decision while the line
+  // arrives), then through the next.
+  Slot& At(std::uint64_t hash, std::size_t probe) const {
+    const std::size_t home = (hash & UINT32_MAX) * group_count_ >> 32;
+    const std::size_t group = home + probe / kGroup;
+    const std::size_t slot = ((hash >> 32) + probe) % kGroup;
+    return groups_[group < group_count_ ? group : group - group_count_].slots[slot];
   }
 
   // Never used, or past.
   Slot* FirstPast(std::uint64_t hash, std::uint64_t now) {
-    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
-      for (std::size_t i = kGroup; i-- > 0;) {
-        if (groups_[at].slots[i].word <= now) return &groups_[at].slots[i];
-      }
+    for (std::size_t probe = 0;; ++probe) {
+      Slot& slot = At(hash, probe);
+      if (slot.word <= now) return &slot;
     }
   }
 
   void ForEach(auto visit) {
-    for (std::size_t at = 0; at <= mask_; ++at) {
+    for (std::size_t at = 0; at < group_count_; ++at) {
       for (Slot& slot : groups_[at].slots) visit(slot);
     }
   }
-
-  std::size_t Most() const { return std::min<std::size_t>((mask_ + 1) * kGroup * 3 / 4, room_); }
 
   std::uint32_t Live(std::uint64_t now) {
     std::uint32_t live = 0;
@@ -132,7 +131,7 @@ class KeyTable {
   }
 
   std::unique_ptr<Group[]> groups_;
-  std::size_t mask_;  // groups - 1; groups are a power of two
+  std::size_t group_count_;
   std::uint32_t used_ = 0;
   std::uint32_t room_;
   std::uint32_t asks_until_look_ = 0;

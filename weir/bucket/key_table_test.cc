@@ -18,14 +18,14 @@ std::uint64_t HashOf(std::uint64_t key) { return KeyHash<std::uint64_t>()(key, k
 
 TEST(KeyHash, SpreadsRegularIntegersEvenly) {
   for (const int shift : {0, 3, 12, 32, 40, 47}) {
-    std::vector<int> high(256, 0);
-    std::vector<int> low(256, 0);
+    std::vector<int> stripe(256, 0);
+    std::vector<int> group(256, 0);
     for (std::uint64_t i = 0; i < 65'536; ++i) {
       const std::uint64_t hash = KeyHash<std::uint64_t>()(i << shift, kSeed);
-      ++high[hash >> 56];
-      ++low[hash & 255];
+      ++stripe[hash >> 56];
+      ++group[(hash >> 24) & 255];
     }
-    for (const std::vector<int>& counts : {high, low}) {
+    for (const std::vector<int>& counts : {stripe, group}) {
       const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
       EXPECT_GT(*least, 128) << shift;
       EXPECT_LT(*most, 512) << shift;

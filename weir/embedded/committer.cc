@@ -18,10 +18,6 @@ constexpr nanoseconds kIdle = std::chrono::seconds(1);
 constexpr nanoseconds kFirstRetry = std::chrono::milliseconds(20);
 constexpr nanoseconds kLongestRetry = std::chrono::seconds(5);
 
-std::uint64_t SeedFrom(const Scheduler& scheduler) {
-  return static_cast<std::uint64_t>(scheduler.clock().Now().nanos);
-}
-
 }  // namespace
 
 Committer::Committer(std::unique_ptr<StateFile> file, BucketTable& table, Scheduler& scheduler,
@@ -32,7 +28,7 @@ Committer::Committer(std::unique_ptr<StateFile> file, BucketTable& table, Schedu
       name_(file->name()),
       left_(file->log().bytes() > 0 ? Left::kLog : Left::kNothing),
       backoff_(kFirstRetry, kLongestRetry),
-      rng_(SeedFrom(scheduler)),
+      rng_(static_cast<std::uint64_t>(scheduler.clock().Now().nanos)),
       file_(std::move(file)) {}
 
 void Committer::Start() {
@@ -40,15 +36,9 @@ void Committer::Start() {
   ScheduleNext(scheduler_.clock().Now());
 }
 
-Status Committer::CheckReady() const {
-  if (mode_.load(std::memory_order_acquire) == Mode::kOpen) return {};
-  return Unavailable();
-}
+Status Committer::CheckReady() const { return mode_ == Mode::kOpen ? Status() : Unavailable(); }
 
-Status Committer::CheckOpen() const {
-  if (mode_.load(std::memory_order_acquire) != Mode::kClosed) return {};
-  return Unavailable();
-}
+Status Committer::CheckOpen() const { return mode_ != Mode::kClosed ? Status() : Unavailable(); }
 
 Status Committer::Unavailable() const {
   const MutexLock lock(mutex_);
@@ -61,7 +51,7 @@ Status Committer::Unavailable() const {
 void Committer::NoteChange() {
   // A run clears the flag before it drains the table. Whoever still sees it set changed the table
   // before that drain came to its bucket: the locks of the table order the two.
-  if (changed_.load(std::memory_order_acquire) || changed_.exchange(true)) return;
+  if (changed_ || changed_.exchange(true)) return;
   const MutexLock lock(mutex_);
   if (!changed_) return;  // a run took it in between
   MarkFirstChange();
@@ -150,8 +140,7 @@ Committer::Work Committer::TakeAll() {
 
 Status Committer::Commit(const Work& work) {
   const MutexLock lock(io_mutex_);
-  if (file_ == nullptr) return Unavailable();
-  return CommitLocked(work);
+  return file_ == nullptr ? Unavailable() : CommitLocked(work);
 }
 
 Status Committer::CommitLocked(const Work& work) {
@@ -220,8 +209,8 @@ void Committer::Finish(const Work& work, const Status& status) {
   }
   mode_ = Mode::kOpen;
   backoff_.Reset();
-  const bool relaxed = options_.durability == Durability::kRelaxed;
-  rest_until_ = relaxed ? now + kRest * (now - work.begun) : now;
+  rest_until_ = now;
+  if (options_.durability == Durability::kRelaxed) rest_until_ = now + kRest * (now - work.begun);
   ScheduleNext(now);
 }
 
@@ -235,17 +224,18 @@ Status Committer::Close() {
     timer_.reset();
     work = TakeAll();
   }
-  Status committed;
-  Status closed;
-  {
-    const MutexLock lock(io_mutex_);  // waits for the commit that runs
-    committed = CommitLocked(work);
-    closed = file_->Close(table_);
-    file_.reset();
-  }
+  const auto [committed, closed] = CommitAndClose(work);
   for (Done<void>& waiter : work.waiters) waiter(committed);
   for (Request& request : work.requests) request.done(Unavailable());
   return committed ? closed : committed;
+}
+
+std::pair<Status, Status> Committer::CommitAndClose(const Work& work) {
+  const MutexLock lock(io_mutex_);  // waits for the commit that runs
+  Status committed = CommitLocked(work);
+  Status closed = file_->Close(table_);
+  file_.reset();
+  return {std::move(committed), std::move(closed)};
 }
 
 EmbeddedStats Committer::stats() const {

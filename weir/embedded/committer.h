@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/base/done.h"
@@ -79,6 +80,8 @@ class Committer : public std::enable_shared_from_this<Committer> {
   Status CommitLocked(const Work& work) WEIR_REQUIRES(io_mutex_);
   Status Do(Request& request);
   Status Maintain(const Work& work);
+  /// What the last commit and closing came to.
+  std::pair<Status, Status> CommitAndClose(const Work& work);
   void CountCommit(const ChangeLog::Written& written) WEIR_REQUIRES(io_mutex_);
   Status Unavailable() const;
 

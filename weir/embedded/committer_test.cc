@@ -22,7 +22,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr EmbeddedOptions kStrict{.durability = Durability::kStrict};
+const EmbeddedOptions kStrict{.durability = Durability::kStrict};
 
 class CommitterTest : public EmbeddedTest {
  protected:

@@ -12,10 +12,12 @@
 namespace weir {
 
 enum class Durability {
-  /// Answers at once. A killed process forgets at most the last commit interval; a clean stop
-  /// nothing.
+  /// Answers at once. A killed process forgets at most the last commit interval (under heavy load
+  /// more: EmbeddedStats::longest_gap), a power loss also what the system had not written; a clean
+  /// stop nothing.
   kRelaxed,
-  /// Answers after the commit: what was answered survives a kill and a power loss.
+  /// Answers an acquire that was admitted, and an adjust, after the commit: what was answered
+  /// survives a kill and a power loss.
   kStrict,
 };
 
@@ -43,13 +45,18 @@ class EmbeddedBackend : public Backend {
 };
 
 /// Opens the file, or creates it with its folder's permissions. `scheduler` runs the commits, must
-/// outlive the backend, and should be the backend's own: a commit blocks it.
+/// outlive the backend, and should be the backend's own: a commit blocks it. A call is answered
+/// before it returns, or on the scheduler, after the commit that it waits for: however long that
+/// takes, so deadlines of bucket calls are not looked at. Settings survive a power loss in either
+/// mode; one that has waited beyond its deadline is not made.
 ///
 /// kUnavailable: another process has it open (the message says which). kFailedPrecondition: written
 /// by a newer weir, or not a weir file. kDataLoss: damaged. kPermissionDenied: cannot be written.
-/// kResourceExhausted: no space. In each case the file is left as it was.
+/// kNotFound: no such folder. kResourceExhausted: no space. In each case the file is left as it
+/// was.
 ///
-/// When a commit fails, acquires answer kUnavailable with the cause until one succeeds again.
+/// When a commit fails, acquires, adjusts and settings answer kUnavailable with the cause until one
+/// succeeds again.
 [[nodiscard]] Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(
     const std::string& path, Scheduler& scheduler, const EmbeddedOptions& options = {});
 

@@ -85,8 +85,9 @@ struct FaultyVfs::Methods {
 
   // Version 1: no shared memory, which an exclusive owner does not need.
   static constexpr sqlite3_io_methods kFile = {
-      1,    Close,  Read,          Write,   Truncate,   Sync,           Size,
-      Lock, Unlock, CheckReserved, Control, SectorSize, Characteristics};
+      1,       Close,         Read,    Write,      Truncate,        Sync,    Size,    Lock,
+      Unlock,  CheckReserved, Control, SectorSize, Characteristics, nullptr, nullptr, nullptr,
+      nullptr, nullptr,       nullptr};
 
   static int Open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags,
                   int* out_flags) {

@@ -14,7 +14,7 @@ namespace {
 
 // 4 KiB each. A checkpoint writes them a second time and waits for the disk twice, so a longer log
 // means fewer but longer pauses.
-constexpr int kLongWalPages = 2000;
+constexpr int kLongWalPages = 1000;
 
 bool Exists(const std::string& path) {
   std::error_code error;

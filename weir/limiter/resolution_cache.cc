@@ -15,6 +15,10 @@ std::size_t Combine(std::size_t a, std::size_t b) {
   return (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
 }
 
+std::uint64_t BitOf(std::string_view entity) {
+  return std::uint64_t{1} << (std::hash<std::string_view>{}(entity) % 64);
+}
+
 }  // namespace
 
 PairKey::PairKey(std::string_view entity_id, std::string_view resource_name)
@@ -81,6 +85,8 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
     own.resource = slot.resource;
     stripe.index.emplace(own, &slot);
   }
+  slot.members = 0;
+  for (const std::string& member : resolution->chain) slot.members |= BitOf(member);
   std::swap(slot.resolution, resolution);
   slot.expires = expires;
   slot.epoch = epoch;
@@ -106,9 +112,10 @@ void ResolutionCache::EvictEntity(std::string_view entity) {
 }
 
 void ResolutionCache::Stripe::Evict(std::string_view entity) {
+  const std::uint64_t bit = BitOf(entity);
   const MutexLock lock(mutex);
   for (Slot& slot : slots) {
-    if (slot.resolution == nullptr) continue;
+    if (slot.resolution == nullptr || (slot.members & bit) == 0) continue;
     const std::vector<std::string>& chain = slot.resolution->chain;
     if (std::ranges::find(chain, entity) == chain.end()) continue;
     Remove(slot);

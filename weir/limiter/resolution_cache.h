@@ -68,8 +68,9 @@ class ResolutionCache {
     std::string resource;
     ResolutionPtr resolution;
     Instant expires;
-    std::uint64_t epoch = 0;  ///< believed unless it is below the floor
-    bool used = false;        ///< since the hand last passed
+    std::uint64_t epoch = 0;    ///< believed unless it is below the floor
+    std::uint64_t members = 0;  ///< a bit for each member of the chain, to pass over most slots
+    bool used = false;          ///< since the hand last passed
   };
 
   /// Second chance: a hand goes round the slots and takes the first that was not used since it last

@@ -35,6 +35,11 @@ class WaitingTest : public ::testing::Test {
  protected:
   // `a` and `b` have 10 rpm each, refilled one every 6 s, below `p` with 15, one every 4 s.
   void SetUp() override { Apply({Put(Level::System(), {{"rpm", PerMinute(10)}})}); }
+  // Leases go before the limiter, and what waiters are told is kept until it has gone.
+  void TearDown() override {
+    for (Told& told : told_) told.outcome.reset();
+    limiter_.reset();
+  }
   void Family() {
     Apply({PutChild("a", "p"), PutChild("b", "p"),
            Put(Level::EntityDefault("p"), {{"rpm", PerMinute(15)}})});
@@ -70,13 +75,13 @@ class WaitingTest : public ::testing::Test {
   /// So much later than the test began.
   nanoseconds Elapsed(const Told& told) const { return told.at - begin_; }
 
+  std::list<Told> told_;  // outlives the limiter, which answers those who still wait
   sim::SimScheduler scheduler_;
   const Instant begin_ = scheduler_.clock().Now();
   std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
   ProbeBackend store_{*memory_};
   std::unique_ptr<Limiter> limiter_ =
       std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.max_waiting = 50, .seed = 1});
-  std::list<Told> told_;
 };
 
 constexpr auto kSecond = std::chrono::seconds(1);

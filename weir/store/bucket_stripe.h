@@ -15,8 +15,8 @@ namespace weir {
 /// A bucket in a stripe. `target->limits[i]` are the parameters of `bucket.meters[i]`.
 struct BucketEntry {
   Bucket bucket;
-  bool changed = false;  ///< listed in BucketStripe::changed
-  bool kept = false;     ///< a drain or a load knows of it, so that its removal must be told
+  bool changed = false;    ///< listed in BucketStripe::changed
+  bool kept = false;       ///< a drain or a load knows of it, so that its removal must be told
   std::uint32_t mark = 0;  ///< kept for the sink of BucketTable::DrainChanges
 };
 

@@ -31,10 +31,13 @@ Decision BlankDecision(std::span<const Charge> charges) {
   return decision;
 }
 
-void Judge(const Meter& meter, LimitStatus& status) {
+// `behind`: how far the caller's time is behind the bucket's; nothing comes back before that is
+// made up.
+void Judge(const Meter& meter, milliseconds behind, LimitStatus& status) {
   status.capacity = meter.quota.capacity;
   status.available = meter.tokens;
-  status.retry_after = RetryAfter(meter, status.requested);
+  const milliseconds wait = RetryAfter(meter, status.requested);
+  status.retry_after = wait > milliseconds(0) ? wait + behind : wait;
   status.exceeded = status.retry_after > milliseconds(0);
 }
 
@@ -169,8 +172,9 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
     const auto [stripe, node] = found[i];
     if (Conform(*node, charges[i].target, now)) stripe->MarkChanged(*node);
     Refill(node->second.bucket, now);
+    const milliseconds behind = node->second.bucket.time - now;
     for (const Meter& meter : node->second.bucket.meters) {
-      Judge(meter, *status);
+      Judge(meter, behind, *status);
       decision.retry_after = std::max(decision.retry_after, status++->retry_after);
     }
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "weir/store/recent_tokens.h"
+
 namespace weir {
 namespace {
 
@@ -164,6 +166,33 @@ TEST(BucketTable, AnAdjustOfAnOldLeaseKeepsTheNewParameters) {
   EXPECT_EQ(record->names, std::vector<std::string>{"tpm"});
   EXPECT_EQ(record->bucket.meters[0].quota, PerSecond(100));
   EXPECT_EQ(record->bucket.meters[0].tokens, 75'000);
+}
+
+// A caller whose clock is behind that of another one.
+TEST(BucketTable, TheWaitIsExactAlsoForATimeBehindTheBuckets) {
+  BucketTable table;
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  ASSERT_TRUE(Take(table, acme, 10, kStart));
+  const UnixMillis behind = kStart - milliseconds(500);
+  const Charge charge{acme, {1000}};
+  const Result<Decision> decision = table.Acquire({&charge, 1}, behind);
+  ASSERT_TRUE(decision.has_value());
+  EXPECT_EQ(decision->retry_after, milliseconds(600));
+  EXPECT_FALSE(Take(table, acme, 1, behind + decision->retry_after - milliseconds(1)));
+  EXPECT_TRUE(Take(table, acme, 1, behind + decision->retry_after));
+}
+
+TEST(RecentTokens, ATokenThatCameAgainIsNotForgottenAtItsOldPlace) {
+  RecentTokens tokens;
+  const auto nth = [](std::uint64_t n) { return AdjustToken{n, 0}; };
+  EXPECT_TRUE(tokens.Insert(nth(0)));
+  tokens.Forget(nth(0));
+  EXPECT_TRUE(tokens.Insert(nth(0)));
+  for (std::uint64_t n = 1; n < RecentTokens::kTokensPerPart; ++n)
+    EXPECT_TRUE(tokens.Insert(nth(n)));
+  EXPECT_FALSE(tokens.Insert(nth(0)));
+  EXPECT_TRUE(tokens.Insert(nth(RecentTokens::kTokensPerPart)));
+  EXPECT_TRUE(tokens.Insert(nth(0)));
 }
 
 }  // namespace

@@ -123,14 +123,26 @@ TEST_P(StoreContract, AmountOfZeroIsNeitherTestedNorTaken) {
   EXPECT_EQ(Balance(acme, kStart), (Balances{-15'000, 995'000}));
 }
 
+// ThreadSanitizer follows at most 64 locks of one thread, and ends the program at more.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEIR_FEW_LOCKS
+#endif
+#endif
+#if defined(WEIR_FEW_LOCKS) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kMostAtOnce = 60;
+#else
+constexpr std::size_t kMostAtOnce = kMaxCharges;
+#endif
+
 TEST_P(StoreContract, TakesUpToTheMostChargesAtOnce) {
   std::vector<Charge> charges;
-  for (std::size_t i = 0; i < kMaxCharges; ++i) {
+  for (std::size_t i = 0; i < kMostAtOnce; ++i) {
     charges.push_back(Tokens(FreshTarget({Rpm(10)}), {3}));
   }
   const Decision decision = Ask(charges, kStart);
   EXPECT_TRUE(decision.admitted);
-  EXPECT_EQ(decision.limits.size(), kMaxCharges);
+  EXPECT_EQ(decision.limits.size(), kMostAtOnce);
   for (const Charge& charge : charges) EXPECT_EQ(Balance(charge.target, kStart), Balances{7000});
 }
 

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstddef>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "weir/base/mutex.h"
@@ -28,9 +28,10 @@ class RecentTokens {
   };
   struct Part {
     Mutex mutex;
-    std::unordered_set<AdjustToken, Hash> known WEIR_GUARDED_BY(mutex);
-    std::vector<AdjustToken> ring WEIR_GUARDED_BY(mutex);  // oldest at `next` once it is full
-    std::size_t next WEIR_GUARDED_BY(mutex) = 0;
+    /// Where in `ring` each stands. A place may name a token that was forgotten since.
+    std::unordered_map<AdjustToken, std::size_t, Hash> known WEIR_GUARDED_BY(mutex);
+    std::vector<AdjustToken> ring WEIR_GUARDED_BY(mutex);
+    std::size_t next WEIR_GUARDED_BY(mutex) = 0;  // the oldest, once the ring is full
   };
   Part& PartOf(AdjustToken token) { return parts_[token.low % kParts]; }
   std::array<Part, kParts> parts_;

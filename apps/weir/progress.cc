@@ -1,0 +1,18 @@
+#include "apps/weir/progress.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace weir::app {
+
+ProgressLine::~ProgressLine() {
+  if (width_ > 0) world_.err << '\r' << std::string(width_, ' ') << '\r' << std::flush;
+}
+
+void ProgressLine::Show(const std::string& text) {
+  if (!world_.err_is_terminal) return;
+  width_ = std::max(width_, text.size());
+  world_.err << '\r' << text << std::string(width_ - text.size(), ' ') << std::flush;
+}
+
+}  // namespace weir::app

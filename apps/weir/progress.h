@@ -1,0 +1,26 @@
+// How far a long verb is, for who sits before it.
+#pragma once
+
+#include <string>
+
+#include "apps/weir/command.h"
+
+namespace weir::app {
+
+/// One line on stderr that is written over and over, and gone at the end. Nothing at all where
+/// stderr is no terminal. `world` must outlive it.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const World& world) : world_(world) {}
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void Show(const std::string& text);
+
+ private:
+  const World& world_;
+  std::size_t width_ = 0;  ///< of the longest text so far
+};
+
+}  // namespace weir::app
