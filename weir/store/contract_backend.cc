@@ -111,7 +111,7 @@ TEST_P(StoreContract, AnswersMayCallTheStoreAgain) {
   BucketStore& buckets = harness_->backend().buckets();
   ConfigStore& config = harness_->backend().config();
   const std::vector<ConfigChange> create = {CreateEntity{{.entity = {.id = Fresh("acme")}}}};
-  int answers = 0;
+  std::atomic<int> answers = 0;  // also on a thread of the backend
   const auto take = [&](Done<Decision> done) {
     const std::vector<Charge> charges = {Tokens(acme, {1})};
     buckets.Acquire(charges, kStart, Deadline::Never(), std::move(done));
@@ -129,7 +129,7 @@ TEST_P(StoreContract, AnswersMayCallTheStoreAgain) {
     answers += decision && decision->admitted ? 1 : 0;
     take(second);
   });
-  EXPECT_TRUE(store_.PumpUntil([&] { return answers == 4; })) << answers;
+  EXPECT_TRUE(store_.PumpUntil([&] { return answers == 4; })) << answers.load();
   EXPECT_EQ(Balance(acme, kStart), Balances{8000});
 }
 
