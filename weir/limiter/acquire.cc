@@ -1,4 +1,4 @@
-// The life of one Acquire: resolve, charge, ask the store, answer or wait.
+// An Acquire until the store is asked: resolve, charge, stand behind those who wait.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,22 +11,6 @@
 namespace weir {
 namespace {
 
-Error Closed() {
-  return {Code::kCancelled, "the limiter was closed while the request waited for tokens"};
-}
-
-// What the policy answers for: the store did not.
-bool IsAway(Code code) {
-  return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
-         code == Code::kResourceExhausted;
-}
-
-Instant Later(Instant at, milliseconds wait) {
-  constexpr nanoseconds kMilli = milliseconds(1);
-  if (wait.count() >= (INT64_MAX - at.nanos) / kMilli.count()) return Instant{INT64_MAX};
-  return at + wait;
-}
-
 Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(request.entity));
   WEIR_RETURN_IF_ERROR(CheckResource(request.resource));
@@ -35,35 +19,7 @@ Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
   return MakeTarget(std::move(key), *request.limits);
 }
 
-std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {
-  std::vector<BucketKey> keys;
-  keys.reserve(charges.size());
-  for (const Charge& charge : charges) keys.push_back(charge.target->key);
-  return keys;
-}
-
 }  // namespace
-
-// What the store is given to answer. Dropped unrun, it answers for itself.
-class Limiter::State::StoreAnswer {
- public:
-  StoreAnswer(State& state, Call& call) : state_(&state), call_(&call) {}
-  StoreAnswer(StoreAnswer&& other) noexcept
-      : state_(other.state_), call_(std::exchange(other.call_, nullptr)) {}
-  StoreAnswer& operator=(StoreAnswer&&) = delete;
-  ~StoreAnswer() {
-    if (call_ != nullptr) (*this)(weir::Fail(Code::kCancelled, "the store dropped the call"));
-  }
-  void operator()(Result<Decision> answer) {
-    Call* const call = std::exchange(call_, nullptr);
-    call->answer.emplace(std::move(answer));
-    if (call->Meet()) state_->Answered(CallPtr(call));
-  }
-
- private:
-  State* state_;
-  Call* call_;
-};
 
 void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done) {
   CallPtr call = NewCall(request, deadline, std::move(done));
@@ -170,99 +126,6 @@ void Limiter::State::TryAgain(CallPtr call, Result<ResolvedPtr> resolved) {
     patience.resolved = std::move(*resolved);
   }
   Try(std::move(call));
-}
-
-// The call belongs to its answer and to this function, until they meet.
-void Limiter::State::Try(CallPtr owned) {
-  Call& call = *owned.release();
-  call.met.store(false, std::memory_order_relaxed);
-  const UnixMillis now = clock_.WallNow();
-  if (Patience* const patience = call.patience.get()) {
-    patience->tried = clock_.Now();  // after `now`, so that a wait counted from it is long enough
-    patience->stamp = waiting_.Stamp(call.charges);
-  }
-  store_acquires_.Add();
-  buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(*this, call));
-  if (call.Meet()) Answered(CallPtr(&call));
-}
-
-void Limiter::State::Answered(CallPtr call) {
-  Result<Decision>& answer = *call->answer;
-  if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
-  Decision decision = std::move(*answer);
-  return decision.admitted ? Admit(std::move(call), std::move(decision))
-                           : Refused(std::move(call), std::move(decision));
-}
-
-void Limiter::State::Admit(CallPtr call, Decision decision) {
-  if (call->patience != nullptr) {
-    waiting_.Leave(*call);
-    if (waiting_.closed()) {
-      GiveBack(call->charges);
-      return Abandon(std::move(call));
-    }
-  }
-  admitted_.Add();
-  call->done(Outcome(std::move(decision), Lease(owner_, std::move(call->charges))));
-}
-
-void Limiter::State::Refused(CallPtr call, Decision decision) {
-  if (call->patience == nullptr) return Refuse(std::move(call), std::move(decision));
-  const auto wait = std::max(decision.retry_after, milliseconds(1));
-  const Instant retry_at = Later(call->patience->tried, wait);
-  if (retry_at > call->patience->until) return Refuse(std::move(call), std::move(decision));
-  const TargetPtr bucket = call->charges[LongestRefusal(call->charges, decision)].target;
-  const auto verdict = waiting_.Stay(call, bucket, retry_at);
-  Place(std::move(call), verdict);
-}
-
-// Without a try, because others are ahead: the decision is made here, from the buckets as read.
-void Limiter::State::RefuseBehind(CallPtr call) {
-  const std::vector<BucketKey> keys = KeysOf(call->charges);
-  const Deadline deadline = call->deadline;
-  buckets_.Read(keys, deadline, [this, call = std::move(call)](auto records) mutable {
-    if (!records) return Unanswered(std::move(call), std::move(records.error()));
-    const auto ahead = waiting_.FindAhead(call->charges);
-    milliseconds at_least{1};
-    if (ahead && ahead->retry_at) {
-      at_least = std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now());
-    }
-    Decision refusal = RefusalOf(call->charges, *records, clock_.WallNow(), at_least);
-    Refuse(std::move(call), std::move(refusal));
-  });
-}
-
-void Limiter::State::Expire(CallPtr call) {
-  call->deadline = Deadline::After(clock_, call->patience->budget);
-  RefuseBehind(std::move(call));
-}
-
-void Limiter::State::Abandon(CallPtr call) { Fail(std::move(call), Closed()); }
-
-void Limiter::State::Refuse(CallPtr call, Decision decision) {
-  waiting_.Leave(*call);
-  refused_.Add();
-  call->done(Outcome(std::move(decision), Lease()));
-}
-
-void Limiter::State::Fail(CallPtr call, Error error) {
-  waiting_.Leave(*call);
-  errors_.Add();
-  call->done(weir::Fail(std::move(error)));
-}
-
-// No decision: an error, or what the policy says where the store is away.
-void Limiter::State::Unanswered(CallPtr call, Error error) {
-  if (call->patience != nullptr && waiting_.closed()) return Abandon(std::move(call));
-  const OnUnavailable policy =
-      call->policy.value_or(resolver_.last_on_unavailable().value_or(options_.on_unavailable));
-  if (!IsAway(error.code) || policy == OnUnavailable::kBlock) {
-    return Fail(std::move(call), std::move(error));
-  }
-  waiting_.Leave(*call);
-  admitted_.Add();
-  unprotected_.Add();
-  call->done(Outcome(Decision{.admitted = true, .limits = {}}, Lease()));
 }
 
 }  // namespace weir

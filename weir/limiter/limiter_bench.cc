@@ -90,7 +90,7 @@ void limiter_clock(benchmark::State& state) {
   const SystemClock clock;
   for (auto _ : state) benchmark::DoNotOptimize(clock.Now());
 }
-BENCHMARK(limiter_clock);
+BENCHMARK(limiter_clock)->ThreadRange(1, 2)->UseRealTime();
 
 // One resolution from memory, the same pair on every thread.
 void limiter_resolve_hit(benchmark::State& state) {

@@ -62,7 +62,7 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// What is remembered and still believed; null: ask with Resolve. No call, no allocation.
+  /// What is remembered and still believed; null: ask with Resolve. Calls nobody.
   ResolvedPtr Find(std::string_view entity, std::string_view resource);
   /// Asks the store where nothing is remembered. Those who miss one pair at the same time share one
   /// fetch, unless their deadlines differ so much that one would wait beyond its own.

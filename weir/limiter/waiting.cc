@@ -111,7 +111,7 @@ void Waiting::WakeAll() {
 }
 
 void Waiting::Close() {
-  std::unordered_map<WaitQueue::Id, CallPtr> calls;
+  std::map<WaitQueue::Id, CallPtr> calls;
   std::optional<Timer> timer;
   {
     const MutexLock lock(mutex_);

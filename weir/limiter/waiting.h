@@ -3,10 +3,11 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
 
 #include "weir/base/mutex.h"
 #include "weir/limiter/call.h"
@@ -101,8 +102,8 @@ class Waiting {
 
   mutable Mutex mutex_;
   WaitQueue queue_ WEIR_GUARDED_BY(mutex_);
-  std::unordered_map<WaitQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< not trying
-  bool posted_ WEIR_GUARDED_BY(mutex_) = false;  ///< Pump runs, or will
+  std::map<WaitQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< those that do not try
+  bool posted_ WEIR_GUARDED_BY(mutex_) = false;                     ///< Pump runs, or will
   std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
 };
 

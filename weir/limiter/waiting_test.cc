@@ -68,7 +68,12 @@ class WaitingTest : public ::testing::Test {
   Told& Wait(std::string_view entity, std::int64_t amount) {
     return Ask(entity, amount, Deadline::Never());
   }
-  void Drain(std::string_view entity) { EXPECT_TRUE(Ask(entity, 10).admitted()); }
+  /// Takes so much and keeps no lease.
+  void Use(std::string_view entity, std::int64_t amount) {
+    EXPECT_TRUE(Ask(entity, amount).admitted());
+    told_.pop_back();
+  }
+  void Drain(std::string_view entity) { Use(entity, 10); }
 
   Instant Now() const { return scheduler_.clock().Now(); }
   Deadline Within(nanoseconds wait) const { return Deadline::After(scheduler_.clock(), wait); }
@@ -347,9 +352,7 @@ TEST_F(WaitingTest, ATryUnderWayWhenTheLimiterGoesIsCancelledAndGivenBack) {
 TEST_F(WaitingTest, AFirstTryUnderWayWhenTheLimiterGoesIsCancelled) {
   for (const bool resolved : {false, true}) {
     limiter_ = std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{});
-    if (resolved) {
-      EXPECT_TRUE(Ask("a", 1).admitted());
-    }
+    if (resolved) Use("a", 1);
     store_.hold = true;
     const Told& told = Wait("a", 1);
     limiter_.reset();
