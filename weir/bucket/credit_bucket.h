@@ -2,7 +2,7 @@
 // Mechanism, and why the bound holds: docs/design/in-process.md.
 //
 //   weir::CreditBucket calls(weir::PerSecond(1'000'000), 8, clock);
-//   auto handle = calls.NewHandle();            // one for each thread
+//   auto handle = calls.NewHandle();  // in each thread
 //   if (!handle.TryTake(1)) return Busy();
 #pragma once
 
@@ -19,19 +19,16 @@
 namespace weir {
 
 /// Admits, over all handles together, at most capacity + rate * t whole tokens in any interval t;
-/// starts full. Up to a quarter of the capacity may lie in handles, unspent; a handle that runs out
-/// takes a block from the kernel, an AtomicBucket over the rest. So nearly every decision touches
-/// memory of one thread only. Where the capacity is too small for blocks of kSmallestBlock tokens,
-/// every decision goes to the kernel.
-///
+/// starts full. Up to a quarter of the capacity may lie in handles; one that runs out takes a block
+/// from the kernel, an AtomicBucket over the rest, so nearly every decision touches memory of one
+/// thread only. Where the capacity is too small for blocks, every decision goes to the kernel.
 /// Use a clock that is cheap to read: it is read for every decision.
 template <NanoClock C>
 class CreditBucket {
  public:
   class Handle;
 
-  /// For up to `threads` handles at a time. REQUIRES: CreditPlan::For(quota, threads) succeeds;
-  /// ends the program otherwise. Make() checks instead.
+  /// REQUIRES: CreditPlan::For(quota, threads) succeeds; ends the program otherwise.
   CreditBucket(const Quota& quota, int threads, C clock)
       : CreditBucket(CreditPlan::Require(quota, threads), clock) {}
   CreditBucket(const CreditPlan& plan, C clock)
@@ -41,10 +38,7 @@ class CreditBucket {
     return std::make_unique<CreditBucket>(plan, clock);
   }
 
-  CreditBucket(const CreditBucket&) = delete;
-  CreditBucket& operator=(const CreditBucket&) = delete;
-
-  /// From any thread. More handles at a time than `threads` work as well, but have no block and go
+  /// From any thread. Of more handles at a time than `threads`, the later ones have no block and go
   /// to the kernel each time. The bucket must outlive its handles.
   Handle NewHandle() {
     const bool spare = handles_.fetch_add(1, std::memory_order_relaxed) < plan_.threads;
@@ -76,7 +70,6 @@ class alignas(64) CreditBucket<C>::Handle {
         block_(other.block_),
         credit_(std::exchange(other.credit_, 0)),
         expires_(other.expires_) {}
-  Handle& operator=(Handle&&) = delete;
   ~Handle() {
     if (bucket_ == nullptr) return;
     bucket_->kernel_.Return(credit_);

@@ -182,19 +182,21 @@ void AssertLastWithinBound(const std::vector<Taken>& taken, const Quota& quota) 
 // Fails if: the kernel works with the whole capacity, a handle may hold more than its block, or
 // handles beyond `threads` get blocks.
 RC_GTEST_PROP(CreditBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
-  const Quota quota{kMillitokens + UpTo(10'000'000), UpTo(10'000'000), UpTo(86'400'000)};
+  const std::int64_t capacity = kMillitokens * (1 + UpTo(10'000));
+  const Quota quota{capacity, EitherWay() ? capacity : UpTo(10'000'000), UpTo(86'400'000)};
   RC_PRE(Gcra::For(quota).has_value());
-  const int threads = 1 + Below(4);
   ManualTime time;
-  CreditBucket calls(quota, threads, time.clock());
+  CreditBucket calls(quota, 1 + Below(3), time.clock());
   std::deque<CreditBucket<CachedClock>::Handle> handles;
   std::vector<Taken> taken;
   for (int i = 1 + Below(60); i > 0; --i) {
-    if (handles.empty() || Below(6) == 0) handles.push_back(calls.NewHandle());
-    if (handles.size() > 1 && Below(12) == 0) handles.pop_front();
-    if (Below(3) == 0) time.Advance(UpTo(2 * quota.period * kMilli));
+    if (handles.empty() || Below(4) == 0) handles.push_back(calls.NewHandle());
+    if (handles.size() > 1 && Below(16) == 0) handles.pop_front();
+    if (Below(4) == 0) time.Advance(quota.period * kMilli / 100 * Below(120));
     auto& handle = handles[static_cast<std::size_t>(Below(static_cast<int>(handles.size())))];
-    const std::int64_t n = EitherWay() ? 1 : 1 + calls.largest_take() * Below(1000) / 1000;
+    const std::int64_t any = 1 + calls.largest_take() * Below(1000) / 1000;
+    const std::int64_t amounts[] = {1, calls.block(), any, calls.largest_take()};
+    const std::int64_t n = amounts[Below(4)];
     taken.push_back({time.nanos, handle.TryTake(n) ? n : 0});
     AssertLastWithinBound(taken, quota);
   }

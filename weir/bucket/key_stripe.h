@@ -12,6 +12,15 @@
 
 namespace weir {
 
+struct KeyedOptions {
+  /// Keys that are not full are remembered up to about this number (18 to 26 bytes each for
+  /// integers); a take on one more is refused until another is full again.
+  std::size_t max_keys = std::size_t{1} << 24;
+  /// Give a random one where the keys are chosen by strangers: it keeps them from choosing keys
+  /// that collide. Decisions do not depend on it.
+  std::uint64_t hash_seed = 0;
+};
+
 struct KeyedStats {
   std::size_t keys = 0;       ///< remembered; some may be full again
   std::size_t bytes = 0;      ///< of the tables

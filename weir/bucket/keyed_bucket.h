@@ -18,15 +18,6 @@
 
 namespace weir {
 
-struct KeyedOptions {
-  /// Keys that are not full are remembered up to about this number (32 to 64 bytes each for
-  /// integers); a take on one more is refused until another is full again.
-  std::size_t max_keys = std::size_t{1} << 24;
-  /// Give a random one where the keys are chosen by strangers: it keeps them from choosing keys
-  /// that collide. Decisions do not depend on it.
-  std::uint64_t hash_seed = 0;
-};
-
 /// Admits for every key at most capacity + rate * t whole tokens in any interval t; each key starts
 /// full. Integers and std::string are keys, and every type with a KeyHash. Any thread may call
 /// anything at any time; a call may wait some ten nanoseconds for another on a key nearby, and

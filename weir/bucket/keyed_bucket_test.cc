@@ -80,9 +80,10 @@ TEST(KeyedBucket, GivesBackUpToTheCapacity) {
   EXPECT_FALSE(calls.TryTake(1, 1));
 }
 
-TEST(KeyedBucket, AReturnAtTheVeryStartDoesNotHideOtherKeys) {
+TEST(KeyedBucket, AReturnBeforeTimeBeganDoesNotHideOtherKeys) {
   ManualTime time;
   Keyed calls(PerSecond(5), time.clock());
+  time.Advance(-kSecond);
   for (std::uint64_t key = 0; key < 3000; ++key) EXPECT_TRUE(calls.TryTake(key, 5));
   for (std::uint64_t key = 0; key < 3000; key += 2) calls.Return(key, 5);
   for (std::uint64_t key = 1; key < 3000; key += 2) EXPECT_FALSE(calls.TryTake(key)) << key;
@@ -157,6 +158,15 @@ TEST(KeyedBucket, MakeTellsWhyAQuotaCannotBe) {
   EXPECT_TRUE((*Keyed::Make(PerSecond(1), time.clock()))->TryTake(1));
 }
 
+// Keys of one stripe, so that its table is full of them.
+std::vector<std::uint64_t> Crowd(std::uint64_t seed, std::size_t count) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t key = 0; keys.size() < count; ++key) {
+    if (KeyHash<std::uint64_t>()(key, seed) >> 56 == 0) keys.push_back(key);
+  }
+  return keys;
+}
+
 // Fails if: a key that is not full is forgotten, at growth, at a sweep or for another key, or one
 // key's word is used for another.
 RC_GTEST_PROP(KeyedBucketProperty, EveryKeyDecidesAsIfItWereAlone, ()) {
@@ -164,11 +174,12 @@ RC_GTEST_PROP(KeyedBucketProperty, EveryKeyDecidesAsIfItWereAlone, ()) {
   const Gcra gcra = Gcra::Require(quota);
   ManualTime time;
   const std::int64_t origin = time.nanos;
-  Keyed calls(quota, time.clock(), {.hash_seed = *rc::gen::arbitrary<std::uint64_t>()});
+  const auto seed = static_cast<std::uint64_t>(Below(1000));
+  Keyed calls(quota, time.clock(), {.hash_seed = seed});
   std::map<std::uint64_t, std::uint64_t> alone;
-  const int keys = 1 + Below(3000);
-  for (int i = 1 + Below(400); i > 0; --i) {
-    const auto key = static_cast<std::uint64_t>(Below(keys)) << 8;
+  const std::vector<std::uint64_t> keys = Crowd(seed, static_cast<std::size_t>(1 + Below(60)));
+  for (int i = 1 + Below(300); i > 0; --i) {
+    const std::uint64_t key = keys[static_cast<std::size_t>(Below(static_cast<int>(keys.size())))];
     const std::int64_t n = 1 + Below(static_cast<int>(gcra.capacity));
     const std::uint64_t now = gcra.At(time.nanos - origin);
     RC_ASSERT(calls.RetryAfter(key, n) == gcra.RetryAfter(alone[key], time.nanos - origin, n));

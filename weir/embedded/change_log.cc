@@ -10,8 +10,10 @@
 namespace weir {
 namespace {
 
-// A fold has two parts; each is done by the time the log has grown by half.
-constexpr double kFoldPace = 2;
+// How far a fold goes while the log grows: writing, the longer part, ends when the log has grown as
+// long again; deleting takes a quarter of that.
+constexpr double kWritePace = 1;
+constexpr double kDeletePace = 4;
 
 // The least that a step does, so that an idle process gets done too: about a millisecond.
 constexpr std::size_t kLeastBuckets = 512;
@@ -100,13 +102,13 @@ Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>&
 
 Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
   if (!fold_) BeginFold();
-  const double share = kFoldPace * static_cast<double>(grown_bytes) /
+  const double grown = static_cast<double>(grown_bytes) /
                        static_cast<double>(std::max<std::size_t>(fold_->bytes, 1));
   if (!fold_->slice.empty() || !fold_->keys.empty()) {
-    if (fold_->slice.empty()) TakeSlice(Share(share, fold_->buckets, kLeastBuckets));
+    if (fold_->slice.empty()) TakeSlice(Share(kWritePace * grown, fold_->buckets, kLeastBuckets));
     return WriteSlice(table);
   }
-  WEIR_RETURN_IF_ERROR(DeleteRows(Share(share, fold_->bytes, kLeastBytes)));
+  WEIR_RETURN_IF_ERROR(DeleteRows(Share(kDeletePace * grown, fold_->bytes, kLeastBytes)));
   if (rows_.empty() || rows_.front().seq > fold_->last_seq) fold_.reset();
   return {};
 }

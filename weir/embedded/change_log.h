@@ -47,7 +47,7 @@ class ChangeLog {
   /// buckets has in `table`, then deletes the rows. After each step, and so after a crash too, the
   /// file says the same: rows that are still there come before what was written, or repeat it.
   /// Goes as far as keeps pace with a log that grew by `grown_bytes` since the last call, so that
-  /// the end is reached before the log has doubled.
+  /// the end is reached before the log is two and a half times as long.
   [[nodiscard]] Status FoldSome(const BucketTable& table, std::size_t grown_bytes);
 
  private:
