@@ -29,7 +29,8 @@ class TraceHarness final : public SchedulerHarness {
 INSTANTIATE_TEST_SUITE_P(TraceScheduler, SchedulerContract,
                          testing::Values(+[]() -> std::unique_ptr<SchedulerHarness> {
                            return std::make_unique<TraceHarness>();
-                         }));
+                         }),
+                         [](const auto&) { return "TraceScheduler"; });
 
 TEST(TraceScheduler, TimeStandsUntilItIsAdvanced) {
   TraceScheduler time(kStart);

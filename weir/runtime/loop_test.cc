@@ -27,7 +27,8 @@ class LoopHarness final : public SchedulerHarness {
 INSTANTIATE_TEST_SUITE_P(Loop, SchedulerContract,
                          testing::Values(+[]() -> std::unique_ptr<SchedulerHarness> {
                            return std::make_unique<LoopHarness>();
-                         }));
+                         }),
+                         [](const auto&) { return "Loop"; });
 
 class LoopTest : public testing::Test {
  protected:

@@ -35,7 +35,8 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Sim, SchedulerContract,
                          testing::Values(+[]() -> std::unique_ptr<SchedulerHarness> {
                            return std::make_unique<sim::SimHarness>();
-                         }));
+                         }),
+                         [](const auto&) { return "SimScheduler"; });
 
 }  // namespace
 }  // namespace weir
