@@ -9,6 +9,7 @@
 
 #include "apps/weir/command.h"
 #include "apps/weir/entity_names.h"
+#include "weir/embedded/embedded_backend.h"
 #include "weir/limiter/limiter.h"
 #include "weir/metrics/histogram.h"
 
@@ -36,6 +37,7 @@ struct LoadReport {
   nanoseconds elapsed{0};
   HistogramSnapshot latency;  ///< of each decision, in ns
   LimiterStats limiter;
+  std::optional<EmbeddedStats> file;  ///< of a backend that keeps one
 };
 
 /// Runs until the duration is over, the process is interrupted, or an error says that no request

@@ -153,5 +153,13 @@ TEST_F(LoadTest, TheReportReadsAsJson) {
             R"("p99_us":0,"p999_us":0,"store_requests":{"acquire":4,"adjust":0,"config_read":0}})");
 }
 
+TEST_F(LoadTest, TheReportSaysHowFarTheFileWasBehind) {
+  LoadReport report;
+  report.file = EmbeddedStats{.commits = 7, .longest_gap = std::chrono::microseconds(12'345)};
+  EXPECT_EQ(ToJson(report)["file"].dump(), R"({"commits":7,"longest_gap_ms":12.345})");
+  EXPECT_THAT(TextOf(report),
+              testing::EndsWith("file            commits 7, longest gap 12.345 ms\n"));
+}
+
 }  // namespace
 }  // namespace weir::app

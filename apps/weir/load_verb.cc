@@ -28,6 +28,10 @@ std::int64_t WholePerSecond(const LoadReport& report) {
 Json MicrosJson(std::int64_t nanos) { return TokensJson(nanos); }
 std::string MicrosText(std::int64_t nanos) { return FormatTokens(nanos); }
 
+/// Down to a microsecond.
+Json MillisJson(nanoseconds time) { return TokensJson(time.count() / 1000); }
+std::string MillisText(nanoseconds time) { return FormatTokens(time.count() / 1000); }
+
 Result<double> ParseExponent(std::string_view text) {
   double exponent = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), exponent);
@@ -58,7 +62,8 @@ Result<std::int64_t> ParseRate(const std::string& text) {
 Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend) {
   const World& world = context.world();
   Limiter limiter(backend, world.scheduler);
-  WEIR_ASSIGN_OR_RETURN(const LoadReport report, RunLoad(limiter, options, world));
+  WEIR_ASSIGN_OR_RETURN(LoadReport report, RunLoad(limiter, options, world));
+  if (const auto* file = dynamic_cast<EmbeddedBackend*>(&backend)) report.file = file->stats();
   context.Answer(ToJson(report), TextOf(report));
   if (!report.first_error) return Exit::kDone;
   context.Warn(fmt::format("{} of {} decisions failed, the first with: {}", report.errors,
@@ -115,23 +120,28 @@ void AddHow(CLI::App& verb, LoadOptions& options) {
 }  // namespace
 
 Json ToJson(const LoadReport& report) {
-  return {{"admitted", report.admitted},
-          {"refused", report.refused},
-          {"errors", report.errors},
-          {"seconds", TokensJson(report.elapsed.count() / 1'000'000)},
-          {"decisions_per_s", WholePerSecond(report)},
-          {"p50_us", MicrosJson(report.latency.Quantile(0.5))},
-          {"p99_us", MicrosJson(report.latency.Quantile(0.99))},
-          {"p999_us", MicrosJson(report.latency.Quantile(0.999))},
-          {"store_requests",
-           {{"acquire", report.limiter.store_acquires},
-            {"adjust", report.limiter.store_adjusts},
-            {"config_read", report.limiter.store_config_reads}}}};
+  Json json = {{"admitted", report.admitted},
+               {"refused", report.refused},
+               {"errors", report.errors},
+               {"seconds", TokensJson(report.elapsed.count() / 1'000'000)},
+               {"decisions_per_s", WholePerSecond(report)},
+               {"p50_us", MicrosJson(report.latency.Quantile(0.5))},
+               {"p99_us", MicrosJson(report.latency.Quantile(0.99))},
+               {"p999_us", MicrosJson(report.latency.Quantile(0.999))},
+               {"store_requests",
+                {{"acquire", report.limiter.store_acquires},
+                 {"adjust", report.limiter.store_adjusts},
+                 {"config_read", report.limiter.store_config_reads}}}};
+  if (report.file) {
+    json["file"] = {{"commits", report.file->commits},
+                    {"longest_gap_ms", MillisJson(report.file->longest_gap)}};
+  }
+  return json;
 }
 
 std::string TextOf(const LoadReport& report) {
   const LimiterStats& stats = report.limiter;
-  return fmt::format(
+  std::string text = fmt::format(
       "decisions       {}: admitted {}, refused {}, errors {}\n"
       "rate            {} decisions/s for {}\n"
       "latency         p50 {} us, p99 {} us, p99.9 {} us\n"
@@ -142,6 +152,11 @@ std::string TextOf(const LoadReport& report) {
       MicrosText(report.latency.Quantile(0.5)), MicrosText(report.latency.Quantile(0.99)),
       MicrosText(report.latency.Quantile(0.999)), stats.store_acquires, stats.store_adjusts,
       stats.store_config_reads);
+  if (report.file) {
+    text += fmt::format("file            commits {}, longest gap {} ms\n", report.file->commits,
+                        MillisText(report.file->longest_gap));
+  }
+  return text;
 }
 
 void AddLoad(CLI::App& app, Action& chosen) {

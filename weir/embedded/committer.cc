@@ -92,7 +92,7 @@ void Committer::ScheduleNext(Instant now) {
   if (!waiters_.empty() || !requests_.empty()) return RunAt(now);
   if (changed_) {
     MarkFirstChange();
-    return RunAt(std::max(*first_change_ + options_.commit_interval, rest_until_));
+    return RunAt(std::max(*first_change_ + options_.commit_interval / 2, rest_until_));
   }
   if (left_ == Left::kFold) return RunAt(rest_until_);
   if (left_ == Left::kLog) return RunAt(now + kIdle);

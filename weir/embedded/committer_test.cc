@@ -45,8 +45,8 @@ class CommitterTest : public EmbeddedTest {
   const TargetPtr globex_ = StillTarget("globex", 10);
 };
 
-TEST_F(CommitterTest, RelaxedAnswersAtOnceAndCommitsAnIntervalAfterTheFirstChange) {
-  ASSERT_TRUE(client_.Open({.commit_interval = milliseconds(5)}));
+TEST_F(CommitterTest, RelaxedAnswersAtOnceAndCommitsHalfAnIntervalAfterTheFirstChange) {
+  ASSERT_TRUE(client_.Open({.commit_interval = milliseconds(10)}));
   EXPECT_TRUE(*Begin(acme_, 1));
   client_.scheduler().Advance(milliseconds(3));
   EXPECT_TRUE(*Begin(globex_, 1));
@@ -128,7 +128,7 @@ TEST_F(CommitterTest, ARepeatedAdjustWaitsForTheCommitOfTheFirst) {
 }
 
 TEST_F(CommitterTest, TheLongestGapIsToldAsItWas) {
-  ASSERT_TRUE(client_.Open({.commit_interval = milliseconds(5)}));
+  ASSERT_TRUE(client_.Open({.commit_interval = milliseconds(10)}));
   Begin(acme_, 1);
   client_.scheduler().Advance(milliseconds(5));
   EXPECT_EQ(stats().longest_gap, milliseconds(5));

@@ -23,7 +23,8 @@ enum class Durability {
 
 struct EmbeddedOptions {
   Durability durability = Durability::kRelaxed;
-  /// Relaxed: how long changes are gathered before they are committed.
+  /// Relaxed: a change is in the file after so long. Half of it changes are gathered, and half is
+  /// left for the commit.
   milliseconds commit_interval{5};
   /// Fold the log of changes into the bucket table when it holds this many bytes.
   std::size_t fold_bytes = 64u << 20;
