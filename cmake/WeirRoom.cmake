@@ -24,8 +24,10 @@ function(weir_compile_options target)
       target_compile_options(${target} PRIVATE -Wthread-safety
                              -Wno-missing-designated-field-initializers)
     else()
-      # g++ 12 reports designated initialisers that leave defaulted members out.
-      target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
+      # g++ 12 reports designated initialisers that leave defaulted members out, and takes the
+      # storage of an empty optional or inlined vector for something that is read.
+      target_compile_options(${target} PRIVATE -Wno-missing-field-initializers
+                                               -Wno-maybe-uninitialized)
     endif()
   endif()
 endfunction()

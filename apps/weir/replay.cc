@@ -78,7 +78,7 @@ class Replay {
       WEIR_ASSIGN_OR_RETURN(const ResolvedPtr resolved,
                             limiter_.Resolve(entity, kReplayResource, Deadline::Never()));
       WEIR_RETURN_IF_ERROR(CheckLimits(*resolved->targets.front()));
-      book_.AddTenant(entity, resolved->targets);
+      book_.AddTenant(entity, {resolved->targets.begin(), resolved->targets.end()});
       WEIR_RETURN_IF_ERROR(CheckFresh(i));
     }
     return {};

@@ -44,10 +44,10 @@ std::int64_t TokensPerMinute(const Target& target) {
 
 }  // namespace
 
-void ReplayBook::AddTenant(const std::string& entity, const std::vector<TargetPtr>& targets) {
+void ReplayBook::AddTenant(const std::string& entity, std::vector<TargetPtr> targets) {
   report_.tenants.push_back({.entity = entity});
-  targets_.push_back(targets);
-  for (const TargetPtr& target : targets) {
+  targets_.push_back(std::move(targets));
+  for (const TargetPtr& target : targets_.back()) {
     const BucketKey& key = target->key;
     if (key.entity != entity) report_.above[key.entity];
     for (const Limit& limit : target->limits) {

@@ -28,7 +28,7 @@ struct Moment {
 /// Not thread-safe. Tenants are numbered from 0 in the order they were added.
 class ReplayBook {
  public:
-  void AddTenant(const std::string& entity, const std::vector<TargetPtr>& targets);
+  void AddTenant(const std::string& entity, std::vector<TargetPtr> targets);
 
   /// A decision that was answered.
   void Decided(std::size_t tenant, Moment moment, const Decision& decision);

@@ -5,9 +5,10 @@
 // Amounts and tokens are millitokens, times and periods milliseconds.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "weir/base/time.h"
 #include "weir/bucket/quota.h"
@@ -28,10 +29,13 @@ struct Meter {
   friend bool operator==(const Meter&, const Meter&) = default;
 };
 
+/// Most buckets have one limit or two; these stand in the bucket itself.
+using Meters = absl::InlinedVector<Meter, 2>;
+
 /// The state of all limits of one (entity, resource, shard).
 struct Bucket {
   UnixMillis time;  ///< up to when `meters` are refilled
-  std::vector<Meter> meters;
+  Meters meters;
 
   friend bool operator==(const Bucket&, const Bucket&) = default;
 };

@@ -52,7 +52,7 @@ TargetPtr TargetOf(int entity, int limits) {
 }
 
 // What a bucket has at `now`; nothing if it is full, since a full one may be forgotten.
-std::vector<Meter> StateAt(std::optional<BucketRecord> record, UnixMillis now) {
+Meters StateAt(std::optional<BucketRecord> record, UnixMillis now) {
   if (!record || IsFull(record->bucket, now)) return {};
   Refill(record->bucket, now);
   for (Meter& meter : record->bucket.meters) {

@@ -52,8 +52,7 @@ ResolutionCache::Slot& ResolutionCache::Stripe::Vacate(std::size_t capacity) {
 }
 
 void ResolutionCache::Stripe::Remove(Slot& slot) {
-  PairKey pair(slot.entity, slot.resource);
-  index.erase(pair);
+  index.erase(&slot);
   slot.resolution = nullptr;
 }
 
@@ -62,7 +61,7 @@ ResolutionCache::Found ResolutionCache::Find(const PairKey& pair, Instant now) {
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.index.find(pair);
   if (found == stripe.index.end()) return {};
-  Slot& slot = *found->second;
+  Slot& slot = **found;
   if (slot.expires <= now || slot.epoch < floor_.load(std::memory_order_acquire)) return {};
   if (!slot.used) slot.used = true;
   return {slot.resolution, slot.expires};
@@ -76,14 +75,12 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   // Under the lock: whoever forgets counts first and then visits this stripe.
   if (epoch != this->epoch()) return;
   const auto found = stripe.index.find(pair);
-  Slot& slot = found != stripe.index.end() ? *found->second : stripe.Vacate(capacity_);
+  Slot& slot = found != stripe.index.end() ? **found : stripe.Vacate(capacity_);
   if (found == stripe.index.end()) {
+    slot.hash = pair.hash;
     slot.entity = pair.entity;
     slot.resource = pair.resource;
-    PairKey own = pair;
-    own.entity = slot.entity;
-    own.resource = slot.resource;
-    stripe.index.emplace(own, &slot);
+    stripe.index.insert(&slot);
   }
   slot.members = 0;
   for (const std::string& member : resolution->chain) slot.members |= BitOf(member);

@@ -1,13 +1,14 @@
 // What was resolved, remembered. A bounded map; it makes no calls.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "weir/base/mutex.h"
@@ -64,21 +65,35 @@ class ResolutionCache {
 
  private:
   struct Slot {
+    std::size_t hash = 0;
     std::string entity;
     std::string resource;
-    ResolutionPtr resolution;
+    ResolutionPtr resolution;  ///< null: vacant
     Instant expires;
     std::uint64_t epoch = 0;    ///< believed unless it is below the floor
     std::uint64_t members = 0;  ///< a bit for each member of the chain, to pass over most slots
     bool used = false;          ///< since the hand last passed
+  };
+  struct SlotHash {
+    using is_transparent = void;
+    std::size_t operator()(const Slot* slot) const { return slot->hash; }
+    std::size_t operator()(const PairKey& pair) const { return pair.hash; }
+  };
+  struct SlotEqual {
+    using is_transparent = void;
+    bool operator()(const Slot* a, const Slot* b) const { return a == b; }
+    bool operator()(const Slot* slot, const PairKey& pair) const {
+      return slot->hash == pair.hash && slot->entity == pair.entity &&
+             slot->resource == pair.resource;
+    }
   };
 
   /// Second chance: a hand goes round the slots and takes the first that was not used since it last
   /// came by. The mark is written on the first use only, so that hits dirty nothing else.
   struct alignas(kCacheLine) Stripe {
     mutable Mutex mutex;
-    std::unordered_map<PairKey, Slot*, PairHash> index WEIR_GUARDED_BY(mutex);
-    std::deque<Slot> slots WEIR_GUARDED_BY(mutex);  ///< stay where they are; `index` views them
+    absl::flat_hash_set<Slot*, SlotHash, SlotEqual> index WEIR_GUARDED_BY(mutex);
+    std::deque<Slot> slots WEIR_GUARDED_BY(mutex);  ///< stay where they are
     std::vector<Slot*> vacant WEIR_GUARDED_BY(mutex);
     std::size_t hand WEIR_GUARDED_BY(mutex) = 0;
     std::uint64_t evicted WEIR_GUARDED_BY(mutex) = 0;

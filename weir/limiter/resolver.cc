@@ -7,6 +7,7 @@
 #include "weir/limiter/hot_pairs.h"
 #include "weir/limiter/resolution.h"
 #include "weir/limiter/resolution_cache.h"
+#include "weir/limiter/shared_targets.h"
 #include "weir/model/identifier.h"
 
 namespace weir {
@@ -52,6 +53,7 @@ struct Resolver::Remembered {
 
   ResolutionCache cache;
   HotPairs hot;
+  SharedTargets shared;
   Mutex mutex;  ///< taken before a stripe's of the cache
   std::unordered_map<PairKey, FetchPtr, PairHash> fetches WEIR_GUARDED_BY(mutex);
 };
@@ -158,7 +160,13 @@ void Resolver::ReadLimits(FetchPtr fetch) {
     const auto policy = system ? system->on_unavailable : std::nullopt;
     last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
                                std::memory_order_relaxed);
-    Answer(fetch, Decide(fetch->chain, fetch->resource, *found));
+    auto answer = Decide(fetch->chain, fetch->resource, *found);
+    if (answer) {
+      for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
+        ancestor = remembered_->shared.Share(std::move(ancestor));
+      }
+    }
+    Answer(fetch, std::move(answer));
   });
 }
 

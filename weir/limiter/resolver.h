@@ -1,6 +1,8 @@
 // Which limits hold for (entity, resource), remembered. Mechanism: docs/design/limiter.md.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -22,7 +24,7 @@ namespace weir {
 struct Resolved {
   /// The buckets a request charges: the entity's own first, then its parent's and so on while
   /// `cascade` says so, at most kMaxCascade. An ancestor for whom no limits are set is left out.
-  std::vector<TargetPtr> targets;
+  absl::InlinedVector<TargetPtr, 2> targets;
   Level source;  ///< the level that the entity's own limits come from
   std::optional<OnUnavailable> on_unavailable;
 };

@@ -77,6 +77,16 @@ TEST_F(ResolverTest, TheFirstLevelThatHasLimitsWinsAsAWhole) {
   EXPECT_EQ(Capacities("acme"), Caps{3});
 }
 
+// Seen to fail with SharedTargets::Share keeping a slot whatever its limits are.
+TEST_F(ResolverTest, ChildrenOfOneParentShareItsTargetWhileItsLimitsStay) {
+  Change({Put(Level::System(), Rpm(1)), PutChild("a", "acme"), PutChild("b", "acme")});
+  const TargetPtr parent = (*Resolve("a"))->targets.back();
+  EXPECT_EQ(parent, (*Resolve("b"))->targets.back());
+  Change({Put(Level::System(), Rpm(2))});
+  EXPECT_EQ(Capacities("a"), (Caps{2, 2}));
+  EXPECT_EQ((*Resolve("a"))->targets.back(), (*Resolve("b"))->targets.back());
+}
+
 TEST_F(ResolverTest, OtherEntitiesAndResourcesAreNotConcerned) {
   Change({Put(Level::System(), Rpm(1)), Put(Level::Entity("acme", "gpt-4"), Rpm(2)),
           Put(Level::Resource("gpt-3"), Rpm(3))});

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kTidyChains = 4;
+constexpr std::size_t kTidyCount = 4;
 constexpr std::uint32_t kTidyEvery = 32;
 
 Meter Conformed(const Limit& limit, const std::vector<Limit>& old, const Bucket& bucket) {
@@ -18,47 +18,56 @@ Meter Conformed(const Limit& limit, const std::vector<Limit>& old, const Bucket&
 
 }  // namespace
 
-BucketStripe::Node* BucketStripe::Find(BucketRef ref) {
-  const auto found = map.find(ref);
-  return found == map.end() ? nullptr : &*found;
+BucketEntry* BucketStripe::Find(BucketRef ref) {
+  const auto found = index.find(ref);
+  return found == index.end() ? nullptr : *found;
 }
 
-BucketStripe::Node& BucketStripe::Add(const TargetPtr& target, Bucket bucket) {
+BucketEntry& BucketStripe::Add(const TargetPtr& target, Bucket bucket) {
   grown = true;
-  return *map.emplace(BucketId{target->hash, target}, BucketEntry{std::move(bucket)}).first;
+  entries.push_back(
+      std::make_unique<BucketEntry>(BucketEntry{.hash = target->hash,
+                                                .target = target,
+                                                .place = static_cast<std::uint32_t>(entries.size()),
+                                                .bucket = std::move(bucket)}));
+  BucketEntry& entry = *entries.back();
+  index.insert(&entry);
+  return entry;
 }
 
-void BucketStripe::MarkChanged(Node& node) {
-  if (!track_changes || node.second.changed) return;
-  node.second.changed = true;
-  changed.push_back(&node);
+void BucketStripe::MarkChanged(BucketEntry& entry) {
+  if (!track_changes || entry.changed) return;
+  entry.changed = true;
+  changed.push_back(&entry);
 }
 
-BucketStripe::Map::iterator BucketStripe::Remove(Map::iterator at) {
-  if (at->second.kept) removed.push_back(at->first.target);
-  if (at->second.changed) std::erase(changed, &*at);
-  return map.erase(at);
+void BucketStripe::Remove(BucketEntry& entry) {
+  if (entry.kept) removed.push_back(entry.target);
+  if (entry.changed) std::erase(changed, &entry);
+  index.erase(&entry);
+  const std::size_t place = entry.place;
+  entries[place].swap(entries.back());
+  entries[place]->place = static_cast<std::uint32_t>(place);
+  entries.pop_back();
 }
 
-void BucketStripe::Sweep(std::size_t chains, UnixMillis idle_since) {
-  // A change that waits to be drained keeps its bucket: the drain holds a pointer to it.
-  const auto idle = [&](const BucketEntry& entry) {
-    return !entry.changed && IsFull(entry.bucket, idle_since);
-  };
-  for (; chains > 0; --chains) {
-    hand = hand + 1 < map.bucket_count() ? hand + 1 : 0;
-    std::vector<BucketRef> gone;
-    for (auto at = map.begin(hand); at != map.end(hand); ++at) {
-      if (idle(at->second)) gone.push_back({at->first.target->key, at->first.hash});
+void BucketStripe::Sweep(std::size_t count, UnixMillis idle_since) {
+  for (; count > 0 && !entries.empty(); --count) {
+    if (hand >= entries.size()) hand = 0;
+    BucketEntry& entry = *entries[hand];
+    // A change that waits to be drained keeps its bucket: the drain holds a pointer to it.
+    if (!entry.changed && IsFull(entry.bucket, idle_since)) {
+      Remove(entry);
+    } else {
+      ++hand;
     }
-    for (const BucketRef& ref : gone) Remove(map.find(ref));
   }
 }
 
 void BucketStripe::Tidy(UnixMillis idle_since) {
   if (!grown && ++uses % kTidyEvery != 0) return;
   grown = false;
-  Sweep(kTidyChains, idle_since);
+  Sweep(kTidyCount, idle_since);
 }
 
 Bucket FullBucket(const std::vector<Limit>& limits, UnixMillis now) {
@@ -68,16 +77,16 @@ Bucket FullBucket(const std::vector<Limit>& limits, UnixMillis now) {
   return bucket;
 }
 
-bool Conform(BucketStripe::Node& node, const TargetPtr& target, UnixMillis now) {
-  TargetPtr& current = node.first.target;
+bool Conform(BucketEntry& entry, const TargetPtr& target, UnixMillis now) {
+  TargetPtr& current = entry.target;
   if (current == target) return false;
   if (current->limits == target->limits) {
     current = target;
     return false;
   }
-  Bucket& bucket = node.second.bucket;
+  Bucket& bucket = entry.bucket;
   Refill(bucket, now);
-  std::vector<Meter> meters;
+  Meters meters;
   meters.reserve(target->limits.size());
   for (const Limit& limit : target->limits) {
     meters.push_back(Conformed(limit, current->limits, bucket));

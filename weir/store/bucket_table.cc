@@ -63,9 +63,9 @@ bool CanAdjustAll(const Bucket& bucket, const std::vector<std::int64_t>& deltas)
   return true;
 }
 
-BucketRecord ToRecord(const BucketStripe::Node& node) {
-  const Target& target = *node.first.target;
-  BucketRecord record{.key = target.key, .names = {}, .bucket = node.second.bucket};
+BucketRecord ToRecord(const BucketEntry& entry) {
+  const Target& target = *entry.target;
+  BucketRecord record{.key = target.key, .names = {}, .bucket = entry.bucket};
   for (const Limit& limit : target.limits) record.names.push_back(limit.name);
   return record;
 }
@@ -137,7 +137,7 @@ class BucketTable::Locks {
 // One charge's bucket, found or added. Valid under Locks on the same charges.
 struct BucketTable::Found {
   BucketStripe* stripe;
-  BucketStripe::Node* node;
+  BucketEntry* entry;
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
@@ -151,13 +151,13 @@ BucketTable::BucketTable(BucketTableOptions options)
 BucketTable::~BucketTable() = default;
 
 std::size_t BucketTable::StripeOf(std::size_t hash) const {
-  // The high bits: the maps inside the stripes go by the whole hash modulo their size.
+  // The high bits: an index inside a stripe goes by the low ones.
   return (hash >> 40) & (stripes_.size() - 1);
 }
 
 BucketTable::Found BucketTable::FindOrAdd(const TargetPtr& target, UnixMillis now) {
   BucketStripe& stripe = *stripes_[StripeOf(target->hash)];
-  if (auto* node = stripe.Find({target->key, target->hash})) return {&stripe, node};
+  if (auto* entry = stripe.Find({target->key, target->hash})) return {&stripe, entry};
   return {&stripe, &stripe.Add(target, FullBucket(target->limits, now))};
 }
 
@@ -169,20 +169,20 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
   const Locks locks(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) {
     found[i] = FindOrAdd(charges[i].target, now);
-    const auto [stripe, node] = found[i];
-    if (Conform(*node, charges[i].target, now)) stripe->MarkChanged(*node);
-    Refill(node->second.bucket, now);
-    const milliseconds behind = node->second.bucket.time - now;
-    for (const Meter& meter : node->second.bucket.meters) {
+    const auto [stripe, entry] = found[i];
+    if (Conform(*entry, charges[i].target, now)) stripe->MarkChanged(*entry);
+    Refill(entry->bucket, now);
+    const milliseconds behind = entry->bucket.time - now;
+    for (const Meter& meter : entry->bucket.meters) {
       Judge(meter, behind, *status);
       decision.retry_after = std::max(decision.retry_after, status++->retry_after);
     }
   }
   decision.admitted = decision.retry_after == milliseconds(0);
   for (std::size_t i = 0; decision.admitted && i < charges.size(); ++i) {
-    auto [stripe, node] = found[i];
-    Debit(node->second.bucket, charges[i].amounts);
-    stripe->MarkChanged(*node);
+    auto [stripe, entry] = found[i];
+    Debit(entry->bucket, charges[i].amounts);
+    stripe->MarkChanged(*entry);
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     found[i].stripe->Tidy(now - options_.idle_grace);
@@ -198,9 +198,9 @@ Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, U
   if (!tokens_->Insert(token)) return {};
   for (std::size_t i = 0; i < charges.size(); ++i) {
     found[i] = FindOrAdd(charges[i].target, now);
-    Bucket& bucket = found[i].node->second.bucket;
+    Bucket& bucket = found[i].entry->bucket;
     Refill(bucket, now);
-    deltas.push_back(InBucketOrder(charges[i], *found[i].node->first.target));
+    deltas.push_back(InBucketOrder(charges[i], *found[i].entry->target));
     if (CanAdjustAll(bucket, deltas.back())) continue;
     tokens_->Forget(token);
     return Fail(Code::kOutOfRange,
@@ -209,8 +209,8 @@ Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, U
                             FormatTokens(kMaxDebt)));
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    weir::Adjust(found[i].node->second.bucket, deltas[i]);
-    found[i].stripe->MarkChanged(*found[i].node);
+    weir::Adjust(found[i].entry->bucket, deltas[i]);
+    found[i].stripe->MarkChanged(*found[i].entry);
   }
   return {};
 }
@@ -219,9 +219,9 @@ std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
   const std::size_t hash = HashOf(key);
   BucketStripe& stripe = *stripes_[StripeOf(hash)];
   const MutexLock lock(stripe.mutex);
-  const BucketStripe::Node* node = stripe.Find({key, hash});
-  if (node == nullptr) return std::nullopt;
-  return ToRecord(*node);
+  const BucketEntry* entry = stripe.Find({key, hash});
+  if (entry == nullptr) return std::nullopt;
+  return ToRecord(*entry);
 }
 
 Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
@@ -251,16 +251,15 @@ bool BucketTable::AppendStripe(const BucketFilter& filter, const std::optional<B
                                Page<BucketRecord>& page) const {
   BucketStripe& stripe = *stripes_[index];
   const MutexLock lock(stripe.mutex);
-  std::vector<const BucketStripe::Node*> nodes;
-  for (const BucketStripe::Node& node : stripe.map) {
-    const BucketKey& key = node.first.target->key;
-    if (Matches(filter, key) && (!after || *after < key)) nodes.push_back(&node);
+  std::vector<const BucketEntry*> found;
+  for (const auto& entry : stripe.entries) {
+    const BucketKey& key = entry->target->key;
+    if (Matches(filter, key) && (!after || *after < key)) found.push_back(entry.get());
   }
-  std::ranges::sort(nodes, {},
-                    [](auto* node) -> const BucketKey& { return node->first.target->key; });
-  for (const BucketStripe::Node* node : nodes) {
+  std::ranges::sort(found, {}, [](auto* entry) -> const BucketKey& { return entry->target->key; });
+  for (const BucketEntry* entry : found) {
     if (page.items.size() == limit) return false;
-    page.items.push_back(ToRecord(*node));
+    page.items.push_back(ToRecord(*entry));
   }
   return true;
 }
@@ -269,7 +268,7 @@ std::size_t BucketTable::size() const {
   std::size_t size = 0;
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    size += stripe->map.size();
+    size += stripe->entries.size();
   }
   return size;
 }
@@ -277,8 +276,10 @@ std::size_t BucketTable::size() const {
 void BucketTable::EraseEntity(const std::string& entity) {
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    for (auto at = stripe->map.begin(); at != stripe->map.end();) {
-      at = at->first.target->key.entity == entity ? stripe->Remove(at) : std::next(at);
+    // Backwards: the last entry takes the place of one that is removed.
+    for (std::size_t i = stripe->entries.size(); i-- > 0;) {
+      BucketEntry& entry = *stripe->entries[i];
+      if (entry.target->key.entity == entity) stripe->Remove(entry);
     }
   }
 }
@@ -286,7 +287,7 @@ void BucketTable::EraseEntity(const std::string& entity) {
 void BucketTable::SweepIdle(UnixMillis now) {
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    stripe->Sweep(stripe->map.bucket_count(), now - options_.idle_grace);
+    stripe->Sweep(stripe->entries.size(), now - options_.idle_grace);
   }
 }
 
@@ -299,8 +300,7 @@ void BucketTable::Load(BucketRecord record) {
   const TargetPtr target = MakeTarget(std::move(record.key), std::move(limits));
   BucketStripe& stripe = *stripes_[StripeOf(target->hash)];
   const MutexLock lock(stripe.mutex);
-  BucketStripe::Node& node = stripe.Add(target, std::move(record.bucket));
-  node.second.kept = true;
+  stripe.Add(target, std::move(record.bucket)).kept = true;
 }
 
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
@@ -313,10 +313,10 @@ std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
       sink(*target, nullptr, mark);
     }
     stripe->removed.clear();
-    for (BucketStripe::Node* node : stripe->changed) {
-      sink(*node->first.target, &node->second.bucket, node->second.mark);
-      node->second.changed = false;
-      node->second.kept = true;
+    for (BucketEntry* entry : stripe->changed) {
+      sink(*entry->target, &entry->bucket, entry->mark);
+      entry->changed = false;
+      entry->kept = true;
     }
     stripe->changed.clear();
   }

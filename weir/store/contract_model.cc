@@ -8,16 +8,16 @@
 namespace weir {
 namespace {
 
-using Meters = std::map<std::string, Meter>;  // by the name of the limit
+using MetersByName = std::map<std::string, Meter>;  // by the name of the limit
 
 // One map, no lock, nothing shared, nothing forgotten; every step on copies.
 class ObviousStore {
  public:
   Decision Acquire(const std::vector<Charge>& charges, UnixMillis now) {
     Decision decision{.admitted = true};
-    std::map<BucketKey, Meters> next;
+    std::map<BucketKey, MetersByName> next;
     for (const Charge& charge : charges) {
-      Meters& meters = next[charge.target->key];
+      MetersByName& meters = next[charge.target->key];
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
         const Limit& limit = charge.target->limits[i];
         const Meter meter = BroughtTo(limit, charge.target->key, now);
@@ -39,7 +39,7 @@ class ObviousStore {
   void Adjust(const std::vector<Charge>& charges, AdjustToken token, UnixMillis now) {
     if (std::exchange(counted_[token], true)) return;
     for (const Charge& charge : charges) {
-      Meters meters;
+      MetersByName meters;
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
         const Limit& limit = charge.target->limits[i];
         meters[limit.name] = BroughtTo(limit, charge.target->key, now);
@@ -50,10 +50,10 @@ class ObviousStore {
   }
 
   // The meters of a bucket at `now`; none if it was never used.
-  Meters At(const BucketKey& key, UnixMillis now) const {
+  MetersByName At(const BucketKey& key, UnixMillis now) const {
     const auto found = buckets_.find(key);
     if (found == buckets_.end()) return {};
-    Meters meters = found->second.meters;
+    MetersByName meters = found->second.meters;
     for (auto& [name, meter] : meters) Refill(meter, (now - found->second.time).count());
     return meters;
   }
@@ -61,11 +61,11 @@ class ObviousStore {
  private:
   struct Kept {
     UnixMillis time;
-    Meters meters;
+    MetersByName meters;
   };
 
   Meter BroughtTo(const Limit& limit, const BucketKey& key, UnixMillis now) const {
-    const Meters meters = At(key, now);
+    const MetersByName meters = At(key, now);
     const auto found = meters.find(limit.name);
     if (found == meters.end()) return FullMeter(limit.quota);
     Meter meter = found->second;
@@ -130,7 +130,8 @@ bool SameBalance(const Meter& a, const Meter& b) {
 }
 
 // What a store keeps of a bucket agrees with the model; it may have forgotten one that is full.
-void CheckKept(const std::optional<BucketRecord>& record, const Meters& expected, UnixMillis now) {
+void CheckKept(const std::optional<BucketRecord>& record, const MetersByName& expected,
+               UnixMillis now) {
   const auto full = [](const auto& named) {
     return named.second.tokens == named.second.quota.capacity;
   };
