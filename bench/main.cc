@@ -3,7 +3,8 @@
 //     weir_bench [NAME...] [--json FILE]     a NAME is a figure's, or a part of one; none: all
 //
 // A figure is a Google Benchmark. One that sets items_per_second is told in items a second, any
-// other in nanoseconds of an iteration. One whose label is `vs OTHER` is told as a ratio to OTHER.
+// other in nanoseconds of an iteration; its other counters are figures of their own. One whose
+// label is `vs OTHER` is told as a ratio to OTHER.
 // Everything runs in kRounds rounds, a figure and its reference close together in each, and the
 // medians are told, so that a machine whose speed drifts does not favour either.
 #include <benchmark/benchmark.h>
@@ -22,6 +23,7 @@
 namespace {
 
 constexpr int kRounds = 5;
+constexpr const char* kRate = "items_per_second";
 
 struct Figure {
   std::string unit;
@@ -77,17 +79,26 @@ class Collector final : public benchmark::BenchmarkReporter {
   void Add(const Run& run) {
     // One benchmark run with several numbers of threads makes as many figures.
     const std::string threads = run.threads > 1 ? fmt::format("_{}t", run.threads) : "";
-    const std::string name = run.run_name.function_name + threads;
-    if (!figures_.contains(name)) names_.push_back(name);
-    Figure& figure = figures_[name];
+    const std::string argument = run.run_name.args.empty() ? "" : "_" + run.run_name.args;
+    const std::string name = run.run_name.function_name + argument + threads;
+    Figure& figure = FigureOf(name);
     if (run.report_label.starts_with("vs ")) {
       figure.against = run.report_label.substr(3);
       figure.reference = figure.against + threads;
     }
-    const auto rate = run.counters.find("items_per_second");
+    const auto rate = run.counters.find(kRate);
     const bool is_rate = rate != run.counters.end();
     figure.unit = is_rate ? "1/s" : "ns";
     figure.values.push_back(is_rate ? rate->second.value : Nanos(run));
+    for (const auto& [counter, value] : run.counters) {
+      if (counter == kRate) continue;
+      FigureOf(fmt::format("{}.{}", name, counter)).values.push_back(value.value);
+    }
+  }
+
+  Figure& FigureOf(const std::string& name) {
+    if (!figures_.contains(name)) names_.push_back(name);
+    return figures_[name];
   }
 
   // Of one thread: its CPU time, which others on the machine do not lengthen.
