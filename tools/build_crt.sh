@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Builds AWS's C runtime into build/deps/crt, unless it is there already. About a minute.
+#
+# The sources are those that AWS ships inside its Python package awscrt, pinned by their hash. The
+# libraries take the system's OpenSSL; the copy of one that the package carries is not unpacked.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+version=0.38.1
+sha256=0dcebfaa70cf079133cd2352119e3d05e9b8ca1d1621736cfb54c03f3d5fef0f
+# Each needs those before it.
+libraries=(aws-c-common s2n aws-c-sdkutils aws-c-cal aws-c-io aws-c-compression aws-c-http aws-c-auth)
+prefix=$PWD/build/deps/crt
+
+download() { # INTO
+  echo "awscrt==$version --hash=sha256:$sha256" >"$1/requirements.txt"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+    --require-hashes -r "$1/requirements.txt" -d "$1"
+  tar xzf "$1/awscrt-$version.tar.gz" -C "$1" --exclude='*/crt/aws-lc/*'
+}
+
+build() { # LIBRARY WORK
+  cmake -S "$2/awscrt-$version/crt/$1" -B "$2/build/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_INSTALL_PREFIX="$2/prefix" -DCMAKE_PREFIX_PATH="$2/prefix" -DBUILD_SHARED_LIBS=OFF \
+    -DBUILD_TESTING=OFF -DUSE_OPENSSL=ON -DS2N_USE_CRYPTO_SHARED_LIBS=ON
+  cmake --build "$2/build/$1" --target install
+}
+
+[ "$(cat "$prefix/weir-stamp" 2>/dev/null)" != "$version" ] || exit 0
+
+mkdir -p build/deps
+work=$(mktemp -d "$PWD/build/deps/crt.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+echo "build_crt: awscrt $version into build/deps/crt, about a minute"
+download "$work"
+for library in "${libraries[@]}"; do
+  build "$library" "$work" >"$work/log" 2>&1 || {
+    cat "$work/log" >&2
+    echo "build_crt: $library failed" >&2
+    exit 1
+  }
+done
+
+# Renamed whole at the end, so that a prefix that exists is complete.
+echo "$version" >"$work/prefix/weir-stamp"
+rm -rf "$prefix"
+mv -T "$work/prefix" "$prefix"

@@ -1,0 +1,206 @@
+#include <condition_variable>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "weir/aws/credentials_cache.h"
+#include "weir/base/mutex.h"
+
+namespace weir {
+namespace {
+
+/// How long a source may take for one fetch.
+constexpr nanoseconds kFetchTime = std::chrono::seconds(60);
+
+/// What the provider and the callbacks it has handed out share. These hold it weakly, so that one
+/// that comes after the provider is gone finds nothing.
+class CachedState : public std::enable_shared_from_this<CachedState> {
+ public:
+  CachedState(CredentialsProvider& source, Scheduler& scheduler, std::uint64_t seed)
+      : source_(source), scheduler_(scheduler), cache_(seed) {}
+
+  void Get(Deadline deadline, Done<Credentials> done) WEIR_EXCLUDES(mutex_);
+  void FetchIfDue() WEIR_EXCLUDES(mutex_);
+  /// Once it returns the source is not called any more, and nobody is inside it.
+  void Close() WEIR_EXCLUDES(mutex_);
+  void CancelAll() WEIR_EXCLUDES(mutex_);
+
+ private:
+  struct Waiter {
+    Done<Credentials> done;
+    TimerId timer{};  ///< 0: it waits without end
+  };
+  using Waiters = std::map<std::uint64_t, Waiter>;
+
+  CredentialsCache::Time Now() const {
+    return {scheduler_.clock().Now(), scheduler_.clock().WallNow()};
+  }
+  std::optional<Result<Credentials>> AnswerAtOnce(Deadline deadline) WEIR_REQUIRES(mutex_);
+  void Enqueue(Deadline deadline, Done<Credentials> done) WEIR_REQUIRES(mutex_);
+  void TimeOut(std::uint64_t id) WEIR_EXCLUDES(mutex_);
+  void Fetch() WEIR_EXCLUDES(mutex_);
+  void Fetched(Result<Credentials> result) WEIR_EXCLUDES(mutex_);
+  void SetTimer() WEIR_REQUIRES(mutex_);
+  void AnswerAll(Waiters waiters, const Result<Credentials>& answer) WEIR_EXCLUDES(mutex_);
+
+  // Constant after construction.
+  CredentialsProvider& source_;
+  Scheduler& scheduler_;
+
+  Mutex mutex_;
+  CredentialsCache cache_ WEIR_GUARDED_BY(mutex_);
+  Waiters waiters_ WEIR_GUARDED_BY(mutex_);
+  std::uint64_t next_id_ WEIR_GUARDED_BY(mutex_) = 1;
+  TimerId timer_ WEIR_GUARDED_BY(mutex_){};
+  std::condition_variable_any left_source_;
+  int inside_source_ WEIR_GUARDED_BY(mutex_) = 0;
+  bool closed_ WEIR_GUARDED_BY(mutex_) = false;
+};
+
+void CachedState::Get(Deadline deadline, Done<Credentials> done) {
+  std::optional<Result<Credentials>> answer;
+  bool fetch = false;
+  {
+    const MutexLock lock(mutex_);
+    answer = AnswerAtOnce(deadline);
+    if (!answer) Enqueue(deadline, std::move(done));
+    fetch = cache_.BeginFetch(Now());
+  }
+  if (answer) done(*std::move(answer));
+  if (fetch) Fetch();
+}
+
+std::optional<Result<Credentials>> CachedState::AnswerAtOnce(Deadline deadline) {
+  const CredentialsCache::Time at = Now();
+  if (const Credentials* good = cache_.Good(at)) return *good;
+  if (auto refusal = cache_.Refusal(at)) return Fail(*std::move(refusal));
+  if (!deadline.ExpiredAt(at.now)) return std::nullopt;
+  return Fail(Code::kDeadlineExceeded, "no AWS credentials by the deadline");
+}
+
+void CachedState::Enqueue(Deadline deadline, Done<Credentials> done) {
+  const std::uint64_t id = next_id_++;
+  Waiter& waiter = waiters_[id];
+  waiter.done = std::move(done);
+  if (deadline.is_never()) return;
+  waiter.timer = scheduler_.At(deadline.at(), [weak = weak_from_this(), id] {
+    if (const auto self = weak.lock()) self->TimeOut(id);
+  });
+}
+
+void CachedState::TimeOut(std::uint64_t id) {
+  Waiters late;
+  {
+    const MutexLock lock(mutex_);
+    if (auto node = waiters_.extract(id)) late.insert(std::move(node));
+  }
+  AnswerAll(std::move(late), Fail(Code::kDeadlineExceeded, "no AWS credentials by the deadline"));
+}
+
+void CachedState::FetchIfDue() {
+  bool fetch = false;
+  {
+    const MutexLock lock(mutex_);
+    timer_ = TimerId{};
+    fetch = cache_.BeginFetch(Now());
+    if (!fetch) SetTimer();
+  }
+  if (fetch) Fetch();
+}
+
+void CachedState::Fetch() {
+  {
+    const MutexLock lock(mutex_);
+    if (closed_) return;
+    ++inside_source_;
+  }
+  source_.Get(Deadline::After(scheduler_.clock(), kFetchTime),
+              [weak = weak_from_this()](Result<Credentials> result) {
+                if (const auto self = weak.lock()) self->Fetched(std::move(result));
+              });
+  const MutexLock lock(mutex_);
+  if (--inside_source_ == 0) left_source_.notify_all();
+}
+
+void CachedState::Fetched(Result<Credentials> result) {
+  Waiters waiters;
+  Result<Credentials> answer;
+  {
+    const MutexLock lock(mutex_);
+    const CredentialsCache::Time at = Now();
+    cache_.Fetched(std::move(result), at);
+    const Credentials* const good = cache_.Good(at);
+    if (good != nullptr) {
+      answer = *good;
+    } else {
+      answer = Fail(cache_.Failure(at).value());
+    }
+    waiters.swap(waiters_);
+    SetTimer();
+  }
+  AnswerAll(std::move(waiters), answer);
+}
+
+void CachedState::SetTimer() {
+  if (timer_ != TimerId{}) scheduler_.Cancel(timer_);
+  timer_ = TimerId{};
+  if (closed_) return;
+  if (const auto when = cache_.WakeAt(Now())) {
+    timer_ = scheduler_.At(*when, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->FetchIfDue();
+    });
+  }
+}
+
+void CachedState::Close() {
+  MutexLock lock(mutex_);
+  closed_ = true;
+  if (timer_ != TimerId{}) scheduler_.Cancel(timer_);
+  while (inside_source_ > 0) left_source_.wait(mutex_);
+}
+
+void CachedState::CancelAll() {
+  Waiters waiters;
+  {
+    const MutexLock lock(mutex_);
+    waiters.swap(waiters_);
+  }
+  AnswerAll(std::move(waiters), Fail(Code::kCancelled, "the AWS credentials are being closed"));
+}
+
+void CachedState::AnswerAll(Waiters waiters, const Result<Credentials>& answer) {
+  for (auto& [id, waiter] : waiters) {
+    if (waiter.timer != TimerId{}) scheduler_.Cancel(waiter.timer);
+    waiter.done(answer);
+  }
+}
+
+class CachedCredentials final : public CredentialsProvider {
+ public:
+  CachedCredentials(std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler,
+                    std::uint64_t seed)
+      : source_(std::move(source)),
+        state_(std::make_shared<CachedState>(*source_, scheduler, seed)) {}
+  ~CachedCredentials() override {
+    state_->Close();
+    source_.reset();
+    state_->CancelAll();
+  }
+
+  void Get(Deadline deadline, Done<Credentials> done) override {
+    state_->Get(deadline, std::move(done));
+  }
+
+ private:
+  std::unique_ptr<CredentialsProvider> source_;
+  const std::shared_ptr<CachedState> state_;
+};
+
+}  // namespace
+
+std::unique_ptr<CredentialsProvider> MakeCachedCredentials(
+    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed) {
+  return std::make_unique<CachedCredentials>(std::move(source), scheduler, seed);
+}
+
+}  // namespace weir

@@ -1,0 +1,81 @@
+#include "weir/aws/credentials_cache.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr milliseconds kRefreshAhead = std::chrono::minutes(5);
+constexpr milliseconds kRefreshSpread = std::chrono::minutes(1);
+constexpr nanoseconds kLongestNap = std::chrono::minutes(1);
+
+}  // namespace
+
+const Credentials* CredentialsCache::Good(Time at) const {
+  if (!good_ || (good_->expires && at.wall >= *good_->expires)) return nullptr;
+  return &*good_;
+}
+
+std::optional<Error> CredentialsCache::Failure(Time at) const {
+  std::optional<Error> failure = failure_;
+  if (failure) {
+    const nanoseconds wait = std::max(not_before_ - at.now, nanoseconds(0));
+    failure->retry_after = std::chrono::ceil<milliseconds>(wait);
+  }
+  return failure;
+}
+
+std::optional<Error> CredentialsCache::Refusal(Time at) const {
+  if (fetching_ || at.now >= not_before_) return std::nullopt;
+  return Failure(at);
+}
+
+bool CredentialsCache::IsRefreshDue(Time at) const {
+  if (!good_) return true;
+  return good_->expires && at.wall >= refresh_at_;
+}
+
+bool CredentialsCache::BeginFetch(Time at) {
+  if (fetching_ || at.now < not_before_ || !IsRefreshDue(at)) return false;
+  fetching_ = true;
+  return true;
+}
+
+void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
+  fetching_ = false;
+  if (!result) {
+    Fail(std::move(result.error()), at);
+  } else if (result->expires && *result->expires <= at.wall) {
+    Fail({Code::kUnauthenticated, "the AWS credentials that were found have expired"}, at);
+  } else {
+    Keep(*std::move(result), at);
+  }
+}
+
+void CredentialsCache::Keep(Credentials credentials, Time at) {
+  failure_.reset();
+  good_ = std::move(credentials);
+  if (good_->expires) {
+    const milliseconds early(rng_.Between(0, kRefreshSpread.count()));
+    refresh_at_ = *good_->expires - kRefreshAhead - early;
+  }
+  const bool due_again = good_->expires && refresh_at_ <= at.wall;
+  if (!due_again) backoff_.Reset();
+  not_before_ = due_again ? at.now + backoff_.Next(rng_) : at.now;
+}
+
+void CredentialsCache::Fail(Error error, Time at) {
+  failure_ = Error{Code::kUnauthenticated, std::move(error.message)};
+  not_before_ = at.now + backoff_.Next(rng_);
+}
+
+std::optional<Instant> CredentialsCache::WakeAt(Time at) const {
+  if (fetching_ || !good_ || !good_->expires) return std::nullopt;
+  const nanoseconds until_due =
+      std::clamp<nanoseconds>(refresh_at_ - at.wall, nanoseconds(0), kLongestNap);
+  return std::max(at.now + until_due, not_before_);
+}
+
+}  // namespace weir

@@ -1,0 +1,71 @@
+// Which credentials to use, and when to fetch others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "weir/aws/credentials.h"
+#include "weir/base/result.h"
+#include "weir/base/rng.h"
+#include "weir/base/time.h"
+#include "weir/runtime/backoff.h"
+#include "weir/runtime/scheduler.h"
+
+namespace weir {
+
+/// The last good credentials, and the one fetch that may be under way. A value: it is told the time
+/// and what came of a fetch, and says whether to fetch.
+///
+/// Credentials serve until they really expire, whatever becomes of fetching others. That begins at
+/// an instant drawn from the minute that ends five minutes before they expire, so that a fleet that
+/// was started together does not ask together. After a failure, and after credentials that are
+/// themselves about to expire, the next fetch waits as Backoff says (1 s doubling to 30 s).
+class CredentialsCache {
+ public:
+  struct Time {
+    Instant now;
+    UnixMillis wall;
+  };
+
+  explicit CredentialsCache(std::uint64_t seed) : rng_(seed) {}
+
+  /// Null if there are none that are valid now.
+  const Credentials* Good(Time at) const;
+  /// Of the last fetch, with the time until another may begin; nothing if that one succeeded.
+  std::optional<Error> Failure(Time at) const;
+  /// The failure, while it forbids to fetch again; nothing if a fetch may be waited for.
+  std::optional<Error> Refusal(Time at) const;
+  /// True: begin a fetch now and tell Fetched of it.
+  bool BeginFetch(Time at);
+  void Fetched(Result<Credentials> result, Time at);
+  /// When to call BeginFetch without anybody having asked; nothing: there is no need. Not farther
+  /// than a minute, as the wall clock may jump.
+  std::optional<Instant> WakeAt(Time at) const;
+
+ private:
+  bool IsRefreshDue(Time at) const;
+  void Keep(Credentials credentials, Time at);
+  void Fail(Error error, Time at);
+
+  Rng rng_;
+  Backoff backoff_{std::chrono::seconds(1), std::chrono::seconds(30)};
+  bool fetching_ = false;
+  Instant not_before_{INT64_MIN};  ///< of the next fetch
+  std::optional<Credentials> good_;
+  UnixMillis refresh_at_;  ///< where good_ expires
+  std::optional<Error> failure_;
+};
+
+/// Hands out the credentials of another provider, kept as CredentialsCache says: from memory while
+/// they are valid, refreshed in the background by tasks of `scheduler`. Those that ask while there
+/// are none wait for one fetch together, each at most until its deadline. Answers kUnauthenticated
+/// with the source's message, and when to ask again, if that fetch fails.
+///
+/// `source` may answer from any thread, also late: only the fetch waits for it, not the callers.
+/// `scheduler` must outlive this. Who still waits when this is destroyed is answered kCancelled.
+/// Not to be destroyed from a `done`.
+std::unique_ptr<CredentialsProvider> MakeCachedCredentials(
+    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed);
+
+}  // namespace weir

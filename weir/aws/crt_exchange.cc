@@ -1,0 +1,208 @@
+#include "weir/aws/crt_exchange.h"
+
+#include <aws/http/connection.h>
+#include <aws/io/event_loop.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace weir::internal {
+namespace {
+
+/// Keeps the arithmetic of instants from overflowing.
+constexpr nanoseconds kFarthest = std::chrono::hours(24 * 365);
+
+CrtExchange& Self(void* self) { return *static_cast<CrtExchange*>(self); }
+
+bool HasHeader(const HttpRequest& request, std::string_view name) {
+  return std::any_of(request.headers.begin(), request.headers.end(),
+                     [name](const HttpHeader& header) { return header.name == name; });
+}
+
+bool AddHeader(aws_http_message* message, std::string_view name, std::string_view value) {
+  aws_http_header header{};
+  header.name = Cursor(name);
+  header.value = Cursor(value);
+  return aws_http_message_add_header(message, header) == AWS_OP_SUCCESS;
+}
+
+std::uint64_t LoopNow(aws_event_loop* loop) {
+  std::uint64_t now = 0;
+  aws_event_loop_current_clock_time(loop, &now);
+  return now;
+}
+
+}  // namespace
+
+void CrtExchange::Start(CrtPool& pool, HttpRequest request, std::optional<nanoseconds> left,
+                        HttpDone done) {
+  std::unique_ptr<CrtExchange> exchange(new CrtExchange(pool, std::move(request), std::move(done)));
+  if (left && *left <= nanoseconds(0)) {
+    exchange->TimeOut();
+  } else if (!exchange->MakeMessage()) {
+    exchange->Answer(tl::unexpected(exchange->Failure(false, LastCrtError())));
+  } else {
+    exchange.release()->Schedule(left);
+  }
+}
+
+CrtExchange::CrtExchange(CrtPool& pool, HttpRequest request, HttpDone done)
+    : pool_(pool),
+      loop_(pool.loop()),
+      manager_(pool.manager()),
+      max_answer_bytes_(pool.max_answer_bytes()),
+      request_(std::move(request)),
+      done_(std::move(done)) {
+  pool_.Enter();
+}
+
+bool CrtExchange::MakeMessage() {
+  message_.reset(aws_http_message_new_request(pool_.allocator()));
+  aws_http_message* const message = message_.get();
+  bool made = aws_http_message_set_request_method(message, Cursor(request_.method)) == 0 &&
+              aws_http_message_set_request_path(message, Cursor(request_.path)) == 0;
+  if (!HasHeader(request_, "host")) made = made && AddHeader(message, "host", pool_.authority());
+  for (const auto& [name, value] : request_.headers) made = made && AddHeader(message, name, value);
+  if (!HasHeader(request_, "content-length")) {
+    made = made && AddHeader(message, "content-length", fmt::to_string(request_.body.size()));
+  }
+  const aws_byte_cursor bytes = Cursor(request_.body);
+  const CrtHandle<aws_input_stream, aws_input_stream_release> body(
+      aws_input_stream_new_from_cursor(pool_.allocator(), &bytes));
+  aws_http_message_set_body_stream(message, body.get());
+  return made && body != nullptr;
+}
+
+void CrtExchange::Schedule(std::optional<nanoseconds> left) {
+  if (left) {
+    deadline_at_ = LoopNow(loop_) + static_cast<std::uint64_t>(std::min(*left, kFarthest).count());
+  }
+  aws_task_init(&start_, &CrtExchange::OnStart, this, "weir_exchange_start");
+  aws_task_init(&deadline_, &CrtExchange::OnDeadline, this, "weir_exchange_deadline");
+  aws_event_loop_schedule_task_now(loop_, &start_);
+}
+
+void CrtExchange::OnStart(aws_task*, void* self, aws_task_status) {
+  CrtExchange& exchange = Self(self);
+  if (exchange.deadline_at_ != 0) {
+    exchange.deadline_armed_ = true;
+    aws_event_loop_schedule_task_future(exchange.loop_, &exchange.deadline_, exchange.deadline_at_);
+  }
+  aws_http_connection_manager_acquire_connection(exchange.manager_, &CrtExchange::OnConnection,
+                                                 self);
+}
+
+void CrtExchange::OnConnection(aws_http_connection* connection, int error, void* self) {
+  Self(self).Connected(connection, error);
+}
+
+void CrtExchange::Connected(aws_http_connection* connection, int error) {
+  connection_ = connection;
+  const bool wanted = connection != nullptr && done_ != nullptr;
+  if (wanted && Begin(connection)) return;
+  End(tl::unexpected(Failure(false, wanted ? LastCrtError() : CrtError(error))));
+}
+
+bool CrtExchange::Begin(aws_http_connection* connection) {
+  aws_http_make_request_options options{};
+  options.self_size = sizeof(options);
+  options.request = message_.get();
+  options.user_data = this;
+  options.on_response_headers = &CrtExchange::OnHeaders;
+  options.on_response_body = &CrtExchange::OnBody;
+  options.on_metrics = &CrtExchange::OnMetrics;
+  options.on_complete = &CrtExchange::OnComplete;
+  stream_.reset(aws_http_connection_make_request(connection, &options));
+  sending_ = stream_ != nullptr && aws_http_stream_activate(stream_.get()) == AWS_OP_SUCCESS;
+  return sending_;
+}
+
+int CrtExchange::OnHeaders(aws_http_stream*, aws_http_header_block block,
+                           const aws_http_header* headers, std::size_t count, void* self) {
+  if (block != AWS_HTTP_HEADER_BLOCK_MAIN) return AWS_OP_SUCCESS;
+  std::vector<HttpHeader>& into = Self(self).response_.headers;
+  for (std::size_t i = 0; i < count; ++i) {
+    into.push_back({LowerCase(View(headers[i].name)), std::string(View(headers[i].value))});
+  }
+  return AWS_OP_SUCCESS;
+}
+
+int CrtExchange::OnBody(aws_http_stream*, const aws_byte_cursor* data, void* self) {
+  CrtExchange& exchange = Self(self);
+  std::string& body = exchange.response_.body;
+  if (data->len > exchange.max_answer_bytes_ - body.size()) {
+    exchange.too_large_ = true;
+    return aws_raise_error(AWS_ERROR_SHORT_BUFFER);
+  }
+  body.append(View(*data));
+  return AWS_OP_SUCCESS;
+}
+
+void CrtExchange::OnMetrics(aws_http_stream*, const aws_http_stream_metrics* metrics, void* self) {
+  // -1: the connection ended before the first byte of this request was written out.
+  if (metrics->send_start_timestamp_ns == -1) Self(self).sending_ = false;
+}
+
+void CrtExchange::OnComplete(aws_http_stream* stream, int error, void* self) {
+  CrtExchange& exchange = Self(self);
+  aws_http_stream_get_incoming_response_status(stream, &exchange.response_.status);
+  exchange.Complete(error);
+}
+
+void CrtExchange::OnDeadline(aws_task*, void* self, aws_task_status status) {
+  if (status != AWS_TASK_STATUS_RUN_READY) return;
+  CrtExchange& exchange = Self(self);
+  exchange.deadline_armed_ = false;
+  if (exchange.stream_ != nullptr) {
+    aws_http_stream_cancel(exchange.stream_.get(), AWS_ERROR_HTTP_STREAM_CANCELLED);
+  }
+  exchange.TimeOut();
+}
+
+void CrtExchange::TimeOut() {
+  HttpFailure failure =
+      Failure(sending_, sending_ ? "no answer by the deadline" : "not sent by the deadline");
+  failure.timed_out = true;
+  Answer(tl::unexpected(std::move(failure)));
+}
+
+void CrtExchange::Complete(int error) {
+  if (error == AWS_ERROR_SUCCESS) {
+    End(std::move(response_));
+  } else if (too_large_) {
+    End(tl::unexpected(
+        Failure(true, fmt::format("the answer is longer than {} bytes", max_answer_bytes_))));
+  } else {
+    End(tl::unexpected(Failure(sending_, CrtError(error))));
+  }
+}
+
+HttpFailure CrtExchange::Failure(bool maybe_sent, std::string_view what) const {
+  return {.maybe_sent = maybe_sent,
+          .message = fmt::format("{} {}: {}", request_.method, pool_.endpoint(), what)};
+}
+
+void CrtExchange::Answer(HttpAnswer answer) {
+  if (done_ == nullptr) return;
+  HttpDone done = std::exchange(done_, nullptr);
+  done(std::move(answer));
+  // What the callback owns goes first: whoever waits for the pool may free what that refers to.
+  done = nullptr;
+  pool_.Leave();
+}
+
+void CrtExchange::End(HttpAnswer answer) {
+  const std::unique_ptr<CrtExchange> self(this);
+  if (deadline_armed_) aws_event_loop_cancel_task(loop_, &deadline_);
+  stream_.reset();
+  // Before the answer: the pool may go as soon as that is given, and the caller's next request may
+  // have this connection.
+  if (connection_ != nullptr) {
+    aws_http_connection_manager_release_connection(manager_, connection_);
+  }
+  Answer(std::move(answer));
+}
+
+}  // namespace weir::internal

@@ -1,0 +1,66 @@
+// The C runtime's objects, strings and shutdowns, as this room's other files use them.
+#pragma once
+
+#include <aws/common/byte_buf.h>
+
+#include <condition_variable>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weir/base/mutex.h"
+
+namespace weir::internal {
+
+template <auto Release>
+struct CrtReleaser {
+  template <class T>
+  void operator()(T* object) const {
+    Release(object);
+  }
+};
+
+/// One reference on an object of the runtime, given back by its own release function.
+template <class T, auto Release>
+using CrtHandle = std::unique_ptr<T, CrtReleaser<Release>>;
+
+/// Lends the text for a call; the runtime never writes through it.
+inline aws_byte_cursor Cursor(std::string_view text) {
+  return aws_byte_cursor_from_array(text.data(), text.size());
+}
+
+inline std::string_view View(aws_byte_cursor bytes) {
+  return {reinterpret_cast<const char*>(bytes.ptr), bytes.len};
+}
+
+/// ASCII only; header names are nothing else.
+std::string LowerCase(std::string_view text);
+
+/// The runtime's text and name for an error code of its, on one line.
+std::string CrtError(int error_code);
+/// For the last error of this thread.
+std::string LastCrtError();
+
+/// That an object of the runtime has shut down, which it tells from a thread of its own.
+class ShutdownSignal {
+ public:
+  /// A callback of the runtime: `signal` is a ShutdownSignal.
+  static void Raise(void* signal) {
+    auto& self = *static_cast<ShutdownSignal*>(signal);
+    // Notified under the lock: the waiter cannot leave, and destroy this, before it is released.
+    const MutexLock lock(self.mutex_);
+    self.raised_ = true;
+    self.wake_.notify_all();
+  }
+  void Wait() {
+    MutexLock lock(mutex_);
+    while (!raised_) wake_.wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any wake_;
+  bool raised_ WEIR_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace weir::internal

@@ -1,0 +1,58 @@
+// The connections of one transport.
+#pragma once
+
+#include <aws/http/connection_manager.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "weir/aws/crt_handle.h"
+#include "weir/aws/crt_transport.h"
+#include "weir/base/mutex.h"
+
+struct aws_allocator;
+struct aws_event_loop;
+
+namespace weir::internal {
+
+/// Thread-safe. The destructor waits until nobody that entered is still inside, and then until
+/// every connection is closed.
+class CrtPool {
+ public:
+  static Result<std::unique_ptr<CrtPool>> Open(const CrtRuntime& runtime,
+                                               const TransportOptions& options);
+  ~CrtPool();
+  CrtPool(const CrtPool&) = delete;
+  CrtPool& operator=(const CrtPool&) = delete;
+
+  /// Around each request, from before its start until it is answered.
+  void Enter();
+  void Leave();
+
+  aws_allocator* allocator() const { return runtime_.allocator(); }
+  aws_event_loop* loop() const { return runtime_.loop(); }
+  aws_http_connection_manager* manager() const { return manager_.get(); }
+  /// Host and port, as messages name them.
+  const std::string& endpoint() const { return endpoint_; }
+  /// What a host header says: without the port where it is the scheme's own.
+  const std::string& authority() const { return authority_; }
+  std::size_t max_answer_bytes() const { return max_answer_bytes_; }
+
+ private:
+  CrtPool(const CrtRuntime& runtime, const TransportOptions& options);
+  Status Connect(const TransportOptions& options);
+
+  const CrtRuntime& runtime_;
+  const std::string endpoint_;
+  const std::string authority_;
+  const std::size_t max_answer_bytes_;
+  ShutdownSignal manager_gone_;
+  CrtHandle<aws_http_connection_manager, aws_http_connection_manager_release> manager_;
+
+  Mutex mutex_;
+  std::condition_variable_any empty_;
+  std::size_t inside_ WEIR_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace weir::internal

@@ -1,0 +1,46 @@
+// AWS's C runtime, started: what HTTP, signing and credentials run on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "weir/base/result.h"
+
+struct aws_allocator;
+struct aws_client_bootstrap;
+struct aws_event_loop;
+struct aws_tls_ctx;
+
+namespace weir {
+
+struct CrtOptions {
+  std::string ca_file;  ///< PEM, trusted instead of the system's authorities; empty: the system's
+};
+
+/// One event loop with its thread, a host resolver, and a TLS context that checks peer and host
+/// name (TLS 1.2 at least). Everything made from it must be destroyed before it; the destructor
+/// waits for its threads and must not be called from one of them. Several may live side by side. Do
+/// not fork while one lives. The runtime's own logging stays off: at level INFO it writes session
+/// tokens.
+class CrtRuntime {
+ public:
+  /// kInvalidArgument: the file of authorities cannot be read; kUnavailable: the system gives no
+  /// thread or descriptor.
+  static Result<std::unique_ptr<CrtRuntime>> Start(const CrtOptions& options);
+  ~CrtRuntime();
+  CrtRuntime(const CrtRuntime&) = delete;
+  CrtRuntime& operator=(const CrtRuntime&) = delete;
+
+  /// For this room alone; they live as long as this.
+  aws_allocator* allocator() const;
+  aws_event_loop* loop() const;
+  aws_client_bootstrap* bootstrap() const;
+  aws_tls_ctx* tls() const;
+
+ private:
+  class State;
+  explicit CrtRuntime(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace weir

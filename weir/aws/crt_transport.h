@@ -1,0 +1,39 @@
+// HTTP/1.1 to one endpoint over AWS's C runtime.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weir/aws/crt_runtime.h"
+#include "weir/aws/http.h"
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+
+namespace weir {
+
+struct TransportOptions {
+  std::string host;  ///< a name or an address, without port; also what TLS expects to be named
+  std::uint16_t port = 443;
+  bool tls = true;
+  std::size_t max_connections = 64;     ///< at least 1
+  std::size_t max_waiting = 10'000;     ///< for a connection, at least 1; more fail at once
+  milliseconds connect_timeout{3'000};  ///< for TCP, and as much again for the TLS handshake
+  milliseconds idle_timeout{30'000};    ///< a connection is closed after so long without a request
+  std::size_t max_answer_bytes = std::size_t{64} << 20;  ///< of a body; a larger one is a failure
+};
+
+/// Connections are kept alive and carry one request at a time. Requests take and give back
+/// connections, count deadlines and run `done` on the runtime's loop. A connection that the server
+/// closed while nothing was asked of it is replaced; a request that was begun on one fails with
+/// `maybe_sent`, as the server may have read it.
+///
+/// `clock` is the one that the deadlines are instants of. It and `runtime` must outlive the
+/// transport. The destructor waits until every request is answered and every connection is closed;
+/// it must not be called from a `done`. Environment variables that name a proxy are not heeded.
+/// kInvalidArgument: no such host can be asked.
+Result<std::unique_ptr<HttpTransport>> MakeTransport(const CrtRuntime& runtime, const Clock& clock,
+                                                     const TransportOptions& options);
+
+}  // namespace weir

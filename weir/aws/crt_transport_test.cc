@@ -1,0 +1,335 @@
+#include "weir/aws/crt_transport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <latch>
+#include <set>
+
+#include "weir/aws/loopback_server_fixture.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using Answer = tl::expected<HttpResponse, HttpFailure>;
+
+/// Long enough that only a defect reaches it.
+constexpr nanoseconds kPatience = std::chrono::seconds(30);
+/// Waited for in full by the tests of what happens then.
+constexpr nanoseconds kShort = milliseconds(40);
+
+class CrtTransportTest : public testing::Test {
+ protected:
+  std::unique_ptr<HttpTransport> Connect(const TransportOptions& options) {
+    auto transport = MakeTransport(*runtime_, clock_, options);
+    EXPECT_TRUE(transport) << transport.error().message;
+    return *std::move(transport);
+  }
+  std::unique_ptr<HttpTransport> Connect(const LoopbackServer& server) {
+    return Connect(Options(server));
+  }
+  static TransportOptions Options(const LoopbackServer& server) {
+    return {.host = "127.0.0.1", .port = server.port(), .tls = false};
+  }
+
+  std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
+                            nanoseconds wait = kPatience) {
+    std::promise<Answer> promise;
+    std::future<Answer> answer = promise.get_future();
+    transport.Send(std::move(request), Deadline::After(clock_, wait),
+                   [promise = std::move(promise)](Answer result) mutable {
+                     promise.set_value(std::move(result));
+                   });
+    return answer;
+  }
+  Answer Ask(HttpTransport& transport, HttpRequest request, nanoseconds wait = kPatience) {
+    return Start(transport, std::move(request), wait).get();
+  }
+
+  static void SetUpTestSuite() { runtime_ = *CrtRuntime::Start({}); }
+  static void TearDownTestSuite() { runtime_.reset(); }
+
+  static inline std::unique_ptr<CrtRuntime> runtime_;
+  SystemClock clock_;
+};
+
+ScriptedReply Echo(const SeenRequest& request) { return {.bytes = Ok(request.body)}; }
+ScriptedReply Silence(const SeenRequest&) { return {}; }
+
+bool IsReady(const std::future<Answer>& answer) {
+  return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+TEST_F(CrtTransportTest, SendsTheRequestAndBringsTheAnswer) {
+  LoopbackServer server([](const SeenRequest&) {
+    return ScriptedReply{.bytes =
+                             "HTTP/1.1 400 Bad Request\r\nX-Amzn-ErrorType: Oops\r\n"
+                             "content-length: 5\r\n\r\nwrong"};
+  });
+  const auto transport = Connect(server);
+  const Answer answer = Ask(*transport, {.method = "PUT",
+                                         .path = "/a%20b?c=d",
+                                         .headers = {{"x-amz-target", "T.Op"}},
+                                         .body = "hello"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_EQ(answer->body, "wrong");
+  EXPECT_EQ(answer->headers,
+            (std::vector<HttpHeader>{{"x-amzn-errortype", "Oops"}, {"content-length", "5"}}));
+  const auto seen = server.seen();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_THAT(seen[0].head, HasSubstr("PUT /a%20b?c=d HTTP/1.1\r\n"));
+  EXPECT_THAT(seen[0].head, HasSubstr("x-amz-target: T.Op"));
+  EXPECT_THAT(seen[0].head, HasSubstr("host: 127.0.0.1:" + std::to_string(server.port())));
+  EXPECT_EQ(seen[0].body, "hello");
+}
+
+TEST_F(CrtTransportTest, AHostHeaderThatIsThereStays) {
+  LoopbackServer server(Echo);
+  const auto transport = Connect(server);
+  ASSERT_TRUE(Ask(*transport, {.headers = {{"host", "signed.example"}}, .body = "x"}));
+  EXPECT_THAT(server.seen()[0].head, HasSubstr("host: signed.example"));
+  EXPECT_THAT(server.seen()[0].head, Not(HasSubstr("127.0.0.1")));
+}
+
+TEST_F(CrtTransportTest, AnAnswerInChunksIsJoined) {
+  LoopbackServer server([](const SeenRequest&) {
+    return ScriptedReply{.bytes =
+                             "HTTP/1.1 100 Continue\r\nX-Not: this\r\n\r\n"
+                             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                             "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"};
+  });
+  const auto transport = Connect(server);
+  const Answer answer = Ask(*transport, {});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "abcde");
+  EXPECT_EQ(answer->Header("x-not"), nullptr);
+}
+
+TEST_F(CrtTransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
+  constexpr int kRequests = 400;
+  LoopbackServer server(Echo);
+  TransportOptions options = Options(server);
+  options.max_connections = 8;
+  const auto transport = Connect(options);
+  std::vector<std::future<Answer>> answers;
+  for (int i = 0; i < kRequests; ++i) {
+    answers.push_back(Start(*transport, {.body = std::to_string(i)}));
+  }
+  for (int i = 0; i < kRequests; ++i) {
+    const Answer answer = answers[static_cast<std::size_t>(i)].get();
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, std::to_string(i));
+  }
+  EXPECT_LE(server.connections(), 8);
+  EXPECT_EQ(server.seen().size(), static_cast<std::size_t>(kRequests));
+}
+
+TEST_F(CrtTransportTest, AConnectionIsUsedAgain) {
+  LoopbackServer server(Echo);
+  const auto transport = Connect(server);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(Ask(*transport, {.body = "x"}));
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(CrtTransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
+  LoopbackServer server([](const SeenRequest& request) {
+    return ScriptedReply{.bytes = Ok(request.body), .close = true};
+  });
+  const auto transport = Connect(server);
+  std::set<std::string> unsent;
+  int answered = 0;
+  for (int i = 0; i < 50; ++i) {
+    const std::string id = std::to_string(i);
+    const Answer answer = Ask(*transport, {.body = id});
+    answered += answer.has_value() ? 1 : 0;
+    if (!answer && !answer.error().maybe_sent) unsent.insert(id);
+  }
+  std::set<std::string> seen;
+  for (const SeenRequest& request : server.seen()) {
+    EXPECT_TRUE(seen.insert(request.body).second) << request.body << " came twice";
+    EXPECT_FALSE(unsent.contains(request.body)) << request.body << " was said not to be sent";
+  }
+  // Whether the close is noticed before the next request is chance; the first has none before it.
+  EXPECT_GE(answered, 1);
+}
+
+TEST_F(CrtTransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNotRepeated) {
+  LoopbackServer server([](const SeenRequest& request) {
+    return request.body == "second" ? ScriptedReply{.close = true} : Echo(request);
+  });
+  const auto transport = Connect(server);
+  ASSERT_TRUE(Ask(*transport, {.body = "first"}));
+  const Answer second = Ask(*transport, {.body = "second"});
+  ASSERT_FALSE(second);
+  EXPECT_TRUE(second.error().maybe_sent);
+  EXPECT_FALSE(second.error().timed_out);
+  EXPECT_EQ(server.seen().size(), 2U);
+  EXPECT_TRUE(Ask(*transport, {.body = "third"}));
+}
+
+TEST_F(CrtTransportTest, NobodyListensSoNothingWasSent) {
+  const std::uint16_t port = ClosedPort();
+  const auto transport = Connect({.host = "127.0.0.1", .port = port, .tls = false});
+  const Answer answer = Ask(*transport, {.body = "x"});
+  ASSERT_FALSE(answer);
+  EXPECT_FALSE(answer.error().maybe_sent);
+  EXPECT_FALSE(answer.error().timed_out);
+  EXPECT_THAT(answer.error().message, HasSubstr("127.0.0.1:" + std::to_string(port)));
+  EXPECT_THAT(answer.error().message, Not(HasSubstr("\n")));
+}
+
+TEST_F(CrtTransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
+  LoopbackServer server([](const SeenRequest& request) {
+    return request.body == "loud" ? Echo(request) : ScriptedReply{};
+  });
+  const auto transport = Connect(server);
+  // So that a connection is there, and the next request is sent however short its time is.
+  ASSERT_TRUE(Ask(*transport, {.body = "loud"}));
+  const Answer answer = Ask(*transport, {.body = "x"}, kShort);
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().timed_out);
+  EXPECT_TRUE(answer.error().maybe_sent);
+}
+
+TEST_F(CrtTransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
+  std::latch go(1);
+  LoopbackServer server([&go](const SeenRequest& request) {
+    go.wait();
+    return Echo(request);
+  });
+  TransportOptions options = Options(server);
+  options.max_connections = 1;
+  const auto transport = Connect(options);
+  std::future<Answer> first = Start(*transport, {.body = "first"});
+  const Answer second = Ask(*transport, {.body = "second"}, kShort);
+  go.count_down();
+  ASSERT_FALSE(second);
+  EXPECT_TRUE(second.error().timed_out);
+  EXPECT_FALSE(second.error().maybe_sent);
+  EXPECT_TRUE(first.get());
+  // The connection that the second left unused serves the next.
+  EXPECT_TRUE(Ask(*transport, {.body = "third"}));
+  ASSERT_EQ(server.seen().size(), 2U);
+  EXPECT_EQ(server.seen()[1].body, "third");
+}
+
+TEST_F(CrtTransportTest, MoreWaitingThanTheBoundFailAtOnce) {
+  std::latch go(1);
+  LoopbackServer server([&go](const SeenRequest& request) {
+    go.wait();
+    return Echo(request);
+  });
+  TransportOptions options = Options(server);
+  options.max_connections = 1;
+  options.max_waiting = 2;
+  const auto transport = Connect(options);
+  std::vector<std::future<Answer>> answers;
+  for (int i = 0; i < 6; ++i) answers.push_back(Start(*transport, {.body = "x"}));
+  const Answer last = answers.back().get();
+  ASSERT_FALSE(last);
+  EXPECT_FALSE(last.error().maybe_sent);
+  EXPECT_FALSE(last.error().timed_out);
+  go.count_down();
+}
+
+TEST_F(CrtTransportTest, ADeadlineThatHasPassedAnswersBeforeSendReturns) {
+  LoopbackServer server(Echo);
+  const auto transport = Connect(server);
+  std::future<Answer> answer = Start(*transport, {.body = "x"}, nanoseconds(0));
+  ASSERT_TRUE(IsReady(answer));
+  const Answer failed = answer.get();
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(failed.error().timed_out);
+  EXPECT_FALSE(failed.error().maybe_sent);
+  EXPECT_EQ(server.connections(), 0);
+}
+
+TEST_F(CrtTransportTest, ATruncatedAnswerIsNone) {
+  LoopbackServer server([](const SeenRequest&) {
+    return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort",
+                         .close = true};
+  });
+  const auto transport = Connect(server);
+  const Answer answer = Ask(*transport, {.body = "x"});
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().maybe_sent);
+}
+
+TEST_F(CrtTransportTest, AnAnswerOverTheBoundIsRefused) {
+  LoopbackServer server(Echo);
+  TransportOptions options = Options(server);
+  options.max_answer_bytes = 10;
+  const auto transport = Connect(options);
+  EXPECT_TRUE(Ask(*transport, {.body = std::string(10, 'x')}));
+  const Answer answer = Ask(*transport, {.body = std::string(11, 'x')});
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().maybe_sent);
+  EXPECT_THAT(answer.error().message, HasSubstr("longer than 10 bytes"));
+}
+
+TEST_F(CrtTransportTest, WhatIsNotHttpIsNoAnswer) {
+  LoopbackServer server(
+      [](const SeenRequest&) { return ScriptedReply{.bytes = "220 mail.example ready\r\n"}; });
+  const auto transport = Connect(server);
+  const Answer answer = Ask(*transport, {.body = "x"});
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().maybe_sent);
+}
+
+TEST_F(CrtTransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
+  LoopbackServer server(Silence);
+  TransportOptions options = Options(server);
+  options.tls = true;
+  options.connect_timeout = std::chrono::duration_cast<milliseconds>(kShort);
+  const auto transport = Connect(options);
+  const Answer answer = Ask(*transport, {.body = "secret"});
+  ASSERT_FALSE(answer);
+  EXPECT_FALSE(answer.error().maybe_sent);
+  EXPECT_FALSE(answer.error().timed_out);
+  EXPECT_TRUE(server.seen().empty());
+}
+
+TEST_F(CrtTransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {
+  LoopbackServer server(Echo);
+  const auto transport = Connect(server);
+  const Answer answer = Ask(*transport, {.headers = {{"x-name", "a\r\nx-other: b"}}, .body = "x"});
+  ASSERT_FALSE(answer);
+  EXPECT_FALSE(answer.error().maybe_sent);
+  EXPECT_TRUE(server.seen().empty());
+}
+
+TEST_F(CrtTransportTest, DestroyingATransportWaitsForItsRequests) {
+  LoopbackServer server(Silence);
+  auto transport = Connect(server);
+  std::vector<std::future<Answer>> answers;
+  for (int i = 0; i < 5; ++i) answers.push_back(Start(*transport, {.body = "x"}, kShort));
+  transport.reset();
+  for (const auto& answer : answers) EXPECT_TRUE(IsReady(answer));
+}
+
+TEST_F(CrtTransportTest, DestroyingATransportWithARequestBehindItsDeadlineInTheQueue) {
+  LoopbackServer server(Silence);
+  TransportOptions options = Options(server);
+  options.max_connections = 1;
+  auto transport = Connect(options);
+  std::future<Answer> holder = Start(*transport, {.body = "x"}, 3 * kShort);
+  EXPECT_TRUE(Ask(*transport, {.body = "y"}, kShort).error().timed_out);
+  transport.reset();
+  EXPECT_TRUE(IsReady(holder));
+}
+
+TEST_F(CrtTransportTest, AnEndpointThatCannotBeIsRefused) {
+  EXPECT_EQ(MakeTransport(*runtime_, clock_, {.host = ""}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(MakeTransport(*runtime_, clock_, {.host = "h", .max_connections = 0}).error().code,
+            Code::kInvalidArgument);
+  EXPECT_EQ(MakeTransport(*runtime_, clock_, {.host = "h", .max_waiting = 0}).error().code,
+            Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,212 @@
+#include "weir/aws/failure.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+using enum FailureClass;
+
+constexpr std::size_t kLongestCode = 128;
+constexpr std::size_t kLongestText = 300;
+constexpr std::string_view kLimitExceeded = "LimitExceededException";
+
+struct KnownCode {
+  std::string_view code;
+  FailureClass kind;
+};
+
+constexpr KnownCode kKnownCodes[] = {
+    {"ConditionalCheckFailedException", kConditional},
+    {"TransactionCanceledException", kConditional},
+
+    {"ProvisionedThroughputExceededException", kThrottle},
+    {"ThrottlingException", kThrottle},
+    {"Throttling", kThrottle},
+    {"ThrottledException", kThrottle},
+    {"RequestLimitExceeded", kThrottle},
+    {"RequestThrottled", kThrottle},
+    {"RequestThrottledException", kThrottle},
+    {"TooManyRequestsException", kThrottle},
+    {"BandwidthLimitExceeded", kThrottle},
+    {"SlowDown", kThrottle},
+    {"KMSThrottlingException", kThrottle},
+
+    {"TransactionConflictException", kConflict},
+    {"ReplicatedWriteConflictException", kConflict},
+
+    {"InternalServerError", kAmbiguous},
+    {"InternalServerErrorException", kAmbiguous},
+    {"InternalFailure", kAmbiguous},
+    {"InternalFailureException", kAmbiguous},
+    {"InternalError", kAmbiguous},
+    {"ServiceUnavailable", kAmbiguous},
+    {"ServiceUnavailableException", kAmbiguous},
+    {"RequestTimeout", kAmbiguous},
+    {"RequestTimeoutException", kAmbiguous},
+    {"TransactionInProgressException", kAmbiguous},
+
+    {"ExpiredTokenException", kAuth},
+    {"ExpiredToken", kAuth},
+    {"TokenRefreshRequired", kAuth},
+    {"UnrecognizedClientException", kAuth},
+    {"InvalidClientTokenId", kAuth},
+    {"RequestTimeTooSkewed", kAuth},
+    {"RequestExpired", kAuth},
+    {"RequestInTheFuture", kAuth},
+    {"InvalidSignatureException", kAuth},
+    {"SignatureDoesNotMatch", kAuth},
+    {"AuthFailure", kAuth},
+    {"IncompleteSignature", kAuth},
+    {"IncompleteSignatureException", kAuth},
+    {"MissingAuthenticationToken", kAuth},
+    {"MissingAuthenticationTokenException", kAuth},
+    {"AccessDeniedException", kAuth},
+    {"AccessDenied", kAuth},
+    {"NotAuthorized", kAuth},
+    {"KMSAccessDeniedException", kAuth},
+    {"OptInRequired", kAuth},
+
+    {"ValidationException", kPermanent},
+    {"ValidationError", kPermanent},
+    {"ResourceNotFoundException", kPermanent},
+    {"ResourceInUseException", kPermanent},
+    {"SerializationException", kPermanent},
+    {"UnknownOperationException", kPermanent},
+    {"InvalidArgumentException", kPermanent},
+    {"IdempotentParameterMismatchException", kPermanent},
+    {"ItemCollectionSizeLimitExceededException", kPermanent},
+};
+
+FailureClass ClassOfStatus(int status) {
+  if (status == 429) return kThrottle;
+  if (status == 401 || status == 403) return kAuth;
+  if (status == 408 || status >= 500) return kAmbiguous;
+  return kPermanent;
+}
+
+bool OnlyReads(std::string_view operation) {
+  return operation.starts_with("Describe") || operation.starts_with("List") ||
+         operation.starts_with("Get");
+}
+
+bool OneOf(std::string_view code, std::initializer_list<std::string_view> codes) {
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+bool IsCodeCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+/// "com.amazonaws.dynamodb.v20120810#X" and "X:http://..." are X.
+std::string BareCode(std::string_view type) {
+  type = type.substr(0, type.find(':'));
+  const std::size_t space_end = type.rfind('#');
+  if (space_end != std::string_view::npos) type.remove_prefix(space_end + 1);
+  const bool sound = type.size() <= kLongestCode && std::ranges::all_of(type, IsCodeCharacter);
+  return sound ? std::string(type) : std::string();
+}
+
+/// A string at the top of a JSON object; empty where there is none of any of these names.
+std::string TextIn(const std::string& body, std::initializer_list<std::string_view> names) {
+  // Not On-Demand, which must not be asked further once it met a mistake: the body may be anything.
+  simdjson::dom::parser parser;
+  simdjson::dom::element document;
+  if (parser.parse(body).get(document) != simdjson::SUCCESS) return {};
+  for (const std::string_view name : names) {
+    std::string_view text;
+    if (document[name].get(text) == simdjson::SUCCESS) return std::string(text);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view Name(FailureClass kind) {
+  switch (kind) {
+    case kThrottle:
+      return "throttle";
+    case kTransient:
+      return "transient";
+    case kAmbiguous:
+      return "ambiguous";
+    case kConditional:
+      return "conditional";
+    case kConflict:
+      return "conflict";
+    case kPermanent:
+      return "permanent";
+    case kAuth:
+      return "auth";
+    case kDeadline:
+      return "deadline";
+  }
+  return "unknown";
+}
+
+FailureClass Classify(int http_status, std::string_view code, std::string_view operation) {
+  if (code == kLimitExceeded) return OnlyReads(operation) ? kThrottle : kPermanent;
+  const auto known = std::ranges::find(kKnownCodes, code, &KnownCode::code);
+  return known == std::end(kKnownCodes) ? ClassOfStatus(http_status) : known->kind;
+}
+
+AuthMend MendOf(std::string_view code) {
+  if (OneOf(code, {"ExpiredTokenException", "ExpiredToken", "TokenRefreshRequired",
+                   "UnrecognizedClientException", "InvalidClientTokenId"})) {
+    return AuthMend::kFreshCredentials;
+  }
+  if (OneOf(code, {"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})) {
+    return AuthMend::kClock;
+  }
+  if (OneOf(code, {"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"})) {
+    return AuthMend::kMaybeClock;
+  }
+  return AuthMend::kNone;
+}
+
+bool IsPermission(std::string_view code) {
+  return OneOf(code, {"AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired",
+                      "KMSAccessDeniedException"});
+}
+
+std::string ErrorCode(const HttpResponse& response) {
+  const std::string code = BareCode(TextIn(response.body, {"__type"}));
+  if (!code.empty()) return code;
+  const std::string* const header = response.Header("x-amzn-errortype");
+  return header == nullptr ? std::string() : BareCode(*header);
+}
+
+std::string ErrorText(const HttpResponse& response) {
+  std::string text = TextIn(response.body, {"message", "Message"});
+  text.resize(std::min({text.size(), text.find_first_of("\r\n"), kLongestText}));
+  std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
+Error ToError(const AwsFailure& failure) {
+  const auto as = [&](Code code) { return Error{code, failure.message}; };
+  switch (failure.kind) {
+    case kThrottle:
+    case kTransient:
+    case kConflict:
+    case kAmbiguous:
+      return as(Code::kUnavailable);
+    case kDeadline:
+      return as(Code::kDeadlineExceeded);
+    case kConditional:
+      return as(Code::kAborted);
+    case kAuth:
+      return as(IsPermission(failure.code) ? Code::kPermissionDenied : Code::kUnauthenticated);
+    case kPermanent:
+      break;
+  }
+  if (failure.code == "ResourceNotFoundException") return as(Code::kNotFound);
+  const bool in_the_way = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
+  return as(in_the_way ? Code::kFailedPrecondition : Code::kInvalidArgument);
+}
+
+}  // namespace weir

@@ -1,0 +1,143 @@
+#include "weir/aws/json_exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+FailureClass ClassOf(Code code) {
+  switch (code) {
+    case Code::kDeadlineExceeded:
+      return FailureClass::kDeadline;
+    case Code::kUnavailable:
+    case Code::kResourceExhausted:
+    case Code::kCancelled:
+      return FailureClass::kTransient;
+    default:
+      return FailureClass::kAuth;
+  }
+}
+
+}  // namespace
+
+JsonExchange::JsonExchange(const JsonClientOptions& options, JsonCall call, Deadline deadline)
+    : options_(options),
+      call_(std::move(call)),
+      deadline_(deadline),
+      policy_(options.retry, call_.repeatable, deadline) {}
+
+JsonStep JsonExchange::Start(Instant now) {
+  if (deadline_.ExpiredAt(now)) return Final(OutOfTime());
+  return FetchCredentials{deadline_};
+}
+
+JsonStep JsonExchange::OnCredentials(const Status& got, Moment at, SharedRetries& shared) {
+  if (!got) {
+    AwsFailure failure;
+    failure.kind = ClassOf(got.error().code);
+    failure.message = fmt::format("{} at {}: no credentials: {}", call_.operation, options_.host,
+                                  got.error().message);
+    return OnFailure(std::move(failure), {.kind = failure.kind}, at, shared);
+  }
+  if (deadline_.ExpiredAt(at.now)) return Final(OutOfTime());
+  signed_for_ = shared.skew.SigningTime(at.wall);
+  return SignFor{signed_for_};
+}
+
+JsonStep JsonExchange::OnSigned(const Status& signed_well, Instant now) {
+  if (!signed_well) {
+    AwsFailure failure;
+    failure.kind = FailureClass::kAuth;
+    failure.message = fmt::format("{} at {}: cannot sign: {}", call_.operation, options_.host,
+                                  signed_well.error().message);
+    return Final(std::move(failure));
+  }
+  ++attempts_;
+  is_out_ = true;
+  const Deadline attempt = Deadline::At(now + options_.attempt_timeout);
+  return SendBy{std::min(deadline_, attempt)};
+}
+
+JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shared) {
+  is_out_ = false;
+  if (attempt.server_time) shared.skew.Observe(*attempt.server_time, at.wall);
+  if (attempt.result) {
+    policy_.OnSuccess(shared.quota);
+    return JsonAnswer(JsonReply{std::move(*attempt.result), attempts_, maybe_applied_});
+  }
+  AwsFailure& failure = attempt.result.error();
+  if (failure.kind == FailureClass::kAmbiguous) maybe_applied_ = true;
+  const FailedAttempt failed = {
+      .kind = failure.kind, .mend = Mend(attempt, shared), .timed_out = attempt.timed_out};
+  return OnFailure(std::move(failure), failed, at, shared);
+}
+
+JsonStep JsonExchange::OnFailure(AwsFailure failure, FailedAttempt failed, Moment at,
+                                 SharedRetries& shared) {
+  // It never left this machine, and now it is too late to.
+  if (failed.kind == FailureClass::kTransient && deadline_.ExpiredAt(at.now)) {
+    failure.kind = FailureClass::kDeadline;
+    return Final(std::move(failure), "the deadline has passed");
+  }
+  const RetryDecision decision = policy_.OnFailure(failed, at.now, shared.quota, shared.rng);
+  if (!decision.again) return Final(std::move(failure), decision.why_not);
+  last_cause_ = std::move(failure.message);
+  return WakeAt{decision.at};
+}
+
+AuthMend JsonExchange::Mend(const Attempt& attempt, SharedRetries& shared) const {
+  const AwsFailure& failure = attempt.result.error();
+  if (failure.kind != FailureClass::kAuth) return AuthMend::kNone;
+  const AuthMend mend = MendOf(failure.code);
+  if (mend != AuthMend::kClock && mend != AuthMend::kMaybeClock) return mend;
+  if (!attempt.server_time) return AuthMend::kNone;
+  const milliseconds off = std::chrono::abs(*attempt.server_time - signed_for_);
+  if (mend == AuthMend::kMaybeClock && off <= kTolerableSkew) return AuthMend::kNone;
+  shared.skew.OnRefused();
+  return AuthMend::kClock;
+}
+
+AwsFailure JsonExchange::OutOfTime() const {
+  AwsFailure failure;
+  failure.kind = FailureClass::kDeadline;
+  failure.message = last_cause_.empty()
+                        ? fmt::format("{} at {}: the deadline had passed before a request was sent",
+                                      call_.operation, options_.host)
+                        : fmt::format("{}; the deadline passed before another try", last_cause_);
+  return failure;
+}
+
+tl::unexpected<AwsFailure> JsonExchange::Final(AwsFailure failure, std::string_view why_not) const {
+  failure.attempts = attempts_;
+  failure.maybe_applied = maybe_applied_;
+  if (attempts_ > 1) failure.message += fmt::format(" (after {} attempts)", attempts_);
+  if (!why_not.empty()) failure.message += fmt::format("; {}", why_not);
+  if (maybe_applied_) failure.message += "; it may have been applied";
+  return tl::unexpected(std::move(failure));
+}
+
+JsonAnswer JsonExchange::Abandon() {
+  AwsFailure failure;
+  failure.kind = is_out_ ? FailureClass::kAmbiguous : FailureClass::kTransient;
+  maybe_applied_ |= is_out_;
+  failure.message = fmt::format("{} at {}: the client was shut down before an answer came",
+                                call_.operation, options_.host);
+  return Final(std::move(failure));
+}
+
+HttpRequest JsonExchange::MakeRequest() const {
+  return {.path = options_.path,
+          .headers = {{"host", options_.host},
+                      {"content-type", options_.content_type},
+                      {"x-amz-target", options_.target_prefix + "." + call_.operation}},
+          .body = call_.body};
+}
+
+AttemptContext JsonExchange::context() const {
+  return {call_.operation, options_.host, options_.max_error_body};
+}
+
+}  // namespace weir

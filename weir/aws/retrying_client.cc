@@ -1,0 +1,162 @@
+#include "weir/aws/retrying_client.h"
+
+#include <utility>
+
+#include "weir/aws/json_exchange.h"
+#include "weir/base/mutex.h"
+#include "weir/metrics/counter.h"
+
+namespace weir {
+namespace {
+
+/// What the calls of one client share; lives as long as the last of them.
+struct Core {
+  Core(JsonClientParts with, JsonClientOptions opts)
+      : parts(with), options(std::move(opts)), shared(options) {}
+
+  Moment Now() const {
+    const Clock& clock = parts.scheduler.clock();
+    return {clock.Now(), clock.WallNow()};
+  }
+
+  const JsonClientParts parts;
+  const JsonClientOptions options;
+  Mutex mutex;
+  SharedRetries shared WEIR_GUARDED_BY(mutex);
+  Counter calls, attempts, retries, throttles;
+};
+
+/// One call under way. Whoever will hear of its next event owns it; dropped, it answers for itself.
+class Flight {
+ public:
+  Flight(std::shared_ptr<Core> core, JsonCall call, Deadline deadline, JsonDone done)
+      : core_(std::move(core)),
+        exchange_(core_->options, std::move(call), deadline),
+        done_(std::move(done)) {}
+  Flight(Flight&&) = delete;
+  Flight& operator=(Flight&&) = delete;
+  ~Flight() {
+    if (done_) done_(exchange_.Abandon());
+  }
+
+  static void Begin(std::unique_ptr<Flight> flight) {
+    JsonStep first = flight->exchange_.Begin(flight->core_->Now().now);
+    Go(std::move(flight), std::move(first));
+  }
+
+ private:
+  using Ptr = std::unique_ptr<Flight>;
+
+  static void Go(Ptr flight, JsonStep step) {
+    std::visit([&](auto& what) { Do(std::move(flight), what); }, step);
+  }
+  static void Do(Ptr flight, FetchCredentials& step);
+  static void Do(Ptr flight, SignFor& step);
+  static void Do(Ptr flight, SendBy& step);
+  static void Do(Ptr flight, WakeAt& step);
+  static void Do(Ptr flight, JsonAnswer& answer) {
+    std::exchange(flight->done_, nullptr)(std::move(answer));
+  }
+
+  JsonStep OnCredentials(Result<Credentials> credentials);
+  JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
+  void CountAttempt() const;
+
+  const std::shared_ptr<Core> core_;
+  JsonExchange exchange_;
+  Credentials credentials_;  ///< to sign with, then forgotten
+  HttpRequest request_;      ///< between signing and sending
+  JsonDone done_;            ///< null once it ran
+};
+
+void Flight::Do(Ptr flight, FetchCredentials& step) {
+  CredentialsProvider& provider = flight->core_->parts.credentials;
+  provider.Get(step.deadline, [flight = std::move(flight)](Result<Credentials> got) mutable {
+    JsonStep next = flight->OnCredentials(std::move(got));
+    Go(std::move(flight), std::move(next));
+  });
+}
+
+JsonStep Flight::OnCredentials(Result<Credentials> credentials) {
+  Status status;
+  if (credentials)
+    credentials_ = std::move(*credentials);
+  else
+    status = Fail(std::move(credentials.error()));
+  const Moment at = core_->Now();
+  const MutexLock lock(core_->mutex);
+  return exchange_.OnCredentials(status, at, core_->shared);
+}
+
+void Flight::Do(Ptr flight, SignFor& step) {
+  const Core& core = *flight->core_;
+  flight->request_ = flight->exchange_.MakeRequest();
+  const Credentials credentials = std::exchange(flight->credentials_, {});
+  const Status status = core.parts.signer.Sign(flight->request_, credentials, step.time);
+  JsonStep next = flight->exchange_.OnSigned(status, core.Now().now);
+  Go(std::move(flight), std::move(next));
+}
+
+void Flight::Do(Ptr flight, SendBy& step) {
+  flight->CountAttempt();
+  HttpTransport& transport = flight->core_->parts.transport;
+  HttpRequest request = std::exchange(flight->request_, {});
+  transport.Send(std::move(request), step.deadline,
+                 [flight = std::move(flight)](auto answer) mutable {
+                   JsonStep next = flight->OnAnswer(std::move(answer));
+                   Go(std::move(flight), std::move(next));
+                 });
+}
+
+void Flight::CountAttempt() const {
+  core_->attempts.Add();
+  if (exchange_.attempts() > 1) core_->retries.Add();
+}
+
+JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
+  Attempt attempt = Judge(std::move(answer), exchange_.context());
+  if (!attempt.result && attempt.result.error().kind == FailureClass::kThrottle) {
+    core_->throttles.Add();
+  }
+  const Moment at = core_->Now();
+  const MutexLock lock(core_->mutex);
+  return exchange_.OnAttempt(std::move(attempt), at, core_->shared);
+}
+
+void Flight::Do(Ptr flight, WakeAt& step) {
+  Scheduler& scheduler = flight->core_->parts.scheduler;
+  scheduler.At(step.at, [flight = std::move(flight)]() mutable {
+    JsonStep next = flight->exchange_.OnWake(flight->core_->Now().now);
+    Go(std::move(flight), std::move(next));
+  });
+}
+
+class RetryingClient final : public JsonClient {
+ public:
+  explicit RetryingClient(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
+    core_->calls.Add();
+    Flight::Begin(std::make_unique<Flight>(core_, std::move(call), deadline, std::move(done)));
+  }
+
+  JsonClientStats stats() const override {
+    const MutexLock lock(core_->mutex);
+    return {.calls = core_->calls.Value(),
+            .attempts = core_->attempts.Value(),
+            .retries = core_->retries.Value(),
+            .throttles = core_->throttles.Value(),
+            .quota_refused = core_->shared.quota.refused()};
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+std::unique_ptr<JsonClient> MakeJsonClient(JsonClientParts parts, JsonClientOptions options) {
+  return std::make_unique<RetryingClient>(std::make_shared<Core>(parts, std::move(options)));
+}
+
+}  // namespace weir

@@ -1,0 +1,180 @@
+#include "weir/aws/service_location.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/aws/profile_file.h"
+
+namespace weir {
+namespace {
+
+using Text = std::optional<std::string>;
+
+/// Suffixes of host names by the beginning of the region (botocore's partitions.json).
+constexpr std::pair<std::string_view, std::string_view> kSuffixes[] = {
+    {"cn-", "amazonaws.com.cn"},   {"eusc-", "amazonaws.eu"},      {"us-iso-", "c2s.ic.gov"},
+    {"us-isob-", "sc2s.sgov.gov"}, {"eu-isoe-", "cloud.adc-e.uk"}, {"us-isof-", "csp.hci.ic.gov"},
+};
+
+std::string Upper(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return upper;
+}
+
+bool IsTrue(std::string_view text) { return Upper(text) == "TRUE"; }
+
+/// A URL and where it stood.
+struct Found {
+  std::string where;
+  std::string url;
+};
+
+Text NotEmpty(Text text) { return text && text->empty() ? std::nullopt : std::move(text); }
+
+tl::unexpected<Error> Invalid(std::string message) {
+  return Fail(Code::kInvalidArgument, std::move(message));
+}
+
+/// Of a map of strings, nothing where it is not there.
+Text Setting(const ProfileSettings& settings, std::string_view name) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? std::nullopt : NotEmpty(found->second);
+}
+
+/// One call of LocateService.
+class Search {
+ public:
+  Search(const ServiceOptions& options, const Surroundings& surroundings)
+      : options_(options), surroundings_(surroundings) {}
+
+  Result<ServiceLocation> Run() {
+    WEIR_RETURN_IF_ERROR(ReadProfile());
+    WEIR_ASSIGN_OR_RETURN(std::string region, Region());
+    WEIR_ASSIGN_OR_RETURN(const Found found, Url(region));
+    Result<Endpoint> endpoint = ParseEndpoint(found.url);
+    if (!endpoint) return Invalid(fmt::format("{}: {}", found.where, endpoint.error().message));
+    return ServiceLocation{std::move(region), *std::move(endpoint)};
+  }
+
+ private:
+  Text Environment(std::string_view name) const {
+    return NotEmpty(surroundings_.environment(name));
+  }
+
+  /// Of the file that the variable names, or that has this path below the home directory.
+  std::string PathOf(std::string_view variable, std::string_view usual) const {
+    const std::string path = Environment(variable).value_or("~/" + std::string(usual));
+    if (!path.starts_with("~/")) return path;
+    return Environment("HOME").value_or("") + path.substr(1);
+  }
+
+  Result<ProfileFile> ReadFile(const std::string& path, ProfileFileKind kind) const {
+    const Result<std::string> text = surroundings_.read_file(path);
+    if (text) return ParseProfileFile(*text, kind, path);
+    if (text.error().code == Code::kNotFound) return ProfileFile();
+    return Fail(text.error());
+  }
+
+  Status ReadProfile() {
+    config_path_ = PathOf("AWS_CONFIG_FILE", ".aws/config");
+    const std::string credentials_path = PathOf("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
+    WEIR_ASSIGN_OR_RETURN(ProfileFile config, ReadFile(config_path_, ProfileFileKind::kConfig));
+    WEIR_ASSIGN_OR_RETURN(ProfileFile credentials,
+                          ReadFile(credentials_path, ProfileFileKind::kCredentials));
+    const Text named = options_.profile ? options_.profile : Environment("AWS_PROFILE");
+    name_ = named.value_or("default");
+    const bool found = config.profiles.contains(name_) || credentials.profiles.contains(name_);
+    if (named && !found) {
+      return Invalid(fmt::format("profile {} is neither in {} nor in {}", name_, config_path_,
+                                 credentials_path));
+    }
+    profile_ = std::move(credentials.profiles[name_]);
+    profile_.merge(config.profiles[name_]);
+    services_ = std::move(config.services);
+    return {};
+  }
+
+  Result<std::string> Region() const {
+    Text region = NotEmpty(options_.region);
+    if (!region) region = Environment("AWS_REGION");
+    if (!region) region = Environment("AWS_DEFAULT_REGION");
+    if (!region) region = Setting(profile_, "region");
+    if (!region) {
+      return Invalid(
+          fmt::format("no AWS region: give one as an option (region=eu-west-1), in "
+                      "AWS_REGION, or as region of profile {} in {}",
+                      name_, config_path_));
+    }
+    // It becomes a part of a host name.
+    const bool sound =
+        region->size() <= 63 &&
+        region->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+    if (!sound) return Invalid("the AWS region is not like eu-west-1: letters, digits and '-'");
+    return *std::move(region);
+  }
+
+  Result<Found> Url(const std::string& region) const {
+    if (const Text url = NotEmpty(options_.endpoint_url)) return Found{"options", *url};
+    WEIR_ASSIGN_OR_RETURN(std::optional<Found> configured, Configured());
+    if (configured) return *std::move(configured);
+    return Found{"region " + region, "https://" + UsualHost(region)};
+  }
+
+  Result<std::optional<Found>> Configured() const {
+    Text ignore = Environment("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+    if (!ignore) ignore = Setting(profile_, "ignore_configured_endpoint_urls");
+    if (ignore && IsTrue(*ignore)) return std::optional<Found>();
+    for (const std::string& name :
+         {"AWS_ENDPOINT_URL_" + Upper(options_.service), std::string("AWS_ENDPOINT_URL")}) {
+      if (Text url = Environment(name)) return Found{name, *std::move(url)};
+    }
+    WEIR_ASSIGN_OR_RETURN(std::optional<Found> found, OfServicesSection());
+    if (found) return found;
+    Text url = Setting(profile_, "endpoint_url");
+    if (url) found = Found{fmt::format("endpoint_url of profile {}", name_), *std::move(url)};
+    return found;
+  }
+
+  Result<std::optional<Found>> OfServicesSection() const {
+    const Text section = Setting(profile_, "services");
+    if (!section) return std::optional<Found>();
+    const auto services = services_.find(*section);
+    if (services == services_.end()) {
+      return Invalid(fmt::format("profile {} names the section [services {}], which is not in {}",
+                                 name_, *section, config_path_));
+    }
+    const Text url = Setting(services->second, options_.service + ".endpoint_url");
+    if (!url) return std::optional<Found>();
+    return Found{fmt::format("[services {}] in {}", *section, config_path_), *url};
+  }
+
+  std::string UsualHost(const std::string& region) const {
+    std::string_view suffix = "amazonaws.com";
+    for (const auto& [prefix, other] : kSuffixes) {
+      if (region.starts_with(prefix)) suffix = other;
+    }
+    const bool streams = options_.service == "dynamodb_streams";
+    return fmt::format("{}.{}.{}", streams ? "streams.dynamodb" : options_.service, region, suffix);
+  }
+
+  const ServiceOptions& options_;
+  const Surroundings& surroundings_;
+  std::string config_path_;
+  std::string name_;  ///< of the profile
+  ProfileSettings profile_;
+  ProfileSections services_;
+};
+
+}  // namespace
+
+Result<ServiceLocation> LocateService(const ServiceOptions& options,
+                                      const Surroundings& surroundings) {
+  return Search(options, surroundings).Run();
+}
+
+}  // namespace weir
