@@ -1,0 +1,211 @@
+// TransactWriteItems, TransactGetItems.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "weir/sim/dynamo_world.h"
+#include "weir/sim/dynamo_write.h"
+
+namespace weir::sim {
+namespace {
+
+using nlohmann::json;
+using Kind = ItemWrite::Kind;
+
+constexpr std::size_t kMostInTransaction = 100;
+constexpr std::size_t kLargestTransaction = 4 * 1024 * 1024;
+constexpr std::chrono::minutes kTokenLife{10};
+
+const json& CheckedItems(const Fields& fields) {
+  const json& items = fields.List("TransactItems");
+  if (!items.empty() && items.size() <= kMostInTransaction) return items;
+  RefuseInvalid(
+      "1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member "
+      "must have length less than or equal to 100, and greater than or equal to 1");
+}
+
+ItemWrite ReadAction(DynamoWorld& world, const json& action) {
+  static constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {
+      {{"Put", Kind::kPut},
+       {"Update", Kind::kUpdate},
+       {"Delete", Kind::kDelete},
+       {"ConditionCheck", Kind::kCheck}}};
+  const Fields one_of(action, {"Put", "Update", "Delete", "ConditionCheck"});
+  if (action.size() != 1) {
+    RefuseInvalid("TransactItems can only contain one of Check, Put, Update or Delete");
+  }
+  const auto* kind = std::ranges::find_if(
+      kKinds, [&one_of](const auto& candidate) { return one_of.Has(candidate.first); });
+  if (kind == kKinds.end()) RefuseInvalid("TransactItems must not be empty");
+  const Fields fields(one_of.Get(kind->first),
+                      {"TableName", kind->second == Kind::kPut ? "Item" : "Key",
+                       kind->second == Kind::kUpdate ? "UpdateExpression" : "ConditionExpression",
+                       "ConditionExpression", "ExpressionAttributeNames",
+                       "ExpressionAttributeValues", "ReturnValuesOnConditionCheckFailure"});
+  if (kind->second == Kind::kUpdate) fields.Text("UpdateExpression");
+  return ReadWrite(kind->second, world, fields);
+}
+
+std::vector<ItemWrite> ReadActions(DynamoWorld& world, const json& items) {
+  std::vector<ItemWrite> writes;
+  std::set<std::pair<DynamoTable*, ItemKey>> seen;
+  std::size_t size = 0;
+  for (const json& action : items) {
+    writes.push_back(ReadAction(world, action));
+    size += SizeOf(writes.back().attributes);
+    if (!seen.emplace(writes.back().table, writes.back().key).second) {
+      RefuseInvalid("Transaction request cannot include multiple operations on one item");
+    }
+  }
+  if (size > kLargestTransaction) {
+    RefuseInvalid("Transaction request size has exceeded the maximum allowed size");
+  }
+  return writes;
+}
+
+/// A repeated token: true if its transaction has been applied before.
+bool IsRepeated(DynamoWorld& world, const std::string& token, const std::string& items) {
+  const auto found = world.transactions.find(token);
+  if (token.empty() || found == world.transactions.end()) return false;
+  if (world.clock.Now() - found->second.at > kTokenLife) {
+    world.transactions.erase(found);
+    return false;
+  }
+  if (found->second.items != items) {
+    throw Refusal{.type = "IdempotentParameterMismatchException",
+                  .message =
+                      "The request uses the same client token as a previous, but "
+                      "non-identical request. Do not reuse a client token with different "
+                      "requests, unless the requests are identical"};
+  }
+  if (!world.in_progress) return true;
+  ++world.counts.in_progress;
+  throw Refusal{.type = "TransactionInProgressException",
+                .message = "Transaction already in progress with the same client request token."};
+}
+
+/// One action's part in a transaction: what becomes of its item, or why it stops all of them.
+struct Outcome {
+  std::optional<Item> after;
+  json reason = {{"Code", "None"}};
+};
+
+Outcome Try(DynamoWorld& world, const ItemWrite& write) {
+  Outcome outcome;
+  if (!ConditionHolds(write)) {
+    ++world.counts.failed_conditions;
+    outcome.reason = {{"Code", "ConditionalCheckFailed"},
+                      {"Message", "The conditional request failed"}};
+    const Item* there = write.table->Find(write.key);
+    if (write.old_on_failure && there != nullptr) outcome.reason["Item"] = WriteItem(*there);
+    return outcome;
+  }
+  auto after = ImageAfter(write);
+  if (after) {
+    outcome.after = *std::move(after);
+  } else {
+    outcome.reason = {{"Code", "ValidationError"}, {"Message", after.error().message}};
+  }
+  return outcome;
+}
+
+[[noreturn]] void Cancel(const std::vector<Outcome>& outcomes) {
+  Refusal refusal{.type = "TransactionCanceledException", .message = ""};
+  std::string codes;
+  for (const Outcome& outcome : outcomes) {
+    codes += (codes.empty() ? "" : ", ") + outcome.reason["Code"].get<std::string>();
+    refusal.more["CancellationReasons"].push_back(outcome.reason);
+  }
+  refusal.message =
+      "Transaction cancelled, please refer cancellation reasons for specific reasons [" + codes +
+      "]";
+  throw refusal;
+}
+
+std::vector<Outcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite>& writes) {
+  std::vector<Outcome> outcomes;
+  for (const ItemWrite& write : writes) outcomes.push_back(Try(world, write));
+  json& contended = outcomes[world.rng.Below(writes.size())].reason;
+  if (world.throttled) {
+    ++world.counts.throttled;
+    contended = {{"Code", "ThrottlingError"}, {"Message", "Throughput exceeds the capacity."}};
+  } else if (world.conflict) {
+    ++world.counts.conflicts;
+    contended = {{"Code", "TransactionConflict"},
+                 {"Message", "Transaction is ongoing for the item"}};
+  }
+  return outcomes;
+}
+
+void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after, Bill& bill) {
+  const nanoseconds lag = world.DrawLag();
+  const WriteCost cost = write.kind == Kind::kCheck
+                             ? WriteCost{write.table->CostOfNothing(write.key), {}}
+                             : write.table->Write(write.key, std::move(after), lag);
+  bill.AddWrite(write.table->spec().name, cost, 2);
+}
+
+void BillCancelled(const std::vector<ItemWrite>& writes, Bill& bill) {
+  for (const ItemWrite& write : writes) {
+    bill.AddWrite(write.table->spec().name, {write.table->CostOfNothing(write.key), {}}, 2);
+  }
+}
+
+}  // namespace
+
+json TransactWriteItems(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TransactItems", "ClientRequestToken", "ReturnConsumedCapacity"});
+  const json& items = CheckedItems(fields);
+  const std::vector<ItemWrite> writes = ReadActions(world, items);
+  const std::string token = fields.TextOr("ClientRequestToken", "");
+  if (token.size() > 36) RefuseInvalid("ClientRequestToken must have at most 36 characters");
+
+  Bill bill(world, fields);
+  json answer = json::object();
+  if (IsRepeated(world, token, items.dump())) {
+    for (const ItemWrite& write : writes) bill.AddRead(write.table->spec().name, 2);
+  } else {
+    std::vector<Outcome> outcomes = TryAll(world, writes);
+    const bool stopped = std::ranges::any_of(
+        outcomes, [](const Outcome& outcome) { return outcome.reason["Code"] != "None"; });
+    if (stopped) {
+      if (!world.throttled) BillCancelled(writes, bill);
+      Cancel(outcomes);
+    }
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+      Apply(world, writes[i], std::move(outcomes[i].after), bill);
+    }
+    if (!token.empty()) world.transactions[token] = {items.dump(), world.clock.Now()};
+  }
+  bill.WriteArrayTo(answer);
+  return answer;
+}
+
+json TransactGetItems(DynamoWorld& world, const json& body) {
+  const Fields fields(body, {"TransactItems", "ReturnConsumedCapacity"});
+  json answer = {{"Responses", json::array()}};
+  Bill bill(world, fields);
+  for (const json& element : CheckedItems(fields)) {
+    json get = Fields(element, {"Get"}).Get("Get");
+    const std::string table =
+        Fields(get, {"TableName", "Key", "ProjectionExpression", "ExpressionAttributeNames"})
+            .Text("TableName");
+    get["ConsistentRead"] = true;
+    get["ReturnConsumedCapacity"] = "TOTAL";
+    json one = GetItem(world, get);
+    // GetItem has counted it once; in a transaction it costs twice.
+    const auto units = one["ConsumedCapacity"]["CapacityUnits"].get<double>();
+    world.counts.read_units -= units;
+    bill.AddRead(table, 2 * units);
+    one.erase("ConsumedCapacity");
+    answer["Responses"].push_back(std::move(one));
+  }
+  bill.WriteArrayTo(answer);
+  return answer;
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,96 @@
+// What the operations of the simulated DynamoDB work on.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "weir/base/rng.h"
+#include "weir/base/time.h"
+#include "weir/sim/dynamo_request.h"
+#include "weir/sim/dynamo_table.h"
+#include "weir/sim/sim_dynamo.h"
+
+namespace weir::sim {
+
+/// A transaction that succeeded, as its ClientRequestToken remembers it.
+struct PastTransaction {
+  std::string items;  ///< the JSON of its items
+  Instant at;
+};
+
+struct KeptTable {
+  DynamoTable table;
+  Instant ready;               ///< being created until then
+  nlohmann::json description;  ///< the parts of DescribeTable that do not change
+};
+
+struct DynamoWorld {
+  DynamoWorld(const Clock& its_clock, std::uint64_t seed, const DynamoFaults& its_faults)
+      : clock(its_clock), rng(seed), faults(its_faults) {}
+
+  /// Refuses a table that is not there or not ready.
+  DynamoTable& Table(const std::string& name);
+  /// For one write.
+  nanoseconds DrawLag() { return nanoseconds(rng.Between(0, faults.longest_index_lag.count())); }
+  /// What a reader finds, consistent or not; null: nothing.
+  const Item* View(const StoredItem& stored, bool consistent);
+  const Item* View(const DynamoTable& table, const ItemKey& key, bool consistent);
+
+  const Clock& clock;
+  Rng rng;
+  const DynamoFaults& faults;
+  DynamoCounts counts;
+  std::map<std::string, KeptTable, std::less<>> tables;
+  std::map<std::string, PastTransaction> transactions;
+  bool throttled = false;    ///< drawn for this request
+  bool conflict = false;     ///< drawn for this request
+  bool in_progress = false;  ///< drawn for this request
+};
+
+/// What one request consumes, for its answer and for the counts.
+class Bill {
+ public:
+  /// Reads ReturnConsumedCapacity, so make it before anything is changed.
+  Bill(DynamoWorld& world, const Fields& fields);
+  void AddRead(const std::string& table, double units) { AddRead(table, "", units); }
+  void AddRead(const std::string& table, const std::string& index, double units);
+  void AddWrite(const std::string& table, const WriteCost& cost, double times = 1);
+  /// Adds ConsumedCapacity to the answer if the request asked for it.
+  void WriteTo(nlohmann::json& answer) const;
+  /// As WriteTo, in the form of batches and transactions.
+  void WriteArrayTo(nlohmann::json& answer) const;
+
+ private:
+  nlohmann::json ToArray() const;
+
+  DynamoWorld& world_;
+  std::string how_;  ///< NONE, TOTAL or INDEXES
+  std::map<std::string, WriteCost> tables_;
+};
+
+/// Units for reading so many bytes: one for each begun 4096, half if not consistent.
+double ReadUnits(std::size_t bytes, bool consistent);
+
+[[noreturn]] void RefuseForThroughput();
+
+// The operations. Each takes the request's body and returns the answer's, or throws a Refusal.
+nlohmann::json GetItem(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json BatchGetItem(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json Query(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json PutItem(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json UpdateItem(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json DeleteItem(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json BatchWriteItem(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json TransactWriteItems(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json TransactGetItems(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json CreateTable(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json DescribeTable(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json DeleteTable(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json UpdateTimeToLive(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json DescribeTimeToLive(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json UpdateContinuousBackups(DynamoWorld& world, const nlohmann::json& body);
+nlohmann::json DescribeContinuousBackups(DynamoWorld& world, const nlohmann::json& body);
+
+}  // namespace weir::sim

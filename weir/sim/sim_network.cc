@@ -1,0 +1,241 @@
+#include "weir/sim/sim_network.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "weir/base/rng.h"
+
+namespace weir::sim {
+namespace {
+
+/// Everything that is drawn for one request, always.
+struct Fate {
+  NetworkFault fault = NetworkFault::kNone;
+  nanoseconds there{0};
+  nanoseconds there_again{0};  ///< of a duplicate, from the instant the first one arrives
+  nanoseconds back{0};
+  bool silent = false;
+};
+
+HttpResponse InternalError() {
+  return {.status = 500,
+          .headers = {{"content-type", "application/x-amz-json-1.0"}},
+          .body = R"({"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError",)"
+                  R"("message":"Internal server error"})"};
+}
+
+HttpResponse Throttled() {
+  return {.status = 400,
+          .headers = {{"content-type", "application/x-amz-json-1.0"}},
+          .body = R"({"__type":"com.amazon.coral.availability#ThrottlingException",)"
+                  R"("message":"Rate exceeded"})"};
+}
+
+/// One request of the client, until it is answered.
+struct Exchange {
+  HttpDone done;
+  std::optional<TimerId> deadline;
+  bool answered = false;
+};
+
+}  // namespace
+
+class SimTransport::State : public std::enable_shared_from_this<SimTransport::State> {
+ public:
+  State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
+      : scheduler_(its_scheduler), server_(server), rng_(seed) {}
+
+  void Send(HttpRequest request, Deadline deadline, HttpDone done, const NetworkFaults& faults) {
+    ++counts.requests;
+    const Fate fate = DrawFate(faults, NextScripted(request));
+    auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
+    if (deadline.ExpiredAt(Now()))
+      return After({}, [self = shared_from_this(), exchange] { self->TimeOut(*exchange, false); });
+    if (!deadline.is_never()) {
+      exchange->deadline = scheduler_.At(
+          deadline.at(), [self = shared_from_this(), exchange] { self->TimeOut(*exchange, true); });
+    }
+    const bool silent = fate.silent && !deadline.is_never();
+    Dispatch(std::move(request), fate, silent, exchange);
+  }
+
+  void Script(std::string operation, std::uint64_t nth, NetworkFault fault) {
+    script_[{std::move(operation), nth}] = fault;
+  }
+  std::size_t scripted() const { return script_.size(); }
+
+  NetworkCounts counts;
+
+ private:
+  using Shared = std::shared_ptr<Exchange>;
+
+  Instant Now() const { return scheduler_.clock().Now(); }
+
+  template <class Work>
+  void After(nanoseconds wait, Work work) {
+    scheduler_.At(Now() + wait, std::move(work));
+  }
+
+  std::optional<NetworkFault> NextScripted(const HttpRequest& request) {
+    const std::string operation(OperationOf(request));
+    std::optional<NetworkFault> fault;
+    // A request without an operation counts once, under the empty name.
+    const std::uint64_t nth_of_all = ++sent_[""];
+    const std::uint64_t nth = operation.empty() ? nth_of_all : ++sent_[operation];
+    for (const auto& key : {std::pair(std::string(), nth_of_all), std::pair(operation, nth)}) {
+      const auto found = script_.find(key);
+      if (found == script_.end()) continue;
+      fault = found->second;
+      script_.erase(found);
+    }
+    return fault;
+  }
+
+  Fate DrawFate(const NetworkFaults& faults, std::optional<NetworkFault> scripted) {
+    Fate fate;
+    const auto trip = [&] {
+      return nanoseconds(rng_.Between(faults.shortest_trip.count(), faults.longest_trip.count()));
+    };
+    fate.fault = DrawFault(faults);
+    fate.there = trip();
+    fate.there_again = trip();
+    fate.back = trip();
+    fate.silent = rng_.Chance(faults.silence);
+    if (scripted) fate.fault = *scripted;
+    if (faults.down) fate.fault = NetworkFault::kRefuse;
+    return fate;
+  }
+
+  NetworkFault DrawFault(const NetworkFaults& faults) {
+    const std::pair<double, NetworkFault> parts[] = {
+        {faults.refuse, NetworkFault::kRefuse},
+        {faults.lose_request, NetworkFault::kLoseRequest},
+        {faults.lose_answer, NetworkFault::kLoseAnswer},
+        {faults.duplicate, NetworkFault::kDuplicate},
+        {faults.fail_before, NetworkFault::kFailBefore},
+        {faults.fail_after, NetworkFault::kFailAfter},
+        {faults.throttle, NetworkFault::kThrottle}};
+    double left = rng_.Unit();
+    for (const auto& [part, fault] : parts) {
+      if (left < part) return fault;
+      left -= part;
+    }
+    return NetworkFault::kNone;
+  }
+
+  void Dispatch(HttpRequest request, const Fate& fate, bool silent, const Shared& exchange) {
+    if (fate.fault == NetworkFault::kRefuse) {
+      ++counts.refused;
+      return After(fate.there, [self = shared_from_this(), exchange] {
+        self->Answer(
+            *exchange,
+            tl::unexpected(HttpFailure{.message = "simulated network: connection refused"}));
+      });
+    }
+    if (fate.fault == NetworkFault::kLoseRequest) {
+      ++counts.lost_requests;
+      return Break(fate, silent, exchange);
+    }
+    const std::uint64_t order = ++order_sent_;
+    if (fate.fault == NetworkFault::kDuplicate) {
+      ++counts.duplicates;
+      After(fate.there + fate.there_again,
+            [self = shared_from_this(), request] { self->server_.Handle(request); });
+    }
+    After(fate.there,
+          [self = shared_from_this(), request = std::move(request), fate, silent, exchange, order] {
+            self->NoteArrival(order, *exchange);
+            self->Arrive(request, fate, silent, exchange);
+          });
+  }
+
+  void NoteArrival(std::uint64_t order, const Exchange& exchange) {
+    if (order < latest_arrival_) ++counts.reordered;
+    latest_arrival_ = std::max(latest_arrival_, order);
+    if (exchange.answered) ++counts.late;
+  }
+
+  void Arrive(const HttpRequest& request, const Fate& fate, bool silent, const Shared& exchange) {
+    switch (fate.fault) {
+      case NetworkFault::kFailBefore:
+        ++counts.failed_before;
+        return Return(fate, exchange, InternalError());
+      case NetworkFault::kThrottle:
+        ++counts.throttled;
+        return Return(fate, exchange, Throttled());
+      case NetworkFault::kFailAfter:
+        ++counts.failed_after;
+        server_.Handle(request);
+        return Return(fate, exchange, InternalError());
+      case NetworkFault::kLoseAnswer:
+        ++counts.lost_answers;
+        server_.Handle(request);
+        return Break(fate, silent, exchange);
+      default:
+        return Return(fate, exchange, server_.Handle(request));
+    }
+  }
+
+  void Return(const Fate& fate, const Shared& exchange, HttpResponse response) {
+    After(fate.back, [self = shared_from_this(), exchange, response = std::move(response)] {
+      self->Answer(*exchange, response);
+    });
+  }
+
+  /// The client hears of a lost request or answer: at its deadline, or after one more trip.
+  void Break(const Fate& fate, bool silent, const Shared& exchange) {
+    if (silent) return;
+    After(fate.back, [self = shared_from_this(), exchange] {
+      self->Answer(*exchange,
+                   tl::unexpected(HttpFailure{.maybe_sent = true,
+                                              .message = "simulated network: connection broken"}));
+    });
+  }
+
+  void TimeOut(Exchange& exchange, bool maybe_sent) {
+    if (exchange.answered) return;
+    ++counts.timed_out;
+    exchange.deadline.reset();
+    Answer(exchange,
+           tl::unexpected(HttpFailure{.maybe_sent = maybe_sent,
+                                      .timed_out = true,
+                                      .message = "simulated network: no answer in time"}));
+  }
+
+  void Answer(Exchange& exchange, tl::expected<HttpResponse, HttpFailure> answer) {
+    if (std::exchange(exchange.answered, true)) return;
+    if (exchange.deadline) scheduler_.Cancel(*exchange.deadline);
+    // The caller may keep what it is told in what `done` owns.
+    const auto done = std::make_unique<HttpDone>(std::move(exchange.done));
+    (*done)(std::move(answer));
+  }
+
+  Scheduler& scheduler_;
+  SimServer& server_;
+  Rng rng_;
+  std::map<std::pair<std::string, std::uint64_t>, NetworkFault> script_;
+  std::map<std::string, std::uint64_t> sent_;
+  std::uint64_t order_sent_ = 0;
+  std::uint64_t latest_arrival_ = 0;
+};
+
+SimTransport::SimTransport(Scheduler& scheduler, SimServer& server, std::uint64_t seed)
+    : state_(std::make_shared<State>(scheduler, server, seed)) {}
+
+SimTransport::~SimTransport() = default;
+
+void SimTransport::Send(HttpRequest request, Deadline deadline, HttpDone done) {
+  state_->Send(std::move(request), deadline, std::move(done), faults);
+}
+
+void SimTransport::Script(std::string operation, std::uint64_t nth, NetworkFault fault) {
+  state_->Script(std::move(operation), nth, fault);
+}
+
+const NetworkCounts& SimTransport::counts() const { return state_->counts; }
+
+std::size_t SimTransport::scripted() const { return state_->scripted(); }
+
+}  // namespace weir::sim

@@ -1,0 +1,374 @@
+#include "weir/sim/sim_network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "weir/sim/dynamo_fixture.h"
+#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::sim {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+/// Answers with how many requests it has seen.
+class CountingServer final : public SimServer {
+ public:
+  HttpResponse Handle(const HttpRequest& request) override {
+    seen.push_back(request.body);
+    return {.status = 200, .headers = {}, .body = std::to_string(seen.size())};
+  }
+  std::vector<std::string> seen;
+};
+
+/// What `done` was told, and when.
+struct Told {
+  int times = 0;
+  int status = 0;  ///< 0: no answer
+  std::string body;
+  HttpFailure failure;
+  nanoseconds after{0};
+};
+
+struct SimNetwork : testing::Test {
+  /// Sends with this body, and with a deadline where one is given.
+  void Send(Told& told, std::string body = "", nanoseconds wait = nanoseconds::max()) {
+    HttpRequest request = DynamoRequest("UpdateItem", {});
+    request.body = std::move(body);
+    SendRequest(told, std::move(request), wait);
+  }
+  void SendRequest(Told& told, HttpRequest request, nanoseconds wait = nanoseconds::max()) {
+    const Instant start = scheduler.clock().Now();
+    transport.Send(std::move(request), Deadline::After(scheduler.clock(), wait),
+                   [this, &told, start](auto answer) {
+                     ++told.times;
+                     told.after = scheduler.clock().Now() - start;
+                     if (answer) {
+                       told.status = answer->status;
+                       told.body = answer->body;
+                     } else {
+                       told.failure = answer.error();
+                     }
+                   });
+  }
+  /// Sends one that meets this fault, and runs until nothing is under way.
+  Told Meet(NetworkFault fault, nanoseconds wait = nanoseconds::max()) {
+    Told told;
+    transport.Script("UpdateItem", ++sent_, fault);
+    Send(told, "body", wait);
+    EXPECT_TRUE(scheduler.RunAll());
+    EXPECT_EQ(told.times, 1);
+    EXPECT_EQ(transport.scripted(), 0U);
+    return told;
+  }
+  void SetTrips(nanoseconds shortest, nanoseconds longest) {
+    transport.faults.shortest_trip = shortest;
+    transport.faults.longest_trip = longest;
+  }
+
+  SimScheduler scheduler;
+  CountingServer server;
+  SimTransport transport{scheduler, server, 7};
+
+ private:
+  std::uint64_t sent_ = 0;
+};
+
+TEST_F(SimNetwork, AnswersAfterATripThereAndOneBack) {
+  SetTrips(milliseconds(3), milliseconds(3));
+  Told told;
+  Send(told, "hello");
+  EXPECT_EQ(told.times, 0) << "never before Send returns";
+  scheduler.Advance(milliseconds(3));
+  EXPECT_THAT(server.seen, ElementsAre("hello"));
+  EXPECT_EQ(told.times, 0);
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(told.times, 1);
+  EXPECT_EQ(told.status, 200);
+  EXPECT_EQ(told.body, "1");
+  EXPECT_EQ(told.after, milliseconds(6));
+}
+
+TEST_F(SimNetwork, ADeadlineThatIsMetLeavesNothingBehind) {
+  Told told;
+  Send(told, "", seconds(100));
+  const Instant start = scheduler.clock().Now();
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(told.status, 200);
+  EXPECT_EQ(scheduler.clock().Now(), start) << "no timer is left that would move time";
+}
+
+TEST_F(SimNetwork, ARefusedConnectionSurelySentNothing) {
+  const Told told = Meet(NetworkFault::kRefuse);
+  EXPECT_EQ(told.status, 0);
+  EXPECT_FALSE(told.failure.maybe_sent);
+  EXPECT_FALSE(told.failure.timed_out);
+  EXPECT_TRUE(server.seen.empty());
+  EXPECT_EQ(transport.counts().refused, 1U);
+}
+
+TEST_F(SimNetwork, ALostRequestMayHaveBeenSent) {
+  const Told told = Meet(NetworkFault::kLoseRequest);
+  EXPECT_TRUE(told.failure.maybe_sent);
+  EXPECT_FALSE(told.failure.timed_out);
+  EXPECT_TRUE(server.seen.empty());
+  EXPECT_EQ(transport.counts().lost_requests, 1U);
+}
+
+TEST_F(SimNetwork, ALostAnswerWasApplied) {
+  const Told told = Meet(NetworkFault::kLoseAnswer);
+  EXPECT_EQ(told.status, 0);
+  EXPECT_TRUE(told.failure.maybe_sent);
+  EXPECT_EQ(server.seen.size(), 1U);
+  EXPECT_EQ(transport.counts().lost_answers, 1U);
+}
+
+TEST_F(SimNetwork, SilenceLastsUntilTheDeadline) {
+  transport.faults.silence = 1;
+  for (const NetworkFault fault : {NetworkFault::kLoseRequest, NetworkFault::kLoseAnswer}) {
+    const Told told = Meet(fault, seconds(2));
+    EXPECT_TRUE(told.failure.maybe_sent);
+    EXPECT_TRUE(told.failure.timed_out);
+    EXPECT_EQ(told.after, seconds(2));
+  }
+  EXPECT_EQ(transport.counts().timed_out, 2U);
+  EXPECT_FALSE(Meet(NetworkFault::kLoseAnswer).failure.timed_out) << "without one it breaks";
+}
+
+TEST_F(SimNetwork, ADuplicateArrivesTwiceAndIsAnsweredOnce) {
+  SetTrips(milliseconds(1), milliseconds(5));
+  const Told told = Meet(NetworkFault::kDuplicate);
+  EXPECT_EQ(told.body, "1");
+  EXPECT_THAT(server.seen, ElementsAre("body", "body"));
+  EXPECT_EQ(transport.counts().duplicates, 1U);
+}
+
+TEST_F(SimNetwork, AnErrorOfTheServerComesBeforeOrAfterItApplied) {
+  EXPECT_EQ(Meet(NetworkFault::kFailBefore).status, 500);
+  EXPECT_EQ(server.seen.size(), 0U);
+  const Told after = Meet(NetworkFault::kFailAfter);
+  EXPECT_EQ(after.status, 500);
+  EXPECT_EQ(ReadAnswer({.status = 500, .headers = {}, .body = after.body}).error,
+            "InternalServerError");
+  EXPECT_EQ(server.seen.size(), 1U);
+  EXPECT_EQ(transport.counts().failed_before, 1U);
+  EXPECT_EQ(transport.counts().failed_after, 1U);
+}
+
+TEST_F(SimNetwork, AThrottleIsNotApplied) {
+  const Told told = Meet(NetworkFault::kThrottle);
+  EXPECT_EQ(told.status, 400);
+  EXPECT_EQ(ReadAnswer({.status = 400, .headers = {}, .body = told.body}).error,
+            "ThrottlingException");
+  EXPECT_TRUE(server.seen.empty());
+  EXPECT_EQ(transport.counts().throttled, 1U);
+}
+
+TEST_F(SimNetwork, ANetworkThatIsDownRefusesEverything) {
+  transport.faults.down = true;
+  Told told;
+  Send(told);
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_FALSE(told.failure.maybe_sent);
+  transport.faults.down = false;
+  Send(told);
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(told.status, 200);
+}
+
+TEST_F(SimNetwork, AnAnswerAfterTheDeadlineIsNotPassedOn) {
+  SetTrips(milliseconds(6), milliseconds(6));
+  Told told;
+  Send(told, "", milliseconds(10));
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(told.times, 1);
+  EXPECT_TRUE(told.failure.timed_out);
+  EXPECT_TRUE(told.failure.maybe_sent);
+  EXPECT_EQ(told.after, milliseconds(10));
+  EXPECT_EQ(server.seen.size(), 1U);
+  EXPECT_EQ(transport.counts().late, 0U);
+}
+
+TEST_F(SimNetwork, ARequestMayArriveAfterItsSenderGaveUp) {
+  SetTrips(milliseconds(6), milliseconds(6));
+  Told told;
+  Send(told, "", milliseconds(5));
+  scheduler.Advance(milliseconds(5));
+  EXPECT_TRUE(told.failure.timed_out);
+  EXPECT_TRUE(server.seen.empty());
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(server.seen.size(), 1U);
+  EXPECT_EQ(told.times, 1);
+  EXPECT_EQ(transport.counts().late, 1U);
+}
+
+TEST_F(SimNetwork, WhatIsLateBeforeItIsSentIsNotSent) {
+  Told told;
+  Send(told, "", nanoseconds(0));
+  EXPECT_EQ(told.times, 0);
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(told.times, 1);
+  EXPECT_TRUE(told.failure.timed_out);
+  EXPECT_FALSE(told.failure.maybe_sent);
+  EXPECT_TRUE(server.seen.empty());
+}
+
+TEST_F(SimNetwork, RequestsOvertakeEachOther) {
+  SetTrips(milliseconds(1), milliseconds(100));
+  std::vector<Told> told(20);
+  for (std::size_t i = 0; i < told.size(); ++i) Send(told[i], std::to_string(i));
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(server.seen.size(), 20U);
+  EXPECT_NE(server.seen.front(), "0");
+  EXPECT_GT(transport.counts().reordered, 0U);
+}
+
+TEST_F(SimNetwork, WhatIsUnderWayOutlivesItsTransport) {
+  auto other = std::make_unique<SimTransport>(scheduler, server, 1);
+  int answers = 0;
+  other->Send(DynamoRequest("GetItem", {}), Deadline::After(scheduler.clock(), seconds(1)),
+              [&answers](const auto& answer) { answers += answer ? 1 : 100; });
+  other.reset();
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(server.seen.size(), 1U);
+  EXPECT_EQ(answers, 1);
+}
+
+TEST_F(SimNetwork, AScriptNamesARequestByItsOperationOrByItsNumberAlone) {
+  transport.Script("UpdateItem", 2, NetworkFault::kLoseAnswer);
+  transport.Script("", 4, NetworkFault::kRefuse);
+  const std::vector<std::string> operations = {"UpdateItem", "GetItem", "UpdateItem", "UpdateItem",
+                                               "UpdateItem"};
+  std::vector<Told> told(operations.size());
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    SendRequest(told[i], DynamoRequest(operations[i], {}));
+    EXPECT_TRUE(scheduler.RunAll());
+  }
+  EXPECT_EQ(told[0].status, 200);
+  EXPECT_EQ(told[1].status, 200);
+  EXPECT_TRUE(told[2].failure.maybe_sent);
+  EXPECT_EQ(told[3].failure.message, "simulated network: connection refused");
+  EXPECT_EQ(told[4].status, 200);
+  EXPECT_EQ(transport.scripted(), 0U);
+}
+
+TEST(SimNetworkWithDynamo, TheThirdUpdateIsAppliedAndItsAnswerLost) {
+  SimScheduler scheduler;
+  SimDynamo dynamo(scheduler.clock(), 1);
+  dynamo.Handle(DynamoRequest("CreateTable", LimitsTable()));
+  SimTransport transport(scheduler, dynamo, 2);
+  transport.Script("UpdateItem", 3, NetworkFault::kLoseAnswer);
+  const auto add = nlohmann::json::parse(
+      R"({"TableName":"t","Key":{"PK":{"S":"a"},"SK":{"S":"1"}},"ReturnValues":"ALL_NEW",
+          "UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}})");
+  std::vector<std::string> answers;
+  for (int i = 0; i < 4; ++i) {
+    transport.Send(DynamoRequest("UpdateItem", add), Deadline::Never(), [&answers](auto answer) {
+      answers.push_back(answer ? ReadAnswer(*answer).body["Attributes"]["n"]["N"] : "lost");
+    });
+    EXPECT_TRUE(scheduler.RunAll());
+  }
+  EXPECT_THAT(answers, ElementsAre("1", "2", "lost", "4"));
+  EXPECT_EQ(dynamo.counts().Requests("UpdateItem"), 4U);
+}
+
+NetworkFaults EveryFault() {
+  return {.refuse = 0.1,
+          .lose_request = 0.1,
+          .lose_answer = 0.1,
+          .duplicate = 0.1,
+          .fail_before = 0.1,
+          .fail_after = 0.1,
+          .throttle = 0.1,
+          .shortest_trip = milliseconds(1),
+          .longest_trip = milliseconds(20)};
+}
+
+struct RunOfMany {
+  std::string trace;
+  NetworkCounts counts;
+  std::vector<int> told;
+  std::size_t seen = 0;
+};
+
+/// 300 requests, one each millisecond, with deadlines that some of them miss.
+RunOfMany RunMany(std::uint64_t seed) {
+  SimScheduler scheduler(seed);
+  CountingServer server;
+  SimTransport transport(scheduler, server, seed);
+  transport.faults = EveryFault();
+  RunOfMany run{.trace = "", .counts = {}, .told = std::vector<int>(300)};
+  for (std::size_t i = 0; i < run.told.size(); ++i) {
+    const Deadline deadline = Deadline::After(scheduler.clock(), milliseconds(30));
+    transport.Send(DynamoRequest("UpdateItem", {{"i", i}}), deadline, [&, i](auto answer) {
+      ++run.told[i];
+      run.trace += std::to_string(scheduler.clock().Now().nanos) + " " + std::to_string(i) + " " +
+                   (answer ? answer->body : answer.error().message) + "\n";
+    });
+    scheduler.Advance(milliseconds(1));
+  }
+  EXPECT_TRUE(scheduler.RunAll());
+  run.counts = transport.counts();
+  run.seen = server.seen.size();
+  return run;
+}
+
+TEST(SimNetworkSeed, ReplaysARunAndAnotherSeedGivesAnother) {
+  EXPECT_EQ(RunMany(1).trace, RunMany(1).trace);
+  EXPECT_NE(RunMany(1).trace, RunMany(2).trace);
+}
+
+TEST(SimNetworkSeed, EveryFaultFires) {
+  const NetworkCounts counts = RunMany(3).counts;
+  EXPECT_EQ(counts.requests, 300U);
+  EXPECT_GT(counts.refused, 0U);
+  EXPECT_GT(counts.lost_requests, 0U);
+  EXPECT_GT(counts.lost_answers, 0U);
+  EXPECT_GT(counts.duplicates, 0U);
+  EXPECT_GT(counts.failed_before, 0U);
+  EXPECT_GT(counts.failed_after, 0U);
+  EXPECT_GT(counts.throttled, 0U);
+  EXPECT_GT(counts.timed_out, 0U);
+  EXPECT_GT(counts.reordered, 0U);
+}
+
+// Fails if: a duplicate's or a late answer is passed on too, or a silent loss is never told.
+RC_GTEST_PROP(SimNetworkProperty, EachRequestIsToldOnceAndArrivesAsOftenAsTheCountsSay, ()) {
+  const RunOfMany run = RunMany(*rc::gen::arbitrary<std::uint64_t>());
+  for (const int told : run.told) RC_ASSERT(told == 1);
+  const NetworkCounts& counts = run.counts;
+  RC_ASSERT(run.seen == counts.requests + counts.duplicates - counts.refused -
+                            counts.lost_requests - counts.failed_before - counts.throttled);
+}
+
+// Fails if: a fault that is switched on moves the draws of the requests behind it.
+RC_GTEST_PROP(SimNetworkProperty, OneMoreFaultLeavesTheOtherTripsAsTheyWere, ()) {
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto trip_of_the_second = [seed](NetworkFault first) {
+    SimScheduler scheduler;
+    CountingServer server;
+    SimTransport transport(scheduler, server, seed);
+    transport.faults.longest_trip = milliseconds(50);
+    transport.Script("", 1, first);
+    nanoseconds trip{0};
+    const Instant start = scheduler.clock().Now();
+    transport.Send({}, Deadline::Never(), [](const auto&) {});
+    transport.Send({}, Deadline::Never(),
+                   [&](const auto&) { trip = scheduler.clock().Now() - start; });
+    scheduler.RunAll();
+    return trip;
+  };
+  RC_ASSERT(trip_of_the_second(NetworkFault::kNone) ==
+            trip_of_the_second(NetworkFault::kDuplicate));
+  RC_ASSERT(trip_of_the_second(NetworkFault::kNone) == trip_of_the_second(NetworkFault::kRefuse));
+}
+
+}  // namespace
+}  // namespace weir::sim
