@@ -77,6 +77,9 @@ struct Decision {
   /// Refused: the smallest wait in whole ms after which this very request is admitted if nothing
   /// else happens. Admitted: 0.
   milliseconds retry_after{0};
+  /// An answer of the store was lost and the request was made again: it was charged once, and
+  /// perhaps twice.
+  bool maybe_charged_twice = false;
   std::vector<LimitStatus> limits;  ///< every limit of every charged bucket, in charge order
 
   friend bool operator==(const Decision&, const Decision&) = default;

@@ -1,0 +1,101 @@
+// One Acquire or Adjust on buckets in DynamoDB: a protocol without I/O.
+// Mechanism and proof: docs/design/acquire.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/bucket_plan.h"
+#include "weir/dynamo/table.h"
+
+namespace weir::dynamo {
+
+/// What the driver is to do next. Where there is an answer there is nothing else but `learned` and
+/// `give_back`.
+struct CallStep {
+  struct Send {
+    std::size_t charge;         ///< to be handed to OnWrite with the outcome
+    std::vector<Write> writes;  ///< one: an update of its own; two: a transaction
+    bool repeatable;            ///< counts once, however often it is sent
+  };
+
+  std::vector<TableKey> reads;  ///< to be read in one call, for OnRead
+  std::vector<Send> sends;      ///< concurrently
+  /// Over 0: Resume after a random part of so long; another write is on the item.
+  milliseconds pause{0};
+  std::vector<BucketImage> learned;  ///< newest images, worth remembering
+  std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
+  std::optional<Result<Decision>> answer;
+  /// Was taken although the answer is no: to be given back, by an Adjust of its own, before the
+  /// answer is told.
+  std::vector<Charge> give_back;
+};
+
+/// How late a call may be dated: one that takes longer goes on under a later time.
+inline constexpr milliseconds kDatedAnewAfter{250};
+
+/// Events in, steps out; one at a time. Begin once; then every read, every send and every pause of
+/// a step is answered once, in any order.
+///
+/// Acquire: all charges or none. An adjust (with a token) counts once for each bucket, so one that
+/// failed half-way is completed by its repetition.
+class BucketCall {
+ public:
+  /// `images[i]` is what is remembered of the bucket of `charges[i]`, if anything.
+  BucketCall(Keys keys, std::vector<Charge> charges, std::optional<AdjustToken> token,
+             UnixMillis now);
+
+  CallStep Begin(std::vector<std::optional<BucketImage>> images);
+  /// The items of CallStep::reads, in their order.
+  CallStep OnRead(Result<std::vector<std::optional<Item>>> items);
+  CallStep OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
+  CallStep Resume();
+  /// Before an event: how long ago the call began. What it asks is dated by the caller's time,
+  /// until that is long ago (kDatedAnewAfter).
+  void SetElapsed(nanoseconds elapsed);
+
+ private:
+  enum class State { kUnknown, kReading, kKnown, kAbsent, kSent, kDone };
+  struct Part {
+    State state = State::kUnknown;
+    std::optional<BucketImage> image{};
+    Owner owner{};  // while kAbsent
+    BucketPlan plan{};
+    std::optional<Item> created{};  // while kSent
+  };
+
+  CallStep Go();
+  void PlanAll(CallStep& step);
+  Result<BucketPlan> PlanOf(std::size_t charge) const;
+  void SendAll(CallStep& step);
+  void ReadUnknown(CallStep& step);
+  CallStep Answer(CallStep step);
+  Decision Told() const;
+
+  void Learn(Part& part, const Item& item);
+  void Applied(std::size_t charge, const WriteAnswer& answer);
+  void NotApplied(std::size_t charge, WriteFailure failure);
+  void Cancelled(Part& part, const WriteFailure& failure);
+  bool Waits() const;
+
+  Keys keys_;
+  std::vector<Charge> charges_;
+  std::optional<AdjustToken> token_;
+  UnixMillis began_;
+  UnixMillis now_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> reading_;
+  std::vector<BucketImage> learned_;
+  std::vector<BucketKey> unknown_;
+  std::optional<Error> error_;
+  bool refused_ = false;
+  bool conflict_ = false;
+  bool in_doubt_ = false;
+  int rounds_ = 0;
+  int conflicts_ = 0;
+};
+
+}  // namespace weir::dynamo

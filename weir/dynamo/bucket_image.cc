@@ -1,0 +1,221 @@
+#include "weir/dynamo/bucket_image.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "weir/dynamo/keys.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::string_view kAdjustPrefix = "w_t_";
+
+struct Feature {
+  std::string_view field;
+  std::string_view what;
+};
+// Of one limit: attribute b_<limit>_<field>.
+constexpr std::array kLimitFeatures = {
+    Feature{"sched", "a schedule"},    Feature{"rsched", "a calendar quota"},
+    Feature{"rsa", "a session quota"}, Feature{"ws", "a session quota"},
+    Feature{"soft", "a soft limit"},   Feature{"tu", "a topped-up quota"},
+};
+// Of the whole item.
+constexpr std::array kItemFeatures = {
+    Feature{"sched", "a schedule"},
+    Feature{"rsched", "a calendar quota"},
+    Feature{"bypass", "a bypass"},
+};
+
+std::string Where(const BucketKey& key) {
+  return fmt::format("bucket {}/{} shard {}", key.entity, key.resource, key.shard);
+}
+
+Status CheckFeatures(const Item& item, const BucketImage& image) {
+  const auto refuse = [&](const std::string& what) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{} uses {}, which weir does not implement; it is left as it is",
+                            Where(image.key), what));
+  };
+  if (item.contains("disabled")) {
+    return Fail(Code::kFailedPrecondition, fmt::format("{} is disabled", Where(image.key)));
+  }
+  for (const auto& [field, what] : kItemFeatures) {
+    if (item.contains(field)) return refuse(std::string(what));
+  }
+  for (const std::string& name : image.names) {
+    for (const auto& [field, what] : kLimitFeatures) {
+      // "-" says that the item's own schedule is not this limit's.
+      const std::string* text = GetText(item, LimitAttribute(name, field));
+      if (text != nullptr && *text == "-") continue;
+      if (item.contains(LimitAttribute(name, field))) {
+        return refuse(fmt::format("{} (limit {})", what, name));
+      }
+    }
+  }
+  return {};
+}
+
+std::optional<Meter> ReadMeter(const Item& item, std::string_view name) {
+  const auto field = [&](std::string_view of) { return GetNumber(item, LimitAttribute(name, of)); };
+  const auto tokens = field("tk");
+  const auto capacity = field("cp");
+  if (!tokens || !capacity) return std::nullopt;
+  Meter meter{.quota = {*capacity, field("ra").value_or(0), field("rp").value_or(0)},
+              .tokens = *tokens,
+              .consumed = field("tc").value_or(0)};
+  meter.remainder_period = std::max<std::int64_t>(meter.quota.period, 1);
+  return meter;
+}
+
+// The name in `b_<name>_tk`.
+std::optional<std::string_view> LimitOf(std::string_view attribute) {
+  if (!attribute.starts_with("b_") || !attribute.ends_with("_tk")) return std::nullopt;
+  attribute.remove_prefix(2);
+  if (attribute.size() <= 3) return std::nullopt;
+  attribute.remove_suffix(3);
+  return attribute;
+}
+
+bool IsSound(const Quota& quota) { return Validate(quota).has_value(); }
+
+Status ReadLimits(const Item& item, BucketImage& image) {
+  for (const auto& [attribute, value] : item) {
+    const auto name = LimitOf(attribute);
+    if (!name) continue;
+    auto meter = ReadMeter(item, *name);
+    if (!meter) continue;
+    if (*name == kWriteLimit) {
+      image.wcu = meter;
+      continue;
+    }
+    image.names.emplace_back(*name);
+    image.stored.push_back(meter->quota);
+    image.bucket.meters.push_back(*std::move(meter));
+  }
+  return {};
+}
+
+Status Divide(BucketImage& image) {
+  for (std::size_t i = 0; i < image.names.size(); ++i) {
+    if (!IsSound(image.stored[i])) {
+      return Fail(Code::kDataLoss,
+                  fmt::format("{}: limit {} has capacity {}, amount {}, period {}; each must be "
+                              "over 0",
+                              Where(image.key), image.names[i], image.stored[i].capacity,
+                              image.stored[i].amount, image.stored[i].period));
+    }
+    Meter& meter = image.bucket.meters[i];
+    meter.quota = ShareOf(image.stored[i], image.shards);
+    meter.remainder_period = meter.quota.period;
+  }
+  return {};
+}
+
+bool ReadInt(std::string_view text, std::int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+std::string_view CutTo(std::string_view& text, char mark) {
+  const std::size_t at = std::min(text.find(mark), text.size());
+  const std::string_view head = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return head;
+}
+
+void ReadRemainder(std::string_view entry, BucketImage& image) {
+  const std::string_view name = CutTo(entry, '=');
+  const std::string_view numerator = CutTo(entry, '/');
+  std::int64_t remainder = 0;
+  std::int64_t period = 0;
+  const auto found = std::ranges::find(image.names, name);
+  if (found == image.names.end() || !ReadInt(numerator, remainder) || !ReadInt(entry, period)) {
+    return;
+  }
+  Meter& meter = image.bucket.meters[static_cast<std::size_t>(found - image.names.begin())];
+  if (remainder < 0 || remainder >= period || meter.tokens >= meter.quota.capacity) return;
+  meter.remainder = remainder;
+  meter.remainder_period = period;
+}
+
+void ReadRemainders(std::string_view text, BucketImage& image) {
+  if (CutTo(text, ';') != "1") return;
+  if (CutTo(text, ';') != std::to_string(image.key.shard)) return;
+  if (CutTo(text, ';') != std::to_string(image.bucket.time.value)) return;
+  while (!text.empty()) ReadRemainder(CutTo(text, ';'), image);
+}
+
+void ReadAdjusts(const Item& item, BucketImage& image) {
+  for (auto at = item.lower_bound(kAdjustPrefix);
+       at != item.end() && at->first.starts_with(kAdjustPrefix); ++at) {
+    image.adjusts.emplace_back(at->first, GetNumber(item, at->first).value_or(0));
+  }
+}
+
+}  // namespace
+
+bool BucketImage::ExpiredAt(UnixMillis now) const {
+  return ttl_seconds && *ttl_seconds <= now.value / 1000;
+}
+
+bool BucketImage::HasCounted(AdjustToken token) const {
+  const std::string name = AdjustAttribute(token);
+  return std::ranges::any_of(adjusts, [&](const auto& adjust) { return adjust.first == name; });
+}
+
+Quota ShareOf(const Quota& quota, std::uint32_t shards) {
+  return {std::max<std::int64_t>(quota.capacity / shards, 1), quota.amount,
+          quota.period * static_cast<std::int64_t>(shards)};
+}
+
+Result<BucketImage> ReadImage(const Item& item) {
+  const TableKey key = KeyOf(item);
+  auto bucket = ParseBucketPartition(key.pk);
+  const auto rf = GetNumber(item, "rf");
+  if (!bucket || !rf) {
+    return Fail(Code::kDataLoss, fmt::format("item {} {} is no bucket's: {}", key.pk, key.sk,
+                                             bucket ? "it has no rf" : "its key names none"));
+  }
+  BucketImage image{.key = *std::move(bucket), .bucket = {.time = {*rf}, .meters = {}}};
+  image.shards = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(GetNumber(item, "shard_count").value_or(1), 1, 1 << 20));
+  image.ttl_seconds = GetNumber(item, "ttl");
+  image.valid_until = GetNumber(item, "vu");
+  WEIR_RETURN_IF_ERROR(ReadLimits(item, image));
+  WEIR_RETURN_IF_ERROR(CheckFeatures(item, image));
+  WEIR_RETURN_IF_ERROR(Divide(image));
+  if (const auto* text = GetText(item, kRemainders)) ReadRemainders(*text, image);
+  ReadAdjusts(item, image);
+  return image;
+}
+
+BucketRecord ToRecord(const BucketImage& image) {
+  return {.key = image.key, .names = image.names, .bucket = image.bucket};
+}
+
+std::string AdjustAttribute(AdjustToken token) {
+  return fmt::format("{}{:016x}{:016x}", kAdjustPrefix, token.high, token.low);
+}
+
+std::string LimitAttribute(std::string_view limit, std::string_view field) {
+  return fmt::format("b_{}_{}", limit, field);
+}
+
+std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,
+                             const Bucket& bucket) {
+  std::string text = fmt::format("1;{};{}", shard, bucket.time.value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Meter& meter = bucket.meters[i];
+    if (meter.remainder == 0) continue;
+    text += fmt::format(";{}={}/{}", names[i], meter.remainder, meter.remainder_period);
+  }
+  return text;
+}
+
+Quota WriteQuota() { return {1'000'000, 1'000'000, 1000}; }
+
+}  // namespace weir::dynamo

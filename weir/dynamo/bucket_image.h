@@ -1,0 +1,66 @@
+// A bucket's item as it was last seen.
+//
+// Format: zae-limiter 0.17.0 (data model 1.3 b and 2.1): per limit L the attributes b_L_tk, b_L_cp,
+// b_L_ra, b_L_rp, b_L_tc in millitokens and ms, never divided by the number of shards; one `rf` for
+// all of them, which is also the lock of writes that refill. Ours beside these, which other readers
+// pass over:
+//
+//   w_rem            what was earned and is less than a millitoken, of one shard at one `rf`:
+//                    "1;<shard>;<rf>;<limit>=<remainder>/<period>;...". Elsewhere it means nothing.
+//   w_t_<32 hex>     an adjust that was counted: its token, and when, in ms since 1970.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/bucket/bucket.h"
+#include "weir/dynamo/value.h"
+#include "weir/store/bucket_store.h"
+
+namespace weir::dynamo {
+
+/// A value. `names`, `stored` and `bucket.meters` belong together; the internal limit `wcu` is not
+/// among them.
+struct BucketImage {
+  BucketKey key;
+  std::uint32_t shards = 1;
+  std::vector<std::string> names;
+  std::vector<Quota> stored;  ///< of the whole bucket
+  Bucket bucket;              ///< of this shard: `time` is rf, quotas are the shard's part
+  std::optional<Meter> wcu;   ///< writes on this item: 1000 for each
+  std::optional<std::int64_t> ttl_seconds;
+  std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0 asks for one write that refills
+  std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
+
+  bool ExpiredAt(UnixMillis now) const;
+  bool HasCounted(AdjustToken token) const;
+};
+
+/// What one of `shards` equal parts has of a quota: the capacity rounded down, at least one
+/// millitoken; the rate exactly.
+Quota ShareOf(const Quota& quota, std::uint32_t shards);
+
+/// kFailedPrecondition, by name, where the item uses what is not implemented here (schedules,
+/// quotas of a calendar or a session, soft limits, bypass) or is disabled. kDataLoss where it is no
+/// bucket's item. Either way it is to be left as it is.
+[[nodiscard]] Result<BucketImage> ReadImage(const Item& item);
+
+/// As the store tells it.
+BucketRecord ToRecord(const BucketImage& image);
+
+std::string AdjustAttribute(AdjustToken token);
+std::string LimitAttribute(std::string_view limit, std::string_view field);
+/// The text of w_rem for a bucket of this shard.
+std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,
+                             const Bucket& bucket);
+/// The limit that counts writes: 1000 a second, 1 for each write.
+Quota WriteQuota();
+inline constexpr std::string_view kWriteLimit = "wcu";
+inline constexpr std::int64_t kWriteCost = 1000;
+inline constexpr std::string_view kRemainders = "w_rem";
+
+}  // namespace weir::dynamo

@@ -1,0 +1,56 @@
+// What one write on one bucket must say so that it is exact whatever others do meanwhile.
+// Mechanism and proof: docs/design/acquire.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/keys.h"
+#include "weir/dynamo/table.h"
+#include "weir/store/charge.h"
+
+namespace weir::dynamo {
+
+/// What is asked of one bucket: to take, only if everything is there; or, with a token, to adjust
+/// by signed amounts, once, whatever is there.
+struct BucketRequest {
+  const Charge& charge;
+  std::optional<AdjustToken> token;
+};
+
+/// What an entity's own record says, as its buckets keep it.
+struct Owner {
+  bool exists = false;
+  bool cascade = false;
+  std::optional<std::string> parent;
+  std::int64_t generation = 0;             ///< attribute pgen; 0: absent
+  std::optional<std::string> incarnation;  ///< attribute pinc
+  std::optional<std::string> created_at;
+};
+Owner ReadOwner(const std::optional<Item>& meta);
+
+struct BucketPlan {
+  /// How the limits stand before it, in the order of the charge's target; empty for an adjust.
+  std::vector<LimitStatus> statuses;
+  milliseconds retry_after{0};  ///< over 0: refused, and there is nothing to write
+  bool counted = false;         ///< the adjust was counted before: nothing to write
+  /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
+  /// and the check that its owner is as it was read.
+  std::vector<Write> writes;
+};
+
+/// Plans the write on a bucket that was seen as `image`. kOutOfRange: an adjust would leave more
+/// debt than kMaxDebt.
+[[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
+                                           const BucketRequest& request, UnixMillis now);
+
+/// Plans the creation of a bucket that does not exist, and so is full.
+[[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,
+                                            const BucketRequest& request, UnixMillis now);
+
+}  // namespace weir::dynamo

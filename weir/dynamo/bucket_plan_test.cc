@@ -1,0 +1,208 @@
+// Which form a write takes, and on what it is conditioned. That these conditions suffice is what
+// the simulation of a fleet shows.
+#include "weir/dynamo/bucket_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weir::dynamo {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr UnixMillis kRf{1'767'225'600'013};
+const Keys kKeys("ns");
+
+/// 100 tokens, 10 come back each second.
+const Limit kRpm{"rpm", {100'000, 10'000, 1000}};
+
+BucketImage Image(std::int64_t tokens, std::vector<Limit> limits = {kRpm}) {
+  BucketImage image{.key = {"acme", "gpt-4", 0}, .bucket = {.time = kRf, .meters = {}}};
+  for (const Limit& limit : limits) {
+    image.names.push_back(limit.name);
+    image.stored.push_back(limit.quota);
+    image.bucket.meters.push_back(FullMeter(limit.quota));
+    image.bucket.meters.back().tokens = tokens;
+  }
+  return image;
+}
+
+Charge Ask(std::vector<std::int64_t> amounts, std::vector<Limit> limits = {kRpm}) {
+  return {MakeTarget({"acme", "gpt-4", 0}, std::move(limits)), std::move(amounts)};
+}
+
+BucketPlan Plan(const BucketImage& image, const Charge& charge, std::int64_t later,
+                std::optional<AdjustToken> token = {}) {
+  auto plan = PlanWrite(kKeys, image, {charge, token}, kRf + milliseconds(later));
+  EXPECT_TRUE(plan.has_value()) << plan.error().message;
+  return plan.value_or(BucketPlan{});
+}
+
+/// The write's expressions with names and values in place of the placeholders.
+std::string Text(const BucketPlan& plan) {
+  std::string text;
+  plan.writes.front().expression.AppendTo(text);
+  const std::size_t names = text.find(R"(,"ExpressionAttributeNames")");
+  std::string read = text.substr(0, names);
+  const std::string tables = "{" + text.substr(names + 1) + "}";
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = read.find(from); at != read.npos; at = read.find(from, at)) {
+      const char next = at + from.size() < read.size() ? read[at + from.size()] : ' ';
+      if (next >= '0' && next <= '9') {
+        at += from.size();
+      } else {
+        read.replace(at, from.size(), to);
+      }
+    }
+  };
+  for (int i = 0; i < 60; ++i) {
+    const auto name = ReadText(tables, "ExpressionAttributeNames.#" + std::to_string(i));
+    if (name) replace("#" + std::to_string(i), *name);
+    const auto value = ReadText(tables, "ExpressionAttributeValues.:" + std::to_string(i) + ".N");
+    if (value) replace(":" + std::to_string(i), *value);
+  }
+  return read;
+}
+
+TEST(BucketPlan, TakesWithoutRefillingWhereNoClampIsPending) {
+  const std::string text = Text(Plan(Image(50'000), Ask({1'000}), 2'000));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("ADD b_rpm_tk -1000, b_rpm_tc 1000"), HasSubstr("b_rpm_tk >= 1000"),
+                    HasSubstr("b_rpm_tk <= 80000"), Not(HasSubstr("SET rf"))));
+}
+
+TEST(BucketPlan, RoundsWhatCameBackUpInTheClampsCondition) {
+  const Limit thirds{"rpm", {100'000, 10'000, 3000}};
+  const std::string text = Text(Plan(Image(50'000, {thirds}), Ask({1'000}, {thirds}), 1));
+  EXPECT_THAT(text, HasSubstr("b_rpm_tk <= 99996"));
+}
+
+TEST(BucketPlan, RefillsWhereThatIsWhatPays) {
+  const std::string text = Text(Plan(Image(500), Ask({1'000}), 200));
+  EXPECT_THAT(text, AllOf(HasSubstr("SET rf = 1767225600213"), HasSubstr("ADD b_rpm_tk 1000, "),
+                          HasSubstr("rf = 1767225600013"), HasSubstr("b_rpm_tk >= -1000"),
+                          HasSubstr("b_rpm_tk <= 98000")));
+}
+
+TEST(BucketPlan, AFullBucketIsSetNotAdded) {
+  const std::string text = Text(Plan(Image(90'000), Ask({1'000}), 60'000));
+  EXPECT_THAT(text, AllOf(HasSubstr("b_rpm_tk = 99000"), HasSubstr("rf = 1767225600013"),
+                          HasSubstr("b_rpm_tk >= -500000"), HasSubstr("b_rpm_tc 1000")));
+}
+
+TEST(BucketPlan, WhatIsShortIsRefusedWithoutAWrite) {
+  const BucketPlan plan = Plan(Image(500), Ask({1'000}), 49);
+  EXPECT_TRUE(plan.writes.empty());
+  EXPECT_EQ(plan.retry_after, milliseconds(1));
+  EXPECT_EQ(plan.statuses.at(0).available, 990);
+}
+
+TEST(BucketPlan, AClockThatIsBehindWaitsForTheBucketsTime) {
+  const BucketPlan plan = Plan(Image(0), Ask({1'000}), -5'000);
+  EXPECT_EQ(plan.retry_after, milliseconds(5'100));
+}
+
+TEST(BucketPlan, NewParametersAreWrittenWithTheOldOnesAsCondition) {
+  const Limit more{"rpm", {150'000, 20'000, 1000}};
+  const std::string text = Text(Plan(Image(50'000), Ask({1'000}, {more}), 0));
+  EXPECT_THAT(text, AllOf(HasSubstr("b_rpm_cp = 150000"), HasSubstr("b_rpm_ra = 20000"),
+                          HasSubstr("ADD b_rpm_tk 49000"), HasSubstr("b_rpm_cp = 100000")));
+}
+
+TEST(BucketPlan, LimitsJoinFullAndLeaveWhole) {
+  const Limit tpm{"tpm", {7'000, 7'000, 1000}};
+  const std::string text = Text(Plan(Image(50'000), Ask({2'000}, {tpm}), 0));
+  EXPECT_THAT(text, AllOf(HasSubstr("b_tpm_tk = 5000"), HasSubstr("b_tpm_tc = 2000"),
+                          HasSubstr("attribute_not_exists(b_tpm_cp)"),
+                          HasSubstr("REMOVE b_rpm_tk, b_rpm_cp, b_rpm_ra, b_rpm_rp, b_rpm_tc")));
+}
+
+TEST(BucketPlan, AnAdjustNeedsNoTokensButItsOwn) {
+  const AdjustToken token{1, 2};
+  const std::string text = Text(Plan(Image(500), Ask({3'000}), 0, token));
+  EXPECT_THAT(text, AllOf(HasSubstr("ADD b_rpm_tk -3000"), Not(HasSubstr("b_rpm_tk >= 3000")),
+                          HasSubstr("attribute_not_exists(" + AdjustAttribute(token) + ")"),
+                          HasSubstr("SET " + AdjustAttribute(token))));
+}
+
+TEST(BucketPlan, WhatIsGivenBackBeyondTheCapacityFillsTheBucket) {
+  const std::string text = Text(Plan(Image(99'000), Ask({-3'000}), 0, AdjustToken{1, 2}));
+  EXPECT_THAT(text, AllOf(HasSubstr("b_rpm_tk = 100000"), HasSubstr("ADD b_rpm_tc -3000"),
+                          HasSubstr("b_rpm_tk >= 97000")));
+}
+
+TEST(BucketPlan, AnAdjustThatWasCountedIsNotWrittenAgain) {
+  BucketImage image = Image(500);
+  image.adjusts.emplace_back(AdjustAttribute({1, 2}), kRf.value);
+  const BucketPlan plan = Plan(image, Ask({3'000}), 0, AdjustToken{1, 2});
+  EXPECT_TRUE(plan.counted);
+  EXPECT_TRUE(plan.writes.empty());
+}
+
+TEST(BucketPlan, DebtHasAnEnd) {
+  const Charge charge = Ask({kMaxMillitokens});
+  const auto plan = PlanWrite(kKeys, Image(-kMaxDebt + 5), {charge, AdjustToken{1, 2}}, kRf);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().code, Code::kOutOfRange);
+}
+
+TEST(BucketPlan, OldTokensLeaveWithARefillExceptTheLatestFew) {
+  BucketImage image = Image(500);
+  for (int i = 0; i < 9; ++i) {
+    image.adjusts.emplace_back("w_t_" + std::to_string(i), kRf.value - 700'000 + i * 60'000);
+  }
+  // Seven leave room for six; the third is younger than ten minutes.
+  EXPECT_THAT(Text(Plan(image, Ask({1'000}), 200)), HasSubstr("REMOVE w_t_0, w_t_1\""));
+}
+
+TEST(BucketPlan, AnExpiredItemCountsAsNone) {
+  BucketImage image = Image(-40'000);
+  image.ttl_seconds = kRf.value / 1000;
+  const std::string text = Text(Plan(image, Ask({1'000}), 0));
+  EXPECT_THAT(text, AllOf(HasSubstr("b_rpm_tk = 99000"), HasSubstr("ttl = ")));
+}
+
+TEST(BucketPlan, AnItemThatAsksForARefillGetsOne) {
+  BucketImage image = Image(50'000);
+  image.valid_until = 0;
+  const std::string text = Text(Plan(image, Ask({1'000}), 0));
+  EXPECT_THAT(text, AllOf(HasSubstr("SET rf"), HasSubstr("vu = 0"), HasSubstr("REMOVE vu")));
+}
+
+TEST(BucketPlan, AWriteIsPaidFromTheInternalLimitWhichIsNoCondition) {
+  BucketImage image = Image(500);
+  image.wcu = Meter{.quota = WriteQuota(), .tokens = 400'000};
+  EXPECT_THAT(Text(Plan(image, Ask({100}), 0)), HasSubstr("b_wcu_tk -1000, b_wcu_tc 1000"));
+  const std::string text = Text(Plan(image, Ask({1'000}), 500));
+  EXPECT_THAT(text, HasSubstr("b_wcu_tk 499000"));
+  EXPECT_THAT(text, Not(HasSubstr("b_wcu_tk >=")));
+}
+
+TEST(BucketPlan, ANewBucketComesWithACheckOfItsOwner) {
+  const Owner owner{.exists = true,
+                    .cascade = true,
+                    .parent = "team",
+                    .generation = 7,
+                    .incarnation = "00ff",
+                    .created_at = {}};
+  const Charge charge = Ask({1'000});
+  const auto plan = PlanCreate(kKeys, owner, {charge, {}}, kRf);
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(plan->writes.size(), 2U);
+  const Item& item = plan->writes[0].item;
+  EXPECT_EQ(GetNumber(item, "b_rpm_tk"), 99'000);
+  EXPECT_EQ(GetNumber(item, "b_rpm_tc"), 1'000);
+  EXPECT_EQ(GetNumber(item, "pgen"), 7);
+  EXPECT_EQ(*GetText(item, "pinc"), "00ff");
+  EXPECT_EQ(*GetText(item, "parent_id"), "team");
+  EXPECT_EQ(GetFlag(item, "cascade"), true);
+  EXPECT_EQ(GetNumber(item, "ttl"), kRf.value / 1000 + 71);
+  EXPECT_EQ(GetNumber(item, "b_wcu_cp"), 1'000'000);
+  EXPECT_EQ(plan->writes[1].key, kKeys.Entity("acme"));
+  EXPECT_EQ(plan->writes[1].kind, Write::Kind::kCheck);
+}
+
+}  // namespace
+}  // namespace weir::dynamo

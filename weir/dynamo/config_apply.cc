@@ -1,0 +1,188 @@
+#include "weir/dynamo/config_apply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "weir/dynamo/config_fields.h"
+#include "weir/dynamo/config_reader.h"
+#include "weir/dynamo/entity_eraser.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr int kMostTries = 10;
+
+// Somebody else was on one of the items, or the table is busy: nothing was written. That is certain
+// even where an earlier answer was lost, because the token lets the transaction count once.
+bool IsWorthAnotherTry(const WriteFailure& failure) {
+  if (failure.kind == FailureClass::kConflict) return true;
+  if (failure.kind != FailureClass::kConditional) return false;
+  static constexpr std::array<std::string_view, 5> kPassing = {
+      "None", "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError",
+      "ProvisionedThroughputExceeded"};
+  return std::ranges::all_of(failure.reasons, [](const CancellationReason& reason) {
+    return std::ranges::find(kPassing, reason.code) != kPassing.end();
+  });
+}
+
+class Applying : public std::enable_shared_from_this<Applying> {
+ public:
+  Applying(Table& table, Keys keys, ConfigSources sources, std::vector<ConfigChange> changes)
+      : table_(table),
+        keys_(std::move(keys)),
+        sources_(std::move(sources)),
+        changes_(std::move(changes)) {}
+
+  void Start(Deadline deadline, Done<void> done) {
+    deadline_ = deadline;
+    done_ = std::move(done);
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const Status valid = Check(changes_[i]);
+      if (valid) continue;
+      return done_(Fail(valid.error().code, fmt::format("change {} of {}, {}", i + 1,
+                                                        changes_.size(), valid.error().message)));
+    }
+    Round();
+  }
+
+ private:
+  // What this round may make. Only the first one looks at the whole list.
+  std::span<const ConfigChange> Window() const {
+    const std::span<const ConfigChange> left = std::span(changes_).subspan(made_);
+    return made_ == 0 ? left : left.first(std::min(left.size(), kMostActions));
+  }
+
+  void Round() {
+    if (made_ == changes_.size()) return done_({});
+    ReadConfigState(table_, keys_, Window(), deadline_,
+                    [self = shared_from_this()](Result<ConfigState> state) {
+                      if (!state) return self->End(std::move(state.error()));
+                      const Status chosen = self->Choose(*state);
+                      if (!chosen) return self->End(chosen.error());
+                      self->Write();
+                    });
+  }
+
+  // Plans as many of the changes as fit into one transaction.
+  Status Choose(const ConfigState& state) {
+    std::span<const ConfigChange> part = Window();
+    WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
+    while (plan_.writes.size() > kMostActions) {
+      if (part.size() == 1) return TooMuch(part.front());
+      const std::size_t excess = plan_.writes.size() - kMostActions;
+      const std::size_t fewer = std::min(part.size() - 1, kMostActions);
+      part = part.first(part.size() > excess ? std::min(fewer, part.size() - excess) : fewer);
+      WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
+    }
+    part_ = part.size();
+    return {};
+  }
+
+  Status TooMuch(const ConfigChange& change) const {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: it needs {} actions and a transaction holds {}; shorten the chain "
+                            "of parents",
+                            Describe(change), plan_.writes.size(), kMostActions));
+  }
+
+  void Write() {
+    if (plan_.writes.empty()) return GoOn();
+    const std::string token = Hex(sources_.random()) + Hex(sources_.random());
+    table_.Transact(plan_.writes, token, deadline_,
+                    [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
+                      if (answer) return self->GoOn();
+                      self->TryAgain(answer.error());
+                    });
+  }
+
+  void TryAgain(const WriteFailure& failure) {
+    if (!IsWorthAnotherTry(failure)) return End(failure.error);
+    if (++tries_ < kMostTries) return Round();
+    End({.code = Code::kAborted,
+         .message = fmt::format("others changed the same items during each of {} tries; apply the "
+                                "list again ({})",
+                                kMostTries, failure.error.message)});
+  }
+
+  // After the transaction: what entities leave behind, one after the other.
+  void GoOn() {
+    tries_ = 0;
+    if (plan_.partial) return Round();
+    if (plan_.erased.empty()) return DropNext();
+    std::string id = std::move(plan_.erased.back());
+    plan_.erased.pop_back();
+    EraseRecords(table_, keys_, id, deadline_,
+                 [self = shared_from_this(), id](Status erased) mutable {
+                   if (erased) return self->GoOn();
+                   self->EndErasing(id, std::move(erased.error()));
+                 });
+  }
+
+  void DropNext() {
+    if (plan_.last.empty()) return Advance();
+    table_.Apply(plan_.last.back(), true, deadline_,
+                 [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
+                   self->TakeDrop(answer);
+                 });
+  }
+
+  void TakeDrop(const tl::expected<WriteAnswer, WriteFailure>& answer) {
+    const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
+    // A condition that fails: somebody deleted it too, and may have created it anew.
+    if (answer || kind == FailureClass::kConditional) {
+      plan_.last.pop_back();
+      return DropNext();
+    }
+    if (kind == FailureClass::kConflict && ++tries_ < kMostTries) return DropNext();
+    const std::string& pk = plan_.last.back().key.pk;
+    EndErasing(pk.substr(pk.find('#') + 1), answer.error().error);
+  }
+
+  void Advance() {
+    made_ += part_;
+    Round();
+  }
+
+  void EndErasing(const std::string& what, Error error) {
+    error.message = fmt::format(
+        "entity {}: its limits are deleted, some of its other records are not; "
+        "delete it again: {}",
+        what, error.message);
+    End(std::move(error));
+  }
+
+  void End(Error error) {
+    if (made_ > 0) {
+      error.message = fmt::format(
+          "changes 1 to {} of {} are made, apply the list again for the "
+          "others; among these: {}",
+          made_, changes_.size(), error.message);
+    }
+    done_(Fail(std::move(error)));
+  }
+
+  Table& table_;
+  const Keys keys_;
+  const ConfigSources sources_;
+  const std::vector<ConfigChange> changes_;
+  Deadline deadline_ = Deadline::Never();
+  Done<void> done_;
+  std::size_t made_ = 0;
+  std::size_t part_ = 0;  // of the changes, in plan_
+  ConfigPlan plan_;
+  int tries_ = 0;
+};
+
+}  // namespace
+
+void ApplyConfig(Table& table, const Keys& keys, const ConfigSources& sources,
+                 std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
+  std::make_shared<Applying>(table, keys, sources, std::move(changes))
+      ->Start(deadline, std::move(done));
+}
+
+}  // namespace weir::dynamo

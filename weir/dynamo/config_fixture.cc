@@ -1,0 +1,157 @@
+#include "weir/dynamo/config_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include "weir/aws/failure.h"
+#include "weir/dynamo/table_layout.h"
+#include "weir/sim/dynamo_table.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr Deadline kNever = Deadline::Never();
+
+AwsFailure ToFailure(const std::string& operation, HttpResponse response) {
+  const std::string code = ErrorCode(response);
+  const FailureClass kind = Classify(response.status, code, operation);
+  return {.kind = kind,
+          .code = code,
+          .message = operation + ": " + code + ": " + ErrorText(response),
+          .body = std::move(response.body),
+          .http_status = response.status,
+          .attempts = 1,
+          .maybe_applied = false};
+}
+
+// All pages of a listing.
+template <class T, class List>
+std::vector<T> ListAll(std::size_t limit, List list) {
+  std::vector<T> all;
+  PageRequest request{.cursor = {}, .limit = limit};
+  for (int pages = 0; pages < 1000; ++pages) {
+    Result<Page<T>> page = list(request);
+    if (!page) {
+      ADD_FAILURE() << page.error().message;
+      return all;
+    }
+    EXPECT_LE(page->items.size(), limit);
+    std::ranges::move(page->items, std::back_inserter(all));
+    request.cursor = page->next;
+    if (request.cursor.empty()) return all;
+  }
+  ADD_FAILURE() << "a listing without an end";
+  return all;
+}
+
+}  // namespace
+
+void SimClient::Call(JsonCall call, Deadline, JsonDone done) {
+  if (before && !inside_) {
+    inside_ = true;
+    before(call);
+    inside_ = false;
+  }
+  ++counts_[call.operation];
+  if (failing_ && failing_->operation == call.operation && --failing_->left <= 0) {
+    return done(tl::unexpected(AwsFailure{.kind = failing_->kind, .message = "scripted failure"}));
+  }
+  HttpRequest request{.headers = {{"x-amz-target", "DynamoDB_20120810." + call.operation},
+                                  {"content-type", "application/x-amz-json-1.0"}},
+                      .body = std::move(call.body)};
+  if (loses_answers && call.repeatable) static_cast<void>(server_.Handle(request));
+  HttpResponse response = server_.Handle(request);
+  // A batch of which nothing was done is a throttle, which every client tries again.
+  while (Classify(response.status, ErrorCode(response)) == FailureClass::kThrottle) {
+    response = server_.Handle(request);
+  }
+  if (response.status == 200) return done(JsonReply{.body = std::move(response.body)});
+  done(tl::unexpected(ToFailure(call.operation, std::move(response))));
+}
+
+void SimClient::FailFrom(std::string operation, int nth, FailureClass kind) {
+  failing_ = Failing{.operation = std::move(operation), .left = nth, .kind = kind};
+}
+
+int SimClient::Count(std::string_view operation) const {
+  const auto found = counts_.find(operation);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+ConfigRig::ConfigRig() {
+  const auto created = Await<std::string>([&](Done<std::string> done) {
+    table.Call("CreateTable", CreateTableBody("limits", OurLayout()), kNever, std::move(done));
+  });
+  EXPECT_TRUE(created) << created.error().message;
+}
+
+Result<std::vector<std::optional<LevelLimits>>> ConfigRig::GetLimits(std::vector<Level> levels) {
+  using Limits = std::vector<std::optional<LevelLimits>>;
+  return Await<Limits>(
+      [&](Done<Limits> done) { store.GetLimits(levels, kNever, std::move(done)); });
+}
+
+Result<std::optional<LevelLimits>> ConfigRig::GetLimits(const Level& level) {
+  return GetLimits(std::vector{level}).map([](auto found) { return std::move(found.front()); });
+}
+
+Result<std::vector<std::optional<EntityRecord>>> ConfigRig::GetEntities(
+    std::vector<std::string> ids) {
+  using Entities = std::vector<std::optional<EntityRecord>>;
+  return Await<Entities>(
+      [&](Done<Entities> done) { store.GetEntities(ids, kNever, std::move(done)); });
+}
+
+Status ConfigRig::Apply(std::vector<ConfigChange> changes) {
+  return Await<void>(
+      [&](Done<void> done) { store.Apply(std::move(changes), kNever, std::move(done)); });
+}
+
+std::vector<LevelRecord> ConfigRig::ListLimits(std::optional<Level::Kind> kind, std::size_t limit) {
+  return ListAll<LevelRecord>(limit, [&](const PageRequest& page) {
+    return Await<Page<LevelRecord>>(
+        [&](auto done) { store.ListLimits(kind, page, kNever, std::move(done)); });
+  });
+}
+
+std::vector<std::string> ConfigRig::ListIds(std::optional<std::string> parent, std::size_t limit) {
+  const auto all = ListAll<EntityRecord>(limit, [&](const PageRequest& page) {
+    return Await<Page<EntityRecord>>(
+        [&](auto done) { store.ListEntities(parent, page, kNever, std::move(done)); });
+  });
+  std::vector<std::string> ids;
+  for (const EntityRecord& record : all) ids.push_back(record.entity.id);
+  return ids;
+}
+
+Item ConfigRig::At(const TableKey& key) {
+  auto item =
+      Await<std::optional<Item>>([&](auto done) { table.Get(key, kNever, std::move(done)); });
+  if (!item || !*item) {
+    ADD_FAILURE() << "no item " << key.pk << " " << key.sk;
+    return {};
+  }
+  return **std::move(item);
+}
+
+bool ConfigRig::Has(const TableKey& key) {
+  const auto item =
+      Await<std::optional<Item>>([&](auto done) { table.Get(key, kNever, std::move(done)); });
+  return item && item->has_value();
+}
+
+void ConfigRig::Put(const TableKey& key, Item attributes) {
+  attributes.merge(ToItem(key));
+  const Write write{.kind = Write::Kind::kPut, .item = std::move(attributes)};
+  table.Apply(write, true, kNever,
+              [](const auto& answer) { EXPECT_TRUE(answer) << answer.error().error.message; });
+}
+
+void ConfigRig::Change(const TableKey& key, Expression change) {
+  const Write write{.key = key, .item = {}, .expression = std::move(change)};
+  table.Apply(write, true, kNever,
+              [](const auto& answer) { EXPECT_TRUE(answer) << answer.error().error.message; });
+}
+
+std::size_t ConfigRig::CountItems() const { return server.Table("limits")->CountItems(); }
+
+}  // namespace weir::dynamo

@@ -1,0 +1,84 @@
+// A configuration in a simulated table, called as if every answer came at once. For tests only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/aws/json_client.h"
+#include "weir/dynamo/config_store.h"
+#include "weir/runtime/await.h"
+#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::dynamo {
+
+/// Hands each call to the server and answers before it returns; tries throttles again.
+class SimClient final : public JsonClient {
+ public:
+  explicit SimClient(sim::SimServer& server) : server_(server) {}
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override;
+
+  /// Runs before each call reaches the server. It may make calls itself: those do not run it.
+  std::function<void(const JsonCall&)> before;
+  /// Calls of this operation, from the nth on, fail like this without reaching the server.
+  void FailFrom(std::string operation, int nth, FailureClass kind);
+  void FailNoMore() { failing_.reset(); }
+  int Count(std::string_view operation) const;
+  /// Each answer to a repeatable call is lost once: the call is made again, as it is.
+  bool loses_answers = false;
+
+ private:
+  struct Failing {
+    std::string operation;
+    int left = 0;
+    FailureClass kind = FailureClass::kTransient;
+  };
+
+  sim::SimServer& server_;
+  bool inside_ = false;
+  std::optional<Failing> failing_;
+  std::map<std::string, int, std::less<>> counts_;
+};
+
+/// An empty table, and the store on it.
+class ConfigRig {
+ public:
+  ConfigRig();
+
+  Result<std::vector<std::optional<LevelLimits>>> GetLimits(std::vector<Level> levels);
+  Result<std::optional<LevelLimits>> GetLimits(const Level& level);
+  Result<std::vector<std::optional<EntityRecord>>> GetEntities(std::vector<std::string> ids);
+  Status Apply(std::vector<ConfigChange> changes);
+  /// All pages of so many.
+  std::vector<LevelRecord> ListLimits(std::optional<Level::Kind> kind = {},
+                                      std::size_t limit = 1000);
+  std::vector<std::string> ListIds(std::optional<std::string> parent = {},
+                                   std::size_t limit = 1000);
+
+  /// The item as it is stored; the test fails where there is none.
+  Item At(const TableKey& key);
+  bool Has(const TableKey& key);
+  /// As another writer does.
+  void Put(const TableKey& key, Item attributes);
+  void Change(const TableKey& key, Expression change);
+  std::size_t CountItems() const;
+
+  sim::SimClock clock;
+  sim::SimDynamo server{clock, 1};
+  SimClient client{server};
+  Table table{client, "limits"};
+  Keys keys{"ns"};
+  std::uint64_t drawn = 0;
+  DynamoConfigStore store{
+      table,
+      keys,
+      {.now = [this] { return clock.WallNow(); }, .random = [this] { return ++drawn; }}};
+};
+
+}  // namespace weir::dynamo

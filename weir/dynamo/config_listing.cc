@@ -1,0 +1,278 @@
+#include "weir/dynamo/config_listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/dynamo/config_item.h"
+#include "weir/dynamo/config_scan.h"
+#include "weir/dynamo/entity_item.h"
+#include "weir/model/identifier.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A cursor says which listing it belongs to, then names the last item of the page before by its
+// identifiers, none of which has a space.
+constexpr char kAllEntities = 'e';
+constexpr char kChildren = 'c';
+
+constexpr std::string_view kChildSort = "CHILD#";
+
+Status CheckLimit(const PageRequest& page) {
+  if (page.limit > 0) return {};
+  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
+}
+
+tl::unexpected<Error> BadCursor() {
+  return Fail(Code::kInvalidArgument,
+              "page cursor is none of this listing; begin with an empty one, go on with `next`");
+}
+
+std::string CursorOf(const Level& level) {
+  return fmt::format("{} {} {}", static_cast<int>(level.kind), level.entity, level.resource);
+}
+
+// Resources of other writers may hold what ours may not, so that only the form is checked.
+std::optional<Level> ReadLevel(std::string_view cursor) {
+  if (cursor.size() < 3 || cursor[0] < '0' || cursor[0] > '3' || cursor[1] != ' ') return {};
+  const std::size_t space = cursor.find(' ', 2);
+  if (space == cursor.npos || cursor.find(' ', space + 1) != cursor.npos) return {};
+  return Level{.kind = static_cast<Level::Kind>(cursor[0] - '0'),
+               .entity = std::string(cursor.substr(2, space - 2)),
+               .resource = std::string(cursor.substr(space + 1))};
+}
+
+Result<std::optional<Level>> ReadCursor(const PageRequest& page, std::optional<Level::Kind> kind) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::nullopt;
+  const std::optional<Level> level = ReadLevel(page.cursor);
+  if (!level || level->kind != kind.value_or(level->kind)) return BadCursor();
+  return level;
+}
+
+Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::string();
+  std::string id = page.cursor.substr(1);
+  if (page.cursor[0] != listing || !CheckEntityId(id)) return BadCursor();
+  return id;
+}
+
+// Reads one more than is asked, to know whether there is a next page.
+template <class Record>
+std::optional<Record> CutTo(std::size_t limit, std::vector<Record>& records) {
+  if (records.size() <= limit) return std::nullopt;
+  records.resize(limit);
+  return records.back();
+}
+
+// A larger page is none that anybody can hold.
+std::size_t LimitOf(const PageRequest& page) {
+  return std::min<std::size_t>(page.limit, 1'000'000'000);
+}
+
+std::size_t PageFor(std::size_t want) {
+  return std::clamp<std::size_t>(want < 500 ? want * 2 : 1000, 50, 1000);
+}
+
+Level::Kind After(Level::Kind kind) { return static_cast<Level::Kind>(static_cast<int>(kind) + 1); }
+
+// One call of ListLimits: kind by kind, until the page is full.
+class LimitListing : public std::enable_shared_from_this<LimitListing> {
+ public:
+  LimitListing(Table& table, Keys keys, std::size_t limit, Deadline deadline,
+               Done<Page<LevelRecord>> done)
+      : table_(table),
+        keys_(std::move(keys)),
+        limit_(limit),
+        deadline_(deadline),
+        done_(std::move(done)) {}
+
+  void Start(std::optional<Level::Kind> kind, std::optional<Level> after) {
+    after_ = std::move(after);
+    kind_ = kind ? *kind : after_ ? after_->kind : Level::Kind::kSystem;
+    last_ = kind.value_or(Level::Kind::kEntity);
+    Next();
+  }
+
+ private:
+  void Next() {
+    if (kind_ > last_ || records_.size() > limit_) return Finish();
+    if (kind_ == Level::Kind::kSystem) return ReadSystem();
+    if (kind_ == Level::Kind::kResource) return ReadRegistry();
+    ScanKind({});
+  }
+
+  void ReadSystem() {
+    if (after_) return Take(std::vector<LevelRecord>());
+    table_.Get(
+        keys_.Config(Level::System()), deadline_,
+        [self = shared_from_this()](Result<std::optional<Item>> item) {
+          if (!item) return self->done_(Fail(std::move(item.error())));
+          if (!*item) return self->Take(std::vector<LevelRecord>());
+          auto record = Read(self->keys_, **item);
+          if (!record) return self->done_(Fail(std::move(record.error())));
+          self->Take(*record ? std::vector{**std::move(record)} : std::vector<LevelRecord>());
+        });
+  }
+
+  // So that resources are not missed whose items the index does not show yet.
+  void ReadRegistry() {
+    table_.Get(keys_.ResourceRegistry(), deadline_,
+               [self = shared_from_this()](Result<std::optional<Item>> item) {
+                 if (!item) return self->done_(Fail(std::move(item.error())));
+                 const StringSet* names = *item ? GetSet(**item, "resources") : nullptr;
+                 std::vector<TableKey> known;
+                 if (names != nullptr) {
+                   for (const std::string& name : names->members) {
+                     const Level level = Level::Resource(name);
+                     if (self->IsWanted(level)) known.push_back(self->keys_.Config(level));
+                   }
+                 }
+                 self->ScanKind(std::move(known));
+               });
+  }
+
+  void ScanKind(std::vector<TableKey> known) {
+    const bool resources = kind_ == Level::Kind::kResource;
+    QueryRequest query{.index = "GSI4",
+                       .partition = keys_.namespace_id(),
+                       .sort_prefix = resources ? keys_.OfResource("") : keys_.EntityPartition(""),
+                       .sort_from = {},
+                       .limit = PageFor(Want()),
+                       .start_after = {}};
+    if (after_ && after_->kind == kind_) query.sort_from = keys_.Config(*after_).pk;
+    const auto self = shared_from_this();
+    ConfigScan<LevelRecord>::Run(
+        table_,
+        {.query = std::move(query),
+         .accept =
+             [self](const TableKey& key) {
+               const auto level = LevelAt(self->keys_, key);
+               return level && self->IsWanted(*level);
+             },
+         .read = [self](const Item& item) { return Read(self->keys_, item); },
+         .want = Want(),
+         .known = std::move(known)},
+        deadline_, [self](Result<std::vector<LevelRecord>> records) {
+          if (!records) return self->done_(Fail(std::move(records.error())));
+          self->Take(*std::move(records));
+        });
+  }
+
+  bool IsWanted(const Level& level) const {
+    return level.kind == kind_ && (!after_ || level > *after_);
+  }
+
+  std::size_t Want() const { return limit_ + 1 - records_.size(); }
+
+  static Result<std::optional<LevelRecord>> Read(const Keys& keys, const Item& item) {
+    const auto level = LevelAt(keys, KeyOf(item));
+    if (!level) return std::nullopt;
+    WEIR_ASSIGN_OR_RETURN(auto limits, ReadConfig(*level, item));
+    if (!limits) return std::nullopt;
+    return LevelRecord{*level, *std::move(limits)};
+  }
+
+  void Take(std::vector<LevelRecord> records) {
+    std::ranges::move(records, std::back_inserter(records_));
+    kind_ = After(kind_);
+    Next();
+  }
+
+  void Finish() {
+    Page<LevelRecord> page{.items = std::move(records_), .next = {}};
+    if (const auto last = CutTo(limit_, page.items)) page.next = CursorOf(last->level);
+    done_(std::move(page));
+  }
+
+  Table& table_;
+  const Keys keys_;
+  const std::size_t limit_;
+  const Deadline deadline_;
+  Done<Page<LevelRecord>> done_;
+  std::optional<Level> after_;
+  Level::Kind kind_ = Level::Kind::kSystem;
+  Level::Kind last_ = Level::Kind::kEntity;
+  std::vector<LevelRecord> records_;
+};
+
+QueryRequest AllEntities(const Keys& keys, const std::string& after) {
+  QueryRequest query{.index = "GSI4",
+                     .partition = keys.namespace_id(),
+                     .sort_prefix = keys.EntityPartition(""),
+                     .sort_from = {},
+                     .start_after = {}};
+  if (!after.empty()) query.sort_from = keys.EntityPartition(after);
+  return query;
+}
+
+// Nothing for one that has another parent by now.
+Result<std::optional<EntityRecord>> ReadChild(const Item& item,
+                                              const std::optional<std::string>& parent) {
+  WEIR_ASSIGN_OR_RETURN(EntityRecord record, ReadEntity(item));
+  if (parent && record.entity.parent != parent) return std::nullopt;
+  return record;
+}
+
+QueryRequest ChildrenOf(const Keys& keys, const std::string& parent, const std::string& after) {
+  QueryRequest query{.index = "GSI1",
+                     .partition = keys.ChildrenOf(parent),
+                     .sort_prefix = std::string(kChildSort),
+                     .sort_from = {},
+                     .start_after = {}};
+  if (!after.empty()) query.sort_from = std::string(kChildSort) + after;
+  return query;
+}
+
+}  // namespace
+
+std::optional<Level> LevelAt(const Keys& keys, const TableKey& key) {
+  const std::string resources = keys.OfResource("");
+  const std::string entities = keys.EntityPartition("");
+  if (key.pk.starts_with(entities)) return LevelOf(key.pk.substr(entities.size()), key.sk);
+  if (key.sk != kConfigSort) return std::nullopt;
+  if (key.pk == keys.SystemPartition()) return Level::System();
+  if (!key.pk.starts_with(resources)) return std::nullopt;
+  return Level::Resource(key.pk.substr(resources.size()));
+}
+
+void ListStoredLimits(Table& table, const Keys& keys, std::optional<Level::Kind> kind,
+                      const PageRequest& page, Deadline deadline, Done<Page<LevelRecord>> done) {
+  auto after = ReadCursor(page, kind);
+  if (!after) return done(Fail(std::move(after.error())));
+  std::make_shared<LimitListing>(table, keys, LimitOf(page), deadline, std::move(done))
+      ->Start(kind, *std::move(after));
+}
+
+void ListStoredEntities(Table& table, const Keys& keys, const std::optional<std::string>& parent,
+                        const PageRequest& page, Deadline deadline, Done<Page<EntityRecord>> done) {
+  const char listing = parent ? kChildren : kAllEntities;
+  const auto after = ReadEntityCursor(page, listing);
+  if (!after) return done(Fail(after.error()));
+  QueryRequest query = parent ? ChildrenOf(keys, *parent, *after) : AllEntities(keys, *after);
+  query.limit = PageFor(LimitOf(page) + 1);
+  const std::string last = after->empty() ? std::string() : keys.EntityPartition(*after);
+  ConfigScan<EntityRecord>::Run(
+      table,
+      {.query = std::move(query),
+       .accept = [last](const TableKey& key) { return key.sk == kEntitySort && key.pk > last; },
+       .read = [parent](const Item& item) { return ReadChild(item, parent); },
+       .want = LimitOf(page) + 1,
+       .known = {}},
+      deadline,
+      [done = std::move(done), limit = LimitOf(page),
+       listing](Result<std::vector<EntityRecord>> records) mutable {
+        if (!records) return done(Fail(std::move(records.error())));
+        Page<EntityRecord> answer{.items = *std::move(records), .next = {}};
+        if (const auto cut = CutTo(limit, answer.items)) answer.next = listing + cut->entity.id;
+        done(std::move(answer));
+      });
+}
+
+}  // namespace weir::dynamo

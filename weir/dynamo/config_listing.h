@@ -1,0 +1,25 @@
+// Pages of limits and of entities.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "weir/dynamo/keys.h"
+#include "weir/dynamo/table.h"
+#include "weir/store/config_store.h"
+
+namespace weir::dynamo {
+
+/// The level that the key of a configuration's item names.
+std::optional<Level> LevelAt(const Keys& keys, const TableKey& key);
+
+/// As ConfigStore says. Both find their items by the index of everything in the namespace (GSI4),
+/// so that they also show what writers without registries have set, and entities' children by GSI1;
+/// the items themselves are read consistently. What was written just before may be missed.
+/// Arguments are copied; `table` must outlive the call.
+void ListStoredLimits(Table& table, const Keys& keys, std::optional<Level::Kind> kind,
+                      const PageRequest& page, Deadline deadline, Done<Page<LevelRecord>> done);
+void ListStoredEntities(Table& table, const Keys& keys, const std::optional<std::string>& parent,
+                        const PageRequest& page, Deadline deadline, Done<Page<EntityRecord>> done);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,222 @@
+#include "weir/dynamo/config_plan.h"
+
+#include <fmt/format.h>
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "weir/dynamo/config_fields.h"
+#include "weir/dynamo/config_item.h"
+#include "weir/dynamo/config_listing.h"
+#include "weir/dynamo/config_registry.h"
+#include "weir/dynamo/config_write.h"
+#include "weir/dynamo/entity_item.h"
+#include "weir/model/identifier.h"
+#include "weir/store/config_table.h"
+
+namespace weir::dynamo {
+namespace {
+
+// Leaves room for the registries and for what else is in the list.
+constexpr std::size_t kMostDrops = 90;
+
+template <class... Cases>
+struct Match : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Match(Cases...) -> Match<Cases...>;
+
+// What a list of changes names.
+struct Touched {
+  std::set<Level> levels;
+  std::set<std::string> entities;
+  std::set<std::string> deleted;
+  std::set<std::string> parents;
+
+  void Put(const EntityRecord& record) {
+    entities.insert(record.entity.id);
+    if (record.entity.parent) parents.insert(*record.entity.parent);
+  }
+  void Delete(const std::string& id) {
+    entities.insert(id);
+    deleted.insert(id);
+  }
+};
+
+Touched TouchedBy(std::span<const ConfigChange> changes) {
+  Touched touched;
+  const Match note{[&](const PutLimits& put) { touched.levels.insert(put.level); },
+                   [&](const DeleteLimits& change) { touched.levels.insert(change.level); },
+                   [&](const CreateEntity& create) { touched.Put(create.record); },
+                   [&](const PutEntity& put) { touched.Put(put.record); },
+                   [&](const DeleteEntity& change) { touched.Delete(change.id); }};
+  for (const ConfigChange& change : changes) std::visit(note, change);
+  return touched;
+}
+
+class Planner {
+ public:
+  Planner(const Keys& keys, std::span<const ConfigChange> changes, const ConfigState& state,
+          const ConfigSources& sources)
+      : keys_(keys),
+        changes_(changes),
+        state_(state),
+        sources_(sources),
+        touched_(TouchedBy(changes)) {}
+
+  Result<ConfigPlan> Make() {
+    WEIR_RETURN_IF_ERROR(Load());
+    WEIR_RETURN_IF_ERROR(
+        table_.Apply(changes_, [this](const std::string& id) { return remainders_.contains(id); }));
+    PlanLevels();
+    PlanEntities();
+    const RegistryChanges::Read read{.resources = state_.Find(keys_.ResourceRegistry()),
+                                     .counts = state_.Find(keys_.EntityConfigRegistry())};
+    registries_.AppendTo(keys_, read, plan_.writes);
+    plan_.erased.assign(touched_.deleted.begin(), touched_.deleted.end());
+    return std::move(plan_);
+  }
+
+ private:
+  // Puts what was read into the table that the changes are tried on.
+  Status Load() {
+    remainders_ = state_.with_buckets;
+    for (const auto& [key, item] : state_.items) {
+      if (!item) continue;
+      if (const auto level = LevelAt(keys_, key)) {
+        WEIR_RETURN_IF_ERROR(LoadLevel(*level, *item));
+      } else if (key.sk == kEntitySort) {
+        WEIR_RETURN_IF_ERROR(LoadEntity(*item));
+      }
+    }
+    const Status loaded = table_.Apply(loads_);
+    if (loaded) return {};
+    return Fail(loaded.error().code,
+                fmt::format("entities as they are stored: {}", loaded.error().message));
+  }
+
+  Status LoadLevel(const Level& level, const Item& item) {
+    // It stands for whatever is set there: that is replaced, deleted or left, but never looked at.
+    const PutLimits load{level, {.limits = {{"x", PerMinute(1)}}}};
+    if (touched_.levels.contains(level)) {
+      WEIR_ASSIGN_OR_RETURN(const auto limits, ReadConfig(level, item));
+      if (limits) loads_.emplace_back(load);
+    } else if (NamesEntity(level) && touched_.deleted.contains(level.entity)) {
+      dropped_.insert(level);
+      // Other writers may use names that ours may not.
+      if (Check(load)) {
+        loads_.emplace_back(load);
+      } else {
+        remainders_.insert(level.entity);
+      }
+    }
+    return {};
+  }
+
+  Status LoadEntity(const Item& item) {
+    WEIR_ASSIGN_OR_RETURN(EntityRecord record, ReadEntity(item));
+    std::optional<std::string>& parent = record.entity.parent;
+    if (parent && !CheckEntityId(*parent)) parent.reset();
+    loads_.emplace_back(PutEntity{std::move(record)});
+    return {};
+  }
+
+  void PlanLevels() {
+    for (const Level& level : touched_.levels) {
+      const Item* old = state_.Find(keys_.Config(level));
+      if (auto after = table_.GetLimits(level)) {
+        plan_.writes.push_back(
+            SetConfig(keys_, {level, *std::move(after)}, old, sources_.random()));
+        if (old == nullptr || !IsRegistered(level, *old)) registries_.Add(level);
+      } else if (old != nullptr && touched_.deleted.contains(level.entity)) {
+        dropped_.insert(level);
+      } else if (old != nullptr && ReadConfig(level, *old)->has_value()) {
+        plan_.writes.push_back(ClearConfig(keys_, level, *old));
+        if (IsOurs(level, *old) && IsRegistered(level, *old)) registries_.Remove(level);
+      }
+    }
+    for (const Level& level : dropped_) Drop(level);
+  }
+
+  void Drop(const Level& level) {
+    const Item& old = *state_.Find(keys_.Config(level));
+    if (changes_.size() == 1 && plan_.writes.size() == kMostDrops) {
+      plan_.partial = true;
+      return;
+    }
+    plan_.writes.push_back(DropConfig(keys_, level, old));
+    if (IsRegistered(level, old)) registries_.Remove(level);
+  }
+
+  void PlanEntities() {
+    for (const std::string& id : touched_.entities) {
+      const Item* old = state_.Find(keys_.Entity(id));
+      const auto after = table_.GetEntity(id);
+      if (!after) {
+        if (old != nullptr) plan_.last.push_back(DropEntity(keys_, id, *old));
+        continue;
+      }
+      const bool anew = old == nullptr || touched_.deleted.contains(id);
+      plan_.writes.push_back(anew ? Bear(*after, old) : ChangeEntity(keys_, *after, *old));
+      const bool moves = anew || ReadEntity(*old)->entity.parent != after->entity.parent;
+      if (moves && after->entity.parent) HoldChain(*after->entity.parent);
+    }
+  }
+
+  Write Bear(const EntityRecord& record, const Item* old) {
+    const Birth birth{.now = sources_.now(), .random = sources_.random()};
+    if (old == nullptr) return MakeEntity(keys_, record, birth);
+    return RemakeEntity(keys_, record, *old, birth);
+  }
+
+  // Two writers that each make the other's entity a parent must not both succeed: whoever gives an
+  // entity a parent also holds the parent's ancestors as they were read.
+  void HoldChain(std::string id) {
+    while (held_.insert(id).second) {
+      if (!touched_.entities.contains(id)) {
+        plan_.writes.push_back(CheckEntity(keys_, id, state_.Find(keys_.Entity(id))));
+      }
+      const auto record = table_.GetEntity(id);
+      if (!record || !record->entity.parent) return;
+      id = *record->entity.parent;
+    }
+  }
+
+  const Keys& keys_;
+  std::span<const ConfigChange> changes_;
+  const ConfigState& state_;
+  const ConfigSources& sources_;
+  const Touched touched_;
+  ConfigTable table_;
+  std::vector<ConfigChange> loads_;
+  std::set<std::string> remainders_;  // entities that have something beside what the table holds
+  std::set<Level> dropped_;
+  std::set<std::string> held_;
+  RegistryChanges registries_;
+  ConfigPlan plan_;
+};
+
+}  // namespace
+
+const Item* ConfigState::Find(const TableKey& key) const {
+  const auto found = items.find(key);
+  return found == items.end() || !found->second ? nullptr : &*found->second;
+}
+
+std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes) {
+  const Touched touched = TouchedBy(changes);
+  std::set<TableKey> found;
+  for (const Level& level : touched.levels) found.insert(keys.Config(level));
+  for (const std::string& id : touched.entities) found.insert(keys.Entity(id));
+  for (const std::string& id : touched.parents) found.insert(keys.Entity(id));
+  return {found.begin(), found.end()};
+}
+
+Result<ConfigPlan> MakePlan(const Keys& keys, std::span<const ConfigChange> changes,
+                            const ConfigState& state, const ConfigSources& sources) {
+  return Planner(keys, changes, state, sources).Make();
+}
+
+}  // namespace weir::dynamo

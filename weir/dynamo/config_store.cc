@@ -1,0 +1,75 @@
+#include "weir/dynamo/config_store.h"
+
+#include <utility>
+
+#include "weir/dynamo/config_apply.h"
+#include "weir/dynamo/config_item.h"
+#include "weir/dynamo/config_listing.h"
+#include "weir/dynamo/entity_item.h"
+
+namespace weir::dynamo {
+namespace {
+
+using Items = std::vector<std::optional<Item>>;
+
+Result<std::vector<std::optional<LevelLimits>>> ReadLevels(const std::vector<Level>& levels,
+                                                           const Items& items) {
+  std::vector<std::optional<LevelLimits>> found(levels.size());
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (!items[i]) continue;
+    WEIR_ASSIGN_OR_RETURN(found[i], ReadConfig(levels[i], *items[i]));
+  }
+  return found;
+}
+
+Result<std::vector<std::optional<EntityRecord>>> ReadEntities(const Items& items) {
+  std::vector<std::optional<EntityRecord>> found(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!items[i]) continue;
+    WEIR_ASSIGN_OR_RETURN(found[i], ReadEntity(*items[i]));
+  }
+  return found;
+}
+
+}  // namespace
+
+void DynamoConfigStore::GetLimits(std::span<const Level> levels, Deadline deadline,
+                                  Done<std::vector<std::optional<LevelLimits>>> done) {
+  std::vector<TableKey> keys;
+  for (const Level& level : levels) keys.push_back(keys_.Config(level));
+  table_.BatchGet(
+      std::move(keys), deadline,
+      [done = std::move(done),
+       asked = std::vector<Level>(levels.begin(), levels.end())](Result<Items> items) mutable {
+        if (!items) return done(Fail(std::move(items.error())));
+        done(ReadLevels(asked, *items));
+      });
+}
+
+void DynamoConfigStore::ListLimits(std::optional<Level::Kind> kind, const PageRequest& page,
+                                   Deadline deadline, Done<Page<LevelRecord>> done) {
+  ListStoredLimits(table_, keys_, kind, page, deadline, std::move(done));
+}
+
+void DynamoConfigStore::GetEntities(std::span<const std::string> ids, Deadline deadline,
+                                    Done<std::vector<std::optional<EntityRecord>>> done) {
+  std::vector<TableKey> keys;
+  for (const std::string& id : ids) keys.push_back(keys_.Entity(id));
+  table_.BatchGet(std::move(keys), deadline, [done = std::move(done)](Result<Items> items) mutable {
+    if (!items) return done(Fail(std::move(items.error())));
+    done(ReadEntities(*items));
+  });
+}
+
+void DynamoConfigStore::ListEntities(const std::optional<std::string>& parent,
+                                     const PageRequest& page, Deadline deadline,
+                                     Done<Page<EntityRecord>> done) {
+  ListStoredEntities(table_, keys_, parent, page, deadline, std::move(done));
+}
+
+void DynamoConfigStore::Apply(std::vector<ConfigChange> changes, Deadline deadline,
+                              Done<void> done) {
+  ApplyConfig(table_, keys_, sources_, std::move(changes), deadline, std::move(done));
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,203 @@
+#include "weir/dynamo/config_store.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/config_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr Deadline kNever = Deadline::Never();
+
+LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
+
+// As zae-limiter's provisioner writes: no registry, no GSI3.
+Item Provisioned(const std::string& pk) {
+  return {{"l_rpm_cp", Of(std::int64_t{3})},
+          {"l_rpm_ra", Of(std::int64_t{3})},
+          {"l_rpm_rp", Of(std::int64_t{60})},
+          {"GSI4PK", Of("ns")},
+          {"GSI4SK", Of(pk)}};
+}
+
+void PutProvisioned(ConfigRig& rig, const Level& level) {
+  const TableKey key = rig.keys.Config(level);
+  rig.Put(key, Provisioned(key.pk));
+}
+
+TEST(ConfigStoreTest, AllLevelsAreOneConsistentRead) {
+  ConfigRig rig;
+  const std::vector<Level> levels = {Level::Entity("acme", "gpt-4"), Level::EntityDefault("acme"),
+                                     Level::Resource("gpt-4"), Level::System()};
+  ASSERT_TRUE(rig.Apply({PutLimits{levels[1], Rpm(1)}}));
+  const int before = rig.client.Count("BatchGetItem");
+  rig.server.faults.stale_read = 1;
+  const auto found = rig.GetLimits(levels);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(*found, ElementsAre(std::nullopt, Rpm(1), std::nullopt, std::nullopt));
+  EXPECT_EQ(rig.client.Count("BatchGetItem"), before + 1);
+}
+
+TEST(ConfigStoreTest, ManyAreReadInSeveralCallsAndLeftOversAgain) {
+  ConfigRig rig;
+  std::vector<Level> levels;
+  std::vector<std::string> ids;
+  std::vector<ConfigChange> changes;
+  for (int i = 0; i < 250; ++i) {
+    ids.push_back(fmt::format("e{:03}", i));
+    levels.push_back(Level::EntityDefault(ids.back()));
+    changes.push_back(PutLimits{levels.back(), Rpm(i + 1)});
+    changes.push_back(CreateEntity{{.entity = {.id = ids.back(), .name = "n"}}});
+  }
+  rig.server.faults.unprocessed = 0.3;
+  ASSERT_TRUE(rig.Apply(changes));
+  const auto limits = rig.GetLimits(levels);
+  const auto entities = rig.GetEntities(ids);
+  ASSERT_TRUE(limits && entities);
+  for (std::size_t i = 0; i < 250; ++i) {
+    EXPECT_EQ((*limits)[i], Rpm(static_cast<std::int64_t>(i) + 1));
+    EXPECT_TRUE((*entities)[i] && (*entities)[i]->entity.id == ids[i]);
+  }
+  EXPECT_EQ(rig.ListIds(), ids);
+  EXPECT_EQ(rig.ListIds({}, 7), ids);
+  EXPECT_GT(rig.server.counts().unprocessed, 0U);
+}
+
+TEST(ConfigStoreTest, NamespacesShareNothing) {
+  ConfigRig rig;
+  DynamoConfigStore other(rig.table, Keys("ns2"),
+                          {.now = [] { return UnixMillis{1}; }, .random = [] { return 7; }});
+  ASSERT_TRUE(
+      rig.Apply({PutLimits{Level::System(), Rpm(1)}, PutLimits{Level::Resource("x"), Rpm(1)},
+                 CreateEntity{{.entity = {.id = "acme"}}}}));
+  const auto limits = Await<Page<LevelRecord>>(
+      [&](auto done) { other.ListLimits({}, {}, kNever, std::move(done)); });
+  EXPECT_TRUE(limits && limits->items.empty());
+  const auto entities = Await<Page<EntityRecord>>(
+      [&](auto done) { other.ListEntities({}, {}, kNever, std::move(done)); });
+  EXPECT_TRUE(entities && entities->items.empty());
+}
+
+TEST(ConfigListingTest, ShowsWhatWritersWithoutRegistriesHaveSet) {
+  ConfigRig rig;
+  const std::vector<Level> levels = {Level::System(),
+                                     Level::Resource("b"),
+                                     Level::EntityDefault("acme"),
+                                     Level::Entity("acme", "a:b"),
+                                     Level::Entity("acme", "z"),
+                                     Level::Entity("b", "a")};
+  for (const Level& level : levels) PutProvisioned(rig, level);
+  ASSERT_TRUE(rig.Apply({PutLimits{Level::Resource("a"), Rpm(3)}}));
+  for (const std::size_t limit : {1U, 2U, 100U}) {
+    std::vector<Level> listed;
+    for (const LevelRecord& record : rig.ListLimits({}, limit)) listed.push_back(record.level);
+    std::vector<Level> expected = levels;
+    expected.insert(expected.begin() + 1, Level::Resource("a"));
+    EXPECT_EQ(listed, expected) << limit;
+  }
+}
+
+// Items of one partition come from the index in no order, and thousands of them stand between two
+// that are wanted.
+TEST(ConfigListingTest, UsageRecordsBetweenAreNoHindrance) {
+  ConfigRig rig;
+  std::vector<Level> levels;
+  for (const std::string id : {"a", "b", "c"}) {
+    for (int i = 0; i < 700; ++i) {
+      rig.Put({rig.keys.EntityPartition(id), fmt::format("#USAGE#r#{}", i)},
+              {{"GSI4PK", Of("ns")}, {"GSI4SK", Of(rig.keys.EntityPartition(id))}});
+    }
+    for (const char* resource : {"x", "a", "m"}) {
+      ASSERT_TRUE(rig.Apply({PutLimits{Level::Entity(id, resource), Rpm(1)}}));
+    }
+    for (const char* resource : {"a", "m", "x"}) levels.push_back(Level::Entity(id, resource));
+    ASSERT_TRUE(rig.Apply({CreateEntity{{.entity = {.id = id}}}}));
+  }
+  for (const std::size_t limit : {1U, 4U, 1000U}) {
+    std::vector<Level> listed;
+    for (const LevelRecord& record : rig.ListLimits({}, limit)) listed.push_back(record.level);
+    EXPECT_EQ(listed, levels) << limit;
+    EXPECT_EQ(rig.ListIds({}, limit), (std::vector<std::string>{"a", "b", "c"})) << limit;
+  }
+}
+
+TEST(ConfigListingTest, AnIndexThatLagsShowsNothingThatIsGone) {
+  ConfigRig rig;
+  const auto create = [](const char* id, const char* parent) {
+    return CreateEntity{{.entity = {.id = id, .name = id, .parent = parent}}};
+  };
+  ASSERT_TRUE(rig.Apply({create("a", "p"), create("b", "p"), create("c", "p"),
+                         PutLimits{Level::Resource("x"), Rpm(1)}}));
+  rig.server.faults.longest_index_lag = std::chrono::hours(1);
+  ASSERT_TRUE(rig.Apply({DeleteEntity{"a"}, DeleteLimits{Level::Resource("x")},
+                         PutEntity{{.entity = {.id = "b", .parent = "other"}}}}));
+  EXPECT_EQ(rig.ListIds("p"), std::vector<std::string>{"c"});
+  EXPECT_EQ(rig.ListIds(), (std::vector<std::string>{"b", "c"}));
+  EXPECT_TRUE(rig.ListLimits().empty());
+}
+
+TEST(ConfigListingTest, ResourcesAreShownBeforeTheIndexShowsThem) {
+  ConfigRig rig;
+  PutProvisioned(rig, Level::Resource("m"));
+  rig.server.faults.longest_index_lag = std::chrono::hours(1);
+  ASSERT_TRUE(rig.Apply(
+      {PutLimits{Level::Resource("a"), Rpm(1)}, PutLimits{Level::Resource("z"), Rpm(1)}}));
+  for (const std::size_t limit : {1U, 2U, 10U}) {
+    std::vector<Level> listed;
+    for (const LevelRecord& record : rig.ListLimits({}, limit)) listed.push_back(record.level);
+    EXPECT_THAT(listed,
+                ElementsAre(Level::Resource("a"), Level::Resource("m"), Level::Resource("z")));
+  }
+}
+
+TEST(ConfigListingTest, AnItemThatUsesMoreIsNotPassedOver) {
+  ConfigRig rig;
+  rig.Put(rig.keys.Config(Level::Resource("x")),
+          {{"disabled", Of(true)}, {"GSI4PK", Of("ns")}, {"GSI4SK", Of("ns/RESOURCE#x")}});
+  const auto page = Await<Page<LevelRecord>>(
+      [&](auto done) { rig.store.ListLimits({}, {}, kNever, std::move(done)); });
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.error().code, Code::kFailedPrecondition);
+}
+
+TEST(ConfigListingTest, CursorsOfOtherListingsAreRefused) {
+  ConfigRig rig;
+  const auto code = [&](std::optional<Level::Kind> kind, std::string cursor) {
+    return Await<Page<LevelRecord>>([&](auto done) {
+             rig.store.ListLimits(kind, {.cursor = std::move(cursor)}, kNever, std::move(done));
+           })
+        .error()
+        .code;
+  };
+  for (const char* cursor : {"4 a b", "1", "1 ", "1 a", "x", "1 a b c", "e1", "\n", "11a b"}) {
+    EXPECT_EQ(code({}, cursor), Code::kInvalidArgument) << cursor;
+  }
+  EXPECT_EQ(code(Level::Kind::kEntity, "1  gpt-4"), Code::kInvalidArgument);
+  for (const auto& [parent, cursor] :
+       {std::pair<std::optional<std::string>, std::string>{std::nullopt, "cacme"},
+        {"p", "eacme"},
+        {std::nullopt, "e"},
+        {std::nullopt, "ea#b"},
+        {"p", "acme"}}) {
+    const auto page = Await<Page<EntityRecord>>([&](auto done) {
+      rig.store.ListEntities(parent, {.cursor = cursor}, kNever, std::move(done));
+    });
+    ASSERT_FALSE(page) << cursor;
+    EXPECT_EQ(page.error().code, Code::kInvalidArgument);
+  }
+}
+
+TEST(ConfigListingTest, APageMayBeAsLargeAsANumberCanSay) {
+  ConfigRig rig;
+  ASSERT_TRUE(
+      rig.Apply({PutLimits{Level::System(), Rpm(1)}, CreateEntity{{.entity = {.id = "acme"}}}}));
+  EXPECT_EQ(rig.ListLimits({}, SIZE_MAX).size(), 1U);
+  EXPECT_EQ(rig.ListIds({}, SIZE_MAX).size(), 1U);
+}
+
+}  // namespace
+}  // namespace weir::dynamo

@@ -1,0 +1,32 @@
+#include "weir/dynamo/dynamo_backend.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace weir::dynamo {
+
+void ClosingClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
+  if (!closed_) return client_.Call(std::move(call), deadline, std::move(done));
+  done(tl::unexpected(
+      AwsFailure{.kind = FailureClass::kTransient,
+                 .message = fmt::format("{}: the backend is closed", call.operation)}));
+}
+
+DynamoBackend::DynamoBackend(BackendParts parts, BucketStoreOptions options)
+    : client_(parts.client),
+      table_(client_, std::move(parts.table)),
+      keys_(std::move(parts.namespace_id)),
+      buckets_(table_, keys_, parts.scheduler, options),
+      config_(table_, keys_, std::move(parts.sources)) {}
+
+Status DynamoBackend::Close() {
+  client_.Close();
+  return {};
+}
+
+std::string DynamoBackend::Describe() const {
+  return fmt::format("dynamodb://{}?namespace=id:{}", table_.name(), keys_.namespace_id());
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,56 @@
+// The backend on DynamoDB, on a client that is connected.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "weir/aws/json_client.h"
+#include "weir/dynamo/bucket_store.h"
+#include "weir/dynamo/config_store.h"
+#include "weir/store/backend.h"
+
+namespace weir::dynamo {
+
+/// Once closed, answers every call kUnavailable and passes nothing on. Thread-safe.
+class ClosingClient final : public JsonClient {
+ public:
+  explicit ClosingClient(JsonClient& client) : client_(client) {}
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override;
+  void Close() { closed_ = true; }
+
+ private:
+  JsonClient& client_;
+  std::atomic<bool> closed_ = false;
+};
+
+struct BackendParts {
+  JsonClient& client;
+  Scheduler& scheduler;
+  std::string table;
+  std::string namespace_id;
+  ConfigSources sources;
+};
+
+/// One namespace of one table. What the parts refer to must outlive it.
+class DynamoBackend final : public Backend {
+ public:
+  explicit DynamoBackend(BackendParts parts, BucketStoreOptions options = {});
+
+  BucketStore& buckets() override { return buckets_; }
+  ConfigStore& config() override { return config_; }
+  /// What was answered is in the table already.
+  Status Close() override;
+  std::string Describe() const override;
+
+ private:
+  ClosingClient client_;
+  Table table_;
+  const Keys keys_;
+  DynamoBucketStore buckets_;
+  DynamoConfigStore config_;
+};
+
+}  // namespace weir::dynamo

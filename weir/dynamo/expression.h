@@ -1,0 +1,56 @@
+// Expressions of a write, and the numbered placeholders that they use.
+//
+// Names of limits may hold characters that DynamoDB does not allow in a placeholder, so names and
+// values are numbered: #0, #1, ... and :0, :1, ...
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/dynamo/value.h"
+
+namespace weir::dynamo {
+
+/// Collects the parts of one write or query. Conditions are joined by AND. A value object; every
+/// name and value gets one placeholder however often it is used.
+class Expression {
+ public:
+  /// The placeholder of an attribute's name or of a value, for text of the caller's own.
+  std::string Name(std::string_view attribute);
+  std::string Of(Value value);
+
+  Expression& Set(std::string_view attribute, Value value);
+  Expression& Add(std::string_view attribute, std::int64_t number);
+  Expression& Add(std::string_view attribute, StringSet members);
+  /// Takes members out of a set.
+  Expression& Delete(std::string_view attribute, StringSet members);
+  Expression& Remove(std::string_view attribute);
+
+  Expression& Require(std::string condition);
+  /// `attribute` `comparison` number; comparison is one of = <> < <= > >=.
+  Expression& Require(std::string_view attribute, std::string_view comparison, std::int64_t number);
+  Expression& RequireEqual(std::string_view attribute, Value value);
+  Expression& RequireExists(std::string_view attribute);
+  Expression& RequireAbsent(std::string_view attribute);
+
+  bool changes_anything() const;
+  /// Appends `,"UpdateExpression":...,"ConditionExpression":...,"ExpressionAttributeNames":...,
+  /// "ExpressionAttributeValues":...`, each where there is something of it.
+  void AppendTo(std::string& body) const;
+
+ private:
+  std::string update() const;
+
+  std::vector<std::string> names_;
+  std::vector<Value> values_;
+  std::vector<std::string> sets_;
+  std::vector<std::string> adds_;
+  std::vector<std::string> deletes_;
+  std::vector<std::string> removes_;
+  std::vector<std::string> conditions_;
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,83 @@
+// Processes that share one simulated table through a network that a seed makes bad.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/aws/retrying_client.h"
+#include "weir/dynamo/bucket_store.h"
+#include "weir/sim/dynamo_table.h"
+#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/sim_network.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::dynamo {
+
+inline constexpr std::string_view kFleetTable = "limits";
+inline constexpr std::string_view kFleetNamespace = "ns-fleet";
+
+/// What one write did to one limit of one bucket, as the table's own stream tells it.
+struct Movement {
+  UnixMillis at;
+  std::int64_t consumed = 0;  ///< change of tc, millitokens
+  bool is_adjust = false;     ///< a return, a correction, a compensation
+};
+using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
+
+/// Never over-admit, on every pair of instants: between them no more is taken than the capacity,
+/// what comes back by time in between (and `slack` more: clocks that differ, and how long a write
+/// was on its way), and what is given back, each return once. A message for each limit that breaks
+/// it. `quotas` by limit name.
+std::vector<std::string> OverAdmissions(const Movements& movements,
+                                        const std::map<std::string, Quota>& quotas,
+                                        milliseconds slack);
+
+/// One process: everything but the network is its own.
+class FleetProcess {
+ public:
+  FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
+               milliseconds skew);
+
+  DynamoBucketStore& buckets() { return *buckets_; }
+  sim::SimTransport& network() { return transport_; }
+  /// By its own clock.
+  UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
+
+ private:
+  class NoSigner;
+  class Anybody;
+
+  sim::SimScheduler& scheduler_;
+  milliseconds skew_;
+  sim::SimTransport transport_;
+  std::unique_ptr<Signer> signer_;
+  std::unique_ptr<CredentialsProvider> credentials_;
+  std::unique_ptr<JsonClient> client_;
+  std::unique_ptr<Table> table_;
+  std::unique_ptr<DynamoBucketStore> buckets_;
+};
+
+class Fleet {
+ public:
+  explicit Fleet(std::uint64_t seed);
+
+  FleetProcess& Join(milliseconds skew = milliseconds(0));
+  std::vector<std::unique_ptr<FleetProcess>>& processes() { return processes_; }
+  sim::SimScheduler& scheduler() { return scheduler_; }
+  sim::SimDynamo& server() { return server_; }
+  const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
+  /// Of the limits of all buckets, by (partition key, limit).
+  Movements ReadMovements() const;
+
+ private:
+  Rng rng_;
+  sim::SimScheduler scheduler_;
+  sim::SimDynamo server_;
+  std::vector<std::unique_ptr<FleetProcess>> processes_;
+};
+
+}  // namespace weir::dynamo

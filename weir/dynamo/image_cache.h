@@ -1,0 +1,41 @@
+// The last image of each bucket that this process saw.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <optional>
+
+#include "weir/base/mutex.h"
+#include "weir/dynamo/bucket_image.h"
+
+namespace weir::dynamo {
+
+/// What is remembered is never trusted: every write is conditioned on what it relies on. So a
+/// stale or forgotten image costs a request, and nothing else. Bounded. Thread-safe.
+class ImageCache {
+ public:
+  explicit ImageCache(std::size_t capacity) : capacity_of_stripe_(capacity / kStripes + 1) {}
+
+  std::optional<BucketImage> Find(const BucketKey& key);
+  /// Unless one of a later refill is there: answers may arrive out of order.
+  void Put(BucketImage image);
+  void Forget(const BucketKey& key);
+
+ private:
+  static constexpr std::size_t kStripes = 64;
+
+  struct KeyHash {
+    std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
+  };
+  struct Stripe {
+    Mutex mutex;
+    absl::flat_hash_map<BucketKey, BucketImage, KeyHash> images WEIR_GUARDED_BY(mutex);
+  };
+  Stripe& StripeOf(const BucketKey& key) { return stripes_[(HashOf(key) >> 40) % kStripes]; }
+
+  std::size_t capacity_of_stripe_;
+  std::array<Stripe, kStripes> stripes_;
+};
+
+}  // namespace weir::dynamo

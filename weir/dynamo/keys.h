@@ -1,0 +1,79 @@
+// Where each record stands in the table: partition and sort keys, and the keys of the indexes.
+//
+// Layout: zae-limiter 0.17.0, as inventoried in its data model (sections 1.1 to 1.4): one table,
+// keys PK and SK, indexes GSI1 to GSI4. A namespace is an opaque id; `_` is the table's own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weir/dynamo/value.h"
+#include "weir/store/charge.h"
+#include "weir/store/config_store.h"
+
+namespace weir::dynamo {
+
+struct TableKey {
+  std::string pk;
+  std::string sk;
+
+  friend auto operator<=>(const TableKey&, const TableKey&) = default;
+};
+
+/// As an item of two attributes.
+Item ToItem(const TableKey& key);
+/// The key of an item; empty texts where it has none.
+TableKey KeyOf(const Item& item);
+
+/// Builds the keys of one namespace. A value.
+class Keys {
+ public:
+  explicit Keys(std::string namespace_id) : ns_(std::move(namespace_id)) {}
+
+  const std::string& namespace_id() const { return ns_; }
+
+  TableKey Entity(std::string_view entity) const;
+  TableKey Bucket(const BucketKey& bucket) const;
+  TableKey Config(const Level& level) const;
+  TableKey ResourceRegistry() const;
+  TableKey EntityConfigRegistry() const;
+  TableKey AuditEvent(std::string_view subject, std::string_view event_id) const;
+
+  /// Partitions that are asked as a whole.
+  std::string SystemPartition() const;
+  std::string EntityPartition(std::string_view entity) const;
+  std::string AuditPartition(std::string_view subject) const;
+
+  /// Partitions of the indexes.
+  std::string ChildrenOf(std::string_view parent) const;            ///< GSI1
+  std::string OfResource(std::string_view resource) const;          ///< GSI2
+  std::string BucketsOf(std::string_view entity) const;             ///< GSI3
+  std::string EntitiesWithConfig(std::string_view resource) const;  ///< GSI3
+
+  /// The attributes PK, SK, GSI2*, GSI3*, GSI4* of a bucket's item.
+  Item BucketIndexes(const BucketKey& bucket) const;
+
+ private:
+  std::string Partition(std::string_view kind, std::string_view name) const;
+
+  std::string ns_;
+};
+
+/// The bucket that a partition key names, in whatever namespace; nothing if it names none. An
+/// entity ends at the first '#', the shard begins after the last.
+std::optional<BucketKey> ParseBucketPartition(std::string_view pk);
+
+/// Records of the table itself, in namespace `_`.
+inline constexpr std::string_view kTableNamespace = "_";
+TableKey VersionRecord();
+TableKey NamespaceForward(std::string_view name);
+TableKey NamespaceReverse(std::string_view id);
+
+inline constexpr std::string_view kBucketSort = "#STATE";
+inline constexpr std::string_view kEntitySort = "#META";
+/// Stands for the resource in an entity's default limits.
+inline constexpr std::string_view kDefaultResource = "_default_";
+
+}  // namespace weir::dynamo

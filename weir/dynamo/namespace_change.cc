@@ -1,0 +1,94 @@
+#include "weir/dynamo/namespace_change.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "weir/model/quoted.h"
+
+namespace weir::dynamo {
+namespace {
+
+tl::unexpected<Error> Unknown(std::string_view id) {
+  return Fail(Code::kNotFound,
+              fmt::format("no namespace has the id {}: 'weir namespace orphans' lists those that "
+                          "are deleted",
+                          Quoted(id)));
+}
+
+tl::unexpected<Error> Unfit(const Namespace& space, std::string_view why) {
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("namespace {} ({}) {}", space.id, Quoted(space.name), why));
+}
+
+}  // namespace
+
+tl::unexpected<Error> NotRegistered(std::string_view name) {
+  return Fail(Code::kNotFound, fmt::format("namespace {} is not registered: 'weir namespace "
+                                           "register {}' registers it",
+                                           name, name));
+}
+
+Result<std::vector<Write>> DecideRegister(const Namespace& wanted, NamespaceRecords& records) {
+  if (records.forward) return std::vector<Write>{};
+  records = {wanted, wanted};
+  return RegisterWrites(wanted);
+}
+
+Result<std::vector<Write>> DecideDelete(std::string_view name, NamespaceRecords& records,
+                                        UnixMillis now) {
+  if (!records.forward) return NotRegistered(name);
+  if (!records.reverse) {
+    return Fail(Code::kDataLoss,
+                fmt::format("namespace {}: its id {} has no record", name, records.forward->id));
+  }
+  std::vector<Write> writes = DeleteWrites(records, now);
+  if (records.reverse->status == NamespaceStatus::kPurging) return writes;
+  records.reverse->status = NamespaceStatus::kDeleted;
+  records.reverse->deleted_at = now;
+  return writes;
+}
+
+Result<std::vector<Write>> DecideRecover(std::string_view id, NamespaceRecords& records) {
+  if (!records.reverse) return Unknown(id);
+  Namespace& space = *records.reverse;
+  if (space.status == NamespaceStatus::kPurging) return Unfit(space, "is being purged for good");
+  if (space.status == NamespaceStatus::kActive && records.resolves()) {
+    return Unfit(space, "is active: there is nothing to recover");
+  }
+  if (records.forward && !records.resolves()) {
+    return Unfit(space, fmt::format("cannot be recovered: its name belongs to {} by now",
+                                    records.forward->id));
+  }
+  std::vector<Write> writes = RecoverWrites(records);
+  space.status = NamespaceStatus::kActive;
+  space.deleted_at.reset();
+  return writes;
+}
+
+Result<std::vector<Write>> DecidePurge(std::string_view id, NamespaceRecords& records) {
+  if (!records.reverse) return Unknown(id);
+  if (records.resolves()) {
+    return Unfit(*records.reverse, "is active: 'weir namespace delete' comes before a purge");
+  }
+  if (records.reverse->status == NamespaceStatus::kPurging) return std::vector<Write>{};
+  return BeginPurgeWrites(records);
+}
+
+// The name leads elsewhere or nowhere. Where Python was stopped half-way the record says otherwise.
+std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
+                                    const std::vector<Namespace>& by_name) {
+  std::set<std::string, std::less<>> resolved;
+  for (const Namespace& space : by_name) resolved.insert(space.id);
+  std::vector<Namespace> orphans;
+  for (Namespace space : by_id) {
+    if (resolved.contains(space.id)) continue;
+    if (space.status == NamespaceStatus::kActive) space.status = NamespaceStatus::kDeleted;
+    orphans.push_back(std::move(space));
+  }
+  return orphans;
+}
+
+}  // namespace weir::dynamo

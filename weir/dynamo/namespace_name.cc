@@ -1,0 +1,49 @@
+#include "weir/dynamo/namespace_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/dynamo/keys.h"
+#include "weir/model/identifier.h"
+#include "weir/model/quoted.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::string_view kMark = "id:";
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+}  // namespace
+
+Status CheckNamespaceId(std::string_view id) {
+  if (id == kTableNamespace) {
+    return Fail(Code::kInvalidArgument, "namespace id '_' is reserved for the table itself");
+  }
+  const bool fits = !id.empty() && id.size() <= 64 && id.find_first_not_of(kBase64) == id.npos;
+  if (fits) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("namespace id {}: right would be 1 to 64 letters, digits, '_' and '-'",
+                          Quoted(id)));
+}
+
+std::optional<std::string_view> IdIn(std::string_view name_or_id) {
+  if (!name_or_id.starts_with(kMark)) return std::nullopt;
+  return name_or_id.substr(kMark.size());
+}
+
+Status CheckNameOrId(std::string_view name_or_id) {
+  const std::optional<std::string_view> id = IdIn(name_or_id);
+  return id ? CheckNamespaceId(*id) : CheckNamespace(name_or_id);
+}
+
+std::string FormatNamespaceId(std::uint64_t bytes) {
+  std::string id;
+  // 64 bits are ten groups of six and one of four, which two zero bits complete.
+  for (int shift = 58; shift >= 0; shift -= 6) id += kBase64[(bytes >> shift) & 63];
+  id += kBase64[(bytes << 2) & 63];
+  return id;
+}
+
+}  // namespace weir::dynamo

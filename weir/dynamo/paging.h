@@ -1,0 +1,90 @@
+// One page of what a query finds, after a filter.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/dynamo/table.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/bucket_store.h"
+
+namespace weir::dynamo {
+
+/// A query whose items are read as T's. What all its functions refer to must live until the answer.
+template <class T>
+struct PagedQuery {
+  QueryRequest request;
+  std::size_t limit = 1000;  ///< as PageRequest::limit
+  /// How many are asked for at once at least: more where `read` leaves many out.
+  std::size_t least_at_once = 1;
+  /// Nothing for an item that is to be left out; an error ends the query.
+  std::function<Result<std::optional<T>>(const Item&)> read;
+  /// What PageRequest::cursor of the page after `last` is.
+  std::function<std::string(const T& last)> cursor;
+  /// True for an item behind which nothing can be wanted. Null: there is none such.
+  std::function<bool(const Item&)> ends = nullptr;
+};
+
+/// Asks for as many pages of the table as it takes to find `limit` items that are wanted, and to
+/// know whether there is one more: no page is empty while another follows, and none follows that is
+/// empty. kInvalidArgument for a limit of 0. The table must outlive the call.
+template <class T>
+void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>> done) {
+  struct Reading {
+    Table& table;
+    PagedQuery<T> query;
+    Deadline deadline;
+    Done<Page<T>> done;
+    std::vector<T> found{};
+
+    bool has_more() const { return found.size() > query.limit; }
+
+    // True where no more is to be asked for.
+    Result<bool> Take(const QueryAnswer& answer) {
+      for (const Item& item : answer.items) {
+        if (query.ends != nullptr && query.ends(item)) return true;
+        WEIR_ASSIGN_OR_RETURN(std::optional<T> read, query.read(item));
+        if (read) found.push_back(std::move(*read));
+        if (has_more()) return true;
+      }
+      return !answer.last_key;
+    }
+    void Finish() {
+      Page<T> page;
+      if (has_more()) {
+        found.resize(query.limit);
+        page.next = query.cursor(found.back());
+      }
+      page.items = std::move(found);
+      done(std::move(page));
+    }
+    static void Step(std::unique_ptr<Reading> self) {
+      Reading& reading = *self;
+      reading.table.Query(reading.query.request, reading.deadline,
+                          [self = std::move(self)](Result<QueryAnswer> answer) mutable {
+                            if (!answer) return self->done(Fail(std::move(answer.error())));
+                            const Result<bool> ended = self->Take(*answer);
+                            if (!ended) return self->done(Fail(ended.error()));
+                            if (*ended) return self->Finish();
+                            self->query.request.start_after = std::move(answer->last_key);
+                            Step(std::move(self));
+                          });
+    }
+  };
+  if (query.limit == 0) {
+    return done(Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item"));
+  }
+  constexpr std::size_t kMostAtOnce = 1000;
+  query.request.limit = std::max(std::min(query.limit, kMostAtOnce - 1) + 1, query.least_at_once);
+  Reading::Step(
+      std::make_unique<Reading>(Reading{table, std::move(query), deadline, std::move(done)}));
+}
+
+}  // namespace weir::dynamo

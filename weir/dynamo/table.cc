@@ -1,0 +1,314 @@
+#include "weir/dynamo/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::size_t kMostGets = 100;
+constexpr std::size_t kMostDeletes = 25;
+
+std::string Begin(std::string_view table) {
+  std::string body = R"({"TableName":)";
+  AppendJson(body, table);
+  return body;
+}
+
+void AppendKey(std::string& body, const TableKey& key) {
+  body += R"(,"Key":)";
+  AppendJson(body, ToItem(key));
+}
+
+std::string_view Operation(Write::Kind kind) {
+  switch (kind) {
+    case Write::Kind::kUpdate:
+      return "Update";
+    case Write::Kind::kPut:
+      return "Put";
+    case Write::Kind::kDelete:
+      return "Delete";
+    case Write::Kind::kCheck:
+      return "ConditionCheck";
+  }
+  return "";
+}
+
+// A write without its closing brace.
+std::string WriteBody(std::string_view table, const Write& write) {
+  std::string body = Begin(table);
+  if (write.kind == Write::Kind::kPut) {
+    body += R"(,"Item":)";
+    AppendJson(body, write.item);
+  } else {
+    AppendKey(body, write.key);
+  }
+  write.expression.AppendTo(body);
+  body += R"(,"ReturnValuesOnConditionCheckFailure":"ALL_OLD")";
+  return body;
+}
+
+// The first text after all that begin so. (No key of the table is that text itself.)
+std::string After(std::string prefix) {
+  ++prefix.back();
+  return prefix;
+}
+
+std::string QueryBody(std::string_view table, const QueryRequest& request) {
+  std::string body = Begin(table);
+  Expression names;
+  const std::string index = request.index;
+  std::string condition =
+      fmt::format("{} = {}", names.Name(index + "PK"), names.Of(Of(request.partition)));
+  if (!request.sort_from.empty()) {
+    condition +=
+        fmt::format(" AND {} BETWEEN {} AND {}", names.Name(index + "SK"),
+                    names.Of(Of(request.sort_from)), names.Of(Of(After(request.sort_prefix))));
+  } else if (!request.sort_prefix.empty()) {
+    condition += fmt::format(" AND begins_with({}, {})", names.Name(index + "SK"),
+                             names.Of(Of(request.sort_prefix)));
+  }
+  body += R"(,"KeyConditionExpression":)";
+  AppendJson(body, std::string_view(condition));
+  names.AppendTo(body);
+  if (index.empty()) {
+    body += R"(,"ConsistentRead":true)";
+  } else {
+    body += R"(,"IndexName":)";
+    AppendJson(body, std::string_view(index));
+  }
+  body += fmt::format(R"(,"ScanIndexForward":{},"Limit":{})", request.forward, request.limit);
+  if (request.start_after) {
+    body += R"(,"ExclusiveStartKey":)";
+    AppendJson(body, *request.start_after);
+  }
+  body += '}';
+  return body;
+}
+
+WriteFailure ToWriteFailure(AwsFailure failure) {
+  WriteFailure told{.kind = failure.kind,
+                    .error = ToError(failure),
+                    .maybe_applied = failure.maybe_applied,
+                    .old_item = {},
+                    .reasons = {}};
+  if (failure.kind != FailureClass::kConditional) return told;
+  if (auto item = ReadItem(failure.body, "Item")) told.old_item = std::move(*item);
+  if (auto reasons = ReadReasons(failure.body)) told.reasons = std::move(*reasons);
+  return told;
+}
+
+tl::unexpected<WriteFailure> Unreadable(Error error) {
+  // It was done, but nobody knows to what effect.
+  return tl::unexpected(WriteFailure{.kind = FailureClass::kAmbiguous,
+                                     .error = std::move(error),
+                                     .maybe_applied = true,
+                                     .old_item = {},
+                                     .reasons = {}});
+}
+
+// Runs `done` with what `read` makes of the answer.
+template <class T, class Read>
+JsonDone Reading(Done<T> done, Read read) {
+  return [done = std::move(done), read](tl::expected<JsonReply, AwsFailure> reply) mutable {
+    if (!reply) return done(Fail(ToError(reply.error())));
+    done(read(reply->body));
+  };
+}
+
+}  // namespace
+
+std::string_view WriteFailure::ReasonOf(std::size_t action) const {
+  return action < reasons.size() ? std::string_view(reasons[action].code) : std::string_view();
+}
+
+void Table::Call(std::string operation, std::string body, Deadline deadline,
+                 Done<std::string> done) {
+  client_.Call({.operation = std::move(operation), .body = std::move(body), .repeatable = true},
+               deadline, Reading(std::move(done), [](std::string& answer) {
+                 return Result<std::string>(std::move(answer));
+               }));
+}
+
+void Table::CallForCode(std::string operation, std::string body, Deadline deadline, JsonDone done) {
+  client_.Call({.operation = std::move(operation), .body = std::move(body), .repeatable = true},
+               deadline, std::move(done));
+}
+
+void Table::Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done) {
+  std::string body = Begin(name_);
+  AppendKey(body, key);
+  body += R"(,"ConsistentRead":true})";
+  client_.Call(
+      {.operation = "GetItem", .body = std::move(body), .repeatable = true}, deadline,
+      Reading(std::move(done), [](const std::string& answer) { return ReadItem(answer, "Item"); }));
+}
+
+void Table::Query(const QueryRequest& request, Deadline deadline, Done<QueryAnswer> done) {
+  client_.Call(
+      {.operation = "Query", .body = QueryBody(name_, request), .repeatable = true}, deadline,
+      Reading(std::move(done), [](const std::string& answer) { return ReadQuery(answer); }));
+}
+
+void Table::QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
+                     Done<std::vector<Item>> done) {
+  struct State {
+    Table& table;
+    QueryRequest request;
+    std::size_t most;
+    Deadline deadline;
+    Done<std::vector<Item>> done;
+    std::vector<Item> items{};
+
+    static void Step(std::unique_ptr<State> self) {
+      State& state = *self;
+      state.table.Query(state.request, state.deadline,
+                        [self = std::move(self)](Result<QueryAnswer> page) mutable {
+                          if (!page) return self->done(Fail(std::move(page.error())));
+                          Take(std::move(self), std::move(*page));
+                        });
+    }
+    static void Take(std::unique_ptr<State> self, QueryAnswer page) {
+      std::ranges::move(page.items, std::back_inserter(self->items));
+      if (self->items.size() > self->most) {
+        return self->done(
+            Fail(Code::kResourceExhausted,
+                 fmt::format("{}: more than {} items", self->request.partition, self->most)));
+      }
+      self->request.start_after = std::move(page.last_key);
+      if (!self->request.start_after) return self->done(std::move(self->items));
+      Step(std::move(self));
+    }
+  };
+  State::Step(
+      std::make_unique<State>(State{*this, std::move(request), most, deadline, std::move(done)}));
+}
+
+struct Table::BatchGetting {
+  std::vector<TableKey> keys;
+  Deadline deadline;
+  Done<std::vector<std::optional<Item>>> done;
+  std::vector<TableKey> left;  // to be asked for
+  std::map<TableKey, Item> found{};
+
+  std::vector<std::optional<Item>> InOrder() const {
+    std::vector<std::optional<Item>> items;
+    for (const TableKey& key : keys) {
+      const auto at = found.find(key);
+      items.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
+    }
+    return items;
+  }
+};
+
+void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
+                     Done<std::vector<std::optional<Item>>> done) {
+  std::vector<TableKey> left = keys;
+  std::ranges::sort(left);
+  const auto twice = std::ranges::unique(left);
+  left.erase(twice.begin(), twice.end());
+  GetSome(std::make_shared<BatchGetting>(
+      BatchGetting{std::move(keys), deadline, std::move(done), std::move(left)}));
+}
+
+void Table::GetSome(std::shared_ptr<BatchGetting> state) {
+  if (state->left.empty()) return state->done(state->InOrder());
+  std::string body = R"({"RequestItems":{)";
+  AppendJson(body, std::string_view(name_));
+  body += R"(:{"ConsistentRead":true,"Keys":[)";
+  for (std::size_t i = 0; i < kMostGets && !state->left.empty(); ++i) {
+    if (i > 0) body += ',';
+    AppendJson(body, ToItem(state->left.back()));
+    state->left.pop_back();
+  }
+  body += "]}}}";
+  const Deadline deadline = state->deadline;
+  client_.Call({.operation = "BatchGetItem", .body = std::move(body), .repeatable = true}, deadline,
+               [this, state](tl::expected<JsonReply, AwsFailure> reply) {
+                 if (!reply) return state->done(Fail(ToError(reply.error())));
+                 auto answer = ReadBatchGet(reply->body);
+                 if (!answer) return state->done(Fail(std::move(answer.error())));
+                 for (Item& item : answer->items) {
+                   TableKey key = KeyOf(item);
+                   state->found.insert_or_assign(std::move(key), std::move(item));
+                 }
+                 for (const Item& key : answer->unprocessed_keys) state->left.push_back(KeyOf(key));
+                 GetSome(state);
+               });
+}
+
+void Table::Apply(const Write& write, bool repeatable, Deadline deadline, WriteDone done) {
+  std::string body = WriteBody(name_, write);
+  if (write.want_new) body += R"(,"ReturnValues":"ALL_NEW")";
+  body += '}';
+  client_.Call({.operation = fmt::format("{}Item", Operation(write.kind)),
+                .body = std::move(body),
+                .repeatable = repeatable},
+               deadline,
+               [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+                 if (!reply) return done(tl::unexpected(ToWriteFailure(std::move(reply.error()))));
+                 auto item = ReadItem(reply->body, "Attributes");
+                 if (!item) return done(Unreadable(std::move(item.error())));
+                 done(WriteAnswer{std::move(*item)});
+               });
+}
+
+void Table::Transact(const std::vector<Write>& writes, std::string_view token, Deadline deadline,
+                     WriteDone done) {
+  std::string body = R"({"ClientRequestToken":)";
+  AppendJson(body, token);
+  body += R"(,"TransactItems":[)";
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    body += fmt::format(R"({}{{"{}":)", i > 0 ? "," : "", Operation(writes[i].kind));
+    body += WriteBody(name_, writes[i]);
+    body += "}}";
+  }
+  body += "]}";
+  client_.Call({.operation = "TransactWriteItems", .body = std::move(body), .repeatable = true},
+               deadline,
+               [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+                 if (!reply) return done(tl::unexpected(ToWriteFailure(std::move(reply.error()))));
+                 done(WriteAnswer{});
+               });
+}
+
+struct Table::Deleting {
+  std::vector<TableKey> left;
+  Deadline deadline;
+  Done<void> done;
+};
+
+void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done) {
+  DeleteSome(std::make_shared<Deleting>(Deleting{std::move(keys), deadline, std::move(done)}));
+}
+
+void Table::DeleteSome(std::shared_ptr<Deleting> state) {
+  if (state->left.empty()) return state->done({});
+  std::string body = R"({"RequestItems":{)";
+  AppendJson(body, std::string_view(name_));
+  body += ":[";
+  for (std::size_t i = 0; i < kMostDeletes && !state->left.empty(); ++i) {
+    body += i > 0 ? R"(,{"DeleteRequest":{"Key":)" : R"({"DeleteRequest":{"Key":)";
+    AppendJson(body, ToItem(state->left.back()));
+    body += "}}";
+    state->left.pop_back();
+  }
+  body += "]}}";
+  const Deadline deadline = state->deadline;
+  client_.Call({.operation = "BatchWriteItem", .body = std::move(body), .repeatable = true},
+               deadline, [this, state](tl::expected<JsonReply, AwsFailure> reply) {
+                 if (!reply) return state->done(Fail(ToError(reply.error())));
+                 auto answer = ReadBatchWrite(reply->body);
+                 if (!answer) return state->done(Fail(std::move(answer.error())));
+                 for (const Item& key : answer->unprocessed_deletes) {
+                   state->left.push_back(KeyOf(key));
+                 }
+                 DeleteSome(state);
+               });
+}
+
+}  // namespace weir::dynamo

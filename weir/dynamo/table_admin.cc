@@ -1,0 +1,123 @@
+#include "weir/dynamo/table_admin.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "weir/dynamo/table_features.h"
+#include "weir/dynamo/then.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::string_view kNoTable = "ResourceNotFoundException";
+
+// One Status: four answers, one after the other.
+void ReadVersionOf(Table& table, TableStatus status, Deadline deadline, Done<TableStatus> done) {
+  table.Get(VersionRecord(), deadline,
+            Then<std::optional<Item>>(
+                std::move(done), [status = std::move(status)](const std::optional<Item>& record,
+                                                              Done<TableStatus> told) mutable {
+                  if (record) status.version = ReadVersion(*record);
+                  told(std::move(status));
+                }));
+}
+
+void ReadRecoveryOf(Table& table, TableStatus status, Deadline deadline, Done<TableStatus> done) {
+  ReadRecovery(
+      table, deadline,
+      Then<Feature>(std::move(done), [&table, deadline, status = std::move(status)](
+                                         Feature recovery, Done<TableStatus> told) mutable {
+        status.recovery = recovery;
+        ReadVersionOf(table, std::move(status), deadline, std::move(told));
+      }));
+}
+
+void ReadFeaturesOf(Table& table, TableStatus status, Deadline deadline, Done<TableStatus> done) {
+  ReadTimeToLive(table, deadline,
+                 Then<TimeToLive>(
+                     std::move(done), [&table, deadline, status = std::move(status)](
+                                          const TimeToLive& found, Done<TableStatus> told) mutable {
+                       status.time_to_live = found.feature;
+                       status.time_to_live_attribute = found.attribute;
+                       ReadRecoveryOf(table, std::move(status), deadline, std::move(told));
+                     }));
+}
+
+void AddVersion(const TableStatus& status, std::vector<std::string>& lines) {
+  if (!status.version) return lines.push_back("version record: none, should be there");
+  if (status.version->schema != kSchemaVersion) {
+    lines.push_back(
+        fmt::format("schema version: {}, should be {}", status.version->schema, kSchemaVersion));
+  }
+  const Status fit = CheckVersion(*status.version);
+  if (!fit) lines.push_back("version record: " + fit.error().message);
+}
+
+}  // namespace
+
+std::string_view Name(Feature feature) {
+  switch (feature) {
+    case Feature::kOn:
+      return "on";
+    case Feature::kOff:
+      return "off";
+    case Feature::kNotOffered:
+      return "not offered";
+  }
+  return "";
+}
+
+void TableAdmin::ReadStatus(Deadline deadline, Done<TableStatus> done) {
+  DescribeTable(
+      table_, deadline,
+      Then<TableDescription>(std::move(done), [&table = table_, deadline](TableDescription found,
+                                                                          Done<TableStatus> told) {
+        TableStatus status;
+        status.table = std::move(found);
+        // Of a table that is not ready yet nothing else can be asked.
+        if (status.table.status == "CREATING") return told(std::move(status));
+        ReadFeaturesOf(table, std::move(status), deadline, std::move(told));
+      }));
+}
+
+std::vector<std::string> Shortcomings(const TableStatus& status) {
+  std::vector<std::string> lines = Differences(status.table.layout, OurLayout());
+  if (status.table.status != "ACTIVE") {
+    lines.push_back(fmt::format("status: {}, should be ACTIVE", status.table.status));
+  }
+  if (status.time_to_live == Feature::kOff) {
+    lines.push_back(
+        fmt::format("time to live: off, should be on for attribute {}", kTimeToLiveAttribute));
+  } else if (status.time_to_live == Feature::kOn &&
+             status.time_to_live_attribute != kTimeToLiveAttribute) {
+    lines.push_back(fmt::format("time to live: on for attribute {}, should be {}",
+                                status.time_to_live_attribute, kTimeToLiveAttribute));
+  }
+  if (status.recovery == Feature::kOff) {
+    lines.push_back("recovery to a point in time: off, should be on");
+  }
+  AddVersion(status, lines);
+  return lines;
+}
+
+void TableAdmin::Check(Deadline deadline, Done<std::vector<std::string>> done) {
+  ReadStatus(deadline, Then<TableStatus>(std::move(done), [](const TableStatus& status, auto told) {
+               told(Shortcomings(status));
+             }));
+}
+
+void TableAdmin::Delete(Deadline deadline, Done<void> done) {
+  std::string body = R"({"TableName":)";
+  AppendJson(body, std::string_view(table_.name()));
+  auto told = [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+    if (reply) return done({});
+    // Gone by an attempt of ours whose answer was lost.
+    const bool gone = reply.error().attempts > 1 && reply.error().code == kNoTable;
+    if (gone) return done({});
+    done(Fail(ToError(reply.error())));
+  };
+  table_.CallForCode("DeleteTable", body + '}', deadline, std::move(told));
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "weir/dynamo/table_admin.h"
+#include "weir/dynamo/table_features.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A table becomes active within seconds; asking oftener brings it no sooner.
+constexpr milliseconds kFirstWait{100};
+constexpr milliseconds kLongestWait{2000};
+
+// One Create: the steps in order, each ending in the next.
+struct Creating : std::enable_shared_from_this<Creating> {
+  Creating(Table& the_table, Scheduler& the_scheduler)
+      : table(the_table), scheduler(the_scheduler) {}
+
+  Table& table;
+  Scheduler& scheduler;
+  std::string by;
+  Deadline deadline = Deadline::Never();
+  Done<TableCreated> done;
+  TableCreated answer;
+  milliseconds wait = kFirstWait;
+
+  void Begin();
+  void Make();
+  void Wait();
+  void SetTimeToLive();
+  void SetRecovery();
+  void TryRecovery();
+  void WriteVersion();
+
+  void Found(const TableDescription& description);
+  void Later(std::string_view what, void (Creating::*step)());
+
+  // A Done that ends everything on an error, and goes on with a value.
+  template <class T, class Next>
+  Done<T> OrEnd(Next next) {
+    return [self = shared_from_this(), next](Result<T> result) mutable {
+      if (!result) return self->done(Fail(std::move(result.error())));
+      next(*self, std::move(*result));
+    };
+  }
+};
+
+void Creating::Begin() {
+  DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
+    if (found) return self->Found(*found);
+    if (found.error().code == Code::kNotFound) return self->Make();
+    self->done(Fail(std::move(found.error())));
+  });
+}
+
+void Creating::Found(const TableDescription& description) {
+  const std::vector<std::string> differences = Differences(description.layout, OurLayout());
+  if (!differences.empty()) {
+    return done(Fail(Code::kFailedPrecondition,
+                     fmt::format("table {} exists and is made otherwise ({}; {} in all): name "
+                                 "another, or see 'weir table check'",
+                                 table.name(), differences.front(), differences.size())));
+  }
+  if (description.status == "DELETING") {
+    return done(
+        Fail(Code::kUnavailable,
+             fmt::format("table {} is being deleted: try again when it is gone", table.name())));
+  }
+  Wait();
+}
+
+void Creating::Make() {
+  const auto made = [self = shared_from_this()](tl::expected<JsonReply, AwsFailure> reply) {
+    // Somebody else was faster, or an answer of ours was lost.
+    const bool exists = !reply && reply.error().code == "ResourceInUseException";
+    if (!reply && !exists) return self->done(Fail(ToError(reply.error())));
+    self->answer.created = !exists;
+    self->Wait();
+  };
+  table.CallForCode("CreateTable", CreateTableBody(table.name(), OurLayout()), deadline, made);
+}
+
+void Creating::Wait() {
+  DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
+    // What was created just now may not be known everywhere yet.
+    const bool is_new = !found && found.error().code == Code::kNotFound;
+    if (!found && !is_new) return self->done(Fail(std::move(found.error())));
+    if (found && found->status == "ACTIVE") return self->SetTimeToLive();
+    self->Later("active", &Creating::Wait);
+  });
+}
+
+void Creating::Later(std::string_view what, void (Creating::*step)()) {
+  const Instant next = scheduler.clock().Now() + wait;
+  if (deadline.ExpiredAt(next)) {
+    return done(Fail(Code::kDeadlineExceeded,
+                     fmt::format("table {} was not {} in time: try again, which goes on from here",
+                                 table.name(), what)));
+  }
+  wait = std::min(wait * 2, kLongestWait);
+  scheduler.At(next, [self = shared_from_this(), step] { ((*self).*step)(); });
+}
+
+void Creating::SetTimeToLive() {
+  ReadTimeToLive(table, deadline, OrEnd<TimeToLive>([](Creating& self, const TimeToLive& found) {
+                   self.answer.time_to_live = found.feature;
+                   if (found.feature == Feature::kNotOffered) return self.SetRecovery();
+                   if (found.feature == Feature::kOn && found.attribute == kTimeToLiveAttribute) {
+                     return self.SetRecovery();
+                   }
+                   if (found.feature == Feature::kOn) {
+                     return self.done(Fail(
+                         Code::kFailedPrecondition,
+                         fmt::format("table {}: time to live is on for attribute {}, should be "
+                                     "{}: turn it off first",
+                                     self.table.name(), found.attribute, kTimeToLiveAttribute)));
+                   }
+                   TurnOnTimeToLive(self.table, self.deadline,
+                                    self.OrEnd<Feature>([](Creating& creating, Feature feature) {
+                                      creating.answer.time_to_live = feature;
+                                      creating.SetRecovery();
+                                    }));
+                 }));
+}
+
+void Creating::SetRecovery() {
+  wait = kFirstWait;
+  ReadRecovery(table, deadline, OrEnd<Feature>([](Creating& self, Feature found) {
+                 self.answer.recovery = found;
+                 if (found == Feature::kOff) return self.TryRecovery();
+                 self.WriteVersion();
+               }));
+}
+
+void Creating::TryRecovery() {
+  TurnOnRecovery(table, deadline,
+                 OrEnd<std::optional<Feature>>([](Creating& self, std::optional<Feature> feature) {
+                   if (!feature) return self.Later("ready for recovery", &Creating::TryRecovery);
+                   self.answer.recovery = *feature;
+                   self.WriteVersion();
+                 }));
+}
+
+void Creating::WriteVersion() {
+  Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
+  put.item = NewVersionRecord(scheduler.clock().WallNow(), by);
+  put.expression.RequireAbsent("PK");
+  table.Apply(put, true, deadline,
+              [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> written) {
+                const bool exists = !written && written.error().kind == FailureClass::kConditional;
+                if (!written && !exists) return self->done(Fail(written.error().error));
+                self->answer.wrote_version = !exists;
+                self->done(self->answer);
+              });
+}
+
+}  // namespace
+
+void TableAdmin::Create(std::string_view by, Deadline deadline, Done<TableCreated> done) {
+  const auto creating = std::make_shared<Creating>(table_, scheduler_);
+  creating->by = by;
+  creating->deadline = deadline;
+  creating->done = std::move(done);
+  creating->Begin();
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,37 @@
+// Names that sort by the time at which they were made.
+//
+// Format: github.com/ulid/spec: 48 bits of Unix milliseconds and 80 random bits, in 26 characters
+// of Crockford's base32, and its monotonic rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weir/base/time.h"
+
+namespace weir::dynamo {
+
+/// 80 random bits.
+struct UlidRandom {
+  std::uint16_t high = 0;
+  std::uint64_t low = 0;
+};
+
+/// Makes ULIDs, each greater than the one before: within one millisecond, and after a clock that
+/// was set back, the random part counts on by one. Not thread-safe.
+class UlidMaker {
+ public:
+  /// REQUIRES: 0 <= now < 2^48 milliseconds.
+  std::string Next(UnixMillis now, UlidRandom random);
+
+ private:
+  std::int64_t time_ = -1;
+  UlidRandom last_;
+};
+
+/// The time in it; nothing for what is no ULID (upper case only).
+std::optional<UnixMillis> TimeOfUlid(std::string_view ulid);
+
+}  // namespace weir::dynamo

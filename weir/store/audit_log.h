@@ -1,0 +1,29 @@
+// Where it is kept who changed what.
+#pragma once
+
+#include <string_view>
+
+#include "weir/base/done.h"
+#include "weir/model/audit_event.h"
+#include "weir/runtime/deadline.h"
+#include "weir/store/bucket_store.h"
+
+namespace weir {
+
+/// As BucketStore in threads, lifetimes and errors. Events of one namespace. The store deletes them
+/// some time after they have been kept as long as the namespace says (90 days unless it does).
+class AuditLog {
+ public:
+  virtual ~AuditLog() = default;
+
+  /// Keeps the event under its id; the same id again counts once. kInvalidArgument where the
+  /// subject or the principal are none (CheckSubject, CheckPrincipal), or the id is no ULID.
+  virtual void Append(const AuditEvent& event, Deadline deadline, Done<void> done) = 0;
+
+  /// The events of one subject, the newest first. A cursor is the id of an event, behind which the
+  /// page begins, whether that event is still there or not.
+  virtual void List(std::string_view subject, const PageRequest& page, Deadline deadline,
+                    Done<Page<AuditEvent>> done) = 0;
+};
+
+}  // namespace weir
