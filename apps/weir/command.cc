@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "apps/weir/context.h"
+#include "apps/weir/table_verbs.h"
 #include "apps/weir/verbs.h"
 
 namespace weir::app {
@@ -17,9 +18,10 @@ constexpr char kFooter[] =
     "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit.";
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
-  app.add_option("--store", common.store,
-                 "memory: or sqlite:PATH (default: WEIR_STORE, else weir/weir.db in the XDG state "
-                 "folder)")
+  app.add_option(
+         "--store", common.store,
+         "memory:, sqlite:PATH or dynamodb://TABLE (default: WEIR_STORE, else weir/weir.db in "
+         "the XDG state folder)")
       ->option_text("URL");
   const std::map<std::string, Durability> durabilities{{"relaxed", Durability::kRelaxed},
                                                        {"strict", Durability::kStrict}};
@@ -40,6 +42,9 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddBuckets(app, chosen);
   AddLoad(app, chosen);
   AddReplay(app, chosen);
+  AddTable(app, chosen, WithTableOfStore);
+  AddNamespace(app, chosen, WithTableOfStore);
+  AddAudit(app, chosen, WithTableOfStore);
 }
 
 /// "weir entity create": the words of the command line up to where parsing got.

@@ -27,6 +27,14 @@ Status MakeFolderOf(const std::string& file) {
 
 }  // namespace
 
+Surroundings SurroundingsOf(const World& world) {
+  Surroundings surroundings = ProcessSurroundings();
+  surroundings.environment = [environment = world.environment](std::string_view name) {
+    return environment(std::string(name));
+  };
+  return surroundings;
+}
+
 Result<std::string> DefaultStoreUrl(const World& world) {
   std::optional<std::string> state = world.environment("XDG_STATE_HOME");
   if (!state || state->empty()) {
@@ -69,6 +77,7 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   }
   BackendOptions options;
   options.embedded.durability = common_.durability;
+  options.surroundings = SurroundingsOf(world_);
   Result<std::unique_ptr<Backend>> backend = OpenBackend(url, world_.clock, options);
   if (!backend && backend.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
   return backend;

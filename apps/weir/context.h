@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "apps/weir/command.h"
+#include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/runtime/deadline.h"
@@ -27,6 +28,9 @@ enum class Access {
   kRead,   ///< a file that does not exist reads as an empty store and is not created
   kWrite,  ///< the file is created, and so is the folder of the default store
 };
+
+/// The environment as main hands it in, and the files of this process.
+Surroundings SurroundingsOf(const World& world);
 
 /// The URL of the file in the state folder: $XDG_STATE_HOME, else ~/.local/state, then
 /// weir/weir.db. kFailedPrecondition where neither variable is set.

@@ -2,16 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
+#include "weir/dynamo/connection.h"
+#include "weir/dynamo/dynamo_backend.h"
+#include "weir/dynamo/version.h"
+#include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/store/memory_backend.h"
 
 namespace weir {
 namespace {
 
-constexpr std::string_view kForms = "write memory: or sqlite:PATH";
+constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
 
 tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
   return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
@@ -47,7 +54,72 @@ Result<std::string> PathOf(std::string_view url, std::string_view rest) {
   return std::string(rest);
 }
 
+// A namespace of a table together with the connection to it.
+class TableBackend final : public Backend {
+ public:
+  static Result<std::unique_ptr<Backend>> Open(std::string_view url, const Clock& clock,
+                                               const BackendOptions& options) {
+    WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl table,
+                          dynamo::ParseDynamoUrl(url, options.surroundings.environment));
+    WEIR_ASSIGN_OR_RETURN(auto connection,
+                          dynamo::Connection::Open(table, clock, options.surroundings));
+    const Deadline deadline = Deadline::After(clock, options.dynamo_wait);
+    WEIR_ASSIGN_OR_RETURN(std::string id, NamespaceOf(*connection, clock, deadline));
+    std::unique_ptr<TableBackend> backend(new TableBackend(std::move(connection)));
+    backend->Serve(std::move(id), clock);
+    return backend;
+  }
+
+  BucketStore& buckets() override { return backend_->buckets(); }
+  ConfigStore& config() override { return backend_->config(); }
+  Status Close() override { return backend_->Close(); }
+  std::string Describe() const override { return ToText(connection_->url()); }
+
+ private:
+  explicit TableBackend(std::unique_ptr<dynamo::Connection> connection)
+      : connection_(std::move(connection)) {}
+
+  static Result<std::string> NamespaceOf(dynamo::Connection& connection, const Clock& clock,
+                                         Deadline deadline) {
+    WEIR_RETURN_IF_ERROR(Await<dynamo::VersionInfo>(
+        [&](auto done) { dynamo::OpenCheck(connection.table(), deadline, std::move(done)); }));
+    dynamo::Namespaces namespaces(connection.table(), clock, dynamo::Connection::Random());
+    return Await<std::string>([&](auto done) {
+      namespaces.Resolve(connection.url().namespace_name, deadline, std::move(done));
+    });
+  }
+
+  void Serve(std::string namespace_id, const Clock& clock) {
+    backend_ = std::make_unique<dynamo::DynamoBackend>(
+        dynamo::BackendParts{.client = connection_->client(),
+                             .scheduler = connection_->scheduler(),
+                             .table = connection_->table().name(),
+                             .namespace_id = std::move(namespace_id),
+                             .sources = {.now = [&clock] { return clock.WallNow(); },
+                                         .random = dynamo::Connection::Random()}});
+  }
+
+  std::unique_ptr<dynamo::Connection> connection_;
+  std::unique_ptr<dynamo::DynamoBackend> backend_;
+};
+
+Result<std::string> ReadWhole(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Fail(Code::kNotFound, fmt::format("cannot read {}", path));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
 }  // namespace
+
+Surroundings ProcessSurroundings() {
+  return {.environment = [](std::string_view name) -> std::optional<std::string> {
+            const char* value = std::getenv(std::string(name).c_str());
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          },
+          .read_file = ReadWhole};
+}
 
 Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
                                              const BackendOptions& options) {
@@ -63,6 +135,7 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
     WEIR_ASSIGN_OR_RETURN(const std::string path, PathOf(url, rest));
     return FileBackend::Open(path, clock, options.embedded);
   }
+  if (scheme == "dynamodb") return TableBackend::Open(url, clock, options);
   return BadUrl(url, fmt::format("no backend is called '{}'", scheme));
 }
 

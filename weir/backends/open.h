@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/embedded/embedded_backend.h"
@@ -11,15 +12,23 @@
 
 namespace weir {
 
+/// The environment and the files of this process.
+Surroundings ProcessSurroundings();
+
 struct BackendOptions {
   EmbeddedOptions embedded;
+  Surroundings surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
+  std::chrono::seconds dynamo_wait{10};               ///< for the table's first answers
 };
 
-/// `memory:`, or `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`), which is an EmbeddedBackend. The
-/// backend owns the thread it needs: destroy it neither from that thread nor from an answer.
-/// `clock` must outlive it, and for a file must be a real one.
+/// `memory:`; `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`), which is an EmbeddedBackend; or
+/// `dynamodb://TABLE?region=..&endpoint=..&namespace=..` (dynamo/dynamo_url.h), one namespace of a
+/// table that must be there already: nothing is created. The backend owns the threads it needs:
+/// destroy it neither from one of them nor from an answer. `clock` must outlive it, and for all but
+/// memory must be a real one.
 ///
-/// kInvalidArgument for what is no such URL, naming what there is; else as OpenEmbedded.
+/// kInvalidArgument for what is no such URL, naming what there is; else as OpenEmbedded, or for a
+/// table as LocateService, OpenCheck and Namespaces::Resolve.
 [[nodiscard]] Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
                                                            const BackendOptions& options = {});
 

@@ -1,0 +1,253 @@
+"""Real servers for tests: each a context manager, on a free loopback port, ended with its block.
+
+    with Dynoxide() as engine:
+        use(engine.url)
+
+A server ends too when the thread that began it does, however that ends. Its log stands in a
+temporary folder and goes with the block. install.py installs the servers.
+"""
+
+import ctypes
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+ENGINES = HERE.parent.parent / "build/deps/engines"
+PYTHON = ENGINES / "default/venv/bin/python"
+START_SECONDS = 30
+STOP_SECONDS = 5
+TRIES = 3  # somebody else may take a port between finding it free and listening on it
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+# What the engines that check for one want to see; none of them verifies this.
+ANY_SIGNATURE = ("AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/{service}/aws4_request, "
+                 "SignedHeaders=host, Signature=0")
+
+
+class Failed(Exception):
+    """One line: what, where, what would be right."""
+
+
+def start(command, **options):
+    """A process that is killed when the calling thread ends."""
+    parent = os.getpid()
+
+    def die_with_parent():
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return subprocess.Popen(command, preexec_fn=die_with_parent, **options)
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [opened.getsockname()[1] for opened in sockets]
+    for opened in sockets:
+        opened.close()
+    return ports
+
+
+def post(url, body, headers):
+    request = urllib.request.Request(url, body.encode(), headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def call_dynamodb(url, operation, request):
+    """One unsigned call. What the engine refuses is an urllib.error.HTTPError."""
+    return json.loads(post(url, json.dumps(request), {
+        "Content-Type": "application/x-amz-json-1.0",
+        "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+        "X-Amz-Date": "20260101T000000Z",
+        "Authorization": ANY_SIGNATURE.format(service="dynamodb")}))
+
+
+def loopback_only(folder):
+    """Settings that keep a server in which would listen on every interface; built in `folder`."""
+    library = folder / "loopback.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "loopback.c"], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+class Engine:
+    """`url`: where it answers. `access_key`, `secret_key`: whom it takes requests from. A subclass
+    has `command(port, *extra_ports)`."""
+
+    needs = ENGINES / "default/stamp"
+    extra_ports = 0
+    access_key = secret_key = "test"
+
+    def ping(self):
+        call_dynamodb(self.url, "ListTables", {})
+
+    def environment(self):
+        """For a program that is to use this engine; without other AWS settings of the caller."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        return kept | {
+            "AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_ENDPOINT_URL_DYNAMODB": self.url, "WEIR_TEST_DYNAMODB": self.url,
+            "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true"}
+
+    def __enter__(self):
+        if not self.needs.exists():
+            wanted = [] if self.needs.parent.name == "default" else [self.needs.parent.name]
+            raise Failed(" ".join([f"{type(self).__name__} is not installed: run",
+                                   "tests/engines/install.py", *wanted]))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-engine-"))
+        try:
+            self.try_to_start()
+        except (OSError, subprocess.SubprocessError) as error:
+            self.__exit__()
+            raise Failed(f"{type(self).__name__} does not start: {error}") from None
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.folder)
+
+    def try_to_start(self):
+        for _ in range(TRIES):
+            port, *self.extra = free_ports(1 + self.extra_ports)
+            self.url = f"http://127.0.0.1:{port}"
+            with open(self.folder / "log", "ab") as log:
+                self.process = start(self.command(port, *self.extra), stdin=subprocess.DEVNULL,
+                                     stdout=log, stderr=log, cwd=self.folder,
+                                     env=self.own_environment())
+            if self.answers():
+                return
+            self.stop()
+        raise Failed(f"{type(self).__name__} does not start: {self.log_tail(3)}")
+
+    def own_environment(self):
+        return dict(os.environ) | {"HOME": str(self.folder)}
+
+    def answers(self):
+        """Waits. False: it ended, or does not answer in time."""
+        until = time.monotonic() + START_SECONDS
+        while self.process.poll() is None and time.monotonic() < until:
+            try:
+                self.ping()
+                return True
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)
+        return False
+
+    def stop(self):
+        process = getattr(self, "process", None)
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def log_tail(self, lines=20):
+        text = (self.folder / "log").read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+
+class Dynoxide(Engine):
+    """DynamoDB, in memory. It deletes what expired only when sweep_ttl() tells it to."""
+
+    extra_ports = 1
+
+    def command(self, port, mcp_port):
+        return [ENGINES / "default/dynoxide/package/dynoxide", "serve", "--host", "127.0.0.1",
+                "--port", str(port), "--mcp", "--mcp-no-auth", "--mcp-port", str(mcp_port)]
+
+    @property
+    def control_url(self):
+        return f"http://127.0.0.1:{self.extra[0]}/mcp"
+
+    def environment(self):
+        return super().environment() | {"WEIR_TEST_DYNOXIDE_CONTROL": self.control_url}
+
+    def sweep_ttl(self):
+        """Deletes the items whose time to live is over."""
+        answer = post(self.control_url, json.dumps({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "sweep_ttl", "arguments": {}}}), {
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream"})
+        if '"error"' in answer or '"isError":true' in answer:
+            raise Failed(f"dynoxide: sweep_ttl failed: {answer}")
+
+
+class Moto(Engine):
+    """Many services, one request at a time. With `verify` signatures and permissions count, and
+    `access_key` may do `actions`."""
+
+    def __init__(self, verify=False, actions=("*",)):
+        self.verify, self.actions = verify, actions
+
+    def command(self, port):
+        return [PYTHON, HERE / "moto_in_turn.py", str(port)]
+
+    def ping(self):
+        with urllib.request.urlopen(f"{self.url}/moto-api/data.json", timeout=10):
+            pass
+
+    def environment(self):
+        return super().environment() | {"AWS_ENDPOINT_URL": self.url}
+
+    def try_to_start(self):
+        super().try_to_start()
+        if self.verify:
+            self.access_key, self.secret_key = self.make_user()
+            self.verify_after(0)
+
+    def own_environment(self):
+        """Making the user passes without verification, whatever the caller's setting."""
+        return super().own_environment() | {"INITIAL_NO_AUTH_ACTION_COUNT": "inf"}
+
+    def verify_after(self, requests):
+        """Sets INITIAL_NO_AUTH_ACTION_COUNT: so many requests more pass without verification."""
+        post(f"{self.url}/moto-api/reset-auth", str(requests), {"Content-Type": "text/plain"})
+
+    def call_iam(self, action, **parameters):
+        form = urllib.parse.urlencode({"Action": action, "Version": "2010-05-08", **parameters})
+        return post(self.url, form, {"Authorization": ANY_SIGNATURE.format(service="iam"),
+                                     "Content-Type": "application/x-www-form-urlencoded"})
+
+    def make_user(self):
+        allowed = {"Effect": "Allow", "Action": list(self.actions), "Resource": "*"}
+        self.call_iam("CreateUser", UserName="test")
+        self.call_iam("PutUserPolicy", UserName="test", PolicyName="test", PolicyDocument=json.dumps(
+            {"Version": "2012-10-17", "Statement": [allowed]}))
+        answer = self.call_iam("CreateAccessKey", UserName="test")
+        return tuple(answer.split(f"<{tag}>")[1].split("<")[0]
+                     for tag in ("AccessKeyId", "SecretAccessKey"))
+
+
+class DynamoDbLocal(Engine):
+    """Amazon's own, under Amazon's licence: only when asked for. Needs java and cc."""
+
+    needs = ENGINES / "dynamodb-local/stamp"
+
+    def command(self, port):
+        jar, = (ENGINES / "dynamodb-local").glob("package/lib/*/DynamoDBLocal.jar")
+        return ["java", "-Xmx1g", f"-Djava.library.path={jar.parent}/DynamoDBLocal_lib",
+                "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+
+    def own_environment(self):
+        quiet = {"DDB_LOCAL_TELEMETRY": "0"}
+        return super().own_environment() | loopback_only(self.folder) | quiet

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""What is installed is what was pinned, once.
+
+usage: install_test.py
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+import install  # noqa: E402
+
+
+class Installer(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp()) / "engine"
+        self.addCleanup(shutil.rmtree, self.folder.parent)
+        self.installed = []
+
+    def once(self, pins):
+        install.once(self.folder, pins, self.installed.append)
+
+    def test_nothing_is_installed_twice(self):
+        self.once("1.0")
+        self.once("1.0")
+        self.assertEqual(self.installed, [self.folder])
+
+    def test_other_pins_replace_what_was_there(self):
+        self.once("1.0")
+        (self.folder / "old").touch()
+        self.once("1.1")
+        self.assertEqual(len(self.installed), 2)
+        self.assertFalse((self.folder / "old").exists())
+
+    def test_what_failed_half_way_is_done_again(self):
+        with self.assertRaises(ZeroDivisionError):
+            install.once(self.folder, "1.0", lambda folder: 1 / 0)
+        self.once("1.0")
+        self.assertEqual(len(self.installed), 1)
+
+    def test_a_package_that_is_not_the_pinned_one_is_refused(self):
+        tools = self.folder.parent / "bin"
+        tools.mkdir()
+        (tools / "npm").write_text("#!/bin/sh\necho other > package.tgz\n")
+        (tools / "npm").chmod(0o755)
+        path = os.environ["PATH"]
+        os.environ["PATH"] = f"{tools}:{path}"
+        self.addCleanup(os.environ.__setitem__, "PATH", path)
+        with self.assertRaisesRegex(install.Failed, "sha512 is .*, should be "):
+            install.unpack(install.DYNOXIDE, self.folder)
+        self.assertFalse(self.folder.exists())
+
+    def test_every_requirement_has_its_hash(self):
+        lines = [line for line in install.REQUIREMENTS.read_text().splitlines()
+                 if not line.startswith("#")]
+        for requirement, digest in zip(lines[::2], lines[1::2], strict=True):
+            self.assertRegex(requirement, r"\A[a-z0-9_.-]+==[\w.]+ \\\Z")
+            self.assertRegex(digest, r"\A    --hash=sha256:[0-9a-f]{64}\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()
