@@ -102,7 +102,7 @@ TEST_F(OpenBackendTest, SaysWhatThereIs) {
     const Error error = OpenError(url);
     EXPECT_EQ(error.code, Code::kInvalidArgument) << url;
     EXPECT_THAT(error.message, AllOf(HasSubstr(std::string("'") + url + "'"),
-                                     HasSubstr("write memory: or sqlite:PATH")));
+                                     HasSubstr("write memory:, sqlite:PATH or dynamodb:")));
   }
   EXPECT_THAT(OpenError("redis://localhost").message, HasSubstr("no backend is called 'redis'"));
 }

@@ -156,8 +156,8 @@ void BeginSomeChange(Networked& t, std::vector<std::string>& ids) {
   t.spaces.Purge(id, deadline, [](const auto&) {});
 }
 
-// Fails if a change writes its two records apart, a purge does not hold the namespace to be an
-// orphan in the write that begins it, or removes the record before the data.
+// Fails if a recovery that completes what looks half done does not require the other half to stand:
+// the two records are read one after the other.
 RC_GTEST_PROP(AdminNetwork, ChangesOfManyNeverContradictEachOther, ()) {
   Networked t(*rc::gen::arbitrary<std::uint64_t>());
   RC_ASSERT(t.CreateTable().has_value());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace weir::dynamo {
@@ -37,7 +38,11 @@ BucketCall::BucketCall(Keys keys, std::vector<Charge> charges, std::optional<Adj
       token_(token),
       began_(now),
       now_(now),
-      parts_(charges_.size()) {}
+      parts_(charges_.size()),
+      order_(charges_.size()) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::ranges::sort(order_, {}, [this](std::size_t i) { return charges_[i].target->key; });
+}
 
 CallStep BucketCall::Begin(std::vector<std::optional<BucketImage>> images) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -201,9 +206,10 @@ void BucketCall::SendAll(CallStep& step) {
     error_ = Contended(charges_.front().target->key);
     return;
   }
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
+  for (const std::size_t i : order_) {
     Part& part = parts_[i];
     if (part.state == State::kDone) continue;
+    if (in_order_ && !step.sends.empty()) return;
     part.state = State::kSent;
     part.created.reset();
     if (part.plan.writes.front().kind == Write::Kind::kPut) {
@@ -214,11 +220,25 @@ void BucketCall::SendAll(CallStep& step) {
   }
 }
 
-CallStep BucketCall::Answer(CallStep step) {
-  const bool undo = !token_ && (error_ || refused_);
-  for (std::size_t i = 0; undo && i < parts_.size(); ++i) {
-    if (parts_[i].state == State::kDone) step.give_back.push_back(Negated(charges_[i]));
+std::vector<Charge> BucketCall::TakenInVain() const {
+  std::vector<Charge> taken;
+  if (token_ || (!error_ && !refused_)) return taken;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].state == State::kDone) taken.push_back(Negated(charges_[i]));
   }
+  return taken;
+}
+
+CallStep BucketCall::GaveBack() {
+  in_order_ = true;
+  refused_ = false;
+  for (Part& part : parts_) part = Part{};
+  return Go();
+}
+
+CallStep BucketCall::Answer(CallStep step) {
+  step.give_back = TakenInVain();
+  if (!error_ && !in_order_ && !step.give_back.empty()) return step;
   if (error_) {
     step.answer = Fail(*error_);
   } else {

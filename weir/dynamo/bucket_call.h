@@ -29,8 +29,8 @@ struct CallStep {
   std::vector<BucketImage> learned;  ///< newest images, worth remembering
   std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
   std::optional<Result<Decision>> answer;
-  /// Was taken although the answer is no: to be given back, by an Adjust of its own, before the
-  /// answer is told.
+  /// Was taken in vain: to be given back by an Adjust of its own, before the answer is told, or
+  /// where there is none yet, before GaveBack.
   std::vector<Charge> give_back;
 };
 
@@ -40,7 +40,9 @@ inline constexpr milliseconds kDatedAnewAfter{250};
 /// Events in, steps out; one at a time. Begin once; then every read, every send and every pause of
 /// a step is answered once, in any order.
 ///
-/// Acquire: all charges or none. An adjust (with a token) counts once for each bucket, so one that
+/// Acquire: all charges or none. Two that hold a part each of what both need would refuse each
+/// other, so one that is refused half-way gives back and asks once more, in the order of the keys,
+/// one charge after the other. An adjust (with a token) counts once for each bucket, so one that
 /// failed half-way is completed by its repetition.
 class BucketCall {
  public:
@@ -53,6 +55,7 @@ class BucketCall {
   CallStep OnRead(Result<std::vector<std::optional<Item>>> items);
   CallStep OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
   CallStep Resume();
+  CallStep GaveBack();
   /// Before an event: how long ago the call began. What it asks is dated by the caller's time,
   /// until that is long ago (kDatedAnewAfter).
   void SetElapsed(nanoseconds elapsed);
@@ -74,6 +77,7 @@ class BucketCall {
   void ReadUnknown(CallStep& step);
   CallStep Answer(CallStep step);
   Decision Told() const;
+  std::vector<Charge> TakenInVain() const;
 
   void Learn(Part& part, const Item& item);
   void Applied(std::size_t charge, const WriteAnswer& answer);
@@ -87,11 +91,13 @@ class BucketCall {
   UnixMillis began_;
   UnixMillis now_;
   std::vector<Part> parts_;
+  std::vector<std::size_t> order_;  // of the keys
   std::vector<std::size_t> reading_;
   std::vector<BucketImage> learned_;
   std::vector<BucketKey> unknown_;
   std::optional<Error> error_;
   bool refused_ = false;
+  bool in_order_ = false;
   bool conflict_ = false;
   bool in_doubt_ = false;
   int rounds_ = 0;

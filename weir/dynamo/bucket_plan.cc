@@ -9,7 +9,7 @@ namespace {
 
 // An idle bucket's item goes after so many times the time that fills it (zae-limiter's
 // bucket_ttl_multiplier).
-constexpr std::int64_t kFillTimes = 7;
+constexpr double kFillTimes = 7;
 
 // How long an adjust is surely known by its token: far beyond any call's deadline. The latest few
 // are known longer. An item that stays under 1 KB is written for one unit.
@@ -138,24 +138,25 @@ bool Overflows(const Line& line) {
   return line.before.tokens + line.gain_up + GivenBack(line) > line.before.quota.capacity;
 }
 
-// Until this limit is full again, and then several times as long as it takes to fill it, in
-// seconds.
-double LifeOf(const Line& line) {
-  Meter left = line.conformed;
-  left.tokens -= Taken(line);
-  const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());
-  const double fill = static_cast<double>(line.quota.capacity) /
-                      static_cast<double>(line.quota.amount) *
-                      static_cast<double>(line.quota.period);
-  return (repaid + fill * kFillTimes) / 1000;
+// Seconds since 1970 at which every limit is full again and has been for `fills` times as long as
+// it takes to fill it: nothing is lost then if the item goes, debt neither.
+std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fills) {
+  constexpr double kLongest = 1e14;
+  double longest = 0;
+  for (const Line& line : lines) {
+    Meter left = line.conformed;
+    left.tokens -= Taken(line);
+    const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());
+    const double fill = static_cast<double>(line.quota.capacity) /
+                        static_cast<double>(line.quota.amount) *
+                        static_cast<double>(line.quota.period);
+    longest = std::max(longest, repaid + fill * fills);
+  }
+  return (now.value + static_cast<std::int64_t>(std::min(longest, kLongest))) / 1000 + 1;
 }
 
-// Seconds since 1970 at which nothing is lost if the item goes: debt is no debt any more.
 std::int64_t TtlAt(UnixMillis now, const std::vector<Line>& lines) {
-  constexpr double kLongest = 1e11;
-  double longest = 0;
-  for (const Line& line : lines) longest = std::max(longest, LifeOf(line));
-  return now.value / 1000 + static_cast<std::int64_t>(std::min(longest, kLongest)) + 1;
+  return FullSince(now, lines, kFillTimes);
 }
 
 // The text of one write, and what it may rely on.
@@ -175,8 +176,8 @@ class Planner {
       if (line.amount != 0) AddLine(line);
     }
     // Debt must not be forgotten with the item.
-    const std::int64_t needed = TtlAt(now_, lines);
-    if (request_.token && image_.ttl_seconds && needed > *image_.ttl_seconds) MoveTtl(needed);
+    const bool too_early = image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, lines, 1);
+    if (request_.token && too_early) MoveTtl(TtlAt(now_, lines));
     Spend(0);
     return Finish();
   }

@@ -138,7 +138,7 @@ void DynamoBucketStore::Start(std::span<const Charge> charges, std::optional<Adj
 void DynamoBucketStore::Follow(const RunningPtr& running, CallStep step) {
   for (const BucketKey& key : step.unknown) images_.Forget(key);
   for (BucketImage& image : step.learned) images_.Put(std::move(image));
-  if (step.answer) return Finish(running, std::move(step));
+  if (step.answer || !step.give_back.empty()) return Finish(running, std::move(step));
   if (step.pause > milliseconds(0)) return Pause(running, step.pause);
   if (!step.reads.empty()) return ReadAll(running, std::move(step.reads));
   for (CallStep::Send& send : step.sends) SendOne(running, std::move(send));
@@ -172,17 +172,18 @@ void DynamoBucketStore::Pause(const RunningPtr& running, milliseconds longest) {
 
 void DynamoBucketStore::Finish(const RunningPtr& running, CallStep step) {
   if (step.give_back.empty()) return running->done(std::move(*step.answer));
-  GiveBack(running, std::move(step.give_back), std::move(*step.answer));
+  GiveBack(running, std::move(step.give_back), std::move(step.answer));
 }
 
 void DynamoBucketStore::GiveBack(const RunningPtr& running, std::vector<Charge> charges,
-                                 Result<Decision> answer) {
+                                 std::optional<Result<Decision>> answer) {
   const AdjustToken token{Draw(), Draw()};
   const Deadline deadline = Deadline::After(scheduler_.clock(), kGiveBackTime);
   // Where it fails the tokens stay taken, until they are refilled: fewer, never more.
   Adjust(charges, token, running->now, deadline,
-         [running, answer = std::move(answer)](const Status&) mutable {
-           running->done(std::move(answer));
+         [this, running, answer = std::move(answer)](const Status&) mutable {
+           if (answer) return running->done(*std::move(answer));
+           Follow(running, running->On([](BucketCall& call) { return call.GaveBack(); }));
          });
 }
 

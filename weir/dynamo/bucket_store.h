@@ -44,7 +44,8 @@ class DynamoBucketStore final : public BucketStore {
   void ReadAll(const RunningPtr& running, std::vector<TableKey> keys);
   void Pause(const RunningPtr& running, milliseconds longest);
   void Finish(const RunningPtr& running, CallStep step);
-  void GiveBack(const RunningPtr& running, std::vector<Charge> charges, Result<Decision> answer);
+  void GiveBack(const RunningPtr& running, std::vector<Charge> charges,
+                std::optional<Result<Decision>> answer);
   std::uint64_t Draw();
 
   Table& table_;

@@ -152,6 +152,13 @@ void ConfigRig::Change(const TableKey& key, Expression change) {
               [](const auto& answer) { EXPECT_TRUE(answer) << answer.error().error.message; });
 }
 
-std::size_t ConfigRig::CountItems() const { return server.Table("limits")->CountItems(); }
+std::size_t ConfigRig::CountItems() const {
+  std::size_t count = 0;
+  for (const auto& [key, stored] : server.Table("limits")->items()) {
+    const bool is_audit = stored.now && stored.now->contains("event_id");
+    if (stored.now && !is_audit) ++count;
+  }
+  return count;
+}
 
 }  // namespace weir::dynamo

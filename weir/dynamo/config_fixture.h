@@ -67,6 +67,7 @@ class ConfigRig {
   /// As another writer does.
   void Put(const TableKey& key, Item attributes);
   void Change(const TableKey& key, Expression change);
+  /// Without what the audit log holds.
   std::size_t CountItems() const;
 
   sim::SimClock clock;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "weir/dynamo/config_fields.h"
 #include "weir/dynamo/keys.h"
@@ -92,8 +93,9 @@ void Reorder(const Item& item, std::vector<Limit>& limits) {
   const std::string* order = GetText(item, kOrder);
   if (order == nullptr) return;
   const std::string text = fmt::format(",{},", *order);
-  std::ranges::stable_sort(
-      limits, {}, [&](const Limit& limit) { return text.find(fmt::format(",{},", limit.name)); });
+  std::ranges::sort(limits, {}, [&](const Limit& limit) {
+    return std::pair(text.find(fmt::format(",{},", limit.name)), limit.name);
+  });
 }
 
 Result<std::optional<OnUnavailable>> ReadOnUnavailable(const Level& level, const Item& item) {

@@ -1,67 +1,20 @@
 #include "weir/dynamo/config_listing.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "weir/dynamo/config_cursor.h"
 #include "weir/dynamo/config_item.h"
 #include "weir/dynamo/config_scan.h"
 #include "weir/dynamo/entity_item.h"
-#include "weir/model/identifier.h"
 
 namespace weir::dynamo {
 namespace {
 
-// A cursor says which listing it belongs to, then names the last item of the page before by its
-// identifiers, none of which has a space.
-constexpr char kAllEntities = 'e';
-constexpr char kChildren = 'c';
-
 constexpr std::string_view kChildSort = "CHILD#";
-
-Status CheckLimit(const PageRequest& page) {
-  if (page.limit > 0) return {};
-  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
-}
-
-tl::unexpected<Error> BadCursor() {
-  return Fail(Code::kInvalidArgument,
-              "page cursor is none of this listing; begin with an empty one, go on with `next`");
-}
-
-std::string CursorOf(const Level& level) {
-  return fmt::format("{} {} {}", static_cast<int>(level.kind), level.entity, level.resource);
-}
-
-// Resources of other writers may hold what ours may not, so that only the form is checked.
-std::optional<Level> ReadLevel(std::string_view cursor) {
-  if (cursor.size() < 3 || cursor[0] < '0' || cursor[0] > '3' || cursor[1] != ' ') return {};
-  const std::size_t space = cursor.find(' ', 2);
-  if (space == cursor.npos || cursor.find(' ', space + 1) != cursor.npos) return {};
-  return Level{.kind = static_cast<Level::Kind>(cursor[0] - '0'),
-               .entity = std::string(cursor.substr(2, space - 2)),
-               .resource = std::string(cursor.substr(space + 1))};
-}
-
-Result<std::optional<Level>> ReadCursor(const PageRequest& page, std::optional<Level::Kind> kind) {
-  WEIR_RETURN_IF_ERROR(CheckLimit(page));
-  if (page.cursor.empty()) return std::nullopt;
-  const std::optional<Level> level = ReadLevel(page.cursor);
-  if (!level || level->kind != kind.value_or(level->kind)) return BadCursor();
-  return level;
-}
-
-Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {
-  WEIR_RETURN_IF_ERROR(CheckLimit(page));
-  if (page.cursor.empty()) return std::string();
-  std::string id = page.cursor.substr(1);
-  if (page.cursor[0] != listing || !CheckEntityId(id)) return BadCursor();
-  return id;
-}
 
 // Reads one more than is asked, to know whether there is a next page.
 template <class Record>
@@ -69,11 +22,6 @@ std::optional<Record> CutTo(std::size_t limit, std::vector<Record>& records) {
   if (records.size() <= limit) return std::nullopt;
   records.resize(limit);
   return records.back();
-}
-
-// A larger page is none that anybody can hold.
-std::size_t LimitOf(const PageRequest& page) {
-  return std::min<std::size_t>(page.limit, 1'000'000'000);
 }
 
 std::size_t PageFor(std::size_t want) {

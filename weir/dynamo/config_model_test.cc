@@ -46,8 +46,7 @@ rc::Gen<ConfigChange> AnyChange() {
                    [](std::string id) { return ConfigChange(DeleteEntity{id}); }));
 }
 
-// Fails if, for example, a level that is deleted and set again in one list is left out, or an item
-// is written that the list leaves as it was, or a repeated transaction has another token.
+// Fails if, for example, the limits of an entity that is deleted are not dropped with it.
 RC_GTEST_PROP(ConfigStoreProperty, DoesWhatTheTableInMemoryDoes, ()) {
   ConfigRig rig;
   ConfigTable model;

@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "weir/dynamo/audit.h"
+#include "weir/dynamo/config_audit.h"
 #include "weir/dynamo/config_fields.h"
 #include "weir/dynamo/config_item.h"
 #include "weir/dynamo/config_listing.h"
 #include "weir/dynamo/config_registry.h"
 #include "weir/dynamo/config_write.h"
 #include "weir/dynamo/entity_item.h"
+#include "weir/dynamo/ulid.h"
 #include "weir/model/identifier.h"
 #include "weir/store/config_table.h"
 
@@ -76,6 +81,8 @@ class Planner {
                                      .counts = state_.Find(keys_.EntityConfigRegistry())};
     registries_.AppendTo(keys_, read, plan_.writes);
     plan_.erased.assign(touched_.deleted.begin(), touched_.deleted.end());
+    const bool changes_nothing = plan_.writes.empty() && plan_.erased.empty() && plan_.last.empty();
+    if (!plan_.partial && !changes_nothing) PlanAudit();
     return std::move(plan_);
   }
 
@@ -163,6 +170,31 @@ class Planner {
       const bool moves = anew || ReadEntity(*old)->entity.parent != after->entity.parent;
       if (moves && after->entity.parent) HoldChain(*after->entity.parent);
     }
+  }
+
+  // In the transaction, if there is room: the changes themselves are more important to be in one.
+  void PlanAudit() {
+    UlidMaker ids;
+    const UnixMillis now = sources_.now();
+    std::vector<Write> events;
+    for (const ConfigChange& change : changes_) {
+      auto event = EventOf(change, EntityBefore(change));
+      if (!event) continue;
+      event->at = now;
+      event->id = ids.Next(now, {static_cast<std::uint16_t>(sources_.random()), sources_.random()});
+      events.push_back(AuditWrite(keys_, *event, kAuditRetentionDays));
+    }
+    const bool fits = plan_.writes.size() + events.size() <= kMostActions;
+    std::vector<Write>& into = fits ? plan_.writes : plan_.last;
+    std::ranges::move(events, std::back_inserter(into));
+  }
+
+  std::optional<EntityRecord> EntityBefore(const ConfigChange& change) const {
+    const auto* put = std::get_if<PutEntity>(&change);
+    const Item* old = put == nullptr ? nullptr : state_.Find(keys_.Entity(put->record.entity.id));
+    if (old == nullptr) return std::nullopt;
+    auto record = ReadEntity(*old);
+    return record ? std::optional(*std::move(record)) : std::nullopt;
   }
 
   Write Bear(const EntityRecord& record, const Item* old) {

@@ -47,7 +47,8 @@ struct ConfigPlan {
   std::vector<Write> writes;
   /// Entities whose buckets and other records go after that.
   std::vector<std::string> erased;
-  /// What goes at last: their own items.
+  /// What is written at last, one after the other: their own items go, and what the audit log says
+  /// of the changes, where that does not fit into the transaction.
   std::vector<Write> last;
   /// The writes do not take away all limits of the one entity to be deleted: plan again after them,
   /// and only then go on.

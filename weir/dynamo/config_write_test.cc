@@ -7,7 +7,6 @@
 #include <set>
 
 #include "weir/dynamo/config_fixture.h"
-#include "weir/model/generators.h"
 
 namespace weir::dynamo {
 namespace {
@@ -124,6 +123,23 @@ TEST(ConfigWriteTest, NamesOfLimitsMayLookLikeOurAttributes) {
   }
   ASSERT_TRUE(rig.Apply({PutLimits{kAcme, limits}}));
   EXPECT_EQ(**rig.GetLimits(kAcme), limits);
+}
+
+// One to four limits of quotas that are whole or not, in any order of their names.
+rc::Gen<std::vector<Limit>> AnyLimits() {
+  const auto number = rc::gen::inRange<std::int64_t>(1, 5'000'000);
+  const auto quota = rc::gen::apply(
+      [](std::int64_t capacity, std::int64_t amount, std::int64_t period, bool whole) {
+        if (whole) return PerMinute(amount).Burst(capacity);
+        return Quota{.capacity = capacity, .amount = amount, .period = period};
+      },
+      number, number, number, rc::gen::arbitrary<bool>());
+  const auto name = rc::gen::element<std::string>("a", "b_cp", "c.d", "managed", "Z", "order");
+  const auto limit = rc::gen::construct<Limit>(name, quota);
+  return rc::gen::mapcat(rc::gen::inRange<std::size_t>(1, 5), [=](std::size_t count) {
+    return rc::gen::uniqueBy<std::vector<Limit>>(count, limit,
+                                                 [](const Limit& one) { return one.name; });
+  });
 }
 
 // Fails if an attribute of the limits before is not removed, or the order is not kept.

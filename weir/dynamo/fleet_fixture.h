@@ -66,9 +66,10 @@ class Fleet {
   explicit Fleet(std::uint64_t seed);
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
-  std::vector<std::unique_ptr<FleetProcess>>& processes() { return processes_; }
+  const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
   sim::SimScheduler& scheduler() { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
+  const sim::SimDynamo& server() const { return server_; }
   const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
   /// Of the limits of all buckets, by (partition key, limit).
   Movements ReadMovements() const;

@@ -50,8 +50,10 @@ Write Update(const Namespace& reverse) {
 
 // The name does not lead to this id, whether it is free or leads to another.
 void RequireOtherId(Expression& expression, std::string_view id) {
-  expression.Require(fmt::format("(attribute_not_exists({}) OR {} <> {})", expression.Name("PK"),
-                                 expression.Name("namespace_id"), expression.Of(Of(id))));
+  const std::string pk = expression.Name("PK");
+  const std::string held = expression.Name("namespace_id");
+  expression.Require(
+      fmt::format("(attribute_not_exists({}) OR {} <> {})", pk, held, expression.Of(Of(id))));
 }
 
 }  // namespace

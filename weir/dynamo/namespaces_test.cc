@@ -220,6 +220,27 @@ TEST(Namespaces, WhatPythonLeftHalfDoneIsCompleted) {
   EXPECT_EQ(*t.Resolve("team-a"), space.id);
 }
 
+TEST(Namespaces, WhatOthersDoBetweenTwoReadsIsNotTakenForHalfDone) {
+  Spaces t;
+  const Namespace space = *t.Register("team-a");
+  ASSERT_TRUE(t.Delete("team-a"));
+  int reads = 0;
+  int writes = 0;
+  t.sim.client.before_each = [&](const JsonCall& call) {
+    // The id is read as deleted, its name then as registered, and both change back.
+    if (call.operation == "GetItem" && ++reads == 2) {
+      ASSERT_TRUE(t.Recover(space.id));
+    }
+    if (call.operation == "TransactWriteItems" && ++writes == 1) {
+      ASSERT_TRUE(t.Delete("team-a"));
+    }
+  };
+  ASSERT_TRUE(t.Recover(space.id));
+  EXPECT_EQ(writes, 2);
+  EXPECT_EQ(*t.Resolve("team-a"), space.id);
+  EXPECT_THAT(t.Orphans()->items, IsEmpty());
+}
+
 TEST(Namespaces, ANameResolvesToItsIdAndNothingIsRegistered) {
   Spaces t;
   const auto unknown = t.Resolve("team-a");

@@ -110,11 +110,13 @@ void TableAdmin::Check(Deadline deadline, Done<std::vector<std::string>> done) {
 void TableAdmin::Delete(Deadline deadline, Done<void> done) {
   std::string body = R"({"TableName":)";
   AppendJson(body, std::string_view(table_.name()));
-  auto told = [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+  auto told = [name = table_.name(),
+               done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
     if (reply) return done({});
     // Gone by an attempt of ours whose answer was lost.
-    const bool gone = reply.error().attempts > 1 && reply.error().code == kNoTable;
-    if (gone) return done({});
+    const bool is_missing = reply.error().code == kNoTable;
+    if (is_missing && reply.error().attempts > 1) return done({});
+    if (is_missing) return done(Fail(NoSuchTable(name)));
     done(Fail(ToError(reply.error())));
   };
   table_.CallForCode("DeleteTable", body + '}', deadline, std::move(told));

@@ -207,6 +207,9 @@ TEST_F(TableAdminTest, WhatIsNotThereIsNotFound) {
   EXPECT_EQ(ReadStatus().error().code, Code::kNotFound);
   EXPECT_EQ(Check().error().code, Code::kNotFound);
   EXPECT_EQ(Delete().error().code, Code::kNotFound);
+  for (const Error& error : {ReadStatus().error(), Delete().error()}) {
+    EXPECT_EQ(error.message, "there is no table limits: 'weir table create' creates it");
+  }
 }
 
 TEST_F(TableAdminTest, DeletesTheTable) {

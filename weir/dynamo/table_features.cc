@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "weir/dynamo/then.h"
+#include "weir/dynamo/version.h"
 
 namespace weir::dynamo {
 namespace {
@@ -31,11 +31,12 @@ JsonDone Offered(Done<T> done, T not_offered, Read read) {
 }  // namespace
 
 void DescribeTable(Table& table, Deadline deadline, Done<TableDescription> done) {
-  table.Call("DescribeTable", BodyOf(table), deadline,
-             Then<std::string>(std::move(done),
-                               [](const std::string& answer, Done<TableDescription> described) {
-                                 described(ReadDescription(answer));
-                               }));
+  auto described = [name = table.name(), done = std::move(done)](Result<std::string> body) mutable {
+    if (body) return done(ReadDescription(*body));
+    const bool is_missing = body.error().code == Code::kNotFound;
+    done(Fail(is_missing ? NoSuchTable(name) : std::move(body.error())));
+  };
+  table.Call("DescribeTable", BodyOf(table), deadline, std::move(described));
 }
 
 void ReadTimeToLive(Table& table, Deadline deadline, Done<TimeToLive> done) {

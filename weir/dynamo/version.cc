@@ -115,16 +115,16 @@ Status CheckVersion(const VersionInfo& info) {
                   info.schema, kSchemaVersion));
 }
 
+Error NoSuchTable(std::string_view table) {
+  return {Code::kNotFound,
+          fmt::format("there is no table {}: 'weir table create' creates it", table)};
+}
+
 void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done) {
   table.Get(
       VersionRecord(), deadline,
       [name = table.name(), done = std::move(done)](Result<std::optional<Item>> record) mutable {
-        if (!record && record.error().code == Code::kNotFound) {
-          return done(
-              Fail(Code::kNotFound, fmt::format("there is no table {}: 'weir table create' creates "
-                                                "it",
-                                                name)));
-        }
+        if (!record && record.error().code == Code::kNotFound) return done(Fail(NoSuchTable(name)));
         if (!record) return done(Fail(std::move(record.error())));
         if (!*record) {
           return done(

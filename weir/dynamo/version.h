@@ -51,6 +51,9 @@ Item NewVersionRecord(UnixMillis now, std::string_view by);
 /// version.
 [[nodiscard]] Status CheckVersion(const VersionInfo& info);
 
+/// kNotFound: there is no such table, and how there will be.
+Error NoSuchTable(std::string_view table);
+
 /// Before anything else is done with a table. Reads only. kNotFound where there is no such table;
 /// kFailedPrecondition where it has no version record, or as CheckVersion.
 void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done);

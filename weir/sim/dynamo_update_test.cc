@@ -17,7 +17,8 @@ Item ItemFrom(const std::string& text) { return ReadItem(json::parse(text)).valu
 
 Placeholders SomePlaceholders() {
   return Placeholders({{"#ttl", "ttl"}, {"#n", "n"}}, ItemFrom(R"({
-      ":1": {"N":"1"}, ":5": {"N":"5"}, ":x": {"S":"x"}, ":t": {"BOOL":true}, ":null": {"NULL":true},
+      ":1": {"N":"1"}, ":5": {"N":"5"}, ":x": {"S":"x"}, ":t": {"BOOL":true},
+      ":null": {"NULL":true},
       ":m": {"M":{"k":{"N":"7"}}}, ":l": {"L":[{"S":"new"}]}, ":ss": {"SS":["a","z"]},
       ":one": {"SS":["a"]}, ":ns": {"NS":["1","9"]},
       ":big": {"N":"1e125"}})"));

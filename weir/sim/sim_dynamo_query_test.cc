@@ -180,9 +180,9 @@ RC_GTEST_FIXTURE_PROP(SimDynamoQuery, PagesTogetherAreTheWhole, ()) {
   if (!forward) std::ranges::reverse(expected);
   RC_ASSERT(FindInPages("PK = :p", kPk + direction, limit) == expected);
 
-  std::ranges::stable_sort(expected, [forward](const std::string& a, const std::string& b) {
-    const int left = std::stoi(a) % 3;
-    const int right = std::stoi(b) % 3;
+  std::ranges::sort(expected, [forward](const std::string& a, const std::string& b) {
+    const std::pair left(std::stoi(a) % 3, a);
+    const std::pair right(std::stoi(b) % 3, b);
     return forward ? left < right : right < left;
   });
   const std::string index = R"(,"IndexName":"GSI2")";

@@ -47,9 +47,9 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
       : scheduler_(its_scheduler), server_(server), rng_(seed) {}
 
-  void Send(HttpRequest request, Deadline deadline, HttpDone done, const NetworkFaults& faults) {
+  void Send(HttpRequest request, Deadline deadline, HttpDone done, const NetworkFaults& odds) {
     ++counts.requests;
-    const Fate fate = DrawFate(faults, NextScripted(request));
+    const Fate fate = DrawFate(odds, NextScripted(request));
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
     if (deadline.ExpiredAt(Now()))
       return After({}, [self = shared_from_this(), exchange] { self->TimeOut(*exchange, false); });
@@ -93,30 +93,30 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     return fault;
   }
 
-  Fate DrawFate(const NetworkFaults& faults, std::optional<NetworkFault> scripted) {
+  Fate DrawFate(const NetworkFaults& odds, std::optional<NetworkFault> scripted) {
     Fate fate;
     const auto trip = [&] {
-      return nanoseconds(rng_.Between(faults.shortest_trip.count(), faults.longest_trip.count()));
+      return nanoseconds(rng_.Between(odds.shortest_trip.count(), odds.longest_trip.count()));
     };
-    fate.fault = DrawFault(faults);
+    fate.fault = DrawFault(odds);
     fate.there = trip();
     fate.there_again = trip();
     fate.back = trip();
-    fate.silent = rng_.Chance(faults.silence);
+    fate.silent = rng_.Chance(odds.silence);
     if (scripted) fate.fault = *scripted;
-    if (faults.down) fate.fault = NetworkFault::kRefuse;
+    if (odds.down) fate.fault = NetworkFault::kRefuse;
     return fate;
   }
 
-  NetworkFault DrawFault(const NetworkFaults& faults) {
+  NetworkFault DrawFault(const NetworkFaults& odds) {
     const std::pair<double, NetworkFault> parts[] = {
-        {faults.refuse, NetworkFault::kRefuse},
-        {faults.lose_request, NetworkFault::kLoseRequest},
-        {faults.lose_answer, NetworkFault::kLoseAnswer},
-        {faults.duplicate, NetworkFault::kDuplicate},
-        {faults.fail_before, NetworkFault::kFailBefore},
-        {faults.fail_after, NetworkFault::kFailAfter},
-        {faults.throttle, NetworkFault::kThrottle}};
+        {odds.refuse, NetworkFault::kRefuse},
+        {odds.lose_request, NetworkFault::kLoseRequest},
+        {odds.lose_answer, NetworkFault::kLoseAnswer},
+        {odds.duplicate, NetworkFault::kDuplicate},
+        {odds.fail_before, NetworkFault::kFailBefore},
+        {odds.fail_after, NetworkFault::kFailAfter},
+        {odds.throttle, NetworkFault::kThrottle}};
     double left = rng_.Unit();
     for (const auto& [part, fault] : parts) {
       if (left < part) return fault;

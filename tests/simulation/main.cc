@@ -1,0 +1,145 @@
+// Runs a scenario under many seeds and holds each run against what must be true of every run.
+//
+//     fleet_simulation SCENARIO FIRST LAST
+//
+// Exit 1 if a run broke something, or if a fault that the scenario asks for never happened.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "tests/simulation/scenario.h"
+#include "weir/dynamo/fleet_workload_fixture.h"
+
+namespace weir::simulation {
+namespace {
+
+using dynamo::Fleet;
+using dynamo::FleetTally;
+using dynamo::FleetWorkload;
+
+struct Counts {
+  std::uint64_t refused = 0;
+  std::uint64_t lost_requests = 0;
+  std::uint64_t lost_answers = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t failed_before = 0;
+  std::uint64_t failed_after = 0;
+  std::uint64_t throttled = 0;
+  std::uint64_t table_throttled = 0;
+  std::uint64_t table_conflicts = 0;
+  std::uint64_t table_unprocessed = 0;
+  std::int64_t admitted = 0;
+  std::int64_t denied = 0;
+};
+
+void Count(const Fleet& fleet, Counts& counts) {
+  for (const auto& process : fleet.processes()) {
+    const sim::NetworkCounts& met = process->network().counts();
+    counts.refused += met.refused;
+    counts.lost_requests += met.lost_requests;
+    counts.lost_answers += met.lost_answers;
+    counts.duplicates += met.duplicates;
+    counts.failed_before += met.failed_before;
+    counts.failed_after += met.failed_after;
+    counts.throttled += met.throttled;
+  }
+  const sim::DynamoCounts& table = fleet.server().counts();
+  counts.table_throttled += table.throttled;
+  counts.table_conflicts += table.conflicts;
+  counts.table_unprocessed += table.unprocessed;
+}
+
+/// What a write may be late: from the time that it is dated by to the instant at which it counts.
+milliseconds Slack(const Scenario& scenario) {
+  const nanoseconds trips = 2 * scenario.network.longest_trip;
+  if (trips == nanoseconds(0)) return scenario.skew;
+  return scenario.skew + dynamo::kDatedAnewAfter + std::chrono::duration_cast<milliseconds>(trips);
+}
+
+std::vector<std::string> Broken(const Scenario& scenario, const Fleet& fleet,
+                                const FleetTally& tally, bool ended) {
+  std::vector<std::string> broken =
+      OverAdmissions(fleet.ReadMovements(), dynamo::FleetQuotas(), Slack(scenario));
+  if (!ended) broken.emplace_back("something was still scheduled at the end");
+  if (tally.answered != tally.asked) {
+    broken.push_back(fmt::format("{} calls, {} answers", tally.asked, tally.answered));
+  }
+  if (!scenario.exact) return broken;
+  if (tally.failed > 0) broken.push_back(fmt::format("{} calls failed", tally.failed));
+  if (ChildrenConsumed(fleet) != tally.told) broken.emplace_back("told is not what was taken");
+  return broken;
+}
+
+std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, Counts& counts) {
+  Fleet fleet(seed);
+  for (int i = 0; i < scenario.processes; ++i) {
+    fleet.Join(i == 0 ? scenario.skew : milliseconds(0)).network().faults = scenario.network;
+  }
+  fleet.server().faults = scenario.table;
+  FleetWorkload workload(fleet, seed, scenario.run);
+  const bool ended = workload.Run();
+  Count(fleet, counts);
+  counts.admitted += workload.tally().admitted;
+  counts.denied += workload.tally().refused;
+  return Broken(scenario, fleet, workload.tally(), ended);
+}
+
+/// Tells each fault; false if one that is asked for never happened.
+bool Tell(const Scenario& scenario, const Counts& counts) {
+  bool all = true;
+  const auto tell = [&](std::string_view name, double chance, std::uint64_t met) {
+    if (chance <= 0) return;
+    fmt::print("  {:<18} {}\n", name, met);
+    all = all && met > 0;
+  };
+  tell("refuse", scenario.network.refuse, counts.refused);
+  tell("lose_request", scenario.network.lose_request, counts.lost_requests);
+  tell("lose_answer", scenario.network.lose_answer, counts.lost_answers);
+  tell("duplicate", scenario.network.duplicate, counts.duplicates);
+  tell("fail_before", scenario.network.fail_before, counts.failed_before);
+  tell("fail_after", scenario.network.fail_after, counts.failed_after);
+  tell("throttle", scenario.network.throttle, counts.throttled);
+  tell("table_throttle", scenario.table.throttle, counts.table_throttled);
+  tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
+  fmt::print("  {:<18} {}\n  {:<18} {}\n", "admitted", counts.admitted, "refused", counts.denied);
+  return all && counts.admitted > 0 && counts.denied > 0;
+}
+
+int Run(const std::string& file, std::uint64_t first, std::uint64_t last) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const auto scenario = ParseScenario(text.str());
+  if (!in || !scenario) {
+    std::cerr << file << ": " << (in ? scenario.error().message : "cannot be read") << '\n';
+    return 2;
+  }
+  Counts counts;
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    for (const std::string& what : RunOnce(*scenario, seed, counts)) {
+      ++violations;
+      fmt::print("seed {}: {}\n  again: ./dev test --seed {} {}\n", seed, what, seed, file);
+    }
+  }
+  fmt::print("{}: {} seeds, {} violations\n", file, last - first + 1, violations);
+  const bool fired = Tell(*scenario, counts) || first == last;
+  if (!fired) fmt::print("something that the scenario asks for never happened\n");
+  return violations == 0 && fired ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace weir::simulation
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "usage: fleet_simulation SCENARIO FIRST LAST\n";
+    return 2;
+  }
+  return weir::simulation::Run(argv[1], std::strtoull(argv[2], nullptr, 10),
+                               std::strtoull(argv[3], nullptr, 10));
+}

@@ -1,0 +1,26 @@
+// A scenario: what a text file fixes of a run; the seed draws the rest.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weir/base/result.h"
+#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/sim_network.h"
+
+namespace weir::simulation {
+
+struct Scenario {
+  int processes = 1;
+  nanoseconds run = std::chrono::seconds(2);
+  milliseconds skew{0};  ///< the first process is ahead by so much
+  bool exact = false;    ///< nothing may fail, and what is told is what was taken
+  sim::NetworkFaults network;
+  sim::DynamoFaults table;
+};
+
+/// Lines `name value`; blank ones and those that begin with '#' are passed over. kInvalidArgument,
+/// naming the line, for a name that is none or a value that does not fit.
+[[nodiscard]] Result<Scenario> ParseScenario(std::string_view text);
+
+}  // namespace weir::simulation

@@ -1,0 +1,60 @@
+#include "weir/dynamo/config_cursor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "weir/model/identifier.h"
+
+namespace weir::dynamo {
+namespace {
+
+Status CheckLimit(const PageRequest& page) {
+  if (page.limit > 0) return {};
+  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
+}
+
+tl::unexpected<Error> BadCursor() {
+  return Fail(Code::kInvalidArgument,
+              "page cursor is none of this listing; begin with an empty one, go on with `next`");
+}
+
+// Resources of other writers may hold what ours may not, so that only the form is checked.
+std::optional<Level> ReadLevel(std::string_view cursor) {
+  if (cursor.size() < 3 || cursor[0] < '0' || cursor[0] > '3' || cursor[1] != ' ') return {};
+  const std::size_t space = cursor.find(' ', 2);
+  if (space == cursor.npos || cursor.find(' ', space + 1) != cursor.npos) return {};
+  return Level{.kind = static_cast<Level::Kind>(cursor[0] - '0'),
+               .entity = std::string(cursor.substr(2, space - 2)),
+               .resource = std::string(cursor.substr(space + 1))};
+}
+
+}  // namespace
+
+std::string CursorOf(const Level& level) {
+  return fmt::format("{} {} {}", static_cast<int>(level.kind), level.entity, level.resource);
+}
+
+Result<std::optional<Level>> ReadCursor(const PageRequest& page, std::optional<Level::Kind> kind) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::nullopt;
+  const std::optional<Level> level = ReadLevel(page.cursor);
+  if (!level || level->kind != kind.value_or(level->kind)) return BadCursor();
+  return level;
+}
+
+Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::string();
+  std::string id = page.cursor.substr(1);
+  if (page.cursor[0] != listing || !CheckEntityId(id)) return BadCursor();
+  return id;
+}
+
+// A larger page is none that anybody can hold.
+std::size_t LimitOf(const PageRequest& page) {
+  return std::min<std::size_t>(page.limit, 1'000'000'000);
+}
+
+}  // namespace weir::dynamo
