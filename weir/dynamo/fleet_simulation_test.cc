@@ -105,5 +105,57 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
   EXPECT_GT(doubtful, 0);
 }
 
+/// Every process asks for one token of one bucket again and again, all together at `demand` a
+/// second.
+class OneBusyKey {
+ public:
+  OneBusyKey(Fleet& fleet, std::int64_t demand, nanoseconds run)
+      : fleet_(fleet),
+        target_(MakeTarget({"busy", "llm", 0}, {{"rps", PerSecond(100).Burst(100)}})),
+        gap_(std::chrono::nanoseconds(std::chrono::seconds(1)) *
+             static_cast<std::int64_t>(fleet.processes().size()) / demand),
+        end_(fleet.scheduler().clock().Now() + run) {
+    nanoseconds phase{0};
+    for (auto& process : fleet.processes()) {
+      fleet.scheduler().At(fleet.scheduler().clock().Now() + phase,
+                           [this, &process] { Ask(*process); });
+      phase += gap_ / static_cast<std::int64_t>(fleet.processes().size());
+    }
+    fleet.scheduler().RunAll();
+  }
+  std::int64_t admitted() const { return admitted_; }
+
+ private:
+  void Ask(FleetProcess& process) {
+    auto& scheduler = fleet_.scheduler();
+    if (scheduler.clock().Now() >= end_) return;
+    const std::vector<Charge> charges{{target_, {1000}}};
+    process.buckets().Acquire(charges, process.now(),
+                              Deadline::After(scheduler.clock(), std::chrono::seconds(3)),
+                              [this](const Result<Decision>& decision) {
+                                if (decision && decision->admitted) ++admitted_;
+                              });
+    scheduler.At(scheduler.clock().Now() + gap_, [this, &process] { Ask(process); });
+  }
+
+  Fleet& fleet_;
+  TargetPtr target_;
+  nanoseconds gap_;
+  Instant end_;
+  std::int64_t admitted_ = 0;
+};
+
+TEST(Fleet, ABusyKeyGivesItsRateAndNotMore) {
+  constexpr std::int64_t kSeconds = 20;
+  Fleet fleet(7);
+  for (int i = 0; i < 8; ++i) {
+    fleet.Join().network().faults.longest_trip = std::chrono::milliseconds(4);
+  }
+  const OneBusyKey busy(fleet, 200, std::chrono::seconds(kSeconds));
+  const std::int64_t due = 100 + 100 * kSeconds;
+  EXPECT_GE(busy.admitted(), due * 97 / 100);
+  EXPECT_LE(busy.admitted(), due);
+}
+
 }  // namespace
 }  // namespace weir::dynamo

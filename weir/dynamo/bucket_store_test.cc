@@ -1,0 +1,119 @@
+// What a decision costs in requests, and single cases of two processes on one bucket.
+#include "weir/dynamo/bucket_store.h"
+
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/dynamo_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr UnixMillis kStart{1'767'225'600'013};
+const Limit kRpm{"rpm", PerSecond(10).Burst(20)};
+
+TargetPtr Bucket(const std::string& entity) { return MakeTarget({entity, "llm", 0}, {kRpm}); }
+
+class BucketStoreTest : public testing::Test {
+ protected:
+  /// A process of its own on the same table.
+  struct Process {
+    explicit Process(SimTable& table)
+        : store(table.table, Keys("ns"), table.scheduler, {.seed = 3}) {}
+    DynamoBucketStore store;
+  };
+
+  Decision Ask(Process& process, std::vector<std::string> entities, std::int64_t tokens,
+               std::int64_t later = 0) {
+    std::vector<Charge> charges;
+    for (const std::string& entity : entities) charges.push_back({Bucket(entity), {tokens * 1000}});
+    auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
+      process.store.Acquire(charges, kStart + milliseconds(later), Deadline::Never(),
+                            std::move(done));
+    });
+    EXPECT_TRUE(decision.has_value()) << decision.error().message;
+    return decision.value_or(Decision{});
+  }
+  void GiveBack(Process& process, const std::string& entity, std::int64_t tokens) {
+    const std::vector<Charge> charges{{Bucket(entity), {-tokens * 1000}}};
+    const Status done = table_.Ask<void>([&](Done<void> answer) {
+      process.store.Adjust(charges, {7, ++tokens_}, kStart, Deadline::Never(), std::move(answer));
+    });
+    EXPECT_TRUE(done) << done.error().message;
+  }
+
+  std::uint64_t Requests(std::string_view operation) {
+    return table_.server.counts().Requests(operation);
+  }
+  /// What was asked of the server since the last call.
+  std::uint64_t NewRequests() {
+    const std::uint64_t all = table_.server.counts().AllRequests();
+    return all - std::exchange(seen_, all);
+  }
+
+  SimTable table_;
+  Process process_{table_};
+  std::uint64_t seen_ = 0;
+  std::uint64_t tokens_ = 0;
+};
+
+TEST_F(BucketStoreTest, AWarmDecisionIsOneWriteAndNoRead) {
+  EXPECT_TRUE(Ask(process_, {"acme"}, 1).admitted);
+  const std::uint64_t updates = Requests("UpdateItem");
+  NewRequests();
+  EXPECT_TRUE(Ask(process_, {"acme"}, 1, 10).admitted);
+  EXPECT_EQ(NewRequests(), 1U);
+  EXPECT_EQ(Requests("UpdateItem"), updates + 1);
+}
+
+TEST_F(BucketStoreTest, AWarmCascadeIsTwoWritesAtOnce) {
+  EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1).admitted);
+  NewRequests();
+  EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1, 10).admitted);
+  EXPECT_EQ(NewRequests(), 2U);
+  EXPECT_EQ(Requests("UpdateItem"), 2U);
+}
+
+TEST_F(BucketStoreTest, FirstContactIsOneReadAndOneWrite) {
+  NewRequests();
+  EXPECT_TRUE(Ask(process_, {"acme"}, 1).admitted);
+  EXPECT_EQ(NewRequests(), 2U) << "a bucket that does not exist";
+  Process other(table_);
+  EXPECT_TRUE(Ask(other, {"acme"}, 1, 10).admitted);
+  EXPECT_EQ(NewRequests(), 2U) << "one that does";
+}
+
+TEST_F(BucketStoreTest, ARefusalIsRepeatedWithoutARequestUntilRefillPays) {
+  EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);
+  NewRequests();
+  const Decision refusal = Ask(process_, {"acme"}, 1);
+  EXPECT_FALSE(refusal.admitted);
+  EXPECT_EQ(refusal.retry_after, milliseconds(100));
+  EXPECT_FALSE(Ask(process_, {"acme"}, 1, 99).admitted);
+  EXPECT_EQ(NewRequests(), 0U);
+  EXPECT_TRUE(Ask(process_, {"acme"}, 1, 100).admitted);
+  EXPECT_EQ(NewRequests(), 1U);
+}
+
+// Seen to fail without the clamp's condition on an add.
+TEST_F(BucketStoreTest, AStaleImageDoesNotHideThatAClampIsPending) {
+  EXPECT_TRUE(Ask(process_, {"acme"}, 15).admitted);
+  Process other(table_);
+  EXPECT_TRUE(Ask(other, {"acme"}, 0).admitted);
+  GiveBack(other, "acme", 13);
+  // A second later the bucket is full; the first process still takes it for 5 and what came back.
+  EXPECT_TRUE(Ask(process_, {"acme"}, 2, 1000).admitted);
+  EXPECT_FALSE(Ask(process_, {"acme"}, 19, 1000).admitted);
+  EXPECT_TRUE(Ask(process_, {"acme"}, 18, 1000).admitted);
+}
+
+TEST_F(BucketStoreTest, WhatIsRefusedHalfWayLeavesNothingTaken) {
+  EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 0).admitted);
+  Process other(table_);
+  EXPECT_TRUE(Ask(other, {"corp"}, 20).admitted);
+  // The image of corp is old: acme's token is taken before corp refuses.
+  EXPECT_FALSE(Ask(process_, {"acme", "corp"}, 1).admitted);
+  EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);
+}
+
+}  // namespace
+}  // namespace weir::dynamo
