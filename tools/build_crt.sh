@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Builds AWS's C runtime into build/deps/crt, unless it is there already. About a minute.
+# With the argument `thread`: for ThreadSanitizer, into build/deps/crt-thread. (Without it the
+# sanitizer does not see the runtime's atomics, and takes what they order for races.)
 #
 # The sources are those that AWS ships inside its Python package awscrt, pinned by their hash. The
 # libraries take the system's OpenSSL; the copy of one that the package carries is not unpacked.
@@ -10,7 +12,11 @@ version=0.38.1
 sha256=0dcebfaa70cf079133cd2352119e3d05e9b8ca1d1621736cfb54c03f3d5fef0f
 # Each needs those before it.
 libraries=(aws-c-common s2n aws-c-sdkutils aws-c-cal aws-c-io aws-c-compression aws-c-http aws-c-auth)
-prefix=$PWD/build/deps/crt
+flavour=${1:-}
+prefix=$PWD/build/deps/crt${flavour:+-$flavour}
+if [ "$flavour" = thread ]; then
+  export CC=clang-19 CFLAGS='-fsanitize=thread -g1' LDFLAGS=-fsanitize=thread
+fi
 
 download() { # INTO
   echo "awscrt==$version --hash=sha256:$sha256" >"$1/requirements.txt"
@@ -32,7 +38,7 @@ mkdir -p build/deps
 work=$(mktemp -d "$PWD/build/deps/crt.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-echo "build_crt: awscrt $version into build/deps/crt, about a minute"
+echo "build_crt: awscrt $version into ${prefix#"$PWD/"}, about a minute"
 download "$work"
 for library in "${libraries[@]}"; do
   build "$library" "$work" >"$work/log" 2>&1 || {
