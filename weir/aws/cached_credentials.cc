@@ -63,7 +63,7 @@ void CachedState::Get(Deadline deadline, Done<Credentials> done) {
   {
     const MutexLock lock(mutex_);
     answer = AnswerAtOnce(deadline);
-    if (!answer) Enqueue(deadline, std::move(done));
+    if (!answer) Enqueue(deadline, std::exchange(done, nullptr));
     fetch = cache_.BeginFetch(Now());
   }
   if (answer) done(*std::move(answer));

@@ -47,19 +47,19 @@ using internal::ShutdownSignal;
 class Library {
  public:
   Library() {
-    const MutexLock lock(mutex_);
-    if (users_++ == 0) aws_auth_library_init(aws_default_allocator());
+    const MutexLock lock(mutex);
+    if (users++ == 0) aws_auth_library_init(aws_default_allocator());
   }
   ~Library() {
-    const MutexLock lock(mutex_);
-    if (--users_ == 0) aws_auth_library_clean_up();
+    const MutexLock lock(mutex);
+    if (--users == 0) aws_auth_library_clean_up();
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
  private:
-  static inline Mutex mutex_;
-  static inline int users_ WEIR_GUARDED_BY(mutex_) = 0;
+  static inline Mutex mutex;
+  static inline int users WEIR_GUARDED_BY(mutex) = 0;
 };
 
 /// Made by init, to be cleaned up whatever follows.

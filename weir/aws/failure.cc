@@ -174,7 +174,7 @@ bool IsPermission(std::string_view code) {
 }
 
 std::string ErrorCode(const HttpResponse& response) {
-  const std::string code = BareCode(TextIn(response.body, {"__type"}));
+  std::string code = BareCode(TextIn(response.body, {"__type"}));
   if (!code.empty()) return code;
   const std::string* const header = response.Header("x-amzn-errortype");
   return header == nullptr ? std::string() : BareCode(*header);

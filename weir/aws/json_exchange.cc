@@ -40,7 +40,8 @@ JsonStep JsonExchange::OnCredentials(const Status& got, Moment at, SharedRetries
     failure.kind = ClassOf(got.error().code);
     failure.message = fmt::format("{} at {}: no credentials: {}", call_.operation, options_.host,
                                   got.error().message);
-    return OnFailure(std::move(failure), {.kind = failure.kind}, at, shared);
+    const FailedAttempt failed{.kind = failure.kind};
+    return OnFailure(std::move(failure), failed, at, shared);
   }
   if (deadline_.ExpiredAt(at.now)) return Final(OutOfTime());
   signed_for_ = shared.skew.SigningTime(at.wall);

@@ -68,7 +68,7 @@ class Search {
 
   /// Of the file that the variable names, or that has this path below the home directory.
   std::string PathOf(std::string_view variable, std::string_view usual) const {
-    const std::string path = Environment(variable).value_or("~/" + std::string(usual));
+    std::string path = Environment(variable).value_or("~/" + std::string(usual));
     if (!path.starts_with("~/")) return path;
     return Environment("HOME").value_or("") + path.substr(1);
   }

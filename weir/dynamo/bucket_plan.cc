@@ -334,6 +334,7 @@ class Planner {
   // The oldest first, and never the latest few.
   void ForgetAdjusts() {
     std::vector<std::pair<std::int64_t, std::string>> known;
+    known.reserve(image_.adjusts.size());
     for (const auto& [name, at] : image_.adjusts) known.emplace_back(at, name);
     std::ranges::sort(known);
     const std::size_t spare = known.size() - std::min(known.size(), kKeptTokens);

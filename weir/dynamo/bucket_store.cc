@@ -128,6 +128,7 @@ void DynamoBucketStore::Start(std::span<const Charge> charges, std::optional<Adj
                               UnixMillis now, Deadline deadline, Done<Decision> done) {
   std::vector<Charge> own(charges.begin(), charges.end());
   std::vector<std::optional<BucketImage>> images;
+  images.reserve(own.size());
   for (const Charge& charge : own) images.push_back(images_.Find(charge.target->key));
   const auto running =
       std::make_shared<Running>(BucketCall(keys_, std::move(own), token, now), scheduler_.clock(),

@@ -124,10 +124,11 @@ class Applying : public std::enable_shared_from_this<Applying> {
 
   void DropNext() {
     if (plan_.last.empty()) return Advance();
-    table_.Apply(plan_.last.back(), true, deadline_,
-                 [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
-                   self->TakeDrop(answer);
-                 });
+    table_.Apply(
+        plan_.last.back(), true, deadline_,
+        [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
+          self->TakeDrop(answer);
+        });
   }
 
   void TakeDrop(const tl::expected<WriteAnswer, WriteFailure>& answer) {

@@ -39,7 +39,7 @@ std::string CursorOf(const Level& level) {
 Result<std::optional<Level>> ReadCursor(const PageRequest& page, std::optional<Level::Kind> kind) {
   WEIR_RETURN_IF_ERROR(CheckLimit(page));
   if (page.cursor.empty()) return std::nullopt;
-  const std::optional<Level> level = ReadLevel(page.cursor);
+  std::optional<Level> level = ReadLevel(page.cursor);
   if (!level || level->kind != kind.value_or(level->kind)) return BadCursor();
   return level;
 }

@@ -16,6 +16,7 @@ namespace {
 
 std::string OrderOf(const std::vector<Limit>& limits) {
   std::vector<std::string_view> names;
+  names.reserve(limits.size());
   for (const Limit& limit : limits) names.push_back(limit.name);
   if (std::ranges::is_sorted(names)) return {};
   return fmt::format("{}", fmt::join(names, ","));

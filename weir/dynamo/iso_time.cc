@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 
 namespace weir::dynamo {
@@ -22,7 +21,7 @@ class Front {
     const std::string_view digits = text_.substr(0, count);
     ok_ = ok_ && digits.size() == count && AllDigits(digits);
     if (!ok_) return 0;
-    std::from_chars(digits.data(), digits.data() + count, number);
+    for (const char digit : digits) number = number * 10 + (digit - '0');
     text_.remove_prefix(count);
     return number;
   }

@@ -24,6 +24,7 @@ std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
   std::vector<TableKey> managed;
   std::vector<std::string> resources;
   if (const List* list = GetList(provisioner, "managed_resources")) AddNames(*list, resources);
+  managed.reserve(resources.size());
   for (std::string& resource : resources) {
     managed.push_back(keys.Config(Level::Resource(std::move(resource))));
   }
@@ -42,6 +43,7 @@ std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
 
 std::vector<TableKey> KeysOf(const std::vector<Item>& items) {
   std::vector<TableKey> keys;
+  keys.reserve(items.size());
   for (const Item& item : items) keys.push_back(KeyOf(item));
   return keys;
 }

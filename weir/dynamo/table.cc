@@ -90,7 +90,7 @@ std::string QueryBody(std::string_view table, const QueryRequest& request) {
   return body;
 }
 
-WriteFailure ToWriteFailure(AwsFailure failure) {
+WriteFailure ToWriteFailure(const AwsFailure& failure) {
   WriteFailure told{.kind = failure.kind,
                     .error = ToError(failure),
                     .maybe_applied = failure.maybe_applied,
@@ -215,7 +215,7 @@ void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
       BatchGetting{std::move(keys), deadline, std::move(done), std::move(left)}));
 }
 
-void Table::GetSome(std::shared_ptr<BatchGetting> state) {
+void Table::GetSome(const std::shared_ptr<BatchGetting>& state) {
   if (state->left.empty()) return state->done(state->InOrder());
   std::string body = R"({"RequestItems":{)";
   AppendJson(body, std::string_view(name_));
@@ -250,7 +250,7 @@ void Table::Apply(const Write& write, bool repeatable, Deadline deadline, WriteD
                 .repeatable = repeatable},
                deadline,
                [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
-                 if (!reply) return done(tl::unexpected(ToWriteFailure(std::move(reply.error()))));
+                 if (!reply) return done(tl::unexpected(ToWriteFailure(reply.error())));
                  auto item = ReadItem(reply->body, "Attributes");
                  if (!item) return done(Unreadable(std::move(item.error())));
                  done(WriteAnswer{std::move(*item)});
@@ -271,7 +271,7 @@ void Table::Transact(const std::vector<Write>& writes, std::string_view token, D
   client_.Call({.operation = "TransactWriteItems", .body = std::move(body), .repeatable = true},
                deadline,
                [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
-                 if (!reply) return done(tl::unexpected(ToWriteFailure(std::move(reply.error()))));
+                 if (!reply) return done(tl::unexpected(ToWriteFailure(reply.error())));
                  done(WriteAnswer{});
                });
 }
@@ -286,7 +286,7 @@ void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> 
   DeleteSome(std::make_shared<Deleting>(Deleting{std::move(keys), deadline, std::move(done)}));
 }
 
-void Table::DeleteSome(std::shared_ptr<Deleting> state) {
+void Table::DeleteSome(const std::shared_ptr<Deleting>& state) {
   if (state->left.empty()) return state->done({});
   std::string body = R"({"RequestItems":{)";
   AppendJson(body, std::string_view(name_));

@@ -89,8 +89,8 @@ class Table {
   struct BatchGetting;
   struct Deleting;
 
-  void GetSome(std::shared_ptr<BatchGetting> state);
-  void DeleteSome(std::shared_ptr<Deleting> state);
+  void GetSome(const std::shared_ptr<BatchGetting>& state);
+  void DeleteSome(const std::shared_ptr<Deleting>& state);
 
   JsonClient& client_;
   std::string name_;

@@ -162,7 +162,8 @@ std::optional<std::int64_t> Decimal::ToInt64() const {
 }
 
 std::size_t Decimal::Size() const {
-  return static_cast<std::size_t>((CountDigits(digits_) + 1) / 2 + 1 + (negative_ ? 1 : 0));
+  const auto digits = static_cast<std::size_t>(CountDigits(digits_));
+  return (digits + 1) / 2 + 1 + (negative_ ? 1 : 0);
 }
 
 std::strong_ordering operator<=>(const Decimal& a, const Decimal& b) {

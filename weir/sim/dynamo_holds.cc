@@ -125,6 +125,7 @@ bool Holds(const Condition& condition, const Item& item) {
       break;
   }
   std::vector<std::optional<Value>> values;
+  values.reserve(condition.operands.size());
   for (const Operand& operand : condition.operands) values.push_back(Resolve(operand, item));
   return HoldsLeaf(condition.kind, values);
 }

@@ -71,10 +71,10 @@ char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + '
 }  // namespace
 
 bool IsReservedWord(std::string_view word) {
-  static const std::set<std::string_view> kReserved = Split(kWords);
+  static const std::set<std::string_view> reserved = Split(kWords);
   std::string upper(word);
   std::ranges::transform(upper, upper.begin(), Upper);
-  return kReserved.contains(upper);
+  return reserved.contains(upper);
 }
 
 }  // namespace weir::sim

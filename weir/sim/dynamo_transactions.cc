@@ -128,6 +128,7 @@ Outcome Try(DynamoWorld& world, const ItemWrite& write) {
 
 std::vector<Outcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite>& writes) {
   std::vector<Outcome> outcomes;
+  outcomes.reserve(writes.size());
   for (const ItemWrite& write : writes) outcomes.push_back(Try(world, write));
   json& contended = outcomes[world.rng.Below(writes.size())].reason;
   if (world.throttled) {

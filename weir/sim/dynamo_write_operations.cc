@@ -41,6 +41,7 @@ json Attributes(const ItemWrite& write, const std::string& which, const std::opt
                 const std::optional<Item>& after) {
   if (which == "NONE") return json::object();
   std::vector<Path> paths;
+  paths.reserve(write.update.actions.size());
   for (const UpdateAction& action : write.update.actions) paths.push_back(action.path);
   const std::vector<Path>* updated = which.starts_with("UPDATED") ? &paths : nullptr;
   return Returned(which.ends_with("OLD") ? before : after, updated);
