@@ -245,9 +245,9 @@ class DynamoDbLocal(Engine):
 
     def command(self, port):
         jar, = (ENGINES / "dynamodb-local").glob("package/lib/*/DynamoDBLocal.jar")
-        return ["java", "-Xmx1g", f"-Djava.library.path={jar.parent}/DynamoDBLocal_lib",
-                "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+        return ["java", "-Xmx1g", "-jar", jar, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
 
     def own_environment(self):
-        quiet = {"DDB_LOCAL_TELEMETRY": "0"}
-        return super().own_environment() | loopback_only(self.folder) | quiet
+        native, = (ENGINES / "dynamodb-local").glob("package/lib/*/DynamoDBLocal_lib")
+        settings = {"DDB_LOCAL_TELEMETRY": "0", "LD_LIBRARY_PATH": str(native)}
+        return super().own_environment() | loopback_only(self.folder) | settings

@@ -21,13 +21,7 @@ using dynamo::FleetTally;
 using dynamo::FleetWorkload;
 
 struct Counts {
-  std::uint64_t refused = 0;
-  std::uint64_t lost_requests = 0;
-  std::uint64_t lost_answers = 0;
-  std::uint64_t duplicates = 0;
-  std::uint64_t failed_before = 0;
-  std::uint64_t failed_after = 0;
-  std::uint64_t throttled = 0;
+  sim::NetworkCounts network;
   std::uint64_t table_throttled = 0;
   std::uint64_t table_conflicts = 0;
   std::uint64_t table_unprocessed = 0;
@@ -36,16 +30,7 @@ struct Counts {
 };
 
 void Count(const Fleet& fleet, Counts& counts) {
-  for (const auto& process : fleet.processes()) {
-    const sim::NetworkCounts& met = process->network().counts();
-    counts.refused += met.refused;
-    counts.lost_requests += met.lost_requests;
-    counts.lost_answers += met.lost_answers;
-    counts.duplicates += met.duplicates;
-    counts.failed_before += met.failed_before;
-    counts.failed_after += met.failed_after;
-    counts.throttled += met.throttled;
-  }
+  counts.network += fleet.CountFaults();
   const sim::DynamoCounts& table = fleet.server().counts();
   counts.table_throttled += table.throttled;
   counts.table_conflicts += table.conflicts;
@@ -95,13 +80,13 @@ bool Tell(const Scenario& scenario, const Counts& counts) {
     fmt::print("  {:<18} {}\n", name, met);
     all = all && met > 0;
   };
-  tell("refuse", scenario.network.refuse, counts.refused);
-  tell("lose_request", scenario.network.lose_request, counts.lost_requests);
-  tell("lose_answer", scenario.network.lose_answer, counts.lost_answers);
-  tell("duplicate", scenario.network.duplicate, counts.duplicates);
-  tell("fail_before", scenario.network.fail_before, counts.failed_before);
-  tell("fail_after", scenario.network.fail_after, counts.failed_after);
-  tell("throttle", scenario.network.throttle, counts.throttled);
+  tell("refuse", scenario.network.refuse, counts.network.refused);
+  tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
+  tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  tell("throttle", scenario.network.throttle, counts.network.throttled);
   tell("table_throttle", scenario.table.throttle, counts.table_throttled);
   tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
   tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);

@@ -3,161 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/bucket_lines.h"
 
 namespace weir::dynamo {
 namespace {
-
-// An idle bucket's item goes after so many times the time that fills it (zae-limiter's
-// bucket_ttl_multiplier).
-constexpr double kFillTimes = 7;
 
 // How long an adjust is surely known by its token: far beyond any call's deadline. The latest few
 // are known longer. An item that stays under 1 KB is written for one unit.
 constexpr std::int64_t kTokenLifeMillis = 600'000;
 constexpr std::size_t kKeptTokens = 6;
 constexpr std::size_t kMostForgotten = 20;
-
-constexpr int kNowhere = -1;
-
-/// One limit of the bucket on its way from the image to what the write leaves.
-struct Line {
-  std::string name;
-  int old_index = kNowhere;  // in the image
-  Quota quota;               // of the whole bucket, afterwards
-  Quota share;               // of this shard, afterwards
-  Meter before;              // as the image has it
-  std::int64_t gain = 0;     // what came back since, whether or not there is room for it
-  std::int64_t gain_up = 0;  // the same, rounded up
-  Meter conformed;           // brought to now, and to the new quota
-  std::int64_t amount = 0;   // asked: over 0 takes, under 0 gives back
-};
-
-// Beyond any capacity, and far from overflow.
-constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
-
-void SetGain(Line& line, std::int64_t elapsed) {
-  Meter open = line.before;
-  open.quota.capacity = kNoCeiling;
-  Refill(open, elapsed);
-  line.gain = open.tokens - line.before.tokens;
-  line.gain_up = line.gain + (open.remainder > 0 ? 1 : 0);
-}
-
-Line Known(const BucketImage& image, std::size_t index, const Quota& quota, std::int64_t elapsed) {
-  Line line{.name = image.names[index],
-            .old_index = static_cast<int>(index),
-            .quota = quota,
-            .share = ShareOf(quota, image.shards),
-            .before = image.bucket.meters[index]};
-  SetGain(line, elapsed);
-  line.conformed = line.before;
-  Refill(line.conformed, elapsed);
-  if (line.conformed.quota != line.share) ChangeQuota(line.conformed, line.share);
-  return line;
-}
-
-Line Joining(const Limit& limit, std::uint32_t shards) {
-  Line line{.name = limit.name, .quota = limit.quota, .share = ShareOf(limit.quota, shards)};
-  line.conformed = FullMeter(line.share);
-  return line;
-}
-
-std::optional<std::size_t> IndexOf(const std::vector<std::string>& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
-
-// For a take: the target's limits, in its order. For an adjust: the limits that the bucket has.
-std::vector<Line> LinesOf(const BucketImage& image, const BucketRequest& request, UnixMillis now) {
-  const std::int64_t elapsed = std::max<std::int64_t>((now - image.bucket.time).count(), 0);
-  const Target& target = *request.charge.target;
-  std::vector<Line> lines;
-  if (request.token) {
-    for (std::size_t i = 0; i < image.names.size(); ++i) {
-      lines.push_back(Known(image, i, image.stored[i], elapsed));
-      const auto found = std::ranges::find(target.limits, image.names[i], &Limit::name);
-      if (found == target.limits.end()) continue;
-      lines.back().amount =
-          request.charge.amounts[static_cast<std::size_t>(found - target.limits.begin())];
-    }
-    return lines;
-  }
-  for (std::size_t i = 0; i < target.limits.size(); ++i) {
-    const Limit& limit = target.limits[i];
-    const auto index = IndexOf(image.names, limit.name);
-    lines.push_back(index ? Known(image, *index, limit.quota, elapsed)
-                          : Joining(limit, image.shards));
-    lines.back().amount = request.charge.amounts[i];
-  }
-  return lines;
-}
-
-// Full again, whatever it was: an item whose time is over counts as none.
-void Renew(std::vector<Line>& lines) {
-  for (Line& line : lines) {
-    const std::int64_t consumed = line.conformed.consumed;
-    line.conformed = FullMeter(line.share);
-    line.conformed.consumed = consumed;
-  }
-}
-
-void Judge(const BucketRequest& request, const std::vector<Line>& lines, milliseconds behind,
-           BucketPlan& plan) {
-  const BucketKey& key = request.charge.target->key;
-  for (const Line& line : lines) {
-    const milliseconds wait = RetryAfter(line.conformed, line.amount);
-    const milliseconds told = wait > milliseconds(0) ? wait + behind : wait;
-    plan.statuses.push_back({.entity = key.entity,
-                             .resource = key.resource,
-                             .limit = line.name,
-                             .capacity = line.share.capacity,
-                             .available = line.conformed.tokens,
-                             .requested = line.amount,
-                             .exceeded = told > milliseconds(0),
-                             .retry_after = told});
-    plan.retry_after = std::max(plan.retry_after, told);
-  }
-}
-
-Status CheckDebt(const std::vector<Line>& lines, const BucketKey& key) {
-  for (const Line& line : lines) {
-    if (CanAdjust(line.conformed, line.amount)) continue;
-    return Fail(Code::kOutOfRange,
-                fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted", key.entity,
-                            key.resource, FormatTokens(kMaxDebt)));
-  }
-  return {};
-}
-
-std::int64_t GivenBack(const Line& line) { return std::max<std::int64_t>(-line.amount, 0); }
-std::int64_t Taken(const Line& line) { return std::max<std::int64_t>(line.amount, 0); }
-
-// True where refilling now, and giving back what is given back, would stop at the capacity.
-bool Overflows(const Line& line) {
-  return line.before.tokens + line.gain_up + GivenBack(line) > line.before.quota.capacity;
-}
-
-// Seconds since 1970 at which every limit is full again and has been for `fills` times as long as
-// it takes to fill it: nothing is lost then if the item goes, debt neither.
-std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fills) {
-  constexpr double kLongest = 1e14;
-  double longest = 0;
-  for (const Line& line : lines) {
-    Meter left = line.conformed;
-    left.tokens -= Taken(line);
-    const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());
-    const double fill = static_cast<double>(line.quota.capacity) /
-                        static_cast<double>(line.quota.amount) *
-                        static_cast<double>(line.quota.period);
-    longest = std::max(longest, repaid + fill * fills);
-  }
-  return (now.value + static_cast<std::int64_t>(std::min(longest, kLongest))) / 1000 + 1;
-}
-
-std::int64_t TtlAt(UnixMillis now, const std::vector<Line>& lines) {
-  return FullSince(now, lines, kFillTimes);
-}
 
 // The text of one write, and what it may rely on.
 class Planner {
@@ -171,7 +28,6 @@ class Planner {
   /// rf stays: taking now and refilling later come to the same, because no clamp is pending.
   Write Add(const std::vector<Line>& lines) {
     RequireLive();
-    if (image_.valid_until) RequireValidUntil();
     for (const Line& line : lines) {
       if (line.amount != 0) AddLine(line);
     }
@@ -185,7 +41,8 @@ class Planner {
   /// rf moves to now, under the lock of the rf that was seen.
   Write Move(const std::vector<Line>& lines, bool renewed) {
     e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
-    RequireSame("vu", image_.valid_until);
+    e().RequireSame("vu",
+                    image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
     RequireShards();
     if (!renewed) e().RequireAbsent("disabled");
     e().Set("rf", Of(now_.value));
@@ -221,12 +78,14 @@ class Planner {
     e().RequireExists("PK").RequireAbsent("disabled");
     e().Require(fmt::format("(attribute_not_exists({0}) OR {0} > {1})", e().Name("ttl"),
                             e().Of(Of(now_.value / 1000))));
-    if (!image_.valid_until) e().RequireAbsent("vu");
+    if (image_.valid_until) {
+      e().Require("vu", ">", now_.value);
+    } else {
+      e().RequireAbsent("vu");
+    }
     e().RequireAbsent("bypass");
     RequireShards();
   }
-
-  void RequireValidUntil() { e().Require("vu", ">", now_.value); }
 
   void RequireShards() {
     if (image_.shards > 1) {
@@ -234,14 +93,6 @@ class Planner {
     } else {
       e().Require(fmt::format("(attribute_not_exists({0}) OR {0} = {1})", e().Name("shard_count"),
                               e().Of(Of(std::int64_t{1}))));
-    }
-  }
-
-  void RequireSame(std::string_view attribute, const std::optional<std::int64_t>& seen) {
-    if (seen) {
-      e().Require(attribute, "=", *seen);
-    } else {
-      e().RequireAbsent(attribute);
     }
   }
 
@@ -380,62 +231,7 @@ bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis
   });
 }
 
-Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request, UnixMillis now) {
-  const BucketKey& key = request.charge.target->key;
-  Item item = keys.BucketIndexes(key);
-  item.emplace("entity_id", Of(key.entity));
-  item.emplace("resource", Of(key.resource));
-  item.emplace("rf", Of(now.value));
-  item.emplace("shard_count", Of(std::int64_t{1}));
-  item.emplace("cascade", Of(owner.cascade));
-  if (owner.parent) item.emplace("parent_id", Of(*owner.parent));
-  if (owner.exists && owner.generation > 0) item.emplace("pgen", Of(owner.generation));
-  if (owner.incarnation) item.emplace("pinc", Of(*owner.incarnation));
-  if (request.token) item.emplace(AdjustAttribute(*request.token), Of(now.value));
-  return item;
-}
-
-void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t used) {
-  item.emplace(LimitAttribute(name, "tk"), Of(quota.capacity - std::max<std::int64_t>(used, 0)));
-  item.emplace(LimitAttribute(name, "cp"), Of(quota.capacity));
-  item.emplace(LimitAttribute(name, "ra"), Of(quota.amount));
-  item.emplace(LimitAttribute(name, "rp"), Of(quota.period));
-  item.emplace(LimitAttribute(name, "tc"), Of(used));
-}
-
-Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity) {
-  Write check{.kind = Write::Kind::kCheck, .key = keys.Entity(entity)};
-  Expression& e = check.expression;
-  if (!owner.exists) {
-    e.RequireAbsent("PK");
-    return check;
-  }
-  e.RequireExists("PK");
-  const auto same = [&](std::string_view name, const std::optional<Value>& value) {
-    if (value) {
-      e.RequireEqual(name, *value);
-    } else {
-      e.RequireAbsent(name);
-    }
-  };
-  same("pgen", owner.generation > 0 ? std::optional(Of(owner.generation)) : std::nullopt);
-  same("pinc", owner.incarnation ? std::optional(Of(*owner.incarnation)) : std::nullopt);
-  if (!owner.incarnation && owner.created_at) e.RequireEqual("created_at", Of(*owner.created_at));
-  return check;
-}
-
 }  // namespace
-
-Owner ReadOwner(const std::optional<Item>& meta) {
-  if (!meta) return {};
-  Owner owner{.exists = true,
-              .cascade = GetFlag(*meta, "cascade").value_or(false),
-              .generation = GetNumber(*meta, "pgen").value_or(0)};
-  if (const auto* parent = GetText(*meta, "parent_id")) owner.parent = *parent;
-  if (const auto* pinc = GetText(*meta, "pinc")) owner.incarnation = *pinc;
-  if (const auto* created = GetText(*meta, "created_at")) owner.created_at = *created;
-  return owner;
-}
 
 Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                              const BucketRequest& request, UnixMillis now) {
@@ -459,31 +255,6 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
       !renewed && Conforms(image, lines) &&
       MayAdd(image, lines, std::max(now, image.bucket.time), request.token.has_value());
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines, renewed));
-  return plan;
-}
-
-Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const BucketRequest& request,
-                              UnixMillis now) {
-  BucketPlan plan;
-  const Target& target = *request.charge.target;
-  std::vector<Line> lines;
-  Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
-  for (std::size_t i = 0; i < target.limits.size(); ++i) {
-    lines.push_back(Joining(target.limits[i], 1));
-    lines.back().amount = request.charge.amounts[i];
-    AddMeter(put.item, target.limits[i].name, target.limits[i].quota, request.charge.amounts[i]);
-  }
-  if (request.token) {
-    WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
-  } else {
-    Judge(request, lines, milliseconds(0), plan);
-    if (plan.retry_after > milliseconds(0)) return plan;
-  }
-  AddMeter(put.item, kWriteLimit, WriteQuota(), kWriteCost);
-  put.item.emplace("ttl", Of(TtlAt(now, lines)));
-  put.expression.RequireAbsent("PK");
-  plan.writes.push_back(std::move(put));
-  plan.writes.push_back(OwnerCheck(keys, owner, target.key.entity));
   return plan;
 }
 

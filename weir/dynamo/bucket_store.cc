@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <random>
 #include <utility>
 
 namespace weir::dynamo {
@@ -10,11 +9,6 @@ namespace {
 
 // What was taken in vain goes back even if the caller's time is over.
 constexpr nanoseconds kGiveBackTime = std::chrono::seconds(5);
-
-std::uint64_t RandomSeed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
 
 std::vector<TableKey> BucketKeys(const Keys& keys, std::span<const BucketKey> buckets) {
   std::vector<TableKey> list;
@@ -101,7 +95,7 @@ DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& schedul
       keys_(std::move(keys)),
       scheduler_(scheduler),
       images_(options.remembered_images),
-      rng_(options.seed != 0 ? options.seed : RandomSeed()) {}
+      rng_(options.seed) {}
 
 DynamoBucketStore::~DynamoBucketStore() = default;
 

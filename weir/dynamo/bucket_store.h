@@ -14,7 +14,7 @@ namespace weir::dynamo {
 
 struct BucketStoreOptions {
   std::size_t remembered_images = 100'000;
-  std::uint64_t seed = 0;  ///< of pauses and tokens; 0: from the system's random numbers
+  std::uint64_t seed = 0;  ///< of pauses and tokens; must differ between processes
 };
 
 /// Contract: store/bucket_store.h. Thread-safe. `table` and `scheduler` must outlive it and every

@@ -5,20 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "weir/model/identifier.h"
+#include "weir/store/listing.h"
 
 namespace weir::dynamo {
 namespace {
-
-Status CheckLimit(const PageRequest& page) {
-  if (page.limit > 0) return {};
-  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
-}
-
-tl::unexpected<Error> BadCursor() {
-  return Fail(Code::kInvalidArgument,
-              "page cursor is none of this listing; begin with an empty one, go on with `next`");
-}
 
 // Resources of other writers may hold what ours may not, so that only the form is checked.
 std::optional<Level> ReadLevel(std::string_view cursor) {
@@ -42,14 +32,6 @@ Result<std::optional<Level>> ReadCursor(const PageRequest& page, std::optional<L
   std::optional<Level> level = ReadLevel(page.cursor);
   if (!level || level->kind != kind.value_or(level->kind)) return BadCursor();
   return level;
-}
-
-Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {
-  WEIR_RETURN_IF_ERROR(CheckLimit(page));
-  if (page.cursor.empty()) return std::string();
-  std::string id = page.cursor.substr(1);
-  if (page.cursor[0] != listing || !CheckEntityId(id)) return BadCursor();
-  return id;
 }
 
 // A larger page is none that anybody can hold.

@@ -20,9 +20,6 @@ std::string CursorOf(const Level& level);
 /// of another listing, or a page of no items.
 [[nodiscard]] Result<std::optional<Level>> ReadCursor(const PageRequest& page,
                                                       std::optional<Level::Kind> kind);
-/// As above: the id, empty for the first page.
-[[nodiscard]] Result<std::string> ReadEntityCursor(const PageRequest& page, char listing);
-
 /// The page's limit, or a number that it is as good as.
 std::size_t LimitOf(const PageRequest& page);
 

@@ -3,25 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "weir/aws/failure.h"
-#include "weir/dynamo/table_layout.h"
+#include "weir/dynamo/dynamo_fixture.h"
 #include "weir/sim/dynamo_table.h"
 
 namespace weir::dynamo {
 namespace {
 
 constexpr Deadline kNever = Deadline::Never();
-
-AwsFailure ToFailure(const std::string& operation, HttpResponse response) {
-  const std::string code = ErrorCode(response);
-  const FailureClass kind = Classify(response.status, code, operation);
-  return {.kind = kind,
-          .code = code,
-          .message = operation + ": " + code + ": " + ErrorText(response),
-          .body = std::move(response.body),
-          .http_status = response.status,
-          .attempts = 1,
-          .maybe_applied = false};
-}
 
 // All pages of a listing.
 template <class T, class List>
@@ -55,17 +43,14 @@ void SimClient::Call(JsonCall call, Deadline, JsonDone done) {
   if (failing_ && failing_->operation == call.operation && --failing_->left <= 0) {
     return done(tl::unexpected(AwsFailure{.kind = failing_->kind, .message = "scripted failure"}));
   }
-  HttpRequest request{.headers = {{"x-amz-target", "DynamoDB_20120810." + call.operation},
-                                  {"content-type", "application/x-amz-json-1.0"}},
-                      .body = std::move(call.body)};
+  const HttpRequest request = RequestOf(call);
   if (loses_answers && call.repeatable) static_cast<void>(server_.Handle(request));
   HttpResponse response = server_.Handle(request);
   // A batch of which nothing was done is a throttle, which every client tries again.
   while (Classify(response.status, ErrorCode(response)) == FailureClass::kThrottle) {
     response = server_.Handle(request);
   }
-  if (response.status == 200) return done(JsonReply{.body = std::move(response.body)});
-  done(tl::unexpected(ToFailure(call.operation, std::move(response))));
+  done(ReplyTo(call.operation, std::move(response)));
 }
 
 void SimClient::FailFrom(std::string operation, int nth, FailureClass kind) {
@@ -77,12 +62,7 @@ int SimClient::Count(std::string_view operation) const {
   return found == counts_.end() ? 0 : found->second;
 }
 
-ConfigRig::ConfigRig() {
-  const auto created = Await<std::string>([&](Done<std::string> done) {
-    table.Call("CreateTable", CreateTableBody("limits", OurLayout()), kNever, std::move(done));
-  });
-  EXPECT_TRUE(created) << created.error().message;
-}
+ConfigRig::ConfigRig() { CreateTableIn(server, table.name()); }
 
 Result<std::vector<std::optional<LevelLimits>>> ConfigRig::GetLimits(std::vector<Level> levels) {
   using Limits = std::vector<std::optional<LevelLimits>>;

@@ -10,6 +10,7 @@
 #include "weir/dynamo/config_item.h"
 #include "weir/dynamo/config_scan.h"
 #include "weir/dynamo/entity_item.h"
+#include "weir/store/listing.h"
 
 namespace weir::dynamo {
 namespace {

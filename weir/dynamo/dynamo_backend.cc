@@ -13,11 +13,11 @@ void ClosingClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
                  .message = fmt::format("{}: the backend is closed", call.operation)}));
 }
 
-DynamoBackend::DynamoBackend(BackendParts parts, BucketStoreOptions options)
+DynamoBackend::DynamoBackend(BackendParts parts)
     : client_(parts.client),
       table_(client_, std::move(parts.table)),
       keys_(std::move(parts.namespace_id)),
-      buckets_(table_, keys_, parts.scheduler, options),
+      buckets_(table_, keys_, parts.scheduler, {.seed = parts.sources.random()}),
       config_(table_, keys_, std::move(parts.sources)) {}
 
 Status DynamoBackend::Close() {

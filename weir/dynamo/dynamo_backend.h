@@ -37,7 +37,8 @@ struct BackendParts {
 /// One namespace of one table. What the parts refer to must outlive it.
 class DynamoBackend final : public Backend {
  public:
-  explicit DynamoBackend(BackendParts parts, BucketStoreOptions options = {});
+  /// The seed is drawn from the parts' random numbers.
+  explicit DynamoBackend(BackendParts parts);
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }

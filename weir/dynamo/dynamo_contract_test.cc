@@ -21,8 +21,7 @@ class SimHarness final : public BackendHarness {
                           .table = table_.table.name(),
                           .namespace_id = "ns-contract",
                           .sources = {.now = [this] { return table_.scheduler.clock().WallNow(); },
-                                      .random = [this] { return ++drawn_; }}},
-                         {.seed = 7}};
+                                      .random = [this] { return ++drawn_; }}}};
 };
 
 }  // namespace

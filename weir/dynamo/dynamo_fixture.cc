@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "weir/aws/attempt.h"
 #include "weir/dynamo/table_layout.h"
 #include "weir/sim/dynamo_table.h"
 
@@ -12,10 +13,6 @@ namespace weir::dynamo {
 namespace {
 
 constexpr char kTableName[] = "limits";
-
-HttpRequest RequestOf(const JsonCall& call) {
-  return {.headers = {{"x-amz-target", "DynamoDB_20120810." + call.operation}}, .body = call.body};
-}
 
 AwsFailure NoAnswer(const JsonCall& call, DirectClient::Fault fault) {
   const bool unsent = fault == DirectClient::Fault::kUnsent;
@@ -25,21 +22,30 @@ AwsFailure NoAnswer(const JsonCall& call, DirectClient::Fault fault) {
           .maybe_applied = !unsent};
 }
 
-AwsFailure FailureOf(const JsonCall& call, HttpResponse response) {
-  AwsFailure failure{.code = ErrorCode(response)};
-  failure.kind = Classify(response.status, failure.code, call.operation);
-  failure.message = fmt::format("{}: {}: {}", call.operation, failure.code, ErrorText(response));
-  failure.body = std::move(response.body);
-  failure.http_status = response.status;
-  failure.attempts = 1;
-  return failure;
-}
-
 std::string TextOf(const sim::Item& item, const std::string& name) {
   return *item.at(name).As<std::string>();
 }
 
 }  // namespace
+
+HttpRequest RequestOf(const JsonCall& call) {
+  return {.headers = {{"x-amz-target", "DynamoDB_20120810." + call.operation}}, .body = call.body};
+}
+
+tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpResponse response) {
+  Attempt attempt =
+      Judge(std::move(response),
+            {.operation = operation, .host = "simulated", .max_error_body = 64 * 1024});
+  if (attempt.result) return JsonReply{.body = *std::move(attempt.result)};
+  attempt.result.error().attempts = 1;
+  return tl::unexpected(std::move(attempt.result.error()));
+}
+
+void CreateTableIn(sim::SimServer& server, std::string_view name) {
+  const HttpResponse made = server.Handle(
+      RequestOf({.operation = "CreateTable", .body = CreateTableBody(name, OurLayout())}));
+  if (made.status != 200) std::abort();
+}
 
 void DirectClient::Call(JsonCall call, Deadline, JsonDone done) {
   if (before_each) {
@@ -53,22 +59,17 @@ void DirectClient::Call(JsonCall call, Deadline, JsonDone done) {
   }
   if (!refusal.empty()) {
     const std::string body = fmt::format(R"({{"__type":"com.amazonaws#{}"}})", refusal);
-    return done(tl::unexpected(FailureOf(call, {.status = 400, .body = body})));
+    return done(ReplyTo(call.operation, {.status = 400, .body = body}));
   }
   HttpResponse response = server_.Handle(RequestOf(call));
   if (FailsNow()) return done(tl::unexpected(NoAnswer(call, Fault::kLostAnswer)));
-  if (response.status != 200) {
-    return done(tl::unexpected(FailureOf(call, std::move(response))));
-  }
-  done(JsonReply{.body = std::move(response.body)});
+  done(ReplyTo(call.operation, std::move(response)));
 }
 
 SimTable::SimTable(bool empty, std::uint64_t seed)
     : server(scheduler.clock(), seed), client(server), table(client, kTableName) {
   if (empty) return;
-  const HttpResponse made = server.Handle(
-      RequestOf({.operation = "CreateTable", .body = CreateTableBody(kTableName, OurLayout())}));
-  if (made.status != 200) std::abort();
+  CreateTableIn(server, kTableName);
 }
 
 void SimTable::Put(Item item) {

@@ -18,6 +18,13 @@
 
 namespace weir::dynamo {
 
+/// What an answer of the server means to whoever made the call once.
+tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpResponse response);
+
+/// The request of a call, and a table of our layout in a server that has none of that name.
+HttpRequest RequestOf(const JsonCall& call);
+void CreateTableIn(sim::SimServer& server, std::string_view name);
+
 /// Hands each call to the server and classifies what it answers; tries nothing again.
 class DirectClient final : public JsonClient {
  public:

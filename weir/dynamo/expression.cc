@@ -72,6 +72,10 @@ Expression& Expression::RequireEqual(std::string_view attribute, Value value) {
   return Require(fmt::format("{} = {}", Name(attribute), Of(std::move(value))));
 }
 
+Expression& Expression::RequireSame(std::string_view attribute, const std::optional<Value>& seen) {
+  return seen ? RequireEqual(attribute, *seen) : RequireAbsent(attribute);
+}
+
 Expression& Expression::RequireExists(std::string_view attribute) {
   return Require(fmt::format("attribute_exists({})", Name(attribute)));
 }

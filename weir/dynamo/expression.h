@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,8 @@ class Expression {
   /// `attribute` `comparison` number; comparison is one of = <> < <= > >=.
   Expression& Require(std::string_view attribute, std::string_view comparison, std::int64_t number);
   Expression& RequireEqual(std::string_view attribute, Value value);
+  /// As it was seen: this value, or that it is not there.
+  Expression& RequireSame(std::string_view attribute, const std::optional<Value>& seen);
   Expression& RequireExists(std::string_view attribute);
   Expression& RequireAbsent(std::string_view attribute);
 

@@ -3,19 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "weir/dynamo/table_layout.h"
+#include "weir/dynamo/dynamo_fixture.h"
 
 namespace weir::dynamo {
 namespace {
-
-void CreateTable(sim::SimDynamo& server) {
-  const HttpResponse answer =
-      server.Handle({.headers = {{"x-amz-target", "DynamoDB_20120810.CreateTable"}},
-                     .body = CreateTableBody(kFleetTable, OurLayout())});
-  if (answer.status != 200) std::abort();
-}
 
 std::int64_t NumberIn(const std::optional<sim::Item>& item, const std::string& name) {
   if (!item) return 0;
@@ -71,12 +63,18 @@ FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
 
 Fleet::Fleet(std::uint64_t seed)
     : rng_(seed), scheduler_(rng_.Next()), server_(scheduler_.clock(), rng_.Next()) {
-  CreateTable(server_);
+  CreateTableIn(server_, kFleetTable);
 }
 
 FleetProcess& Fleet::Join(milliseconds skew) {
   processes_.push_back(std::make_unique<FleetProcess>(scheduler_, server_, rng_.Next() | 1, skew));
   return *processes_.back();
+}
+
+sim::NetworkCounts Fleet::CountFaults() const {
+  sim::NetworkCounts counts;
+  for (const auto& process : processes_) counts += process->network().counts();
+  return counts;
 }
 
 Movements Fleet::ReadMovements() const {

@@ -70,6 +70,8 @@ class Fleet {
   sim::SimScheduler& scheduler() { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
   const sim::SimDynamo& server() const { return server_; }
+  /// Of all processes.
+  sim::NetworkCounts CountFaults() const;
   const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
   /// Of the limits of all buckets, by (partition key, limit).
   Movements ReadMovements() const;

@@ -82,15 +82,7 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
     const auto broken = OverAdmissions(fleet.ReadMovements(), FleetQuotas(), kLate + skew);
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
     doubtful += workload.tally().doubtful;
-    for (auto& process : fleet.processes()) {
-      const sim::NetworkCounts& counts = process->network().counts();
-      met.refused += counts.refused;
-      met.lost_requests += counts.lost_requests;
-      met.lost_answers += counts.lost_answers;
-      met.duplicates += counts.duplicates;
-      met.failed_after += counts.failed_after;
-      met.reordered += counts.reordered;
-    }
+    met += fleet.CountFaults();
     table.conflicts += fleet.server().counts().conflicts;
     table.unprocessed += fleet.server().counts().unprocessed;
   }

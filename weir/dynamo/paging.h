@@ -13,7 +13,7 @@
 #include "weir/base/done.h"
 #include "weir/dynamo/table.h"
 #include "weir/runtime/deadline.h"
-#include "weir/store/bucket_store.h"
+#include "weir/store/listing.h"
 
 namespace weir::dynamo {
 
@@ -78,8 +78,8 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
                           });
     }
   };
-  if (query.limit == 0) {
-    return done(Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item"));
+  if (const Status valid = CheckLimit({.cursor = {}, .limit = query.limit}); !valid) {
+    return done(Fail(valid.error()));
   }
   constexpr std::size_t kMostAtOnce = 1000;
   query.request.limit = std::max(std::min(query.limit, kMostAtOnce - 1) + 1, query.least_at_once);

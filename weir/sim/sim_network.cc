@@ -234,6 +234,21 @@ void SimTransport::Script(std::string operation, std::uint64_t nth, NetworkFault
   state_->Script(std::move(operation), nth, fault);
 }
 
+NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
+  requests += other.requests;
+  refused += other.refused;
+  lost_requests += other.lost_requests;
+  lost_answers += other.lost_answers;
+  duplicates += other.duplicates;
+  failed_before += other.failed_before;
+  failed_after += other.failed_after;
+  throttled += other.throttled;
+  timed_out += other.timed_out;
+  reordered += other.reordered;
+  late += other.late;
+  return *this;
+}
+
 const NetworkCounts& SimTransport::counts() const { return state_->counts; }
 
 std::size_t SimTransport::scripted() const { return state_->scripted(); }

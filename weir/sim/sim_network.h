@@ -55,6 +55,8 @@ struct NetworkCounts {
   std::uint64_t timed_out = 0;  ///< answered at the deadline, lost ones among them
   std::uint64_t reordered = 0;  ///< arrived after a request that was sent later
   std::uint64_t late = 0;       ///< reached the server after its sender had given up
+
+  NetworkCounts& operator+=(const NetworkCounts& other);
 };
 
 /// The way of one client to one server. Scheduler and server must outlive it and its last task.

@@ -113,7 +113,10 @@ class ConfigStore {
   virtual void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
                             Deadline deadline, Done<Page<EntityRecord>> done) = 0;
 
-  /// All changes in order, or none; the error names the change that could not be made.
+  /// All changes in order, or none; the error names the change that could not be made. A store
+  /// whose transactions are bounded may make a longer list in parts, in order, and then says in the
+  /// error how many changes are made; the buckets of an entity that is deleted may go after the
+  /// rest.
   virtual void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) = 0;
 };
 

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "weir/model/identifier.h"
 #include "weir/store/config_transaction.h"
+#include "weir/store/listing.h"
 
 namespace weir {
 namespace {
@@ -27,25 +27,6 @@ std::optional<Level> ReadLevel(std::string_view cursor) {
               .resource = std::string(cursor.substr(space + 1))};
   if (!Check(DeleteLimits{level})) return {};
   return level;
-}
-
-Status CheckLimit(const PageRequest& page) {
-  if (page.limit > 0) return {};
-  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
-}
-
-tl::unexpected<Error> BadCursor() {
-  return Fail(Code::kInvalidArgument,
-              "page cursor is none of this listing; begin with an empty one, go on with `next`");
-}
-
-// The id after which a listing of entities goes on.
-Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {
-  WEIR_RETURN_IF_ERROR(CheckLimit(page));
-  if (page.cursor.empty()) return std::string();
-  std::string id = page.cursor.substr(1);
-  if (page.cursor[0] != listing || !CheckEntityId(id)) return BadCursor();
-  return id;
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+// The plan for a bucket that does not exist yet.
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/bucket_lines.h"
+#include "weir/dynamo/bucket_plan.h"
+
+namespace weir::dynamo {
+namespace {
+
+Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request, UnixMillis now) {
+  const BucketKey& key = request.charge.target->key;
+  Item item = keys.BucketIndexes(key);
+  item.emplace("entity_id", Of(key.entity));
+  item.emplace("resource", Of(key.resource));
+  item.emplace("rf", Of(now.value));
+  item.emplace("shard_count", Of(std::int64_t{1}));
+  item.emplace("cascade", Of(owner.cascade));
+  if (owner.parent) item.emplace("parent_id", Of(*owner.parent));
+  if (owner.exists && owner.generation > 0) item.emplace("pgen", Of(owner.generation));
+  if (owner.incarnation) item.emplace("pinc", Of(*owner.incarnation));
+  if (request.token) item.emplace(AdjustAttribute(*request.token), Of(now.value));
+  return item;
+}
+
+void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t used) {
+  item.emplace(LimitAttribute(name, "tk"), Of(quota.capacity - std::max<std::int64_t>(used, 0)));
+  item.emplace(LimitAttribute(name, "cp"), Of(quota.capacity));
+  item.emplace(LimitAttribute(name, "ra"), Of(quota.amount));
+  item.emplace(LimitAttribute(name, "rp"), Of(quota.period));
+  item.emplace(LimitAttribute(name, "tc"), Of(used));
+}
+
+Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity) {
+  Write check{.kind = Write::Kind::kCheck, .key = keys.Entity(entity)};
+  Expression& e = check.expression;
+  if (!owner.exists) {
+    e.RequireAbsent("PK");
+    return check;
+  }
+  e.RequireExists("PK");
+  e.RequireSame("pgen", owner.generation > 0 ? std::optional(Of(owner.generation)) : std::nullopt);
+  e.RequireSame("pinc", owner.incarnation ? std::optional(Of(*owner.incarnation)) : std::nullopt);
+  if (!owner.incarnation && owner.created_at) e.RequireEqual("created_at", Of(*owner.created_at));
+  return check;
+}
+
+}  // namespace
+
+Owner ReadOwner(const std::optional<Item>& meta) {
+  if (!meta) return {};
+  Owner owner{.exists = true,
+              .cascade = GetFlag(*meta, "cascade").value_or(false),
+              .generation = GetNumber(*meta, "pgen").value_or(0)};
+  if (const auto* parent = GetText(*meta, "parent_id")) owner.parent = *parent;
+  if (const auto* pinc = GetText(*meta, "pinc")) owner.incarnation = *pinc;
+  if (const auto* created = GetText(*meta, "created_at")) owner.created_at = *created;
+  return owner;
+}
+
+Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const BucketRequest& request,
+                              UnixMillis now) {
+  BucketPlan plan;
+  const Target& target = *request.charge.target;
+  const std::vector<Line> lines = NewLines(request);
+  Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
+  for (std::size_t i = 0; i < target.limits.size(); ++i) {
+    AddMeter(put.item, target.limits[i].name, target.limits[i].quota, request.charge.amounts[i]);
+  }
+  if (request.token) {
+    WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
+  } else {
+    Judge(request, lines, milliseconds(0), plan);
+    if (plan.retry_after > milliseconds(0)) return plan;
+  }
+  AddMeter(put.item, kWriteLimit, WriteQuota(), kWriteCost);
+  put.item.emplace("ttl", Of(TtlAt(now, lines)));
+  put.expression.RequireAbsent("PK");
+  plan.writes.push_back(std::move(put));
+  plan.writes.push_back(OwnerCheck(keys, owner, target.key.entity));
+  return plan;
+}
+
+}  // namespace weir::dynamo

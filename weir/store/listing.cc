@@ -1,0 +1,25 @@
+#include "weir/store/listing.h"
+
+#include "weir/model/identifier.h"
+
+namespace weir {
+
+Status CheckLimit(const PageRequest& page) {
+  if (page.limit > 0) return {};
+  return Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item");
+}
+
+tl::unexpected<Error> BadCursor() {
+  return Fail(Code::kInvalidArgument,
+              "page cursor is none of this listing; begin with an empty one, go on with `next`");
+}
+
+Result<std::string> ReadEntityCursor(const PageRequest& page, char listing) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::string();
+  std::string id = page.cursor.substr(1);
+  if (page.cursor[0] != listing || !CheckEntityId(id)) return BadCursor();
+  return id;
+}
+
+}  // namespace weir
