@@ -10,8 +10,9 @@ namespace weir::dynamo {
 namespace {
 
 // Each round that fails was won by somebody else; so many lost in a row say that there are too many
-// on this bucket.
+// on this bucket. After the first few each one waits, so that they do not all come at once.
 constexpr int kMostRounds = 50;
+constexpr int kRoundsAtOnce = 4;
 
 constexpr milliseconds kFirstPause{25};
 constexpr int kMostDoublings = 4;
@@ -76,6 +77,17 @@ CallStep BucketCall::OnWrite(std::size_t charge, tl::expected<WriteAnswer, Write
   } else {
     NotApplied(charge, std::move(outcome.error()));
   }
+  return Go();
+}
+
+CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newest) {
+  Part& part = parts_[charge];
+  part.state = part.created ? State::kAbsent : State::kKnown;
+  if (newest) {
+    part.image = std::move(newest);
+    part.state = State::kKnown;
+  }
+  --rounds_;
   return Go();
 }
 
@@ -153,12 +165,13 @@ CallStep BucketCall::Go() {
   if (!Waits()) {
     const bool pause = std::exchange(conflict_, false);
     if (!error_ && pause) {
-      step.pause = kFirstPause * (1 << std::min(conflicts_++, kMostDoublings));
+      step.pause = NextPause();
     } else {
       if (!error_) ReadUnknown(step);
       if (!error_ && step.reads.empty()) PlanAll(step);
-      const bool ended = step.reads.empty() && step.sends.empty();
-      if (ended) step = Answer(std::move(step));
+      const bool goes_on =
+          !step.reads.empty() || !step.sends.empty() || step.pause > milliseconds(0);
+      if (!goes_on) step = Answer(std::move(step));
     }
   }
   step.learned = std::exchange(learned_, {});
@@ -201,7 +214,16 @@ void BucketCall::PlanAll(CallStep& step) {
   SendAll(step);
 }
 
+milliseconds BucketCall::NextPause() {
+  return kFirstPause * (1 << std::min(pauses_++, kMostDoublings));
+}
+
 void BucketCall::SendAll(CallStep& step) {
+  if (rounds_ >= kRoundsAtOnce && !std::exchange(rested_, true)) {
+    step.pause = NextPause();
+    return;
+  }
+  rested_ = false;
   if (++rounds_ > kMostRounds) {
     error_ = Contended(charges_.front().target->key);
     return;
@@ -215,8 +237,10 @@ void BucketCall::SendAll(CallStep& step) {
     if (part.plan.writes.front().kind == Write::Kind::kPut) {
       part.created = part.plan.writes.front().item;
     }
-    step.sends.push_back(
-        {.charge = i, .writes = std::move(part.plan.writes), .repeatable = token_.has_value()});
+    step.sends.push_back({.charge = i,
+                          .writes = std::move(part.plan.writes),
+                          .repeatable = token_.has_value(),
+                          .in_turn = part.plan.exclusive});
   }
 }
 

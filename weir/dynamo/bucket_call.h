@@ -20,11 +20,14 @@ struct CallStep {
     std::size_t charge;         ///< to be handed to OnWrite with the outcome
     std::vector<Write> writes;  ///< one: an update of its own; two: a transaction
     bool repeatable;            ///< counts once, however often it is sent
+    /// Others of its kind on this bucket would make it fail: one at a time. Where it had to wait
+    /// it is not sent; OnTurn plans anew.
+    bool in_turn;
   };
 
   std::vector<TableKey> reads;  ///< to be read in one call, for OnRead
   std::vector<Send> sends;      ///< concurrently
-  /// Over 0: Resume after a random part of so long; another write is on the item.
+  /// Over 0: Resume after a random part of so long; others write on the item.
   milliseconds pause{0};
   std::vector<BucketImage> learned;  ///< newest images, worth remembering
   std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
@@ -54,11 +57,14 @@ class BucketCall {
   /// The items of CallStep::reads, in their order.
   CallStep OnRead(Result<std::vector<std::optional<Item>>> items);
   CallStep OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
+  /// Instead of OnWrite, for a send in turn that waited; `newest` is what is remembered now.
+  CallStep OnTurn(std::size_t charge, std::optional<BucketImage> newest);
   CallStep Resume();
   CallStep GaveBack();
   /// Before an event: how long ago the call began. What it asks is dated by the caller's time,
   /// until that is long ago (kDatedAnewAfter).
   void SetElapsed(nanoseconds elapsed);
+  const BucketKey& KeyOf(std::size_t charge) const { return charges_[charge].target->key; }
 
  private:
   enum class State { kUnknown, kReading, kKnown, kAbsent, kSent, kDone };
@@ -74,6 +80,7 @@ class BucketCall {
   void PlanAll(CallStep& step);
   Result<BucketPlan> PlanOf(std::size_t charge) const;
   void SendAll(CallStep& step);
+  milliseconds NextPause();
   void ReadUnknown(CallStep& step);
   CallStep Answer(CallStep step);
   Decision Told() const;
@@ -100,8 +107,9 @@ class BucketCall {
   bool in_order_ = false;
   bool conflict_ = false;
   bool in_doubt_ = false;
+  bool rested_ = false;  // before this round
   int rounds_ = 0;
-  int conflicts_ = 0;
+  int pauses_ = 0;
 };
 
 }  // namespace weir::dynamo

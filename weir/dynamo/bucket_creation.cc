@@ -76,6 +76,7 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
   AddMeter(put.item, kWriteLimit, WriteQuota(), kWriteCost);
   put.item.emplace("ttl", Of(TtlAt(now, lines)));
   put.expression.RequireAbsent("PK");
+  plan.exclusive = true;
   plan.writes.push_back(std::move(put));
   plan.writes.push_back(OwnerCheck(keys, owner, target.key.entity));
   return plan;

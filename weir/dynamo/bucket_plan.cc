@@ -255,6 +255,7 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
       !renewed && Conforms(image, lines) &&
       MayAdd(image, lines, std::max(now, image.bucket.time), request.token.has_value());
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines, renewed));
+  plan.exclusive = !add;
   return plan;
 }
 

@@ -39,6 +39,8 @@ struct BucketPlan {
   std::vector<LimitStatus> statuses;
   milliseconds retry_after{0};  ///< over 0: refused, and there is nothing to write
   bool counted = false;         ///< the adjust was counted before: nothing to write
+  /// The writes exclude others: they move `rf` from the value that was seen, or create the item.
+  bool exclusive = false;
   /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
   /// and the check that its owner is as it was read.
   std::vector<Write> writes;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace weir::dynamo {
@@ -80,6 +82,12 @@ struct DynamoBucketStore::Running {
     return event(call);
   }
 
+  /// Lives as long as this.
+  const BucketKey& KeyOf(std::size_t charge) {
+    const MutexLock lock(mutex);
+    return call.KeyOf(charge);
+  }
+
   Mutex mutex;
   BucketCall call WEIR_GUARDED_BY(mutex);
   const Clock& clock;
@@ -130,13 +138,19 @@ void DynamoBucketStore::Start(std::span<const Charge> charges, std::optional<Adj
   Follow(running, running->On([&](BucketCall& call) { return call.Begin(std::move(images)); }));
 }
 
-void DynamoBucketStore::Follow(const RunningPtr& running, CallStep step) {
+void DynamoBucketStore::Learn(CallStep& step) {
   for (const BucketKey& key : step.unknown) images_.Forget(key);
   for (BucketImage& image : step.learned) images_.Put(std::move(image));
+  step.unknown.clear();
+  step.learned.clear();
+}
+
+void DynamoBucketStore::Follow(const RunningPtr& running, CallStep step) {
+  Learn(step);
   if (step.answer || !step.give_back.empty()) return Finish(running, std::move(step));
   if (step.pause > milliseconds(0)) return Pause(running, step.pause);
   if (!step.reads.empty()) return ReadAll(running, std::move(step.reads));
-  for (CallStep::Send& send : step.sends) SendOne(running, std::move(send));
+  for (CallStep::Send& send : step.sends) Send(running, std::move(send));
 }
 
 void DynamoBucketStore::ReadAll(const RunningPtr& running, std::vector<TableKey> keys) {
@@ -145,10 +159,66 @@ void DynamoBucketStore::ReadAll(const RunningPtr& running, std::vector<TableKey>
   });
 }
 
-void DynamoBucketStore::SendOne(const RunningPtr& running, CallStep::Send send) {
-  auto then = [this, running, charge = send.charge](auto outcome) {
-    Follow(running,
-           running->On([&](BucketCall& call) { return call.OnWrite(charge, std::move(outcome)); }));
+void DynamoBucketStore::Send(const RunningPtr& running, CallStep::Send send) {
+  if (send.in_turn) return WaitForTurn(running, std::move(send));
+  Submit(running, std::move(send));
+}
+
+/// A send that has no turn yet. Its turn comes, or its time is over: the first of them takes it.
+struct DynamoBucketStore::Waiting {
+  RunningPtr running;
+  CallStep::Send send;
+  std::atomic<bool> is_taken = false;
+};
+
+void DynamoBucketStore::WaitForTurn(const RunningPtr& running, CallStep::Send send) {
+  const auto waiting = std::make_shared<Waiting>(running, std::move(send));
+  const std::size_t charge = waiting->send.charge;
+  const BucketKey& key = running->KeyOf(charge);
+  const bool is_free = turns_.Enter(key, [this, waiting, charge] {
+    if (waiting->is_taken.exchange(true)) return false;
+    const RunningPtr& call = waiting->running;
+    auto newest = images_.Find(call->KeyOf(charge));
+    CallStep step = call->On([&](BucketCall& on) { return on.OnTurn(charge, std::move(newest)); });
+    if (KeepTurn(call, charge, step)) return true;
+    Follow(call, std::move(step));
+    return false;
+  });
+  if (is_free) return Submit(running, std::move(waiting->send));
+  if (running->deadline.is_never()) return;
+  // After the deadline it is answered without being sent.
+  const auto expire = [this, weak = std::weak_ptr(waiting)] {
+    const auto late = weak.lock();
+    if (late == nullptr || late->is_taken.exchange(true)) return;
+    late->send.in_turn = false;
+    Submit(late->running, std::move(late->send));
+  };
+  scheduler_.At(running->deadline.at(), expire);
+}
+
+bool DynamoBucketStore::KeepTurn(const RunningPtr& running, std::size_t charge, CallStep& step) {
+  Learn(step);
+  const auto own = std::ranges::find_if(step.sends, [charge](const CallStep::Send& send) {
+    return send.charge == charge && send.in_turn;
+  });
+  if (own == step.sends.end()) return false;
+  CallStep::Send send = std::move(*own);
+  step.sends.erase(own);
+  Submit(running, std::move(send));
+  Follow(running, std::move(step));
+  return true;
+}
+
+void DynamoBucketStore::Submit(const RunningPtr& running, CallStep::Send send) {
+  auto then = [this, running, charge = send.charge, has_turn = send.in_turn](auto outcome) {
+    CallStep step =
+        running->On([&](BucketCall& call) { return call.OnWrite(charge, std::move(outcome)); });
+    if (has_turn) {
+      if (KeepTurn(running, charge, step)) return;
+      // Before the answer: with the last of them this store may go.
+      turns_.Leave(running->KeyOf(charge));
+    }
+    Follow(running, std::move(step));
   };
   if (send.writes.size() == 1) {
     return table_.Apply(send.writes.front(), send.repeatable, running->deadline, std::move(then));

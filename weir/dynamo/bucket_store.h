@@ -7,6 +7,7 @@
 #include "weir/base/rng.h"
 #include "weir/dynamo/bucket_call.h"
 #include "weir/dynamo/image_cache.h"
+#include "weir/dynamo/write_turns.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket_store.h"
 
@@ -35,12 +36,18 @@ class DynamoBucketStore final : public BucketStore {
 
  private:
   struct Running;
+  struct Waiting;
   using RunningPtr = std::shared_ptr<Running>;
 
   void Start(std::span<const Charge> charges, std::optional<AdjustToken> token, UnixMillis now,
              Deadline deadline, Done<Decision> done);
   void Follow(const RunningPtr& running, CallStep step);
-  void SendOne(const RunningPtr& running, CallStep::Send send);
+  void Learn(CallStep& step);
+  void Send(const RunningPtr& running, CallStep::Send send);
+  void WaitForTurn(const RunningPtr& running, CallStep::Send send);
+  void Submit(const RunningPtr& running, CallStep::Send send);
+  /// Sends what `step` asks for this charge in turn: false if it asks for nothing of the kind.
+  bool KeepTurn(const RunningPtr& running, std::size_t charge, CallStep& step);
   void ReadAll(const RunningPtr& running, std::vector<TableKey> keys);
   void Pause(const RunningPtr& running, milliseconds longest);
   void Finish(const RunningPtr& running, CallStep step);
@@ -52,6 +59,7 @@ class DynamoBucketStore final : public BucketStore {
   const Keys keys_;
   Scheduler& scheduler_;
   ImageCache images_;
+  WriteTurns turns_;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
 };

@@ -76,7 +76,10 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
     for (const AdjustToken token : adjusts) {
       const std::vector<Charge> charges = {Tokens(child, {1}), Tokens(parent, {1})};
       harness_->backend().buckets().Adjust(charges, token, kStart, Deadline::Never(),
-                                           [&tally](Status) { ++tally.answered; });
+                                           [&tally](const Status& status) {
+                                             EXPECT_TRUE(status) << status.error().message;
+                                             ++tally.answered;
+                                           });
     }
   });
   EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * tokens; }));
