@@ -1,0 +1,47 @@
+#include "weir/kinesis/hash_key.h"
+
+#include <fmt/format.h>
+
+#include "weir/kinesis/md5.h"
+
+namespace weir::kinesis {
+namespace {
+
+constexpr HashKey kMax = std::numeric_limits<HashKey>::max();
+
+tl::unexpected<Error> NoHashKey(std::string_view text) {
+  return Fail(Code::kInvalidArgument,
+              fmt::format("explicit hash key '{}': give a decimal number from 0 to 2^128 - 1",
+                          text.substr(0, 64)));
+}
+
+}  // namespace
+
+HashKey HashOfPartitionKey(std::string_view partition_key) {
+  HashKey hash = 0;
+  for (const std::uint8_t byte : Md5Of({partition_key})) hash = hash << 8 | byte;
+  return hash;
+}
+
+Result<HashKey> ParseHashKey(std::string_view decimal) {
+  if (decimal.empty()) return NoHashKey(decimal);
+  HashKey key = 0;
+  for (const char letter : decimal) {
+    if (letter < '0' || letter > '9') return NoHashKey(decimal);
+    const auto digit = static_cast<std::uint64_t>(letter - '0');
+    if (key > (kMax - digit) / 10) return NoHashKey(decimal);
+    key = key * 10 + digit;
+  }
+  return key;
+}
+
+std::string FormatHashKey(HashKey key) {
+  std::string reversed;
+  do {
+    reversed += static_cast<char>('0' + static_cast<int>(key % 10));
+    key /= 10;
+  } while (key != 0);
+  return {reversed.rbegin(), reversed.rend()};
+}
+
+}  // namespace weir::kinesis
