@@ -1,0 +1,43 @@
+// What travels through the producer. Each value is in one stage at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/time.h"
+#include "weir/kinesis/aggregate.h"
+#include "weir/kinesis/hash_key.h"
+#include "weir/kinesis/shard_map.h"
+
+namespace weir::kinesis {
+
+/// What the caller put.
+struct UserRecord {
+  std::uint64_t number = 0;  ///< in the order of the puts; names it in results
+  std::string partition_key;
+  std::optional<std::string> explicit_hash_key;  ///< decimal, without leading zeros
+  std::string data;
+  HashKey hash = 0;  ///< of either key
+  Instant deadline;  ///< when it should be sent
+  Instant expires;   ///< after that it is not sent again
+
+  UserRecordView View() const { return {partition_key, explicit_hash_key, data}; }
+};
+
+/// One entry of PutRecords.
+struct KinesisRecord {
+  std::vector<UserRecord> records;  ///< at least one, in the order in which they are framed
+  std::string partition_key;
+  std::optional<std::string> explicit_hash_key;
+  std::string data;
+  std::optional<ShardId> shard;  ///< where it is expected to go
+  Instant deadline;              ///< the earliest of its records'
+  Instant expires;               ///< the same
+
+  /// As the service counts: data and partition key.
+  std::size_t bytes() const { return data.size() + partition_key.size(); }
+};
+
+}  // namespace weir::kinesis

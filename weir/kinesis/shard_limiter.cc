@@ -1,0 +1,120 @@
+#include "weir/kinesis/shard_limiter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+std::int64_t MillisBetween(Instant from, Instant to) {
+  return std::chrono::floor<milliseconds>(to - from).count();
+}
+
+// Twice the period is half the rate: exact where a percentage of the amount would be rounded.
+Quota Slowed(const Quota& quota, std::int64_t percent) {
+  return {quota.capacity, quota.amount * percent, quota.period * 100};
+}
+
+std::int64_t CostIn(const KinesisRecord& record) {
+  return static_cast<std::int64_t>(record.bytes()) * kMillitokens;
+}
+
+milliseconds WaitUntilThere(const Meter& meter, std::int64_t cost) {
+  return RetryAfter(meter, std::min(cost, meter.quota.capacity));
+}
+
+}  // namespace
+
+ShardLimiter::ShardLimiter(const ShardLimiterOptions& options, Instant now)
+    : options_(options),
+      origin_(now),
+      records_(FullMeter(Slowed(options.records, 100))),
+      bytes_(FullMeter(Slowed(options.bytes, 100))),
+      recovered_(now) {}
+
+void ShardLimiter::Put(KinesisRecord record) {
+  const Instant deadline = record.deadline;
+  const Instant expires = record.expires;
+  const auto waiting = queue_.emplace(deadline, Waiting{std::move(record), {}});
+  waiting->second.expiry = expiries_.emplace(expires, waiting);
+}
+
+ShardLimiter::Drained ShardLimiter::Drain(Instant now) {
+  BringTo(now);
+  Drained drained;
+  DrainExpired(now, drained);
+  while (!queue_.empty() && WaitFor(queue_.begin()->second.record) == milliseconds(0)) {
+    drained.admitted.push_back(Remove(queue_.begin()));
+    Charge(drained.admitted.back());
+  }
+  return drained;
+}
+
+ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
+  BringTo(now);
+  Drained drained;
+  DrainExpired(now, drained);
+  while (!queue_.empty()) {
+    drained.admitted.push_back(Remove(queue_.begin()));
+    Charge(drained.admitted.back());
+  }
+  return drained;
+}
+
+std::optional<Instant> ShardLimiter::Wake(Instant now) const {
+  if (queue_.empty()) return std::nullopt;
+  const milliseconds wait = WaitFor(queue_.begin()->second.record);
+  const Instant fits = origin_ + milliseconds(millis_) + wait;
+  return std::max(now, std::min(fits, expiries_.begin()->first));
+}
+
+void ShardLimiter::OnThrottled(Instant now) {
+  if (slowed_ && now - *slowed_ < options_.deaf) return;
+  BringTo(now);
+  slowed_ = now;
+  recovered_ = now;
+  SetPercent(std::max(percent_ * options_.after_throttle / 100, options_.at_least));
+}
+
+void ShardLimiter::BringTo(Instant now) {
+  const std::int64_t millis = MillisBetween(origin_, now);
+  if (millis > millis_) {
+    Refill(records_, millis - millis_);
+    Refill(bytes_, millis - millis_);
+    millis_ = millis;
+  }
+  const std::int64_t steps = (now - recovered_) / options_.recovery;
+  if (steps <= 0) return;
+  recovered_ = recovered_ + steps * options_.recovery;
+  if (percent_ < 100) SetPercent(std::min<std::int64_t>(100, percent_ + steps));
+}
+
+void ShardLimiter::SetPercent(std::int64_t percent) {
+  percent_ = percent;
+  ChangeQuota(records_, Slowed(options_.records, percent));
+  ChangeQuota(bytes_, Slowed(options_.bytes, percent));
+}
+
+KinesisRecord ShardLimiter::Remove(Queue::iterator waiting) {
+  KinesisRecord record = std::move(waiting->second.record);
+  expiries_.erase(waiting->second.expiry);
+  queue_.erase(waiting);
+  return record;
+}
+
+void ShardLimiter::DrainExpired(Instant now, Drained& drained) {
+  while (!expiries_.empty() && expiries_.begin()->first <= now) {
+    drained.expired.push_back(Remove(expiries_.begin()->second));
+  }
+}
+
+milliseconds ShardLimiter::WaitFor(const KinesisRecord& record) const {
+  return std::max(WaitUntilThere(records_, kMillitokens), WaitUntilThere(bytes_, CostIn(record)));
+}
+
+void ShardLimiter::Charge(const KinesisRecord& record) {
+  Adjust(records_, kMillitokens);
+  Adjust(bytes_, CostIn(record));
+}
+
+}  // namespace weir::kinesis

@@ -1,0 +1,111 @@
+// Which shard holds a hash key: a cache of ListShards that answers while it is being refreshed.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/base/rng.h"
+#include "weir/base/time.h"
+#include "weir/kinesis/hash_key.h"
+#include "weir/runtime/backoff.h"
+
+namespace weir::kinesis {
+
+/// The number in the name that the service gives a shard. Children have higher ones than parents.
+struct ShardId {
+  std::uint64_t number = 0;
+
+  friend auto operator<=>(ShardId, ShardId) = default;
+};
+
+/// Reads "shardId-000000000012". kInvalidArgument where it is no such name.
+[[nodiscard]] Result<ShardId> ParseShardId(std::string_view name);
+std::string FormatShardId(ShardId id);
+
+struct Shard {
+  ShardId id;
+  HashRange range;
+};
+
+/// One page of ListShards with the filter AT_LATEST.
+struct ShardPage {
+  std::vector<Shard> shards;
+  std::string next_token;  ///< empty: the last page
+};
+
+struct ShardMapOptions {
+  nanoseconds least_gap = std::chrono::seconds(1);  ///< from one listing to the next
+  nanoseconds first_backoff = std::chrono::seconds(1);
+  nanoseconds longest_backoff = std::chrono::seconds(30);  ///< REQUIRES: >= first_backoff > 0
+  /// For so long after a listing no longer has a shard its range is still known.
+  nanoseconds keep_closed = std::chrono::seconds(60);
+  std::size_t most_shards = 100'000;  ///< a longer listing is refused
+};
+
+/// A protocol without I/O: after each event ask Next what to do. One listing at a time, at most one
+/// in `least_gap`; one that failed is repeated from its first page, after a random wait. What was
+/// known goes on being answered meanwhile.
+class ShardMap {
+ public:
+  ShardMap(const ShardMapOptions& options, std::uint64_t seed);
+
+  /// The shard that holds `key` as of the last listing. Nothing before the first, and where the
+  /// listing had a gap. Where a parent was listed beside its child, the child.
+  std::optional<ShardId> ShardOf(HashKey key) const;
+  /// What a shard holds or, if it was closed lately, held.
+  std::optional<HashRange> RangeOf(ShardId id) const;
+  bool loaded() const { return began_.has_value(); }
+
+  /// An answer to a request of this time does not fit: asks for a listing, unless one was begun
+  /// since.
+  void Doubt(Instant requested);
+
+  struct Step {
+    bool list = false;            ///< send ListShards, then OnListed
+    std::string next_token;       ///< of its page; empty: the first
+    std::optional<Instant> wake;  ///< ask again then; nothing: only after an event
+  };
+  Step Next(Instant now);
+  void OnListed(Result<ShardPage> page, Instant now);
+  /// Why the last listing failed, if it did.
+  const std::optional<Error>& last_error() const { return error_; }
+
+ private:
+  struct Piece {
+    HashKey first;
+    ShardId id;
+  };
+  struct Known {
+    HashRange range;
+    std::optional<Instant> closed;
+  };
+
+  Status Take(ShardPage page);
+  void Finish(Instant now);
+  void PutUncovered(const Shard& shard);
+  void ForgetClosed(Instant now);
+
+  ShardMapOptions options_;
+  Rng rng_;
+  Backoff backoff_;
+  std::map<HashKey, Piece> pieces_;  // by their last key; none overlap
+  absl::flat_hash_map<std::uint64_t, Known> known_;
+
+  bool wanted_ = true;
+  bool asked_ = false;            // a page is on its way
+  std::optional<Instant> began_;  // the listing that is in force
+  Instant begins_{};              // the one under way or, before it, the earliest time for it
+  std::vector<Shard> listing_;
+  std::string next_token_;
+  std::optional<Error> error_;
+};
+
+}  // namespace weir::kinesis
