@@ -1,0 +1,82 @@
+#include "weir/kinesis/aggregator.h"
+
+#include <algorithm>
+
+namespace weir::kinesis {
+
+void Aggregator::Put(UserRecord record, std::optional<ShardId> shard,
+                     std::vector<KinesisRecord>& out) {
+  const Group group = GroupOf(record, shard);
+  if (const auto batch = batches_.find(group); batch != batches_.end()) {
+    const bool fits = batch->second.writer.SizeWith(record.View()) <= options_.max_bytes;
+    if (!fits) Take(batch, out);
+  }
+  Add(group, std::move(record));
+  const auto batch = batches_.find(group);
+  if (IsFull(batch->second)) Take(batch, out);
+}
+
+Aggregator::Group Aggregator::GroupOf(const UserRecord& record,
+                                      std::optional<ShardId> shard) const {
+  if (options_.mode == AggregatorOptions::Mode::kByShard && shard) return {.shard = shard};
+  return {.shard = shard, .hash = record.hash};
+}
+
+void Aggregator::Add(const Group& group, UserRecord record) {
+  const auto [at, is_new] = batches_.try_emplace(group);
+  Batch& batch = at->second;
+  if (is_new) {
+    batch.deadline = record.deadline;
+    batch.expires = record.expires;
+    due_.emplace(batch.deadline, group);
+  } else if (record.deadline < batch.deadline) {
+    due_.erase({batch.deadline, group});
+    batch.deadline = record.deadline;
+    due_.emplace(batch.deadline, group);
+  }
+  batch.expires = std::min(batch.expires, record.expires);
+  batch.writer.Add(record.View());
+  batch.records.push_back(std::move(record));
+}
+
+bool Aggregator::IsFull(const Batch& batch) const {
+  return options_.mode == AggregatorOptions::Mode::kSeparately ||
+         batch.records.size() >= options_.max_count || batch.writer.size() >= options_.max_bytes;
+}
+
+void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) {
+  Batch& full = batch->second;
+  due_.erase({full.deadline, batch->first});
+  KinesisRecord record{.partition_key = std::string(kAggregateKey),
+                       .data = full.writer.Take(),
+                       .shard = batch->first.shard,
+                       .deadline = full.deadline,
+                       .expires = full.expires};
+  const UserRecord& first = full.records.front();
+  if (full.records.size() == 1) {
+    record.partition_key = first.partition_key;
+    record.explicit_hash_key = first.explicit_hash_key;
+  } else {
+    record.explicit_hash_key = FormatHashKey(first.hash);
+  }
+  record.records = std::move(full.records);
+  batches_.erase(batch);
+  out.push_back(std::move(record));
+}
+
+void Aggregator::TakeDue(Instant now, std::vector<KinesisRecord>& out) {
+  while (!due_.empty() && due_.begin()->first <= now) {
+    Take(batches_.find(due_.begin()->second), out);
+  }
+}
+
+void Aggregator::TakeAll(std::vector<KinesisRecord>& out) {
+  while (!due_.empty()) Take(batches_.find(due_.begin()->second), out);
+}
+
+std::optional<Instant> Aggregator::Wake() const {
+  if (due_.empty()) return std::nullopt;
+  return due_.begin()->first;
+}
+
+}  // namespace weir::kinesis

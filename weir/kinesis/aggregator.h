@@ -1,0 +1,73 @@
+// User records into Kinesis records.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "weir/kinesis/record.h"
+
+namespace weir::kinesis {
+
+struct AggregatorOptions {
+  enum class Mode {
+    kByShard,    ///< together what is expected on one shard; where that is not known, as kByKey
+    kByKey,      ///< together what has one hash key: right on every shard, whatever splits
+    kSeparately  ///< each user record is a Kinesis record
+  };
+  Mode mode = Mode::kByShard;
+  std::size_t max_count = 4'294'967'295;  ///< user records in a Kinesis record; at least 1
+  std::size_t max_bytes = 51'200;         ///< of its data, to the byte
+};
+
+/// A value. What it holds leaves when the next record would not fit, when the most urgent of a
+/// batch is due, or on demand. Records of one hash key leave in the order of their puts. One that
+/// alone is larger than max_bytes leaves alone and at once, after those before it.
+class Aggregator {
+ public:
+  explicit Aggregator(const AggregatorOptions& options) : options_(options) {}
+
+  /// `shard`: where it is expected to go. What it makes leave is appended to `out`.
+  void Put(UserRecord record, std::optional<ShardId> shard, std::vector<KinesisRecord>& out);
+  /// Batches whose deadline has come.
+  void TakeDue(Instant now, std::vector<KinesisRecord>& out);
+  void TakeAll(std::vector<KinesisRecord>& out);
+  /// When the next batch is due; nothing where there is none.
+  std::optional<Instant> Wake() const;
+
+  std::size_t batches() const { return batches_.size(); }
+
+ private:
+  /// What may stand in one frame: one shard's records, or one hash key's.
+  struct Group {
+    std::optional<ShardId> shard;
+    HashKey hash = 0;  ///< 0 where the shard says it all
+
+    friend bool operator<(const Group& a, const Group& b) {
+      return std::tie(a.shard, a.hash) < std::tie(b.shard, b.hash);
+    }
+  };
+  struct Batch {
+    std::vector<UserRecord> records;
+    AggregateWriter writer;
+    Instant deadline;
+    Instant expires;
+  };
+  using Batches = std::map<Group, Batch>;
+
+  Group GroupOf(const UserRecord& record, std::optional<ShardId> shard) const;
+  void Add(const Group& group, UserRecord record);
+  bool IsFull(const Batch& batch) const;
+  void Take(Batches::iterator batch, std::vector<KinesisRecord>& out);
+
+  AggregatorOptions options_;
+  Batches batches_;
+  std::set<std::pair<Instant, Group>> due_;
+};
+
+}  // namespace weir::kinesis
