@@ -125,6 +125,9 @@ TEST(Aggregator, SendsWhatIsDueWithItsWholeBatch) {
   EXPECT_THAT(Numbers(out[0]), ElementsAre(1, 3));
   EXPECT_EQ(out[0].deadline, kStart + milliseconds(100));
   EXPECT_EQ(aggregator.Wake(), kStart + milliseconds(900));
+  aggregator.TakeAll(out);
+  EXPECT_THAT(out, SizeIs(2));
+  EXPECT_EQ(aggregator.Wake(), std::nullopt) << "of the batch that left nothing stays behind";
 }
 
 TEST(Aggregator, ABatchExpiresWithItsFirstToExpire) {
