@@ -12,8 +12,9 @@ namespace weir {
 /// (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). A value.
 class Backoff {
  public:
-  /// REQUIRES: 0 < base <= cap.
-  Backoff(nanoseconds base, nanoseconds cap) : base_(base), cap_(cap) {}
+  /// After so many `tries` already. REQUIRES: 0 < base <= cap.
+  Backoff(nanoseconds base, nanoseconds cap, std::uint32_t tries = 0)
+      : base_(base), cap_(cap), tries_(tries) {}
   nanoseconds Next(Rng& rng);
   /// After a success.
   void Reset() { tries_ = 0; }
@@ -22,7 +23,7 @@ class Backoff {
  private:
   nanoseconds base_;
   nanoseconds cap_;
-  std::uint32_t tries_ = 0;
+  std::uint32_t tries_;
 };
 
 }  // namespace weir

@@ -1,0 +1,47 @@
+// What was tried with a user record, as its result tells it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/time.h"
+#include "weir/kinesis/shard_map.h"
+
+namespace weir::kinesis {
+
+struct Attempt {
+  Instant began;
+  Instant ended;
+  std::optional<ShardId> shard;  ///< the one that answered
+  std::string code;              ///< the service's, or ours; empty: it succeeded
+  std::string message;
+
+  bool succeeded() const { return code.empty(); }
+};
+
+/// Codes of ours, as the Kinesis Producer Library calls them.
+inline constexpr std::string_view kExpired = "Expired";
+inline constexpr std::string_view kWrongShard = "Wrong Shard";
+inline constexpr std::string_view kCountMismatch = "Record Count Mismatch";
+
+/// The first attempts and the latest, so that it stays small however often is tried.
+class Attempts {
+ public:
+  static constexpr std::size_t kKept = 8;
+
+  /// Beyond kKept the second one kept makes room.
+  void Add(Attempt attempt);
+  const std::vector<Attempt>& kept() const { return kept_; }
+  std::uint32_t count() const { return count_; }
+  /// The latest that failed for another reason than time running out: what a user must be told.
+  /// Null where there is none.
+  const Attempt* LastCause() const;
+
+ private:
+  std::vector<Attempt> kept_;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace weir::kinesis

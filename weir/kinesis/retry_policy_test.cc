@@ -1,0 +1,98 @@
+#include "weir/kinesis/retry_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "weir/kinesis/attempts.h"
+
+namespace weir::kinesis {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Instant kStart{86'400'000'000'007};
+
+TEST(RetryPolicy, ClassifiesTheCodesOfEntries) {
+  EXPECT_EQ(ClassOfEntry("ProvisionedThroughputExceededException"), FailureClass::kThrottle);
+  EXPECT_EQ(ClassOfEntry("KMSThrottlingException"), FailureClass::kThrottle);
+  EXPECT_EQ(ClassOfEntry("InternalFailure"), FailureClass::kAmbiguous);
+  EXPECT_EQ(ClassOfEntry("ServiceUnavailable"), FailureClass::kAmbiguous);
+  EXPECT_EQ(ClassOfEntry("InvalidArgumentException"), FailureClass::kPermanent);
+  EXPECT_EQ(ClassOfEntry("ResourceNotFoundException"), FailureClass::kPermanent);
+  EXPECT_EQ(ClassOfEntry("AccessDeniedException"), FailureClass::kAuth);
+  EXPECT_EQ(ClassOfEntry("xx"), FailureClass::kAmbiguous);
+}
+
+class RetryPolicyTest : public testing::Test {
+ protected:
+  std::optional<Instant> At(FailureClass kind, const RetryOptions& options = {},
+                            std::uint32_t attempts = 1, nanoseconds ttl = seconds(30)) {
+    return RetryAt(options, {kind, attempts, kStart + ttl}, kStart, rng_);
+  }
+  Rng rng_{1};
+};
+
+TEST_F(RetryPolicyTest, TriesAgainWhatMayGoBetter) {
+  EXPECT_TRUE(At(FailureClass::kThrottle));
+  EXPECT_TRUE(At(FailureClass::kTransient));
+  EXPECT_TRUE(At(FailureClass::kAmbiguous));
+  EXPECT_FALSE(At(FailureClass::kPermanent));
+  EXPECT_FALSE(At(FailureClass::kAuth));
+}
+
+TEST_F(RetryPolicyTest, FailsWhatIsThrottledOnDemand) {
+  EXPECT_FALSE(At(FailureClass::kThrottle, {.fail_if_throttled = true}));
+  EXPECT_TRUE(At(FailureClass::kAmbiguous, {.fail_if_throttled = true}));
+}
+
+TEST_F(RetryPolicyTest, StopsAfterTheAttemptsItHas) {
+  EXPECT_TRUE(At(FailureClass::kThrottle, {.max_attempts = 3}, 2));
+  EXPECT_FALSE(At(FailureClass::kThrottle, {.max_attempts = 3}, 3));
+}
+
+TEST_F(RetryPolicyTest, WaitsLongerEachTimeUpToTheCap) {
+  for (std::uint32_t attempts = 1; attempts < 100; ++attempts) {
+    nanoseconds longest{0};
+    for (int i = 0; i < 300; ++i) {
+      longest = std::max(longest, *At(FailureClass::kThrottle, {}, attempts) - kStart);
+    }
+    const nanoseconds bound =
+        std::min<nanoseconds>(seconds(5), milliseconds(50) * (1 << std::min(attempts - 1, 10U)));
+    EXPECT_LE(longest, bound) << attempts;
+    EXPECT_GE(longest, bound * 9 / 10) << attempts;
+  }
+}
+
+TEST_F(RetryPolicyTest, DoesNotTryWhatWouldBeExpiredByThen) {
+  for (int i = 0; i < 1000; ++i) {
+    const auto at = At(FailureClass::kThrottle, {}, 8, seconds(1));
+    EXPECT_LT(at.value_or(kStart), kStart + seconds(1));
+  }
+  EXPECT_FALSE(At(FailureClass::kThrottle, {}, 1, nanoseconds(0)));
+}
+
+Attempt Failing(std::string code) {
+  return {.began = kStart, .ended = kStart, .code = std::move(code), .message = "m"};
+}
+
+TEST(Attempts, KeepTheFirstAndTheLatest) {
+  Attempts attempts;
+  for (int i = 0; i < 100; ++i) attempts.Add(Failing(std::to_string(i)));
+  EXPECT_EQ(attempts.count(), 100U);
+  ASSERT_EQ(attempts.kept().size(), Attempts::kKept);
+  EXPECT_EQ(attempts.kept().front().code, "0");
+  EXPECT_EQ(attempts.kept()[1].code, "93");
+  EXPECT_EQ(attempts.kept().back().code, "99");
+}
+
+// Other producers tell "Expired" alone, and nobody learns that a permission was missing.
+TEST(Attempts, TellTheRealCause) {
+  Attempts attempts;
+  EXPECT_EQ(attempts.LastCause(), nullptr);
+  attempts.Add(Failing("InternalFailure"));
+  attempts.Add(Failing("AccessDeniedException"));
+  attempts.Add(Failing(std::string(kExpired)));
+  EXPECT_EQ(attempts.LastCause()->code, "AccessDeniedException");
+}
+
+}  // namespace
+}  // namespace weir::kinesis
