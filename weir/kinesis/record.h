@@ -8,6 +8,7 @@
 
 #include "weir/base/time.h"
 #include "weir/kinesis/aggregate.h"
+#include "weir/kinesis/attempts.h"
 #include "weir/kinesis/hash_key.h"
 #include "weir/kinesis/shard_map.h"
 
@@ -22,6 +23,8 @@ struct UserRecord {
   HashKey hash = 0;  ///< of either key
   Instant deadline;  ///< when it should be sent
   Instant expires;   ///< after that it is not sent again
+  Attempts attempts{};
+  bool maybe_duplicate = false;  ///< an attempt that did not succeed may have stored it
 
   UserRecordView View() const { return {partition_key, explicit_hash_key, data}; }
 };

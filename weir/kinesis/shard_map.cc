@@ -104,6 +104,7 @@ void ShardMap::Finish(Instant now) {
   }
   listing_.clear();
   ForgetClosed(now);
+  ++listings_;
   began_ = begins_;
   begins_ = begins_ + options_.least_gap;
   error_.reset();

@@ -63,6 +63,8 @@ class ShardMap {
   /// What a shard holds or, if it was closed lately, held.
   std::optional<HashRange> RangeOf(ShardId id) const;
   bool loaded() const { return began_.has_value(); }
+  /// How many were read to their end.
+  std::uint64_t listings() const { return listings_; }
 
   /// An answer to a request of this time does not fit: asks for a listing, unless one was begun
   /// since.
@@ -106,6 +108,7 @@ class ShardMap {
   std::vector<Shard> listing_;
   std::string next_token_;
   std::optional<Error> error_;
+  std::uint64_t listings_ = 0;
 };
 
 }  // namespace weir::kinesis

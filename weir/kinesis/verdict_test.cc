@@ -62,6 +62,7 @@ TEST(Verdict, UnknownWhereTheShardIs) {
   const Landing landing = Judge({1, 2}, ShardId{0}, 4, {{{0}, {0, 10}}});
   EXPECT_EQ(landing.verdict, Verdict::kUnknown);
   EXPECT_TRUE(landing.doubt);
+  EXPECT_TRUE(Judge({1, 2}, std::nullopt, 4, {}).doubt) << "so that it becomes known";
 }
 
 TEST(Verdict, OneHashIsStoredWhereverItLanded) {

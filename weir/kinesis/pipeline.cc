@@ -1,0 +1,144 @@
+// From a put to a request.
+#include "weir/kinesis/pipeline.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace weir::kinesis {
+namespace {
+
+void Earlier(std::optional<Instant>& wake, const std::optional<Instant>& other) {
+  if (other && (!wake || *other < *wake)) wake = other;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
+    : options_(options),
+      rng_(seed),
+      map_(options.shards, rng_.Next()),
+      aggregator_(options.aggregator),
+      collector_(options.collector) {}
+
+PipelineStep Pipeline::Put(UserRecord record, Instant now) {
+  ++pending_;
+  record.deadline = std::min(record.deadline, record.expires);
+  Aggregate(std::move(record));
+  return Go(now);
+}
+
+PipelineStep Pipeline::Flush(Instant now) {
+  hurries_ = true;
+  return Go(now);
+}
+
+PipelineStep Pipeline::Go(Instant now) {
+  PipelineStep step;
+  GiveUpExpired(now);
+  TakeAgain(now);
+  aggregator_.TakeDue(now, aggregated_);
+  if (hurries_) aggregator_.TakeAll(aggregated_);
+  Limit(now);
+  std::vector<Collector::Request> due;
+  collector_.TakeDue(now, due);
+  if (hurries_) collector_.TakeAll(due);
+  std::ranges::move(due, std::back_inserter(ready_));
+  Send(now, step.sends);
+  ShardMap::Step map = map_.Next(now);
+  if (map.list) step.list = std::move(map.next_token);
+  map_wake_ = map.wake;
+  hurries_ = hurries_ && pending_ > 0;
+  step.results = std::exchange(results_, {});
+  step.wake = Wake();
+  return step;
+}
+
+void Pipeline::Aggregate(UserRecord record) {
+  const Place place = map_.ShardOf(record.hash);
+  aggregator_.Put(std::move(record), place, aggregated_);
+}
+
+void Pipeline::TakeAgain(Instant now) {
+  while (!again_.empty() && again_.begin()->first <= now) {
+    UserRecord record = std::move(again_.extract(again_.begin()).mapped());
+    record.deadline = std::min(now + options_.retry_linger, record.expires);
+    Aggregate(std::move(record));
+  }
+}
+
+Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
+  return lanes_.try_emplace(place, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
+      .first->second;
+}
+
+// What expires on the way may go back into the aggregator and come out of it again.
+void Pipeline::Limit(Instant now) {
+  while (!aggregated_.empty() || (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now)) {
+    for (KinesisRecord& record : std::exchange(aggregated_, {})) {
+      const Place place = record.shard;
+      Lane& lane = LaneOf(place, now);
+      lane.limiter.Put(std::move(record));
+      Drain(place, lane, now);
+    }
+    while (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now) {
+      const Place place = lane_wakes_.begin()->second;
+      Drain(place, lanes_.at(place), now);
+    }
+  }
+}
+
+void Pipeline::Drain(Place place, Lane& lane, Instant now) {
+  ShardLimiter::Drained drained = lane.limiter.Drain(now);
+  for (KinesisRecord& record : drained.expired) Expire(std::move(record), now);
+  std::vector<Collector::Request> full;
+  for (KinesisRecord& record : drained.admitted) collector_.Put(std::move(record), now, full);
+  std::ranges::move(full, std::back_inserter(ready_));
+  if (lane.wake) lane_wakes_.erase({*lane.wake, place});
+  lane.wake = lane.limiter.Wake(now);
+  if (lane.wake) lane_wakes_.emplace(*lane.wake, place);
+}
+
+// A Kinesis record expires with the first of its user records; the others go on.
+void Pipeline::Expire(KinesisRecord record, Instant now) {
+  for (UserRecord& user : record.records) {
+    if (user.expires > now) {
+      Aggregate(std::move(user));
+      continue;
+    }
+    user.attempts.Add({.began = now,
+                       .ended = now,
+                       .code = std::string(kExpired),
+                       .message = "its time to live ended before it could be sent"});
+    Fail(std::move(user));
+  }
+}
+
+void Pipeline::Send(Instant now, std::vector<PipelineStep::Send>& sends) {
+  while (!ready_.empty() && flights_.size() < options_.max_in_flight) {
+    Collector::Request records;
+    for (KinesisRecord& record : ready_.front()) {
+      if (record.expires <= now) {
+        Expire(std::move(record), now);
+      } else {
+        records.push_back(std::move(record));
+      }
+    }
+    ready_.pop_front();
+    if (records.empty()) continue;
+    const std::uint64_t id = next_id_++;
+    const auto flight = flights_.emplace(id, Flight{std::move(records), now}).first;
+    sends.push_back({id, &flight->second.records});
+  }
+}
+
+std::optional<Instant> Pipeline::Wake() const {
+  std::optional<Instant> wake = map_wake_;
+  if (!again_.empty()) Earlier(wake, again_.begin()->first);
+  if (!lane_wakes_.empty()) Earlier(wake, lane_wakes_.begin()->first);
+  Earlier(wake, aggregator_.Wake());
+  Earlier(wake, collector_.Wake());
+  for (const Parked& parked : parked_) Earlier(wake, parked.record.expires);
+  return wake;
+}
+
+}  // namespace weir::kinesis

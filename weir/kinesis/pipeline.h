@@ -1,0 +1,142 @@
+// One stream's producer without I/O: puts and answers go in; requests, results and the next wake-up
+// come out. Mechanism: docs/design/kinesis.md.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/aws/failure.h"
+#include "weir/kinesis/aggregator.h"
+#include "weir/kinesis/collector.h"
+#include "weir/kinesis/retry_policy.h"
+#include "weir/kinesis/shard_limiter.h"
+#include "weir/kinesis/shard_map.h"
+
+namespace weir::kinesis {
+
+struct PipelineOptions {
+  AggregatorOptions aggregator;
+  ShardLimiterOptions limiter;
+  CollectorOptions collector;
+  RetryOptions retry;
+  ShardMapOptions shards;
+  std::size_t max_in_flight = 24;               ///< requests
+  nanoseconds retry_linger = milliseconds(50);  ///< what is tried again waits so long for company
+  int most_listings = 3;  ///< after so many that do not tell a shard's range it is sent again
+};
+
+/// What became of one user record.
+struct RecordResult {
+  std::uint64_t number = 0;
+  bool stored = false;
+  std::optional<ShardId> shard;             ///< where
+  std::string sequence_number;              ///< of its Kinesis record
+  std::optional<std::uint64_t> sub_number;  ///< its place in an aggregate
+  Attempts attempts;
+  bool maybe_duplicate = false;  ///< stored more often than once, or, where it failed, perhaps once
+};
+
+/// The service's answer for one entry of a request.
+struct EntryAnswer {
+  std::string shard;  ///< its name, if the entry was stored
+  std::string sequence_number;
+  std::string code;  ///< if it was not
+  std::string message;
+};
+using PutAnswer = tl::expected<std::vector<EntryAnswer>, AwsFailure>;
+
+/// What is to be done after an event. `send` lends the records until OnAnswer.
+struct PipelineStep {
+  struct Send {
+    std::uint64_t id = 0;
+    const std::vector<KinesisRecord>* records = nullptr;
+  };
+  std::vector<Send> sends;
+  std::optional<std::string> list;  ///< send ListShards for the page of this token
+  std::vector<RecordResult> results;
+  std::optional<Instant> wake;  ///< call OnWake then, at the latest
+};
+
+/// Each record that was put gets exactly one result. A value; not thread-safe.
+class Pipeline {
+ public:
+  Pipeline(const PipelineOptions& options, std::uint64_t seed);
+
+  /// `record` has its hash, deadline and expiry.
+  PipelineStep Put(UserRecord record, Instant now);
+  PipelineStep OnAnswer(std::uint64_t id, PutAnswer answer, Instant now);
+  PipelineStep OnListed(Result<ShardPage> page, Instant now);
+  PipelineStep OnWake(Instant now) { return Go(now); }
+  /// What is there now does not wait for company; it still waits for the shards' rates.
+  PipelineStep Flush(Instant now);
+
+  /// User records without a result.
+  std::size_t pending() const { return pending_; }
+
+ private:
+  using Place = std::optional<ShardId>;
+  /// The limiter of one shard; without a shard, of what is expected nowhere.
+  struct Lane {
+    ShardLimiter limiter;
+    std::optional<Instant> wake;  ///< as it stands in lane_wakes_
+  };
+  struct Flight {
+    Collector::Request records;
+    Instant began;
+  };
+  /// Stored; nobody knows yet whether consumers will deliver it.
+  struct Parked {
+    KinesisRecord record;
+    Attempt attempt;  ///< with the shard
+    std::string sequence_number;
+    int listings = 0;  ///< that did not tell
+  };
+
+  // pipeline.cc: the way to the service.
+  PipelineStep Go(Instant now);
+  void Aggregate(UserRecord record);
+  void TakeAgain(Instant now);
+  void Limit(Instant now);
+  Lane& LaneOf(Place place, Instant now);
+  void Drain(Place place, Lane& lane, Instant now);
+  void Expire(KinesisRecord record, Instant now);
+  void Send(Instant now, std::vector<PipelineStep::Send>& sends);
+  std::optional<Instant> Wake() const;
+
+  // pipeline_answers.cc: the way back.
+  void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
+  void OnRequestFailed(Flight flight, const AwsFailure& failure, Instant now);
+  void Bisect(Collector::Request records);
+  void Judge(Parked parked, Instant now);
+  void GiveUpExpired(Instant now);
+  void GiveUp(Parked parked, Instant now);
+  void TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind, Instant now);
+  void Succeed(KinesisRecord record, const Attempt& attempt, const std::string& sequence_number);
+  void Fail(UserRecord record);
+
+  PipelineOptions options_;
+  Rng rng_;
+  ShardMap map_;
+  std::optional<Instant> map_wake_;
+  std::multimap<Instant, UserRecord> again_;
+  Aggregator aggregator_;
+  std::map<Place, Lane> lanes_;
+  std::set<std::pair<Instant, Place>> lane_wakes_;
+  Collector collector_;
+  std::deque<Collector::Request> ready_;
+  std::map<std::uint64_t, Flight> flights_;
+  std::vector<Parked> parked_;
+  std::vector<KinesisRecord> aggregated_;  // on their way to the lanes, within one event
+  std::vector<RecordResult> results_;      // of one event
+  std::uint64_t next_id_ = 1;
+  std::size_t pending_ = 0;
+  bool hurries_ = false;
+};
+
+}  // namespace weir::kinesis

@@ -1,0 +1,184 @@
+// From an answer to results, or to another try.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "weir/kinesis/pipeline.h"
+#include "weir/kinesis/verdict.h"
+
+namespace weir::kinesis {
+namespace {
+
+/// One entry that the service does not understand makes it refuse all of them.
+bool MayBePoisoned(const AwsFailure& failure) {
+  return failure.kind == FailureClass::kPermanent && failure.code != "ResourceNotFoundException";
+}
+
+FailureClass ClassOf(const AwsFailure& failure) {
+  if (failure.maybe_applied) return FailureClass::kAmbiguous;
+  return failure.kind == FailureClass::kDeadline ? FailureClass::kTransient : failure.kind;
+}
+
+}  // namespace
+
+PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now) {
+  const auto at = flights_.find(id);
+  Flight flight = std::move(at->second);
+  flights_.erase(at);
+  if (!answer) {
+    OnRequestFailed(std::move(flight), answer.error(), now);
+    return Go(now);
+  }
+  const bool matches = answer->size() == flight.records.size();
+  for (std::size_t i = 0; i < flight.records.size(); ++i) {
+    const Attempt attempt{.began = flight.began, .ended = now};
+    EntryAnswer entry{.code = std::string(kCountMismatch),
+                      .message = fmt::format("{} entries were sent and {} answered",
+                                             flight.records.size(), answer->size())};
+    if (matches) entry = std::move((*answer)[i]);
+    OnEntry(std::move(flight.records[i]), std::move(entry), attempt);
+  }
+  return Go(now);
+}
+
+void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt) {
+  if (answer.code.empty()) {
+    const auto shard = ParseShardId(answer.shard);
+    if (shard) attempt.shard = *shard;
+    return Judge({std::move(record), attempt, std::move(answer.sequence_number)}, attempt.ended);
+  }
+  attempt.code = std::move(answer.code);
+  attempt.message = std::move(answer.message);
+  const FailureClass kind = ClassOfEntry(attempt.code);
+  if (kind == FailureClass::kThrottle) {
+    LaneOf(record.shard, attempt.ended).limiter.OnThrottled(attempt.ended);
+  }
+  TryAgain(std::move(record), attempt, kind, attempt.ended);
+}
+
+void Pipeline::OnRequestFailed(Flight flight, const AwsFailure& failure, Instant now) {
+  const Attempt attempt{
+      .began = flight.began,
+      .ended = now,
+      .code = failure.code.empty() ? std::string(Name(failure.kind)) : failure.code,
+      .message = failure.message};
+  if (MayBePoisoned(failure) && flight.records.size() > 1) {
+    return Bisect(std::move(flight.records));
+  }
+  for (KinesisRecord& record : flight.records) {
+    if (failure.kind == FailureClass::kThrottle) {
+      LaneOf(record.shard, now).limiter.OnThrottled(now);
+    }
+    TryAgain(std::move(record), attempt, ClassOf(failure), now);
+  }
+}
+
+// Half of it is good; at last the one that is not stands alone.
+void Pipeline::Bisect(Collector::Request records) {
+  const auto middle = records.begin() + std::ssize(records) / 2;
+  Collector::Request second(std::make_move_iterator(middle),
+                            std::make_move_iterator(records.end()));
+  records.erase(middle, records.end());
+  ready_.push_front(std::move(second));
+  ready_.push_front(std::move(records));
+}
+
+PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
+  const std::uint64_t before = map_.listings();
+  map_.OnListed(std::move(page), now);
+  if (map_.listings() == before) return Go(now);
+  std::erase_if(lanes_, [this](const auto& entry) {
+    const auto& [place, lane] = entry;
+    return place && lane.limiter.empty() && !map_.RangeOf(*place);
+  });
+  for (Parked& parked : std::exchange(parked_, {})) {
+    const bool hopeless = ++parked.listings >= options_.most_listings;
+    hopeless ? GiveUp(std::move(parked), now) : Judge(std::move(parked), now);
+  }
+  return Go(now);
+}
+
+void Pipeline::Judge(Parked parked, Instant now) {
+  const std::optional<ShardId>& shard = parked.attempt.shard;
+  if (!shard) return GiveUp(std::move(parked), now);
+  const Landing landing = JudgeLanding(parked.record, *shard, map_);
+  // A listing that was begun since then has not told it either.
+  const bool unknown = landing.verdict == Landing::Verdict::kUnknown;
+  if (landing.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
+  switch (landing.verdict) {
+    case Landing::Verdict::kStored:
+      return Succeed(std::move(parked.record), parked.attempt, parked.sequence_number);
+    case Landing::Verdict::kMixed:
+      parked.attempt.code = kWrongShard;
+      parked.attempt.message =
+          fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
+      return TryAgain(std::move(parked.record), parked.attempt, FailureClass::kTransient, now);
+    case Landing::Verdict::kUnknown:
+      parked_.push_back(std::move(parked));
+  }
+}
+
+void Pipeline::GiveUpExpired(Instant now) {
+  const auto expired = std::ranges::stable_partition(
+      parked_, [now](const Parked& parked) { return parked.record.expires > now; });
+  std::vector<Parked> late(std::make_move_iterator(expired.begin()),
+                           std::make_move_iterator(expired.end()));
+  parked_.erase(expired.begin(), expired.end());
+  for (Parked& parked : late) GiveUp(std::move(parked), now);
+}
+
+// Stored, and perhaps delivered. One that stands alone is.
+void Pipeline::GiveUp(Parked parked, Instant now) {
+  if (parked.record.records.size() == 1) {
+    return Succeed(std::move(parked.record), parked.attempt, parked.sequence_number);
+  }
+  parked.attempt.code = kWrongShard;
+  parked.attempt.message = "nobody could tell whether the shard that stored it holds all of it";
+  TryAgain(std::move(parked.record), parked.attempt, FailureClass::kAmbiguous, now);
+}
+
+// All of one Kinesis record at one instant, so that they travel together again.
+void Pipeline::TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind,
+                        Instant now) {
+  for (UserRecord& user : record.records) {
+    user.attempts.Add(attempt);
+    user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
+    Rng same = rng_;
+    const auto at = RetryAt(options_.retry, {kind, user.attempts.count(), user.expires}, now, same);
+    if (at) {
+      again_.emplace(*at, std::move(user));
+    } else {
+      Fail(std::move(user));
+    }
+  }
+  rng_.Next();
+}
+
+void Pipeline::Succeed(KinesisRecord record, const Attempt& attempt,
+                       const std::string& sequence_number) {
+  const bool framed = record.records.size() > 1;
+  std::uint64_t place = 0;
+  for (UserRecord& user : record.records) {
+    user.attempts.Add(attempt);
+    RecordResult& result = results_.emplace_back();
+    result = {.number = user.number,
+              .stored = true,
+              .shard = attempt.shard,
+              .sequence_number = sequence_number,
+              .attempts = std::move(user.attempts),
+              .maybe_duplicate = user.maybe_duplicate};
+    if (framed) result.sub_number = place++;
+  }
+  pending_ -= record.records.size();
+}
+
+void Pipeline::Fail(UserRecord record) {
+  results_.push_back({.number = record.number,
+                      .attempts = std::move(record.attempts),
+                      .maybe_duplicate = record.maybe_duplicate});
+  --pending_;
+}
+
+}  // namespace weir::kinesis
