@@ -54,6 +54,22 @@ TEST(Judge, AnAnswerThatIsNotJsonGoesByItsStatus) {
   EXPECT_EQ(attempt.result.error().message, "UpdateItem at dynamodb.eu-west-1.amazonaws.com: 502");
 }
 
+TEST(Judge, AnErrorInXmlIsReadAsWell) {
+  const auto refused = [](std::string_view code) {
+    return Answered({.status = 403,
+                     .body = "<ErrorResponse><Error><Code>" + std::string(code) +
+                             "</Code><Message>WHY</Message></Error></ErrorResponse>"})
+        .result.error();
+  };
+  EXPECT_EQ(refused("AccessDenied").message,
+            "UpdateItem at dynamodb.eu-west-1.amazonaws.com: 403 AccessDenied: WHY");
+  EXPECT_EQ(refused("AccessDenied").kind, FailureClass::kAuth);
+  EXPECT_EQ(refused("SlowDown").kind, FailureClass::kThrottle);
+  EXPECT_EQ(refused("SignatureDoesNotMatch").message,
+            "UpdateItem at dynamodb.eu-west-1.amazonaws.com: 403 SignatureDoesNotMatch")
+      << "the words may repeat what was signed";
+}
+
 TEST(Judge, NoAnswerIsAmbiguousOnlyIfTheRequestMayHaveArrived) {
   const Attempt sent = Lost({.maybe_sent = true, .timed_out = true, .message = "timed out: h"});
   EXPECT_EQ(sent.result.error().kind, FailureClass::kAmbiguous);

@@ -20,6 +20,7 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
       : source_(source), scheduler_(scheduler), cache_(seed) {}
 
   void Get(Deadline deadline, Done<Credentials> done) WEIR_EXCLUDES(mutex_);
+  void Rejected(const Credentials& refused) WEIR_EXCLUDES(mutex_);
   void FetchIfDue() WEIR_EXCLUDES(mutex_);
   /// Once it returns the source is not called any more, and nobody is inside it.
   void Close() WEIR_EXCLUDES(mutex_);
@@ -95,6 +96,11 @@ void CachedState::TimeOut(std::uint64_t id) {
     if (auto node = waiters_.extract(id)) late.insert(std::move(node));
   }
   AnswerAll(std::move(late), Fail(Code::kDeadlineExceeded, "no AWS credentials by the deadline"));
+}
+
+void CachedState::Rejected(const Credentials& refused) {
+  const MutexLock lock(mutex_);
+  cache_.Rejected(refused, Now());
 }
 
 void CachedState::FetchIfDue() {
@@ -190,6 +196,7 @@ class CachedCredentials final : public CredentialsProvider {
   void Get(Deadline deadline, Done<Credentials> done) override {
     state_->Get(deadline, std::move(done));
   }
+  void Rejected(const Credentials& refused) override { state_->Rejected(refused); }
 
  private:
   std::unique_ptr<CredentialsProvider> source_;

@@ -15,6 +15,10 @@ std::optional<UnixMillis> ParseHttpDate(std::string_view text);
 /// A larger difference is corrected at once. (The services refuse at five minutes.)
 inline constexpr milliseconds kTolerableSkew = std::chrono::minutes(4);
 
+/// A signed request is sent so long after its signing at the most. With the difference that is
+/// tolerated, and the way to the service, that stays below the five minutes.
+inline constexpr milliseconds kSignatureLife = std::chrono::seconds(45);
+
 /// A value. Believes the latest answer, so it also notices that our clock was set.
 class ClockSkew {
  public:

@@ -18,6 +18,12 @@ struct Credentials {
   std::optional<UnixMillis> expires;  ///< nothing: never
 };
 
+/// By what is signed with, whenever they expire.
+inline bool SameKeys(const Credentials& a, const Credentials& b) {
+  return a.access_key_id == b.access_key_id && a.secret_access_key == b.secret_access_key &&
+         a.session_token == b.session_token;
+}
+
 /// Thread-safe. `done` as weir/base/done.h says.
 class CredentialsProvider {
  public:
@@ -25,6 +31,10 @@ class CredentialsProvider {
   /// Credentials that are valid now. kUnauthenticated: none are to be had, naming the places that
   /// were asked; kDeadlineExceeded: not in time.
   virtual void Get(Deadline deadline, Done<Credentials> done) = 0;
+  /// AWS refused these, which Get gave, as expired or unknown. Whoever keeps credentials looks for
+  /// others before the next answer; there may be only the same ones. To be called under no lock.
+  /// Who keeps none need not care.
+  virtual void Rejected(const Credentials& refused) { static_cast<void>(refused); }
 };
 
 }  // namespace weir

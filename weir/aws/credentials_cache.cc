@@ -14,7 +14,7 @@ constexpr nanoseconds kLongestNap = std::chrono::minutes(1);
 }  // namespace
 
 const Credentials* CredentialsCache::Good(Time at) const {
-  if (!good_ || (good_->expires && at.wall >= *good_->expires)) return nullptr;
+  if (!good_ || rejected_ || (good_->expires && at.wall >= *good_->expires)) return nullptr;
   return &*good_;
 }
 
@@ -33,7 +33,7 @@ std::optional<Error> CredentialsCache::Refusal(Time at) const {
 }
 
 bool CredentialsCache::IsRefreshDue(Time at) const {
-  if (!good_) return true;
+  if (!good_ || rejected_) return true;
   return good_->expires && at.wall >= refresh_at_;
 }
 
@@ -54,14 +54,21 @@ void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
   }
 }
 
+void CredentialsCache::Rejected(const Credentials& refused, Time at) {
+  if (!good_ || !SameKeys(*good_, refused)) return;
+  // Before that they were fetched a moment ago, and to fetch again is not allowed yet.
+  if (fetching_ || at.now >= not_before_) rejected_ = true;
+}
+
 void CredentialsCache::Keep(Credentials credentials, Time at) {
+  const bool refused_before = std::exchange(rejected_, false) && SameKeys(*good_, credentials);
   failure_.reset();
   good_ = std::move(credentials);
   if (good_->expires) {
     const milliseconds early(rng_.Between(0, kRefreshSpread.count()));
     refresh_at_ = *good_->expires - kRefreshAhead - early;
   }
-  const bool due_again = good_->expires && refresh_at_ <= at.wall;
+  const bool due_again = refused_before || (good_->expires && refresh_at_ <= at.wall);
   if (!due_again) backoff_.Reset();
   not_before_ = due_again ? at.now + backoff_.Next(rng_) : at.now;
 }

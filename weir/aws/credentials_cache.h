@@ -21,6 +21,10 @@ namespace weir {
 /// an instant drawn from the minute that ends five minutes before they expire, so that a fleet that
 /// was started together does not ask together. After a failure, and after credentials that are
 /// themselves about to expire, the next fetch waits as Backoff says (1 s doubling to 30 s).
+///
+/// Credentials that AWS refused serve no more until a fetch has ended. Where that finds the same
+/// ones they serve again, and another refusal has an effect only after such a wait, so that a fleet
+/// whose keys were taken back does not hammer the source. Where that fails there are none.
 class CredentialsCache {
  public:
   struct Time {
@@ -39,6 +43,8 @@ class CredentialsCache {
   /// True: begin a fetch now and tell Fetched of it.
   bool BeginFetch(Time at);
   void Fetched(Result<Credentials> result, Time at);
+  /// AWS refused these. Nothing happens if they are not the ones that serve.
+  void Rejected(const Credentials& refused, Time at);
   /// When to call BeginFetch without anybody having asked; nothing: there is no need. Not farther
   /// than a minute, as the wall clock may jump.
   std::optional<Instant> WakeAt(Time at) const;
@@ -54,6 +60,7 @@ class CredentialsCache {
   Instant not_before_{INT64_MIN};  ///< of the next fetch
   std::optional<Credentials> good_;
   UnixMillis refresh_at_;  ///< where good_ expires
+  bool rejected_ = false;  ///< good_ was refused, and no fetch has brought others since
   std::optional<Error> failure_;
 };
 

@@ -65,6 +65,14 @@ class CachedCredentialsTest : public testing::Test {
     asked_.pop_front();
     done(std::move(result));
   }
+  static Result<Credentials> Forever(std::string key) {
+    return Credentials{.access_key_id = std::move(key),
+                       .secret_access_key = "s",
+                       .session_token = "",
+                       .expires = std::nullopt};
+  }
+  /// What was answered last.
+  void Reject() { cached_->Rejected(answers_.back().value()); }
   void Start(nanoseconds life) {
     Get();
     Answer(Lasting("first", life));
@@ -206,10 +214,7 @@ TEST_F(CachedCredentialsTest, APassedDeadlineStillGetsWhatIsInMemory) {
 
 TEST_F(CachedCredentialsTest, CredentialsThatNeverExpireAreFetchedOnce) {
   Get();
-  Answer(Credentials{.access_key_id = "forever",
-                     .secret_access_key = "s",
-                     .session_token = "",
-                     .expires = std::nullopt});
+  Answer(Forever("forever"));
   scheduler_.Advance(hours(1000));
   Get();
   EXPECT_EQ(Last(), "forever");
@@ -241,6 +246,93 @@ TEST_F(CachedCredentialsTest, AWallClockThatJumpsOverTheExpiryIsNoticed) {
   EXPECT_EQ(Last(), "fresh");
 }
 
+TEST_F(CachedCredentialsTest, WhatWasRefusedIsNotGivenAgainBeforeAFetch) {
+  Start(hours(1));
+  Reject();
+  EXPECT_EQ(fetches_, 1) << "nobody has asked yet";
+  Get();
+  Get();
+  EXPECT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(fetches_, 2);
+  Answer(Lasting("second", hours(1)));
+  EXPECT_EQ(answers_.size(), 3U);
+  EXPECT_EQ(Last(), "second");
+}
+
+TEST_F(CachedCredentialsTest, CredentialsWithoutAnExpiryCanBeRefusedToo) {
+  Get();
+  Answer(Forever("first"));
+  Reject();
+  Get();
+  Answer(Forever("second"));
+  EXPECT_EQ(Last(), "second");
+}
+
+TEST_F(CachedCredentialsTest, WhoIsRefusedLateDoesNotTakeTheNewOnesAway) {
+  Start(hours(1));
+  const Credentials first = *answers_.back();
+  Reject();
+  Get();
+  Answer(Lasting("second", hours(1)));
+  for (int i = 0; i < 100; ++i) {
+    cached_->Rejected(first);
+    Get();
+    EXPECT_EQ(Last(), "second");
+  }
+  EXPECT_EQ(fetches_, 2);
+}
+
+TEST_F(CachedCredentialsTest, WhereTheSourceHasOnlyTheSameItIsNotHammered) {
+  Start(hours(10));
+  for (int i = 0; i < 200; ++i) {
+    for (int calls = 0; calls < 5; ++calls) {
+      Reject();
+      Get();
+      while (!asked_.empty()) Answer(Lasting("first", hours(10)));
+      ASSERT_EQ(Last(), "first");
+    }
+    scheduler_.Advance(seconds(1));
+  }
+  EXPECT_GE(fetches_, 5);
+  EXPECT_LE(fetches_, 60);
+  EXPECT_EQ(answers_.size(), 1001U) << "nobody waits for a fetch that is not allowed";
+}
+
+TEST_F(CachedCredentialsTest, AnotherSetIsFetchedAtOnceWhateverCameBefore) {
+  Start(hours(1));
+  for (const char* const key : {"second", "third", "fourth"}) {
+    Reject();
+    Get();
+    Answer(Lasting(key, hours(1)));
+    EXPECT_EQ(Last(), key);
+  }
+}
+
+TEST_F(CachedCredentialsTest, WhereNoOthersCanBeFetchedThereAreNone) {
+  Start(hours(1));
+  Reject();
+  Get();
+  Answer(Fail(Code::kUnavailable, "metadata: refused"));
+  EXPECT_EQ(Last(), "UNAUTHENTICATED");
+  EXPECT_THAT(answers_.back().error().message, testing::HasSubstr("metadata: refused"));
+  scheduler_.Advance(answers_.back().error().retry_after.value());
+  Get();
+  Answer(Lasting("first", hours(1)));
+  EXPECT_EQ(Last(), "first") << "the source insists";
+}
+
+TEST_F(CachedCredentialsTest, ARefusalDuringARefreshIsAnsweredByThatRefresh) {
+  Start(hours(1));
+  scheduler_.Advance(minutes(55));
+  ASSERT_EQ(fetches_, 2);
+  Reject();
+  Get();
+  EXPECT_EQ(answers_.size(), 1U);
+  Answer(Lasting("second", hours(1)));
+  EXPECT_EQ(Last(), "second");
+  EXPECT_EQ(fetches_, 2);
+}
+
 TEST_F(CachedCredentialsTest, DestroyingItAnswersWhoWaits) {
   Get();
   cached_.reset();
@@ -251,16 +343,17 @@ TEST_F(CachedCredentialsTest, DestroyingItAnswersWhoWaits) {
   EXPECT_EQ(answers_.size(), 1U);
 }
 
-/// Whatever comes of the fetches and whenever somebody asks: what is handed out is valid, everybody
-/// is answered exactly once and by the deadline, and there is at most one fetch at a time. Fails if
-/// Good() ignores the expiry, if BeginFetch() ignores fetching_, or if TimeOut() leaves the waiter
-/// in the map.
+/// Whatever comes of the fetches, whenever somebody asks and whatever AWS refuses: what is handed
+/// out is valid, everybody is answered exactly once and by the deadline, and there is at most one
+/// fetch at a time. Fails if Good() ignores the expiry, if BeginFetch() ignores fetching_, or if
+/// TimeOut() leaves the waiter in the map.
 TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime) {
   const bool held = rc::check([](std::uint64_t seed) {
     Rng rng(seed);
     sim::SimScheduler scheduler(seed);
     std::deque<Done<Credentials>> asked;
     int fetches = 0;
+    std::optional<Credentials> last;
     std::vector<int> answered;  // outlives who still waits when an assertion leaves
     const auto cached =
         MakeCachedCredentials(std::make_unique<FakeSource>(asked, fetches), scheduler, seed);
@@ -272,9 +365,11 @@ TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime)
       cached->Get(deadline, [&, id, deadline](Result<Credentials> result) {
         ++answered[id];
         if (result) RC_ASSERT(*result->expires > scheduler.clock().WallNow());
+        if (result) last = *result;
         RC_ASSERT(scheduler.clock().Now() <= deadline.at());
       });
       RC_ASSERT(asked.size() <= 1U);
+      if (last && rng.Chance(0.3)) cached->Rejected(*last);
       scheduler.Advance(milliseconds(rng.Between(0, 60'000)));
       if (asked.empty() || rng.Chance(0.3)) continue;
       Done<Credentials> done = std::move(asked.front());
@@ -283,7 +378,8 @@ TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime)
       if (rng.Chance(0.3)) {
         done(Fail(Code::kUnavailable, "no"));
       } else {
-        done(Credentials{"k", "s", "t", scheduler.clock().WallNow() + life});
+        const std::string key = rng.Chance(0.5) ? "k" : "l";
+        done(Credentials{key, "s", "t", scheduler.clock().WallNow() + life});
       }
     }
     scheduler.Advance(seconds(20));

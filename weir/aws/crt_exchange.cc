@@ -12,7 +12,10 @@ namespace weir::internal {
 namespace {
 
 /// Keeps the arithmetic of instants from overflowing.
-constexpr nanoseconds kFarthest = std::chrono::hours(24 * 365);
+std::uint64_t NanosOf(nanoseconds wait) {
+  constexpr nanoseconds kFarthest = std::chrono::hours(24 * 365);
+  return static_cast<std::uint64_t>(std::clamp(wait, nanoseconds(0), kFarthest).count());
+}
 
 CrtExchange& Self(void* self) { return *static_cast<CrtExchange*>(self); }
 
@@ -36,15 +39,15 @@ std::uint64_t LoopNow(aws_event_loop* loop) {
 
 }  // namespace
 
-void CrtExchange::Start(CrtPool& pool, HttpRequest request, std::optional<nanoseconds> left,
+void CrtExchange::Start(CrtPool& pool, HttpRequest request, const ExchangeTimes& times,
                         HttpDone done) {
   std::unique_ptr<CrtExchange> exchange(new CrtExchange(pool, std::move(request), std::move(done)));
-  if (left && *left <= nanoseconds(0)) {
+  if (times.begin <= nanoseconds(0)) {
     exchange->TimeOut();
   } else if (!exchange->MakeMessage()) {
     exchange->Answer(tl::unexpected(exchange->Failure(false, LastCrtError())));
   } else {
-    exchange.release()->Schedule(left);
+    exchange.release()->Schedule(times);
   }
 }
 
@@ -75,21 +78,25 @@ bool CrtExchange::MakeMessage() {
   return made && body != nullptr;
 }
 
-void CrtExchange::Schedule(std::optional<nanoseconds> left) {
-  if (left) {
-    deadline_at_ = LoopNow(loop_) + static_cast<std::uint64_t>(std::min(*left, kFarthest).count());
-  }
+void CrtExchange::Schedule(const ExchangeTimes& times) {
+  const std::uint64_t now = LoopNow(loop_);
+  begin_by_ = now + NanosOf(times.begin);
+  end_by_ = now + NanosOf(times.all);
+  answer_time_ = NanosOf(times.answer);
   aws_task_init(&start_, &CrtExchange::OnStart, this, "weir_exchange_start");
-  aws_task_init(&deadline_, &CrtExchange::OnDeadline, this, "weir_exchange_deadline");
+  aws_task_init(&limit_, &CrtExchange::OnLimit, this, "weir_exchange_limit");
   aws_event_loop_schedule_task_now(loop_, &start_);
+}
+
+void CrtExchange::ArmLimit(std::uint64_t at) {
+  if (limit_armed_) aws_event_loop_cancel_task(loop_, &limit_);
+  limit_armed_ = true;
+  aws_event_loop_schedule_task_future(loop_, &limit_, at);
 }
 
 void CrtExchange::OnStart(aws_task*, void* self, aws_task_status) {
   CrtExchange& exchange = Self(self);
-  if (exchange.deadline_at_ != 0) {
-    exchange.deadline_armed_ = true;
-    aws_event_loop_schedule_task_future(exchange.loop_, &exchange.deadline_, exchange.deadline_at_);
-  }
+  exchange.ArmLimit(exchange.begin_by_);
   aws_http_connection_manager_acquire_connection(exchange.manager_, &CrtExchange::OnConnection,
                                                  self);
 }
@@ -101,6 +108,7 @@ void CrtExchange::OnConnection(aws_http_connection* connection, int error, void*
 void CrtExchange::Connected(aws_http_connection* connection, int error) {
   connection_ = connection;
   const bool wanted = connection != nullptr && done_ != nullptr;
+  if (wanted) ArmLimit(std::min(end_by_, LoopNow(loop_) + answer_time_));
   if (wanted && Begin(connection)) return;
   End(tl::unexpected(Failure(false, wanted ? LastCrtError() : CrtError(error))));
 }
@@ -151,10 +159,10 @@ void CrtExchange::OnComplete(aws_http_stream* stream, int error, void* self) {
   exchange.Complete(error);
 }
 
-void CrtExchange::OnDeadline(aws_task*, void* self, aws_task_status status) {
+void CrtExchange::OnLimit(aws_task*, void* self, aws_task_status status) {
   if (status != AWS_TASK_STATUS_RUN_READY) return;
   CrtExchange& exchange = Self(self);
-  exchange.deadline_armed_ = false;
+  exchange.limit_armed_ = false;
   if (exchange.stream_ != nullptr) {
     aws_http_stream_cancel(exchange.stream_.get(), AWS_ERROR_HTTP_STREAM_CANCELLED);
   }
@@ -162,8 +170,7 @@ void CrtExchange::OnDeadline(aws_task*, void* self, aws_task_status status) {
 }
 
 void CrtExchange::TimeOut() {
-  HttpFailure failure =
-      Failure(sending_, sending_ ? "no answer by the deadline" : "not sent by the deadline");
+  HttpFailure failure = Failure(sending_, sending_ ? "no answer in time" : "no connection in time");
   failure.timed_out = true;
   Answer(tl::unexpected(std::move(failure)));
 }
@@ -195,7 +202,7 @@ void CrtExchange::Answer(HttpAnswer answer) {
 
 void CrtExchange::End(HttpAnswer answer) {
   const std::unique_ptr<CrtExchange> self(this);
-  if (deadline_armed_) aws_event_loop_cancel_task(loop_, &deadline_);
+  if (limit_armed_) aws_event_loop_cancel_task(loop_, &limit_);
   stream_.reset();
   // Before the answer: the pool may go as soon as that is given, and the caller's next request may
   // have this connection.

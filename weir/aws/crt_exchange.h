@@ -5,8 +5,7 @@
 #include <aws/http/request_response.h>
 #include <aws/io/stream.h>
 
-#include <optional>
-#include <string>
+#include <cstdint>
 #include <string_view>
 
 #include "weir/aws/crt_handle.h"
@@ -17,26 +16,33 @@ namespace weir::internal {
 
 using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
 
+/// From now on. Those that would be without end are long.
+struct ExchangeTimes {
+  nanoseconds begin;   ///< until it must have a connection
+  nanoseconds answer;  ///< from then to its end ...
+  nanoseconds all;     ///< ... or from now, if that is sooner
+};
+
 /// Owns itself from Start until the runtime has nothing more to tell about it, which may be after
-/// the answer: a deadline answers at once, and the connection is closed, or given back when it
+/// the answer: a limit answers at once, and the connection is closed, or given back when it
 /// comes, behind that. After Start everything happens on the pool's loop, so nothing is locked. (A
 /// request that was answered while it waited for a connection may also end on the thread that
 /// destroys the pool; only End runs there.)
 class CrtExchange {
  public:
-  /// `left`: until the deadline; none: there is none. `pool` must outlive the answer; it does,
-  /// because an exchange is inside it until then.
-  static void Start(CrtPool& pool, HttpRequest request, std::optional<nanoseconds> left,
-                    HttpDone done);
+  /// `pool` must outlive the answer; it does, because an exchange is inside it until then.
+  static void Start(CrtPool& pool, HttpRequest request, const ExchangeTimes& times, HttpDone done);
 
  private:
   CrtExchange(CrtPool& pool, HttpRequest request, HttpDone done);
   bool MakeMessage();
-  void Schedule(std::optional<nanoseconds> left);
+  void Schedule(const ExchangeTimes& times);
+  /// Instead of the limit that was armed before. On the loop.
+  void ArmLimit(std::uint64_t at);
 
   // What the runtime calls; `self` is the exchange.
   static void OnStart(aws_task* task, void* self, aws_task_status status);
-  static void OnDeadline(aws_task* task, void* self, aws_task_status status);
+  static void OnLimit(aws_task* task, void* self, aws_task_status status);
   static void OnConnection(aws_http_connection* connection, int error, void* self);
   static int OnHeaders(aws_http_stream* stream, aws_http_header_block block,
                        const aws_http_header* headers, std::size_t count, void* self);
@@ -67,9 +73,12 @@ class CrtExchange {
   CrtHandle<aws_http_stream, aws_http_stream_release> stream_;
   aws_http_connection* connection_ = nullptr;  ///< lent by the pool's manager
   aws_task start_{};
-  aws_task deadline_{};
-  std::uint64_t deadline_at_ = 0;  ///< on the loop's clock; 0: never
-  bool deadline_armed_ = false;
+  aws_task limit_{};
+  // On the loop's clock.
+  std::uint64_t begin_by_ = 0;
+  std::uint64_t answer_time_ = 0;
+  std::uint64_t end_by_ = 0;
+  bool limit_armed_ = false;
   bool sending_ = false;  ///< bytes of it may have left
   bool too_large_ = false;
   HttpResponse response_;

@@ -13,10 +13,12 @@ class CrtTransport final : public HttpTransport {
   CrtTransport(const Clock& clock, std::unique_ptr<internal::CrtPool> pool)
       : clock_(clock), pool_(std::move(pool)) {}
 
-  void Send(HttpRequest request, Deadline deadline, HttpDone done) override {
-    std::optional<nanoseconds> left;
-    if (!deadline.is_never()) left = deadline.Left(clock_.Now());
-    internal::CrtExchange::Start(*pool_, std::move(request), left, std::move(done));
+  void Send(HttpRequest request, SendLimits limits, HttpDone done) override {
+    const Instant now = clock_.Now();
+    const internal::ExchangeTimes times = {.begin = limits.LatestBegin().Left(now),
+                                           .answer = limits.answer_within,
+                                           .all = limits.deadline.Left(now)};
+    internal::CrtExchange::Start(*pool_, std::move(request), times, std::move(done));
   }
 
  private:

@@ -18,14 +18,17 @@ struct TransportOptions {
   std::uint16_t port = 443;
   bool tls = true;
   std::size_t max_connections = 64;     ///< at least 1
-  std::size_t max_waiting = 10'000;     ///< for a connection, at least 1; more fail at once
+  std::size_t max_waiting = 10'000;     ///< for a connection, at least 1; more fail at once, unsent
   milliseconds connect_timeout{3'000};  ///< for TCP, and as much again for the TLS handshake
   milliseconds idle_timeout{30'000};    ///< a connection is closed after so long without a request
   std::size_t max_answer_bytes = std::size_t{64} << 20;  ///< of a body; a larger one is a failure
 };
 
-/// Connections are kept alive and carry one request at a time. Requests take and give back
-/// connections, count deadlines and run `done` on the runtime's loop. A connection that the server
+/// Connections are kept alive and carry one request at a time; whoever finds none free waits its
+/// turn, as long as its SendLimits let it. Making a connection takes connect_timeout at most, twice
+/// that with TLS, besides finding the address of the name; where it fails, requests that wait fail
+/// unsent. Requests take and give back connections, count limits and run `done` on the runtime's
+/// loop. A connection that the server
 /// closed while nothing was asked of it is replaced; a request that was begun on one fails with
 /// `maybe_sent`, as the server may have read it.
 ///

@@ -38,13 +38,20 @@ class CrtTransportTest : public testing::Test {
 
   std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
                             nanoseconds wait = kPatience) {
+    return Start(transport, std::move(request), {.deadline = Deadline::After(clock_, wait)});
+  }
+  static std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
+                                   const SendLimits& limits) {
     std::promise<Answer> promise;
     std::future<Answer> answer = promise.get_future();
-    transport.Send(std::move(request), Deadline::After(clock_, wait),
+    transport.Send(std::move(request), limits,
                    [promise = std::move(promise)](Answer result) mutable {
                      promise.set_value(std::move(result));
                    });
     return answer;
+  }
+  SendLimits AnsweredWithin(nanoseconds time) const {
+    return {.deadline = Deadline::After(clock_, kPatience), .answer_within = time};
   }
   Answer Ask(HttpTransport& transport, HttpRequest request, nanoseconds wait = kPatience) {
     return Start(transport, std::move(request), wait).get();
@@ -216,6 +223,70 @@ TEST_F(CrtTransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
   EXPECT_TRUE(Ask(*transport, {.body = "third"}));
   ASSERT_EQ(server.seen().size(), 2U);
   EXPECT_EQ(server.seen()[1].body, "third");
+}
+
+TEST_F(CrtTransportTest, WhatWaitsForAConnectionHasItsTimeStillBeforeIt) {
+  constexpr int kRequests = 20;
+  constexpr nanoseconds kWithin = milliseconds(500);
+  std::latch go(1);
+  LoopbackServer server([&go](const SeenRequest& request) {
+    go.wait();
+    return Echo(request);
+  });
+  LoopbackServer silent(Silence);
+  TransportOptions options = Options(server);
+  options.max_connections = 1;
+  const auto transport = Connect(options);
+  std::future<Answer> holder = Start(*transport, {.body = "holds the connection"});
+  std::vector<std::future<Answer>> waiting;
+  for (int i = 0; i < kRequests; ++i) {
+    waiting.push_back(Start(*transport, {.body = std::to_string(i)}, AnsweredWithin(kWithin)));
+  }
+  // By then each has waited longer than it may take.
+  const Answer timer = Ask(*Connect(silent), {.body = "x"}, kWithin);
+  go.count_down();
+  EXPECT_TRUE(timer.error().timed_out);
+  EXPECT_TRUE(holder.get());
+  for (std::future<Answer>& late : waiting) {
+    const Answer answer = late.get();
+    EXPECT_TRUE(answer) << answer.error().message;
+  }
+  EXPECT_EQ(server.seen().size(), kRequests + 1U);
+}
+
+TEST_F(CrtTransportTest, WhatHasAConnectionHasNoMoreThanItsTime) {
+  LoopbackServer server(Silence);
+  const auto transport = Connect(server);
+  const Instant begin = clock_.Now();
+  const Answer answer = Start(*transport, {.body = "x"}, AnsweredWithin(kShort)).get();
+  EXPECT_LT(clock_.Now() - begin, kPatience / 2) << "the deadline ended it";
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().timed_out);
+  EXPECT_TRUE(answer.error().maybe_sent);
+  EXPECT_THAT(answer.error().message, HasSubstr("no answer in time"));
+}
+
+TEST_F(CrtTransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
+  std::latch go(1);
+  LoopbackServer server([&go](const SeenRequest& request) {
+    go.wait();
+    return Echo(request);
+  });
+  TransportOptions options = Options(server);
+  options.max_connections = 1;
+  const auto transport = Connect(options);
+  std::future<Answer> holder = Start(*transport, {.body = "holds the connection"});
+  SendLimits limits = AnsweredWithin(kPatience);
+  limits.begin_by = Deadline::After(clock_, kShort);
+  const Answer answer = Start(*transport, {.body = "x"}, limits).get();
+  go.count_down();
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().timed_out);
+  EXPECT_FALSE(answer.error().maybe_sent);
+  EXPECT_THAT(answer.error().message, HasSubstr("no connection in time"));
+  EXPECT_TRUE(holder.get());
+  EXPECT_TRUE(Ask(*transport, {.body = "last"}));
+  EXPECT_EQ(server.seen().size(), 2U);
 }
 
 TEST_F(CrtTransportTest, MoreWaitingThanTheBoundFailAtOnce) {

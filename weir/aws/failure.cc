@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/aws/xml_error.h"
+
 namespace weir {
 namespace {
 
@@ -176,12 +178,14 @@ bool IsPermission(std::string_view code) {
 std::string ErrorCode(const HttpResponse& response) {
   std::string code = BareCode(TextIn(response.body, {"__type"}));
   if (!code.empty()) return code;
+  if (const auto error = ReadXmlError(response.body)) return BareCode(error->code);
   const std::string* const header = response.Header("x-amzn-errortype");
   return header == nullptr ? std::string() : BareCode(*header);
 }
 
 std::string ErrorText(const HttpResponse& response) {
   std::string text = TextIn(response.body, {"message", "Message"});
+  if (const auto error = ReadXmlError(response.body)) text = error->message;
   text.resize(std::min({text.size(), text.find_first_of("\r\n"), kLongestText}));
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;

@@ -147,6 +147,17 @@ TEST(ErrorCode, IsEmptyWhereThereIsNone) {
   EXPECT_THAT(ErrorCode(WithType(std::string(129, 'x'))), IsEmpty());
 }
 
+constexpr const char* kXml =
+    "<ErrorResponse><Errors><Error><Code>SignatureDoesNotMatch</Code><Message>one\ntwo</Message>"
+    "</Error></Errors></ErrorResponse>";
+
+TEST(ErrorCode, ComesFromXmlAsWell) {
+  EXPECT_EQ(ErrorCode(WithBody(kXml)), "SignatureDoesNotMatch");
+  EXPECT_EQ(ErrorText(WithBody(kXml)), "one");
+  EXPECT_THAT(ErrorCode(WithBody("<Error><Code>&lt;b&gt;</Code></Error>")), IsEmpty());
+  EXPECT_EQ(ErrorText(WithBody("<Error><Code>X</Code><Message>a\tb</Message></Error>")), "a?b");
+}
+
 TEST(ErrorText, IsTheFirstLineOfTheMessage) {
   EXPECT_EQ(ErrorText(WithBody(R"({"message":"rate exceeded"})")), "rate exceeded");
   EXPECT_EQ(ErrorText(WithBody(R"({"__type":"X","Message":"of old"})")), "of old");

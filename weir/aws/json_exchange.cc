@@ -34,7 +34,7 @@ JsonStep JsonExchange::Start(Instant now) {
   return FetchCredentials{deadline_};
 }
 
-JsonStep JsonExchange::OnCredentials(const Status& got, Moment at, SharedRetries& shared) {
+JsonStep JsonExchange::OnCredentials(Result<Credentials> got, Moment at, SharedRetries& shared) {
   if (!got) {
     AwsFailure failure;
     failure.kind = ClassOf(got.error().code);
@@ -44,6 +44,11 @@ JsonStep JsonExchange::OnCredentials(const Status& got, Moment at, SharedRetries
     return OnFailure(std::move(failure), failed, at, shared);
   }
   if (deadline_.ExpiredAt(at.now)) return Final(OutOfTime());
+  if (rejection_ && SameKeys(*got, credentials_)) {
+    return Final(*std::move(rejection_), "credentials that were fetched anew are the same");
+  }
+  rejection_.reset();
+  credentials_ = *std::move(got);
   signed_for_ = shared.skew.SigningTime(at.wall);
   return SignFor{signed_for_};
 }
@@ -58,12 +63,15 @@ JsonStep JsonExchange::OnSigned(const Status& signed_well, Instant now) {
   }
   ++attempts_;
   is_out_ = true;
-  const Deadline attempt = Deadline::At(now + options_.attempt_timeout);
-  return SendBy{std::min(deadline_, attempt)};
+  handed_over_ = now;
+  return SendBy{{.deadline = deadline_,
+                 .begin_by = Deadline::At(now + kSignatureLife),
+                 .answer_within = options_.attempt_timeout}};
 }
 
 JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shared) {
   is_out_ = false;
+  rejected_ = false;
   if (attempt.server_time) shared.skew.Observe(*attempt.server_time, at.wall);
   if (attempt.result) {
     policy_.OnSuccess(shared.quota);
@@ -71,9 +79,23 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
   }
   AwsFailure& failure = attempt.result.error();
   if (failure.kind == FailureClass::kAmbiguous) maybe_applied_ = true;
-  const FailedAttempt failed = {
-      .kind = failure.kind, .mend = Mend(attempt, shared), .timed_out = attempt.timed_out};
+  if (WaitedInVain(attempt, at.now)) {
+    last_cause_ = std::move(failure.message);
+    return Start(at.now);
+  }
+  const AuthMend mend = Mend(attempt, shared);
+  rejected_ = mend == AuthMend::kFreshCredentials;
+  if (rejected_) rejection_ = failure;
+  const FailedAttempt failed = {.kind = failure.kind, .mend = mend, .timed_out = attempt.timed_out};
   return OnFailure(std::move(failure), failed, at, shared);
+}
+
+// For a connection, until its signature was too old: nothing failed but this process' patience, so
+// the next one costs no retry. (The two clocks need not agree on when that was.)
+bool JsonExchange::WaitedInVain(const Attempt& attempt, Instant now) const {
+  const bool never_begun =
+      attempt.timed_out && attempt.result.error().kind == FailureClass::kTransient;
+  return never_begun && now - handed_over_ >= kSignatureLife / 2;
 }
 
 JsonStep JsonExchange::OnFailure(AwsFailure failure, FailedAttempt failed, Moment at,

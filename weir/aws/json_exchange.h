@@ -37,14 +37,14 @@ struct SharedRetries {
 
 using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
 
-struct FetchCredentials {  ///< then OnCredentials
+struct FetchCredentials {  ///< after telling the provider of rejected() ones; then OnCredentials
   Deadline deadline;
 };
-struct SignFor {  ///< sign MakeRequest() for this time, then OnSigned
+struct SignFor {  ///< sign MakeRequest() with credentials() for this time, then OnSigned
   UnixMillis time;
 };
 struct SendBy {  ///< send what was signed, then OnAttempt
-  Deadline deadline;
+  SendLimits limits;
 };
 struct WakeAt {  ///< then OnWake
   Instant at;
@@ -57,13 +57,16 @@ class JsonExchange {
   JsonExchange(const JsonClientOptions& options, JsonCall call, Deadline deadline);
 
   JsonStep Begin(Instant now) { return Start(now); }
-  JsonStep OnCredentials(const Status& got, Moment at, SharedRetries& shared);
+  JsonStep OnCredentials(Result<Credentials> got, Moment at, SharedRetries& shared);
   JsonStep OnSigned(const Status& signed_well, Instant now);
   JsonStep OnAttempt(Attempt attempt, Moment at, SharedRetries& shared);
   JsonStep OnWake(Instant now) { return Start(now); }
   /// Nobody will answer the step that is under way.
   JsonAnswer Abandon();
 
+  const Credentials& credentials() const { return credentials_; }
+  /// What the last answer says of credentials(): the service does not take them, or no more.
+  bool rejected() const { return rejected_; }
   HttpRequest MakeRequest() const;
   AttemptContext context() const;
   int attempts() const { return attempts_; }
@@ -71,6 +74,7 @@ class JsonExchange {
  private:
   JsonStep Start(Instant now);
   JsonStep OnFailure(AwsFailure failure, FailedAttempt failed, Moment at, SharedRetries& shared);
+  bool WaitedInVain(const Attempt& attempt, Instant now) const;
   AuthMend Mend(const Attempt& attempt, SharedRetries& shared) const;
   AwsFailure OutOfTime() const;
   tl::unexpected<AwsFailure> Final(AwsFailure failure, std::string_view why_not = {}) const;
@@ -83,7 +87,11 @@ class JsonExchange {
   bool is_out_ = false;         ///< a request is under way
   bool maybe_applied_ = false;  ///< by an attempt that has ended
   UnixMillis signed_for_;
-  std::string last_cause_;  ///< the message of the last failure
+  Instant handed_over_;      ///< to the transport
+  Credentials credentials_;  ///< kept for Rejected, and to know them again
+  bool rejected_ = false;
+  std::optional<AwsFailure> rejection_;  ///< until others are there
+  std::string last_cause_;               ///< the message of the last failure
 };
 
 }  // namespace weir

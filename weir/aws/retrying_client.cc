@@ -60,13 +60,13 @@ class Flight {
 
   JsonStep OnCredentials(Result<Credentials> credentials);
   JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
+  JsonStep Weigh(Attempt attempt);
   void CountAttempt() const;
 
   const std::shared_ptr<Core> core_;
   JsonExchange exchange_;
-  Credentials credentials_;  ///< to sign with, then forgotten
-  HttpRequest request_;      ///< between signing and sending
-  JsonDone done_;            ///< null once it ran
+  HttpRequest request_;  ///< between signing and sending
+  JsonDone done_;        ///< null once it ran
 };
 
 void Flight::Do(Ptr flight, FetchCredentials& step) {
@@ -78,20 +78,15 @@ void Flight::Do(Ptr flight, FetchCredentials& step) {
 }
 
 JsonStep Flight::OnCredentials(Result<Credentials> credentials) {
-  Status status;
-  if (credentials)
-    credentials_ = std::move(*credentials);
-  else
-    status = Fail(std::move(credentials.error()));
   const Moment at = core_->Now();
   const MutexLock lock(core_->mutex);
-  return exchange_.OnCredentials(status, at, core_->shared);
+  return exchange_.OnCredentials(std::move(credentials), at, core_->shared);
 }
 
 void Flight::Do(Ptr flight, SignFor& step) {
   const Core& core = *flight->core_;
   flight->request_ = flight->exchange_.MakeRequest();
-  const Credentials credentials = std::exchange(flight->credentials_, {});
+  const Credentials& credentials = flight->exchange_.credentials();
   const Status status = core.parts.signer.Sign(flight->request_, credentials, step.time);
   JsonStep next = flight->exchange_.OnSigned(status, core.Now().now);
   Go(std::move(flight), std::move(next));
@@ -101,7 +96,7 @@ void Flight::Do(Ptr flight, SendBy& step) {
   flight->CountAttempt();
   HttpTransport& transport = flight->core_->parts.transport;
   HttpRequest request = std::exchange(flight->request_, {});
-  transport.Send(std::move(request), step.deadline,
+  transport.Send(std::move(request), step.limits,
                  [flight = std::move(flight)](auto answer) mutable {
                    JsonStep next = flight->OnAnswer(std::move(answer));
                    Go(std::move(flight), std::move(next));
@@ -118,6 +113,12 @@ JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
   if (!attempt.result && attempt.result.error().kind == FailureClass::kThrottle) {
     core_->throttles.Add();
   }
+  JsonStep next = Weigh(std::move(attempt));
+  if (exchange_.rejected()) core_->parts.credentials.Rejected(exchange_.credentials());
+  return next;
+}
+
+JsonStep Flight::Weigh(Attempt attempt) {
   const Moment at = core_->Now();
   const MutexLock lock(core_->mutex);
   return exchange_.OnAttempt(std::move(attempt), at, core_->shared);

@@ -30,7 +30,12 @@ struct JsonClientOptions {
   std::string content_type = "application/x-amz-json-1.0";
   std::string host;  ///< the host header: with the port, unless that is the scheme's own
   std::string path = "/";
-  milliseconds attempt_timeout{3'000};  ///< for one request and its answer
+  /// For one request and its whole answer, from when it has a connection. Waiting for that is
+  /// bounded by the call's deadline alone, and is neither a failure nor a retry: a request that
+  /// waited until its signature got old (kSignatureLife in clock_skew.h) is signed anew and goes on
+  /// waiting. The default is far above what DynamoDB takes for any request of ours, so that it ends
+  /// only what is really lost.
+  milliseconds attempt_timeout{5'000};
   RetryOptions retry;
   std::size_t max_error_body = 64 * 1024;  ///< bytes; see Judge in attempt.h
   std::uint64_t seed = 0;  ///< of the waits between tries; each process should have its own

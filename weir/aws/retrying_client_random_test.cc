@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <latch>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +32,7 @@ enum Fault : std::size_t {
   kRefused,  ///< a condition did not hold
   kExpired,
   kSkewed,
+  kQueued,  ///< waits for a connection, then meets one of the others
   kFaults
 };
 
@@ -39,6 +41,8 @@ struct Truth {
   int sends = 0;
   int applied = 0;
   int doubtful = 0;  ///< sends whose fate the client cannot know
+  std::optional<Deadline>
+      given_up;  ///< when one that waited for a connection was not sent any more
 };
 
 class FaultyService final : public HttpTransport {
@@ -46,9 +50,38 @@ class FaultyService final : public HttpTransport {
   FaultyService(Scheduler& scheduler, Rng& rng, std::vector<Truth>& truths)
       : scheduler_(scheduler), rng_(rng), truths_(truths) {}
 
-  void Send(HttpRequest request, Deadline deadline, HttpDone done) override {
+  void Send(HttpRequest request, SendLimits limits, HttpDone done) override {
     const auto fault = static_cast<Fault>(rng_.Below(kFaults));
     ++counts[fault];
+    if (fault == kQueued) return Queue(std::move(request), limits, std::move(done));
+    Begin(fault, request, limits.EndOf(scheduler_.clock().Now()), std::move(done));
+  }
+
+  std::array<int, kFaults> counts{};
+  int begun_late = 0, never_begun = 0;
+
+ private:
+  /// Waits for a connection, often longer than an attempt may take.
+  void Queue(HttpRequest request, SendLimits limits, HttpDone done) {
+    const Instant begin = scheduler_.clock().Now() + milliseconds(rng_.Between(0, 120));
+    if (limits.LatestBegin().ExpiredAt(begin)) {
+      ++never_begun;
+      Truth& truth = truths_.at(std::stoul(request.body));
+      ++truth.sends;
+      truth.given_up = limits.LatestBegin();
+      scheduler_.At(limits.LatestBegin().at(), [done = std::move(done)]() mutable {
+        done(tl::unexpected(HttpFailure{false, true, "no connection in time"}));
+      });
+      return;
+    }
+    ++begun_late;
+    scheduler_.At(begin, [this, limits, begin, request = std::move(request),
+                          done = std::move(done)]() mutable {
+      Begin(static_cast<Fault>(rng_.Below(kQueued)), request, limits.EndOf(begin), std::move(done));
+    });
+  }
+
+  void Begin(Fault fault, const HttpRequest& request, Deadline deadline, HttpDone done) {
     HttpAnswer answer = Play(fault, truths_.at(std::stoul(request.body)));
     const Instant now = scheduler_.clock().Now();
     if (fault != kSilent && rng_.Chance(0.3)) return done(std::move(answer));
@@ -64,9 +97,6 @@ class FaultyService final : public HttpTransport {
     });
   }
 
-  std::array<int, kFaults> counts{};
-
- private:
   HttpAnswer Play(Fault fault, Truth& truth) {
     ++truth.sends;
     const bool perhaps = rng_.Chance(0.5);
@@ -166,6 +196,7 @@ void ExpectTrue(const Episode::Call& call, const Truth& truth) {
   EXPECT_LE(call.at, call.deadline.at());
   EXPECT_LE(truth.sends, 5);
   EXPECT_TRUE(call.repeatable || truth.applied <= 1);
+  EXPECT_EQ(truth.given_up.value_or(call.deadline), call.deadline);
   if (call.result) {
     EXPECT_EQ(call.result->attempts, truth.sends);
     EXPECT_EQ(call.result->maybe_repeated, truth.doubtful > 0);
@@ -181,12 +212,12 @@ void ExpectTrue(const Episode::Call& call, const Truth& truth) {
 }
 
 // Fails if: the doubt of an earlier attempt is forgotten, a lost answer of a call that is not
-// repeatable is tried again, an unsent request is taken for doubtful, or a wait passes the
-// deadline.
+// repeatable is tried again, an unsent request is taken for doubtful, a wait passes the deadline,
+// or the attempt's time counts while a request waits for a connection.
 TEST(RetryingClientProperty, EveryCallIsAnsweredOnceAndAsItReallyWas) {
   std::array<int, kFaults> faults{};
   std::array<int, 8> failures{};
-  int good = 0, repeated = 0;
+  int good = 0, repeated = 0, begun_late = 0, never_begun = 0;
   std::uint64_t retries = 0, quota_refused = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(seed);
@@ -206,6 +237,8 @@ TEST(RetryingClientProperty, EveryCallIsAnsweredOnceAndAsItReallyWas) {
     retries += run.stats.retries;
     quota_refused += run.stats.quota_refused;
     for (std::size_t i = 0; i < kFaults; ++i) faults[i] += run.service.counts[i];
+    begun_late += run.service.begun_late;
+    never_begun += run.service.never_begun;
   }
   for (const int count : faults) EXPECT_GT(count, 100) << "a fault did not occur";
   for (const auto kind :
@@ -213,6 +246,8 @@ TEST(RetryingClientProperty, EveryCallIsAnsweredOnceAndAsItReallyWas) {
         FailureClass::kAmbiguous, FailureClass::kConditional, FailureClass::kDeadline}) {
     EXPECT_GT(failures[static_cast<std::size_t>(kind)], 0) << Name(kind);
   }
+  EXPECT_GT(begun_late, 100);
+  EXPECT_GT(never_begun, 10);
   EXPECT_GT(good, 500);
   EXPECT_GT(repeated, 50);
   EXPECT_GT(retries, 1000U);
@@ -223,7 +258,7 @@ TEST(RetryingClientProperty, EveryCallIsAnsweredOnceAndAsItReallyWas) {
 class ThrottlingService final : public HttpTransport {
  public:
   explicit ThrottlingService(Scheduler& scheduler) : scheduler_(scheduler) {}
-  void Send(HttpRequest, Deadline, HttpDone done) override {
+  void Send(HttpRequest, SendLimits, HttpDone done) override {
     const int n = sends.fetch_add(1);
     HttpAnswer answer = HttpResponse{200, {}, "{}"};
     if (n % 3 == 0) answer = HttpResponse{429, {}, ""};

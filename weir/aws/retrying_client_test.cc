@@ -6,6 +6,8 @@
 #include <list>
 #include <map>
 
+#include "weir/aws/clock_skew.h"
+#include "weir/aws/credentials_cache.h"
 #include "weir/aws/scripted_aws.h"
 #include "weir/sim/sim_scheduler.h"
 
@@ -200,11 +202,11 @@ TEST_F(RetryingClientTest, AnAttemptHasATimeOutOfItsOwnWithinTheDeadline) {
   Script(Good(), minutes(1));
   Script(Good(), milliseconds(1));
   EXPECT_TRUE(CallRepeatable().good());
-  EXPECT_EQ(transport_.deadlines.front(), Deadline::At(begin + seconds(1)));
+  EXPECT_EQ(transport_.all_limits.front().EndOf(begin), Deadline::At(begin + seconds(1)));
   Script(Good(), minutes(1));
   const Deadline soon = Within(milliseconds(300));
   const Told& told = Call(true, soon);
-  EXPECT_EQ(transport_.deadlines.back(), soon);
+  EXPECT_EQ(transport_.all_limits.back().EndOf(scheduler_.clock().Now()), soon);
   ASSERT_TRUE(told.failed(kAmbiguous));
   EXPECT_EQ(told.at, soon.at());
   EXPECT_TRUE(told.failure().maybe_applied);
@@ -250,6 +252,71 @@ TEST_F(RetryingClientTest, AConnectionThatNeverCameInTimeIsADeadlineAndNoDoubt) 
   const Told& told = Call(true, Within(milliseconds(10)));
   ASSERT_TRUE(told.failed(kDeadline));
   EXPECT_FALSE(told.failure().maybe_applied);
+}
+
+TEST_F(RetryingClientTest, WaitingForAConnectionIsNoPartOfTheAttempt) {
+  transport_.script.push_back({Good(), milliseconds(900), seconds(20)});
+  const Instant begin = scheduler_.clock().Now();
+  const Told& told = Call(false, Within(seconds(30)));
+  ASSERT_TRUE(told.good()) << told.failure().message;
+  EXPECT_EQ(told.at - begin, nanoseconds(milliseconds(20'900)));
+  EXPECT_EQ(told.reply().attempts, 1);
+  EXPECT_FALSE(told.reply().maybe_repeated);
+}
+
+TEST_F(RetryingClientTest, AfterAWaitForItsConnectionAnAttemptStillHasItsTimeAndNoMore) {
+  transport_.script.push_back({Good(), minutes(1), seconds(20)});
+  const Instant begin = scheduler_.clock().Now();
+  const Told& told = Call();
+  ASSERT_TRUE(told.failed(kAmbiguous));
+  EXPECT_EQ(told.at - begin, nanoseconds(seconds(21)));
+}
+
+TEST_F(RetryingClientTest, WhileItWaitsForAConnectionTheDeadlineEndsIt) {
+  transport_.script.push_back({Good(), milliseconds(1), seconds(20)});
+  const Deadline deadline = Within(seconds(10));
+  const Told& told = Call(true, deadline);
+  ASSERT_TRUE(told.failed(kDeadline));
+  EXPECT_EQ(told.at, deadline.at());
+  EXPECT_EQ(told.failure().attempts, 1);
+  EXPECT_FALSE(told.failure().maybe_applied);
+}
+
+TEST_F(RetryingClientTest, WhatWaitedTooLongIsSignedAnewAndCostsNoRetry) {
+  JsonClientOptions options = Options();
+  options.retry.max_attempts = 1;
+  Make(options);
+  const Instant begin = scheduler_.clock().Now();
+  for (int i = 0; i < 3; ++i) transport_.script.push_back({Good(), milliseconds(1), minutes(9)});
+  transport_.script.push_back({Good(), milliseconds(1), milliseconds(44'990)});
+  const Told& told = Call(false, Within(minutes(10)));
+  ASSERT_TRUE(told.good()) << told.failure().message;
+  EXPECT_FALSE(told.reply().maybe_repeated);
+  EXPECT_EQ(client_->stats().quota_refused, 0U);
+  // Each was signed when it was handed over, so that none is older than the service believes.
+  ASSERT_EQ(signer_.times.size(), 4U);
+  for (std::size_t i = 1; i < signer_.times.size(); ++i) {
+    EXPECT_EQ(signer_.times[i] - signer_.times[i - 1], kSignatureLife);
+  }
+  const Instant last = begin + 3 * kSignatureLife;
+  EXPECT_EQ(told.at, last + milliseconds(44'991));
+}
+
+TEST_F(RetryingClientTest, WaitingEndsWithTheDeadlineHoweverOftenItWasSignedAnew) {
+  transport_.always = {Good(), milliseconds(1), minutes(9)};
+  const Deadline deadline = Within(seconds(100));
+  const Told& told = Call(false, deadline);
+  ASSERT_TRUE(told.failed(kDeadline));
+  EXPECT_EQ(told.at, deadline.at());
+  EXPECT_FALSE(told.failure().maybe_applied);
+  EXPECT_THAT(told.failure().message, HasSubstr("no connection in time"));
+}
+
+TEST_F(RetryingClientTest, ATransportThatHasNoPatienceIsNotAskedForEver) {
+  transport_.always = {tl::unexpected(HttpFailure{false, true, "no connection in time"})};
+  const Told& told = Call();
+  ASSERT_TRUE(told.failed(kTransient));
+  EXPECT_EQ(told.failure().attempts, 5);
 }
 
 TEST_F(RetryingClientTest, AllCallsShareOneQuotaOfRetries) {
@@ -308,6 +375,58 @@ TEST_F(RetryingClientTest, ExpiredCredentialsAreFetchedAnewOnce) {
   ASSERT_TRUE(told.failed(kAuth));
   EXPECT_EQ(told.failure().attempts, 2);
   EXPECT_EQ(credentials_.asked, 4);
+}
+
+TEST_F(RetryingClientTest, WhoGaveCredentialsHearsThatTheyWereRefused) {
+  for (const char* const code :
+       {"ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId"}) {
+    Script(Refusal(code));
+    EXPECT_TRUE(Call().good()) << code;
+  }
+  EXPECT_THAT(credentials_.rejected, ElementsAre("key-1", "key-3", "key-5"));
+  Script(Refusal("AccessDeniedException"));
+  Script(Refusal("InvalidSignatureException", 403));
+  EXPECT_TRUE(Call().failed(kAuth));
+  EXPECT_TRUE(Call().failed(kAuth));
+  EXPECT_EQ(credentials_.rejected.size(), 3U) << "these say nothing against the credentials";
+}
+
+TEST_F(RetryingClientTest, WhoGaveCredentialsHearsOfItEvenIfThereIsNoOtherTry) {
+  JsonClientOptions options = Options();
+  options.retry.max_attempts = 1;
+  Make(options);
+  Script(Refusal("ExpiredTokenException"));
+  EXPECT_TRUE(Call().failed(kAuth));
+  EXPECT_THAT(credentials_.rejected, ElementsAre("key-1"));
+}
+
+TEST_F(RetryingClientTest, TheSameCredentialsAreNotTriedTwice) {
+  Script(Refusal("ExpiredTokenException"));
+  EXPECT_TRUE(Call().good());
+  Script(Refusal("ExpiredTokenException"));
+  credentials_.repeats = 2;
+  const Told& told = Call();
+  ASSERT_TRUE(told.failed(kAuth));
+  EXPECT_EQ(told.failure().code, "ExpiredTokenException");
+  EXPECT_EQ(told.failure().attempts, 1);
+  EXPECT_EQ(told.failure().message,
+            "UpdateItem at h:8000: 400 ExpiredTokenException; credentials that were fetched anew "
+            "are the same");
+  EXPECT_EQ(transport_.requests.size(), 3U);
+}
+
+TEST_F(RetryingClientTest, ACacheGivesUpWhatWasRefused) {
+  auto source = std::make_unique<ScriptedCredentials>(scheduler_);
+  ScriptedCredentials& asked = *source;
+  const auto cached = MakeCachedCredentials(std::move(source), scheduler_, 1);
+  client_ = MakeJsonClient({transport_, signer_, *cached, scheduler_}, Options());
+  EXPECT_TRUE(Call().good());
+  Script(Refusal("ExpiredTokenException"));
+  const Told& told = Call();
+  ASSERT_TRUE(told.good()) << told.failure().message;
+  EXPECT_EQ(KeyOf(1), "key-1");
+  EXPECT_EQ(KeyOf(2), "key-2");
+  EXPECT_EQ(asked.asked, 2);
 }
 
 TEST_F(RetryingClientTest, NoCredentialsIsSaidWithTheirReason) {

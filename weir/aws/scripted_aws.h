@@ -21,21 +21,19 @@ class ScriptedTransport final : public HttpTransport {
  public:
   struct Line {
     HttpAnswer answer;
-    std::optional<nanoseconds> after = std::nullopt;  ///< nothing: before Send returns
+    /// From when it has a connection; nothing: before Send returns, and it has one at once.
+    std::optional<nanoseconds> after = std::nullopt;
+    nanoseconds waits{0};  ///< for a connection
   };
   explicit ScriptedTransport(Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  void Send(HttpRequest request, Deadline deadline, HttpDone done) override {
+  void Send(HttpRequest request, SendLimits limits, HttpDone done) override {
     requests.push_back(std::move(request));
-    deadlines.push_back(deadline);
+    all_limits.push_back(limits);
     Line line = script.empty() ? always : std::exchange(script.front(), {});
     if (!script.empty()) script.pop_front();
     if (!line.after) return done(std::move(line.answer));
-    Instant at = scheduler_.clock().Now() + *line.after;
-    if (at > deadline.at()) {
-      at = deadline.at();
-      line.answer = tl::unexpected(HttpFailure{true, true, "timed out: h"});
-    }
+    const Instant at = EndOf(line, limits);
     scheduler_.At(at, [done = std::move(done), answer = std::move(line.answer)]() mutable {
       done(std::move(answer));
     });
@@ -44,20 +42,39 @@ class ScriptedTransport final : public HttpTransport {
   std::deque<Line> script;
   Line always{HttpResponse{.status = 200, .body = "{}"}};
   std::vector<HttpRequest> requests;
-  std::vector<Deadline> deadlines;
+  std::vector<SendLimits> all_limits;
 
  private:
+  /// When it is answered; with what, if that is not what was scripted.
+  Instant EndOf(Line& line, const SendLimits& limits) const {
+    const Instant begun = scheduler_.clock().Now() + line.waits;
+    if (limits.LatestBegin().ExpiredAt(begun)) {
+      line.answer = tl::unexpected(HttpFailure{false, true, "no connection in time: h"});
+      return limits.LatestBegin().at();
+    }
+    const Instant at = begun + *line.after;
+    const Deadline end = limits.EndOf(begun);
+    if (at <= end.at()) return at;
+    line.answer = tl::unexpected(HttpFailure{true, true, "timed out: h"});
+    return end.at();
+  }
+
   Scheduler& scheduler_;
 };
 
-/// Gives "key-1", "key-2", ... or `error`, at once or later.
+/// Gives "key-1", "key-2", ..., the same again while there are `repeats`, or the next of `errors`,
+/// at once or later.
 class ScriptedCredentials final : public CredentialsProvider {
  public:
   explicit ScriptedCredentials(Scheduler& scheduler) : scheduler_(scheduler) {}
 
   void Get(Deadline deadline, Done<Credentials> done) override {
     ++asked;
-    Result<Credentials> answer = Credentials{"key-" + std::to_string(asked), "SECRET", "TOKEN", {}};
+    if (repeats > 0)
+      --repeats;
+    else
+      ++key_;
+    Result<Credentials> answer = Credentials{"key-" + std::to_string(key_), "SECRET", "TOKEN", {}};
     if (!errors.empty()) {
       answer = Fail(std::move(errors.front()));
       errors.pop_front();
@@ -73,12 +90,17 @@ class ScriptedCredentials final : public CredentialsProvider {
     });
   }
 
+  void Rejected(const Credentials& refused) override { rejected.push_back(refused.access_key_id); }
+
   int asked = 0;
+  int repeats = 0;
+  std::vector<std::string> rejected;
   std::deque<Error> errors;
   std::optional<nanoseconds> after;
 
  private:
   Scheduler& scheduler_;
+  int key_ = 0;
 };
 
 /// Signs with the name of the key.

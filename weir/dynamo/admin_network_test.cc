@@ -60,7 +60,7 @@ struct Networked {
   std::unique_ptr<JsonClient> client =
       MakeJsonClient({network, signer, credentials, scheduler},
                      {.target_prefix = "DynamoDB_20120810", .host = "dynamodb.test", .seed = 7});
-  Table table{*client, "limits"};
+  Table table{*client, scheduler, "limits", 8};
   TableAdmin admin{table, scheduler};
   Namespaces spaces{table, scheduler.clock(), [this] { return rng.Next(); }};
 };

@@ -12,6 +12,7 @@
 
 #include "weir/aws/json_client.h"
 #include "weir/dynamo/config_store.h"
+#include "weir/dynamo/dynamo_fixture.h"
 #include "weir/runtime/await.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
@@ -73,7 +74,8 @@ class ConfigRig {
   sim::SimClock clock;
   sim::SimDynamo server{clock, 1};
   SimClient client{server};
-  Table table{client, "limits"};
+  HastyScheduler scheduler{clock};
+  Table table{client, scheduler, "limits", 1};
   Keys keys{"ns"};
   std::uint64_t drawn = 0;
   DynamoConfigStore store{

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(const DynamoUrl& url, const
                       .host = HostHeader(endpoint),
                       .path = endpoint.path,
                       .seed = RandomBits64()});
-  parts->table.emplace(*parts->client, url.table);
+  parts->table.emplace(*parts->client, parts->loop, url.table, RandomBits64());
   return std::unique_ptr<Connection>(new Connection(std::move(parts)));
 }
 

@@ -67,7 +67,7 @@ void DirectClient::Call(JsonCall call, Deadline, JsonDone done) {
 }
 
 SimTable::SimTable(bool empty, std::uint64_t seed)
-    : server(scheduler.clock(), seed), client(server), table(client, kTableName) {
+    : server(scheduler.clock(), seed), client(server), table(client, scheduler, kTableName, seed) {
   if (empty) return;
   CreateTableIn(server, kTableName);
 }

@@ -88,11 +88,8 @@ void SetBirth(const Entity& entity, const Birth& birth, Expression& expression) 
 
 void RequireSame(const Item& old, std::string_view attribute, Expression& expression) {
   const auto found = old.find(attribute);
-  if (found == old.end()) {
-    expression.RequireAbsent(attribute);
-  } else {
-    expression.RequireEqual(attribute, found->second);
-  }
+  expression.RequireSame(attribute,
+                         found == old.end() ? std::nullopt : std::optional(found->second));
 }
 
 // The same incarnation. One without pinc is known by its creation.

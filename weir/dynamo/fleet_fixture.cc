@@ -56,7 +56,7 @@ FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                               .host = "dynamodb.test",
                               .retry = {.max_attempts = 1},
                               .seed = seed + 1})),
-      table_(std::make_unique<Table>(*client_, std::string(kFleetTable))),
+      table_(std::make_unique<Table>(*client_, scheduler, std::string(kFleetTable), seed + 3)),
       buckets_(std::make_unique<DynamoBucketStore>(*table_, Keys(std::string(kFleetNamespace)),
                                                    scheduler,
                                                    BucketStoreOptions{.seed = seed + 2})) {}

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 namespace weir::dynamo {
 
 Item ToItem(const TableKey& key) { return {{"PK", Of(key.pk)}, {"SK", Of(key.sk)}}; }
@@ -91,9 +89,9 @@ std::optional<BucketKey> ParseBucketPartition(std::string_view pk) {
   if (first == rest.npos || first == last) return std::nullopt;
   BucketKey key{.entity = std::string(rest.substr(0, first)),
                 .resource = std::string(rest.substr(first + 1, last - first - 1))};
-  const std::string_view shard = rest.substr(last + 1);
-  const auto [end, error] = std::from_chars(shard.data(), shard.data() + shard.size(), key.shard);
-  if (error != std::errc{} || end != shard.data() + shard.size()) return std::nullopt;
+  const auto shard = ReadInteger<std::uint32_t>(rest.substr(last + 1));
+  if (!shard) return std::nullopt;
+  key.shard = *shard;
   return key;
 }
 

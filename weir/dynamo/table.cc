@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
 namespace weir::dynamo {
 namespace {
-
-constexpr std::size_t kMostGets = 100;
-constexpr std::size_t kMostDeletes = 25;
 
 std::string Begin(std::string_view table) {
   std::string body = R"({"TableName":)";
@@ -126,6 +122,9 @@ std::string_view WriteFailure::ReasonOf(std::size_t action) const {
   return action < reasons.size() ? std::string_view(reasons[action].code) : std::string_view();
 }
 
+Table::Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed)
+    : client_(client), scheduler_(scheduler), name_(std::move(name)), rng_(seed) {}
+
 void Table::Call(std::string operation, std::string body, Deadline deadline,
                  Done<std::string> done) {
   client_.Call({.operation = std::move(operation), .body = std::move(body), .repeatable = true},
@@ -188,59 +187,6 @@ void Table::QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
       std::make_unique<State>(State{*this, std::move(request), most, deadline, std::move(done)}));
 }
 
-struct Table::BatchGetting {
-  std::vector<TableKey> keys;
-  Deadline deadline;
-  Done<std::vector<std::optional<Item>>> done;
-  std::vector<TableKey> left;  // to be asked for
-  std::map<TableKey, Item> found{};
-
-  std::vector<std::optional<Item>> InOrder() const {
-    std::vector<std::optional<Item>> items;
-    for (const TableKey& key : keys) {
-      const auto at = found.find(key);
-      items.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
-    }
-    return items;
-  }
-};
-
-void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
-                     Done<std::vector<std::optional<Item>>> done) {
-  std::vector<TableKey> left = keys;
-  std::ranges::sort(left);
-  const auto twice = std::ranges::unique(left);
-  left.erase(twice.begin(), twice.end());
-  GetSome(std::make_shared<BatchGetting>(
-      BatchGetting{std::move(keys), deadline, std::move(done), std::move(left)}));
-}
-
-void Table::GetSome(const std::shared_ptr<BatchGetting>& state) {
-  if (state->left.empty()) return state->done(state->InOrder());
-  std::string body = R"({"RequestItems":{)";
-  AppendJson(body, std::string_view(name_));
-  body += R"(:{"ConsistentRead":true,"Keys":[)";
-  for (std::size_t i = 0; i < kMostGets && !state->left.empty(); ++i) {
-    if (i > 0) body += ',';
-    AppendJson(body, ToItem(state->left.back()));
-    state->left.pop_back();
-  }
-  body += "]}}}";
-  const Deadline deadline = state->deadline;
-  client_.Call({.operation = "BatchGetItem", .body = std::move(body), .repeatable = true}, deadline,
-               [this, state](tl::expected<JsonReply, AwsFailure> reply) {
-                 if (!reply) return state->done(Fail(ToError(reply.error())));
-                 auto answer = ReadBatchGet(reply->body);
-                 if (!answer) return state->done(Fail(std::move(answer.error())));
-                 for (Item& item : answer->items) {
-                   TableKey key = KeyOf(item);
-                   state->found.insert_or_assign(std::move(key), std::move(item));
-                 }
-                 for (const Item& key : answer->unprocessed_keys) state->left.push_back(KeyOf(key));
-                 GetSome(state);
-               });
-}
-
 void Table::Apply(const Write& write, bool repeatable, Deadline deadline, WriteDone done) {
   std::string body = WriteBody(name_, write);
   if (write.want_new) body += R"(,"ReturnValues":"ALL_NEW")";
@@ -259,6 +205,10 @@ void Table::Apply(const Write& write, bool repeatable, Deadline deadline, WriteD
 
 void Table::Transact(const std::vector<Write>& writes, std::string_view token, Deadline deadline,
                      WriteDone done) {
+  SendTransaction(TransactionBody(writes, token), deadline, std::move(done));
+}
+
+std::string Table::TransactionBody(const std::vector<Write>& writes, std::string_view token) const {
   std::string body = R"({"ClientRequestToken":)";
   AppendJson(body, token);
   body += R"(,"TransactItems":[)";
@@ -268,46 +218,15 @@ void Table::Transact(const std::vector<Write>& writes, std::string_view token, D
     body += "}}";
   }
   body += "]}";
+  return body;
+}
+
+void Table::SendTransaction(std::string body, Deadline deadline, WriteDone done) {
   client_.Call({.operation = "TransactWriteItems", .body = std::move(body), .repeatable = true},
                deadline,
                [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
                  if (!reply) return done(tl::unexpected(ToWriteFailure(reply.error())));
                  done(WriteAnswer{});
-               });
-}
-
-struct Table::Deleting {
-  std::vector<TableKey> left;
-  Deadline deadline;
-  Done<void> done;
-};
-
-void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done) {
-  DeleteSome(std::make_shared<Deleting>(Deleting{std::move(keys), deadline, std::move(done)}));
-}
-
-void Table::DeleteSome(const std::shared_ptr<Deleting>& state) {
-  if (state->left.empty()) return state->done({});
-  std::string body = R"({"RequestItems":{)";
-  AppendJson(body, std::string_view(name_));
-  body += ":[";
-  for (std::size_t i = 0; i < kMostDeletes && !state->left.empty(); ++i) {
-    body += i > 0 ? R"(,{"DeleteRequest":{"Key":)" : R"({"DeleteRequest":{"Key":)";
-    AppendJson(body, ToItem(state->left.back()));
-    body += "}}";
-    state->left.pop_back();
-  }
-  body += "]}}";
-  const Deadline deadline = state->deadline;
-  client_.Call({.operation = "BatchWriteItem", .body = std::move(body), .repeatable = true},
-               deadline, [this, state](tl::expected<JsonReply, AwsFailure> reply) {
-                 if (!reply) return state->done(Fail(ToError(reply.error())));
-                 auto answer = ReadBatchWrite(reply->body);
-                 if (!answer) return state->done(Fail(std::move(answer.error())));
-                 for (const Item& key : answer->unprocessed_deletes) {
-                   state->left.push_back(KeyOf(key));
-                 }
-                 DeleteSome(state);
                });
 }
 

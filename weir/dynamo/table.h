@@ -1,7 +1,9 @@
 // The operations on one table that the backend needs, typed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
@@ -9,9 +11,12 @@
 
 #include "weir/aws/json_client.h"
 #include "weir/base/done.h"
+#include "weir/base/mutex.h"
 #include "weir/dynamo/answer.h"
 #include "weir/dynamo/expression.h"
 #include "weir/dynamo/keys.h"
+#include "weir/dynamo/pace.h"
+#include "weir/runtime/scheduler.h"
 
 namespace weir::dynamo {
 
@@ -54,15 +59,21 @@ struct WriteFailure {
 };
 using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFailure>)>;
 
-/// Thread-safe. The client must outlive it and every call. `done` as weir/base/done.h says. Reads
-/// and deletes are tried again where an answer was lost; writes only where they are `repeatable`.
+/// Thread-safe. Client and scheduler must outlive it and every call, and it every call. `done` as
+/// weir/base/done.h says. Reads and deletes are tried again where an answer was lost; writes only
+/// where they are `repeatable`.
+///
+/// What a busy table leaves undone of a batch is asked for again after a pause (pace.h). It ends
+/// with kUnavailable after ten pauses in a row without any progress, or where the deadline would
+/// come before the next one is over. A batch that the scheduler drops ends with kCancelled.
 class Table {
  public:
-  Table(JsonClient& client, std::string name) : client_(client), name_(std::move(name)) {}
+  /// `seed`: of the pauses; each process should have its own.
+  Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed);
   const std::string& name() const { return name_; }
 
   void Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done);
-  /// In the order of `keys`; any number of them, unprocessed ones asked for again.
+  /// In the order of `keys`; any number of them.
   void BatchGet(std::vector<TableKey> keys, Deadline deadline,
                 Done<std::vector<std::optional<Item>>> done);
   /// One page.
@@ -77,7 +88,12 @@ class Table {
   /// repetition count once for ten minutes; never reuse it for other actions.
   void Transact(const std::vector<Write>& writes, std::string_view token, Deadline deadline,
                 WriteDone done);
-  /// Any number; not atomic; left-overs are tried again.
+  /// The same for whom it does not matter when the writes are made: where other transactions on the
+  /// items or want of capacity alone were in the way, it is sent again after pauses like a batch's,
+  /// ten at the most. The answer is then that of the last one.
+  void TransactPatiently(const std::vector<Write>& writes, std::string_view token,
+                         Deadline deadline, WriteDone done);
+  /// Any number; not atomic.
   void DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done);
 
   /// An operation on the table as a whole ("DescribeTable"), or any other: the answer's body.
@@ -86,14 +102,17 @@ class Table {
   void CallForCode(std::string operation, std::string body, Deadline deadline, JsonDone done);
 
  private:
-  struct BatchGetting;
-  struct Deleting;
+  struct Retries;
 
-  void GetSome(const std::shared_ptr<BatchGetting>& state);
-  void DeleteSome(const std::shared_ptr<Deleting>& state);
+  std::optional<Instant> NextTry(Pace& pace) WEIR_EXCLUDES(mutex_);
+  std::string TransactionBody(const std::vector<Write>& writes, std::string_view token) const;
+  void SendTransaction(std::string body, Deadline deadline, WriteDone done);
 
   JsonClient& client_;
-  std::string name_;
+  Scheduler& scheduler_;
+  const std::string name_;
+  Mutex mutex_;
+  Rng rng_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::dynamo

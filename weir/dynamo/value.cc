@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 namespace weir::dynamo {
 namespace {
 
@@ -70,12 +68,7 @@ Value Of(bool flag) { return {flag}; }
 
 std::optional<std::int64_t> GetNumber(const Item& item, std::string_view name) {
   const auto* number = Get<Number>(item, name);
-  if (number == nullptr) return std::nullopt;
-  const std::string& text = number->text;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return number == nullptr ? std::nullopt : ReadInteger<std::int64_t>(number->text);
 }
 
 const std::string* GetText(const Item& item, std::string_view name) {

@@ -67,7 +67,7 @@ class Client {
     HttpRequest request = once_ ? DynamoRequest("TransactWriteItems", AddOneOnce(token))
                                 : DynamoRequest("UpdateItem", AddOne());
     const Deadline deadline = Deadline::After(scheduler_.clock(), milliseconds(15));
-    transport_.Send(std::move(request), deadline, [this](const auto& answer) {
+    transport_.Send(std::move(request), {.deadline = deadline}, [this](const auto& answer) {
       if (answer && answer->status == 200) ++done_;
       if (answer ? answer->status == 500 : answer.error().maybe_sent) ++doubts_;
       Send();

@@ -47,11 +47,12 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
       : scheduler_(its_scheduler), server_(server), rng_(seed) {}
 
-  void Send(HttpRequest request, Deadline deadline, HttpDone done, const NetworkFaults& odds) {
+  void Send(HttpRequest request, SendLimits limits, HttpDone done, const NetworkFaults& odds) {
     ++counts.requests;
     const Fate fate = DrawFate(odds, NextScripted(request));
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
-    if (deadline.ExpiredAt(Now()))
+    const Deadline deadline = limits.EndOf(Now());
+    if (limits.LatestBegin().ExpiredAt(Now()))
       return After({}, [self = shared_from_this(), exchange] { self->TimeOut(*exchange, false); });
     if (!deadline.is_never()) {
       exchange->deadline = scheduler_.At(
@@ -226,8 +227,8 @@ SimTransport::SimTransport(Scheduler& scheduler, SimServer& server, std::uint64_
 
 SimTransport::~SimTransport() = default;
 
-void SimTransport::Send(HttpRequest request, Deadline deadline, HttpDone done) {
-  state_->Send(std::move(request), deadline, std::move(done), faults);
+void SimTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
+  state_->Send(std::move(request), limits, std::move(done), faults);
 }
 
 void SimTransport::Script(std::string operation, std::uint64_t nth, NetworkFault fault) {

@@ -37,8 +37,8 @@ struct NetworkFaults {
   /// Each way takes a time of its own between these, so requests and answers overtake each other.
   nanoseconds shortest_trip{0};
   nanoseconds longest_trip{0};
-  /// Of what is lost, the part that ends at the deadline without a word; the rest, and everything
-  /// without a deadline, ends as a broken connection after one more trip.
+  /// Of what is lost, the part that ends at its limit without a word; the rest, and everything
+  /// without a limit, ends as a broken connection after one more trip.
   double silence = 0.5;
 };
 
@@ -52,7 +52,7 @@ struct NetworkCounts {
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
   std::uint64_t throttled = 0;
-  std::uint64_t timed_out = 0;  ///< answered at the deadline, lost ones among them
+  std::uint64_t timed_out = 0;  ///< answered at the limit, lost ones among them
   std::uint64_t reordered = 0;  ///< arrived after a request that was sent later
   std::uint64_t late = 0;       ///< reached the server after its sender had given up
 
@@ -60,13 +60,14 @@ struct NetworkCounts {
 };
 
 /// The way of one client to one server. Scheduler and server must outlive it and its last task.
-/// Not thread-safe. Every answer comes as a task of the scheduler, none before Send returns. What
-/// was under way when this is destroyed is still delivered and answered.
+/// Not thread-safe. No request waits for a connection. Every answer comes as a task of the
+/// scheduler, none before Send returns. What was under way when this is destroyed is still
+/// delivered and answered.
 class SimTransport final : public HttpTransport {
  public:
   SimTransport(Scheduler& scheduler, SimServer& server, std::uint64_t seed);
   ~SimTransport() override;
-  void Send(HttpRequest request, Deadline deadline, HttpDone done) override;
+  void Send(HttpRequest request, SendLimits limits, HttpDone done) override;
 
   /// The nth request with this operation (the first is 1, counted since construction; an empty
   /// name counts all) meets this fault instead of a drawn one.

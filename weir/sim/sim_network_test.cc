@@ -46,7 +46,7 @@ struct SimNetwork : testing::Test {
   }
   void SendRequest(Told& told, HttpRequest request, nanoseconds wait = nanoseconds::max()) {
     const Instant start = scheduler.clock().Now();
-    transport.Send(std::move(request), Deadline::After(scheduler.clock(), wait),
+    transport.Send(std::move(request), {.deadline = Deadline::After(scheduler.clock(), wait)},
                    [this, &told, start](auto answer) {
                      ++told.times;
                      told.after = scheduler.clock().Now() - start;
@@ -233,7 +233,8 @@ TEST_F(SimNetwork, RequestsOvertakeEachOther) {
 TEST_F(SimNetwork, WhatIsUnderWayOutlivesItsTransport) {
   auto other = std::make_unique<SimTransport>(scheduler, server, 1);
   int answers = 0;
-  other->Send(DynamoRequest("GetItem", {}), Deadline::After(scheduler.clock(), seconds(1)),
+  other->Send(DynamoRequest("GetItem", {}),
+              {.deadline = Deadline::After(scheduler.clock(), seconds(1))},
               [&answers](const auto& answer) { answers += answer ? 1 : 100; });
   other.reset();
   EXPECT_TRUE(scheduler.RunAll());
@@ -270,7 +271,7 @@ TEST(SimNetworkWithDynamo, TheThirdUpdateIsAppliedAndItsAnswerLost) {
           "UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}})");
   std::vector<std::string> answers;
   for (int i = 0; i < 4; ++i) {
-    transport.Send(DynamoRequest("UpdateItem", add), Deadline::Never(), [&answers](auto answer) {
+    transport.Send(DynamoRequest("UpdateItem", add), {}, [&answers](auto answer) {
       answers.push_back(answer ? ReadAnswer(*answer).body["Attributes"]["n"]["N"] : "lost");
     });
     EXPECT_TRUE(scheduler.RunAll());
@@ -307,11 +308,12 @@ RunOfMany RunMany(std::uint64_t seed) {
   RunOfMany run{.trace = "", .counts = {}, .told = std::vector<int>(300)};
   for (std::size_t i = 0; i < run.told.size(); ++i) {
     const Deadline deadline = Deadline::After(scheduler.clock(), milliseconds(30));
-    transport.Send(DynamoRequest("UpdateItem", {{"i", i}}), deadline, [&, i](auto answer) {
-      ++run.told[i];
-      run.trace += std::to_string(scheduler.clock().Now().nanos) + " " + std::to_string(i) + " " +
-                   (answer ? answer->body : answer.error().message) + "\n";
-    });
+    transport.Send(
+        DynamoRequest("UpdateItem", {{"i", i}}), {.deadline = deadline}, [&, i](auto answer) {
+          ++run.told[i];
+          run.trace += std::to_string(scheduler.clock().Now().nanos) + " " + std::to_string(i) +
+                       " " + (answer ? answer->body : answer.error().message) + "\n";
+        });
     scheduler.Advance(milliseconds(1));
   }
   EXPECT_TRUE(scheduler.RunAll());
@@ -359,9 +361,8 @@ RC_GTEST_PROP(SimNetworkProperty, OneMoreFaultLeavesTheOtherTripsAsTheyWere, ())
     transport.Script("", 1, first);
     nanoseconds trip{0};
     const Instant start = scheduler.clock().Now();
-    transport.Send({}, Deadline::Never(), [](const auto&) {});
-    transport.Send({}, Deadline::Never(),
-                   [&](const auto&) { trip = scheduler.clock().Now() - start; });
+    transport.Send({}, {}, [](const auto&) {});
+    transport.Send({}, {}, [&](const auto&) { trip = scheduler.clock().Now() - start; });
     scheduler.RunAll();
     return trip;
   };

@@ -1,0 +1,249 @@
+// The operations of a table that go on where it was too busy to do all of one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "weir/dynamo/pace.h"
+#include "weir/dynamo/table.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::size_t kMostGets = 100;
+constexpr std::size_t kMostDeletes = 25;
+
+// Answers for itself when a scheduler that ends drops it.
+template <class T>
+class Owed {
+ public:
+  explicit Owed(Done<T> done) : done_(std::move(done)) {}
+  Owed(Owed&& other) noexcept : done_(std::exchange(other.done_, nullptr)) {}
+  Owed& operator=(Owed&&) = delete;
+  ~Owed() {
+    if (done_) done_(Fail(Code::kCancelled, "the table was closed before all was asked for"));
+  }
+  void Tell(Result<T> answer) { std::exchange(done_, nullptr)(std::move(answer)); }
+
+ private:
+  Done<T> done_;
+};
+
+// Takes the last keys, as many as one call may have.
+std::vector<TableKey> TakeSome(std::vector<TableKey>& keys, std::size_t most) {
+  const auto from = keys.end() - static_cast<std::ptrdiff_t>(std::min(most, keys.size()));
+  std::vector<TableKey> some(std::make_move_iterator(from), std::make_move_iterator(keys.end()));
+  keys.erase(from, keys.end());
+  return some;
+}
+
+std::string BatchGetBody(std::string_view table, const std::vector<TableKey>& keys) {
+  std::string body = R"({"RequestItems":{)";
+  AppendJson(body, table);
+  body += R"(:{"ConsistentRead":true,"Keys":[)";
+  for (const TableKey& key : keys) {
+    AppendJson(body, ToItem(key));
+    body += ',';
+  }
+  body.back() = ']';
+  return body + "}}}";
+}
+
+std::string BatchDeleteBody(std::string_view table, const std::vector<TableKey>& keys) {
+  std::string body = R"({"RequestItems":{)";
+  AppendJson(body, table);
+  body += ":[";
+  for (const TableKey& key : keys) {
+    body += R"({"DeleteRequest":{"Key":)";
+    AppendJson(body, ToItem(key));
+    body += "}},";
+  }
+  body.back() = ']';
+  return body + "}}";
+}
+
+// Nothing was written, and the same writes may succeed in a moment.
+bool IsPassing(const WriteFailure& failure) {
+  if (failure.kind == FailureClass::kConflict) return true;
+  if (failure.kind != FailureClass::kConditional || failure.reasons.empty()) return false;
+  static constexpr std::array<std::string_view, 4> kPassing = {
+      "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"};
+  return std::ranges::all_of(failure.reasons, [](const CancellationReason& reason) {
+    return std::ranges::find(kPassing, reason.code) != kPassing.end();
+  });
+}
+
+}  // namespace
+
+// Calls under way. Whoever will hear of the next event owns them.
+struct Table::Retries {
+  // What one call asked for, and what it left.
+  struct Round {
+    std::string_view operation;
+    std::size_t asked;
+    std::size_t undone;
+  };
+
+  struct BatchGetting {
+    Table& table;
+    std::vector<TableKey> keys;
+    std::vector<TableKey> left;  // to be asked for
+    Pace pace;
+    Owed<std::vector<std::optional<Item>>> answer;
+    std::map<TableKey, Item> found{};
+
+    std::vector<std::optional<Item>> InOrder() const;
+    void Take(BatchGetAnswer some);
+  };
+  struct Deleting {
+    Table& table;
+    std::vector<TableKey> left;
+    Pace pace;
+    Owed<void> answer;
+  };
+  struct Transacting {
+    Transacting(Table& its_table, std::string text, Deadline deadline, WriteDone answer)
+        : table(its_table), body(std::move(text)), pace(deadline), done(std::move(answer)) {}
+    Transacting(Transacting&&) = delete;
+    ~Transacting() {
+      if (done && last) done(tl::unexpected(std::move(*last)));
+    }
+    void Tell(tl::expected<WriteAnswer, WriteFailure> answer) {
+      std::exchange(done, nullptr)(std::move(answer));
+    }
+
+    Table& table;
+    const std::string body;
+    Pace pace;
+    WriteDone done;
+    std::optional<WriteFailure> last{};  // told if it is dropped while it waits
+  };
+
+  static void Step(std::unique_ptr<BatchGetting> state);
+  static void Step(std::unique_ptr<Deleting> state);
+  static void Step(std::unique_ptr<Transacting> state);
+
+  template <class State>
+  static void StepAt(Instant at, std::unique_ptr<State> state) {
+    Scheduler& scheduler = state->table.scheduler_;
+    scheduler.At(at, [state = std::move(state)]() mutable { Step(std::move(state)); });
+  }
+  template <class State>
+  static void GoOn(std::unique_ptr<State> state, const Round& round) {
+    if (round.undone < round.asked) state->pace.Progress();
+    if (round.undone == 0) return Step(std::move(state));
+    if (const auto at = state->table.NextTry(state->pace)) return StepAt(*at, std::move(state));
+    state->answer.Tell(
+        Fail(Code::kUnavailable,
+             fmt::format("{} at table {}: it is too busy, {} of {} keys stay undone; give it more "
+                         "capacity or a later deadline",
+                         round.operation, state->table.name_, round.undone, round.asked)));
+  }
+};
+
+std::optional<Instant> Table::NextTry(Pace& pace) {
+  const MutexLock lock(mutex_);
+  return pace.Next(scheduler_.clock().Now(), rng_);
+}
+
+std::vector<std::optional<Item>> Table::Retries::BatchGetting::InOrder() const {
+  std::vector<std::optional<Item>> items;
+  for (const TableKey& key : keys) {
+    const auto at = found.find(key);
+    items.push_back(at == found.end() ? std::nullopt : std::optional(at->second));
+  }
+  return items;
+}
+
+void Table::Retries::BatchGetting::Take(BatchGetAnswer some) {
+  for (Item& item : some.items) {
+    TableKey key = KeyOf(item);
+    found.insert_or_assign(std::move(key), std::move(item));
+  }
+  for (const Item& key : some.unprocessed_keys) left.push_back(KeyOf(key));
+}
+
+void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
+                     Done<std::vector<std::optional<Item>>> done) {
+  std::vector<TableKey> left = keys;
+  std::ranges::sort(left);
+  const auto twice = std::ranges::unique(left);
+  left.erase(twice.begin(), twice.end());
+  Retries::Step(std::make_unique<Retries::BatchGetting>(
+      Retries::BatchGetting{.table = *this,
+                            .keys = std::move(keys),
+                            .left = std::move(left),
+                            .pace = Pace(deadline),
+                            .answer = Owed(std::move(done))}));
+}
+
+void Table::Retries::Step(std::unique_ptr<BatchGetting> state) {
+  if (state->left.empty()) return state->answer.Tell(state->InOrder());
+  const std::vector<TableKey> some = TakeSome(state->left, kMostGets);
+  JsonCall call = {.operation = "BatchGetItem",
+                   .body = BatchGetBody(state->table.name_, some),
+                   .repeatable = true};
+  JsonClient& client = state->table.client_;
+  const Deadline deadline = state->pace.deadline();
+  client.Call(std::move(call), deadline,
+              [asked = some.size(),
+               state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+                if (!reply) return state->answer.Tell(Fail(ToError(reply.error())));
+                auto read = ReadBatchGet(reply->body);
+                if (!read) return state->answer.Tell(Fail(std::move(read.error())));
+                const Round round = {"BatchGetItem", asked, read->unprocessed_keys.size()};
+                state->Take(std::move(*read));
+                GoOn(std::move(state), round);
+              });
+}
+
+void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done) {
+  Retries::Step(std::make_unique<Retries::Deleting>(
+      Retries::Deleting{.table = *this,
+                        .left = std::move(keys),
+                        .pace = Pace(deadline),
+                        .answer = Owed<void>(std::move(done))}));
+}
+
+void Table::Retries::Step(std::unique_ptr<Deleting> state) {
+  if (state->left.empty()) return state->answer.Tell({});
+  const std::vector<TableKey> some = TakeSome(state->left, kMostDeletes);
+  JsonCall call = {.operation = "BatchWriteItem",
+                   .body = BatchDeleteBody(state->table.name_, some),
+                   .repeatable = true};
+  JsonClient& client = state->table.client_;
+  const Deadline deadline = state->pace.deadline();
+  client.Call(std::move(call), deadline,
+              [asked = some.size(),
+               state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+                if (!reply) return state->answer.Tell(Fail(ToError(reply.error())));
+                const auto read = ReadBatchWrite(reply->body);
+                if (!read) return state->answer.Tell(Fail(read.error()));
+                for (const Item& key : read->unprocessed_deletes) state->left.push_back(KeyOf(key));
+                GoOn(std::move(state), {"BatchWriteItem", asked, read->unprocessed_deletes.size()});
+              });
+}
+
+void Table::TransactPatiently(const std::vector<Write>& writes, std::string_view token,
+                              Deadline deadline, WriteDone done) {
+  Retries::Step(std::make_unique<Retries::Transacting>(*this, TransactionBody(writes, token),
+                                                       deadline, std::move(done)));
+}
+
+void Table::Retries::Step(std::unique_ptr<Transacting> state) {
+  const Transacting& sent = *state;
+  sent.table.SendTransaction(
+      sent.body, sent.pace.deadline(),
+      [state = std::move(state)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
+        if (answer || !IsPassing(answer.error())) return state->Tell(std::move(answer));
+        const auto at = state->table.NextTry(state->pace);
+        if (!at) return state->Tell(std::move(answer));
+        state->last = std::move(answer.error());
+        StepAt(*at, std::move(state));
+      });
+}
+
+}  // namespace weir::dynamo
