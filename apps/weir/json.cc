@@ -60,10 +60,12 @@ Json ToJson(const Decision& decision) {
 }
 
 Json ToJson(const Limit& limit) {
-  return {{"name", limit.name},
-          {"capacity", TokensJson(limit.quota.capacity)},
-          {"refill_amount", TokensJson(limit.quota.amount)},
-          {"refill_period_ms", limit.quota.period}};
+  Json json = {{"name", limit.name},
+               {"capacity", TokensJson(limit.quota.capacity)},
+               {"refill_amount", TokensJson(limit.quota.amount)},
+               {"refill_period_ms", limit.quota.period}};
+  if (limit.allowance != milliseconds(0)) json["allowance_ms"] = limit.allowance.count();
+  return json;
 }
 
 Json ToJson(const std::vector<Limit>& limits) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,10 +51,18 @@ Result<OnUnavailable> ParseOnUnavailable(const std::string& text) {
 
 std::string TextOf(const LevelRecord& record) {
   std::string text = Describe(record.level) + '\n';
-  Table table({"limit", ">capacity", ">refill", ">every"});
-  for (const Limit& limit : record.limits.limits) {
-    table.Row({limit.name, FormatTokens(limit.quota.capacity), FormatTokens(limit.quota.amount),
-               FormatSeconds(milliseconds(limit.quota.period))});
+  const std::vector<Limit>& limits = record.limits.limits;
+  const bool ahead = std::ranges::any_of(
+      limits, [](const Limit& limit) { return limit.allowance != milliseconds(0); });
+  std::vector<std::string> headings{"limit", ">capacity", ">refill", ">every"};
+  if (ahead) headings.emplace_back(">allowance");
+  Table table(headings);
+  for (const Limit& limit : limits) {
+    std::vector<std::string> row{limit.name, FormatTokens(limit.quota.capacity),
+                                 FormatTokens(limit.quota.amount),
+                                 FormatSeconds(milliseconds(limit.quota.period))};
+    if (ahead) row.push_back(FormatSeconds(limit.allowance));
+    table.Row(std::move(row));
   }
   if (!table.empty()) text += table.Text();
   if (record.limits.on_unavailable) {

@@ -18,6 +18,9 @@ Fields FieldsOf(const LevelLimits& limits) {
     fields[limit.name + ".capacity"] = FormatTokens(limit.quota.capacity);
     fields[limit.name + ".refill_amount"] = FormatTokens(limit.quota.amount);
     fields[limit.name + ".refill_period"] = FormatSeconds(milliseconds(limit.quota.period));
+    if (limit.allowance != milliseconds(0)) {
+      fields[limit.name + ".allowance"] = FormatSeconds(limit.allowance);
+    }
   }
   if (limits.on_unavailable) {
     fields["on_unavailable"] = *limits.on_unavailable == OnUnavailable::kAllow ? "allow" : "block";

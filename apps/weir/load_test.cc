@@ -153,6 +153,16 @@ TEST_F(LoadTest, TheReportReadsAsJson) {
             R"("p99_us":0,"p999_us":0,"store_requests":{"acquire":4,"adjust":0,"config_read":0}})");
 }
 
+TEST_F(LoadTest, TheReportSaysWhatAllowancesSaved) {
+  LoadOptions options = Options("acme");
+  options.limits = *ParseLimits("rpm:100000/min~1sec");
+  const LoadReport report = Run(
+      options, [](const LimiterStats& stats) { return stats.admitted + stats.refused >= 5000; });
+  EXPECT_LT(report.limiter.store_acquires, 50U);
+  EXPECT_EQ(ToJson(report)["allowances"]["spent"], report.admitted);
+  EXPECT_THAT(TextOf(report), HasSubstr("\nallowances      decisions "));
+}
+
 TEST_F(LoadTest, TheReportSaysHowFarTheFileWasBehind) {
   LoadReport report;
   report.file = EmbeddedStats{.commits = 7, .longest_gap = std::chrono::microseconds(12'345)};

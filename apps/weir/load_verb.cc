@@ -28,6 +28,11 @@ std::int64_t WholePerSecond(const LoadReport& report) {
 Json MicrosJson(std::int64_t nanos) { return TokensJson(nanos); }
 std::string MicrosText(std::int64_t nanos) { return FormatTokens(nanos); }
 
+Json MillitokensJson(std::uint64_t sum) { return TokensJson(static_cast<std::int64_t>(sum)); }
+std::string MillitokensText(std::uint64_t sum) {
+  return FormatTokens(static_cast<std::int64_t>(sum));
+}
+
 /// Down to a microsecond.
 Json MillisJson(nanoseconds time) { return TokensJson(time.count() / 1000); }
 std::string MillisText(nanoseconds time) { return FormatTokens(time.count() / 1000); }
@@ -132,6 +137,16 @@ Json ToJson(const LoadReport& report) {
                 {{"acquire", report.limiter.store_acquires},
                  {"adjust", report.limiter.store_adjusts},
                  {"config_read", report.limiter.store_config_reads}}}};
+  if (const AllowanceStats& stats = report.limiter.allowances; stats.decisions > 0) {
+    json["allowances"] = {{"decisions", stats.decisions},
+                          {"debits", stats.debits},
+                          {"refused", stats.refused},
+                          {"returns", stats.returns},
+                          {"spent", MillitokensJson(stats.spent)},
+                          {"returned", MillitokensJson(stats.returned)},
+                          {"forfeited", MillitokensJson(stats.forfeited)},
+                          {"out", MillitokensJson(stats.out)}};
+  }
   if (report.file) {
     json["file"] = {{"commits", report.file->commits},
                     {"longest_gap_ms", MillisJson(report.file->longest_gap)}};
@@ -152,6 +167,13 @@ std::string TextOf(const LoadReport& report) {
       MicrosText(report.latency.Quantile(0.5)), MicrosText(report.latency.Quantile(0.99)),
       MicrosText(report.latency.Quantile(0.999)), stats.store_acquires, stats.store_adjusts,
       stats.store_config_reads);
+  if (const AllowanceStats& own = stats.allowances; own.decisions > 0) {
+    text += fmt::format(
+        "allowances      decisions {}, debits {} ({} refused), returns {}; tokens spent {}, "
+        "returned {}, forfeited {}, out {}\n",
+        own.decisions, own.debits, own.refused, own.returns, MillitokensText(own.spent),
+        MillitokensText(own.returned), MillitokensText(own.forfeited), MillitokensText(own.out));
+  }
   if (report.file) {
     text += fmt::format("file            commits {}, longest gap {} ms\n", report.file->commits,
                         MillisText(report.file->longest_gap));

@@ -6,6 +6,7 @@
 //
 //   wx_q_L      a quota that whole tokens and seconds cannot express, as FormatQuota writes it. It
 //               holds only while the three numbers beside it are those that were written with it.
+//   wx_a_L      the allowance in milliseconds; absent where there is none
 //   wx_order    the names of the limits, with commas; absent where they are in order of the names
 //   wx_managed  true: set by a limits file (on an entity's item too)
 //   wx_rev      random, new with each write of ours: what was read is still there
@@ -23,6 +24,7 @@
 namespace weir::dynamo {
 
 inline constexpr std::string_view kExactPrefix = "wx_q_";
+inline constexpr std::string_view kAllowancePrefix = "wx_a_";
 inline constexpr std::string_view kOrder = "wx_order";
 inline constexpr std::string_view kManaged = "wx_managed";
 inline constexpr std::string_view kRevision = "wx_rev";

@@ -88,6 +88,13 @@ Result<Limit> ReadLimit(const Level& level, const Item& item, const std::string&
                                    Printable(name)));
 }
 
+// None where others wrote something else there: it is off unless weir set it.
+milliseconds ReadAllowance(const Item& item, std::string_view name) {
+  const auto millis = GetNumber(item, fmt::format("{}{}", kAllowancePrefix, name));
+  if (!millis || !CheckAllowance(milliseconds(*millis))) return milliseconds(0);
+  return milliseconds(*millis);
+}
+
 // In the order that was written; names that joined since come last.
 void Reorder(const Item& item, std::vector<Limit>& limits) {
   const std::string* order = GetText(item, kOrder);
@@ -115,6 +122,7 @@ Result<std::optional<LevelLimits>> ReadConfig(const Level& level, const Item& it
   LevelLimits limits;
   for (const auto& [name, numbers] : stored) {
     WEIR_ASSIGN_OR_RETURN(Limit limit, ReadLimit(level, item, name, numbers));
+    limit.allowance = ReadAllowance(item, name);
     limits.limits.push_back(std::move(limit));
   }
   WEIR_ASSIGN_OR_RETURN(limits.on_unavailable, ReadOnUnavailable(level, item));

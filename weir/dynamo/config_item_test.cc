@@ -195,6 +195,20 @@ TEST(ReadConfigTest, TheExactTextHoldsOnlyBesideItsNumbers) {
   EXPECT_EQ((*broken)->limits.front().quota, PerSecond(1));
 }
 
+TEST(ReadConfigTest, AnAllowanceIsOffUnlessItIsOneOfOurs) {
+  const Item plain = {{"l_x_cp", Num(1000)}, {"l_x_ra", Num(1000)}, {"l_x_rp", Num(1)}};
+  const auto allowance = [&](const Item& item) {
+    const auto limits = ReadConfig(kAcme, item);
+    EXPECT_TRUE(limits && *limits);
+    return (*limits)->limits.front().allowance;
+  };
+  EXPECT_EQ(allowance(plain), milliseconds(0));
+  EXPECT_EQ(allowance(With(plain, "wx_a_x", Num(500))), milliseconds(500));
+  EXPECT_EQ(allowance(With(plain, "wx_a_y", Num(500))), milliseconds(0));
+  EXPECT_EQ(allowance(With(plain, "wx_a_x", Num(60'001))), milliseconds(0));
+  EXPECT_EQ(allowance(With(plain, "wx_a_x", Of("500ms"))), milliseconds(0));
+}
+
 TEST(ReadConfigTest, OrderIsAsWrittenAndNewNamesComeLast) {
   const auto order = [](const char* text) {
     const auto limits = ReadConfig(kAcme, With(PythonItem(), "wx_order", Of(text)));

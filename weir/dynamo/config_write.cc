@@ -43,6 +43,9 @@ Item Contents(const LevelLimits& limits) {
     for (const auto& [field, place] : kStoredFields) {
       item.emplace(LimitField(limit.name, field), Of(stored.*place));
     }
+    if (limit.allowance != milliseconds(0)) {
+      item.emplace(fmt::format("{}{}", kAllowancePrefix, limit.name), Of(limit.allowance.count()));
+    }
     if (FromStored(stored) == limit.quota) continue;
     item.emplace(fmt::format("{}{}", kExactPrefix, limit.name), Of(FormatQuota(limit.quota)));
   }

@@ -118,7 +118,7 @@ TEST(ConfigWriteTest, AnExactQuotaLeavesWhenAWholeOneReplacesIt) {
 TEST(ConfigWriteTest, NamesOfLimitsMayLookLikeOurAttributes) {
   ConfigRig rig;
   LevelLimits limits{.managed = true};
-  for (const char* name : {"managed", "order", "rev", "q_x", "x", "cp"}) {
+  for (const char* name : {"managed", "order", "rev", "q_x", "a_x", "x", "cp"}) {
     limits.limits.push_back({name, {.capacity = 1500, .amount = 1500, .period = 1500}});
   }
   ASSERT_TRUE(rig.Apply({PutLimits{kAcme, limits}}));
@@ -135,7 +135,10 @@ rc::Gen<std::vector<Limit>> AnyLimits() {
       },
       number, number, number, rc::gen::arbitrary<bool>());
   const auto name = rc::gen::element<std::string>("a", "b_cp", "c.d", "managed", "Z", "order");
-  const auto limit = rc::gen::construct<Limit>(name, quota);
+  const auto allowance = rc::gen::map(rc::gen::inRange<std::int64_t>(-60'000, 60'001), [](auto ms) {
+    return milliseconds(std::max<std::int64_t>(ms, 0));
+  });
+  const auto limit = rc::gen::construct<Limit>(name, quota, allowance);
   return rc::gen::mapcat(rc::gen::inRange<std::size_t>(1, 5), [=](std::size_t count) {
     return rc::gen::uniqueBy<std::vector<Limit>>(count, limit,
                                                  [](const Limit& one) { return one.name; });

@@ -26,8 +26,12 @@ std::string LimitsText(const std::vector<Limit>& limits) {
   for (const Limit& limit : limits) {
     if (text.size() > 1) text += ',';
     AppendQuoted(text, limit.name);
-    fmt::format_to(std::back_inserter(text), ":[{},{},{}]", limit.quota.capacity,
-                   limit.quota.amount, limit.quota.period);
+    fmt::format_to(std::back_inserter(text), ":[{},{},{}", limit.quota.capacity, limit.quota.amount,
+                   limit.quota.period);
+    if (limit.allowance != milliseconds(0)) {
+      fmt::format_to(std::back_inserter(text), ",{}", limit.allowance.count());
+    }
+    text += ']';
   }
   return text += '}';
 }
@@ -43,16 +47,17 @@ std::string MetadataText(const std::map<std::string, std::string>& metadata) {
   return text += '}';
 }
 
-bool ReadQuota(ondemand::value value, Quota& quota) {
+bool ReadTerms(ondemand::value value, Limit& limit) {
   ondemand::array array;
   if (value.get_array().get(array)) return false;
-  std::array<std::int64_t, 3> numbers{};
+  std::array<std::int64_t, 4> numbers{};
   std::size_t count = 0;
   for (auto element : array) {
     if (count == numbers.size() || element.get_int64().get(numbers[count++])) return false;
   }
-  quota = {.capacity = numbers[0], .amount = numbers[1], .period = numbers[2]};
-  return count == numbers.size();
+  limit.quota = {.capacity = numbers[0], .amount = numbers[1], .period = numbers[2]};
+  limit.allowance = milliseconds(numbers[3]);
+  return count + 1 >= numbers.size();
 }
 
 // Calls `field(name, value)` for each; false where that, or the text, is wrong.
@@ -76,7 +81,7 @@ bool ReadObject(std::string_view text, Field&& field) {
 bool ReadLimitList(std::string_view text, std::vector<Limit>& limits) {
   return ReadObject(text, [&](std::string name, ondemand::value value) {
     limits.push_back({.name = std::move(name), .quota = {}});
-    return ReadQuota(value, limits.back().quota);
+    return ReadTerms(value, limits.back());
   });
 }
 

@@ -37,10 +37,14 @@ Adjustment::State StateAfter(const Status& answer) {
   }
 }
 
-AdjustmentPtr Limiter::State::NewAdjustment(std::vector<Charge> deltas) {
+AdjustToken Limiter::State::NewToken() {
   const MutexLock lock(rng_mutex_);
-  const AdjustToken token{.high = rng_.Next(), .low = rng_.Next()};
-  return std::make_shared<Adjustment>(std::move(deltas), token);
+  const std::uint64_t high = rng_.Next();
+  return {.high = high, .low = rng_.Next()};
+}
+
+AdjustmentPtr Limiter::State::NewAdjustment(std::vector<Charge> deltas) {
+  return std::make_shared<Adjustment>(std::move(deltas), NewToken());
 }
 
 void Limiter::State::Send(std::vector<AdjustmentPtr> adjustments, Done<void> done) {

@@ -55,8 +55,18 @@ class Limiter::State::StoreAnswer {
   Call* call_;
 };
 
+// Nobody is ahead of the call.
+void Limiter::State::Try(CallPtr call) {
+  if (!allowances_.Take(call)) AskStore(std::move(call));
+}
+
+void Limiter::State::Serve(CallPtr call, Decision decision) {
+  return decision.admitted ? Admit(std::move(call), std::move(decision))
+                           : Refuse(std::move(call), std::move(decision));
+}
+
 // The call belongs to its answer and to this function, until they meet.
-void Limiter::State::Try(CallPtr owned) {
+void Limiter::State::AskStore(CallPtr owned) {
   Call& call = *owned.release();
   call.met.store(false, std::memory_order_relaxed);
   const UnixMillis now = clock_.WallNow();

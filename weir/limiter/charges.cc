@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/limiter/allowance.h"
+
 namespace weir {
 namespace {
 
@@ -53,11 +55,14 @@ Error UnknownLimit(const Target& target, std::string_view name) {
 }
 
 Error Never(const Target& target, const Limit& limit, Tokens tokens) {
-  return {Code::kInvalidArgument,
-          fmt::format("{}: limit {} is asked for {} tokens, which is never possible; its capacity "
-                      "is {}",
-                      Where(target), limit.name, FormatTokens(tokens.milli()),
-                      FormatTokens(limit.quota.capacity))};
+  std::string message = fmt::format(
+      "{}: limit {} is asked for {} tokens, which is never possible; its capacity is {}",
+      Where(target), limit.name, FormatTokens(tokens.milli()), FormatTokens(limit.quota.capacity));
+  if (const std::int64_t aside = AsideOf(limit); aside > 0) {
+    message += fmt::format(", after {} of {} were set aside for its allowance", FormatTokens(aside),
+                           FormatTokens(limit.quota.capacity + aside));
+  }
+  return {Code::kInvalidArgument, std::move(message)};
 }
 
 // Sets what the target has of the amounts; false if that is nothing.

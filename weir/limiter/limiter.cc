@@ -26,7 +26,18 @@ Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
       resolver_(backend.config(), scheduler.clock(),
                 {.ttl = options.cache_ttl, .capacity = options.cache_capacity}),
       waiting_(scheduler, options.max_waiting),
+      allowances_(backend.buckets(), scheduler, options.max_allowances, options.max_waiting),
       rng_(options.seed ? *options.seed : SystemSeed()) {}
+
+void Limiter::State::Start() {
+  waiting_.Bind(weak_from_this());
+  allowances_.Bind(weak_from_this());
+}
+
+void Limiter::State::Close() {
+  waiting_.Close();
+  allowances_.Close();
+}
 
 void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
   Altered altered = AlteredBy(changes);
@@ -41,14 +52,16 @@ void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline,
 }
 
 LimiterStats Limiter::State::stats() const {
+  const AllowanceStats allowances = allowances_.stats();
   return {.admitted = admitted_.Value(),
           .refused = refused_.Value(),
           .errors = errors_.Value(),
           .unprotected = unprotected_.Value(),
           .waiting = waiting_.size(),
           .resolver = resolver_.stats(),
-          .store_acquires = store_acquires_.Value(),
-          .store_adjusts = store_adjusts_.Value(),
+          .allowances = allowances,
+          .store_acquires = store_acquires_.Value() + allowances.debits,
+          .store_adjusts = store_adjusts_.Value() + allowances.returns,
           .store_config_reads = resolver_.store_reads()};
 }
 

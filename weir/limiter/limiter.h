@@ -9,6 +9,7 @@
 
 #include "weir/base/done.h"
 #include "weir/limiter/lease.h"
+#include "weir/limiter/limiter_stats.h"
 #include "weir/limiter/resolver.h"
 #include "weir/model/tokens.h"
 #include "weir/runtime/deadline.h"
@@ -28,6 +29,8 @@ struct LimiterOptions {
   OnUnavailable on_unavailable = OnUnavailable::kBlock;
   /// At most so many requests wait; one more is refused with kResourceExhausted.
   std::size_t max_waiting = 100'000;
+  /// At most so many pairs have an allowance; the others ask the store.
+  std::size_t max_allowances = 10'000;
   /// How long the store may take for an adjust of a lease.
   milliseconds lease_timeout{5'000};
   /// Seeds the tokens that make returns count once. Fixed in tests; otherwise from the system.
@@ -48,7 +51,9 @@ struct AcquireRequest {
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
 };
 
-/// An answer: the decision and, where it is admitted, the lease.
+/// An answer: the decision and, where it is admitted, the lease. Where limits have an allowance
+/// (Limit::allowance) their capacity is told less what is set aside for it, and a decision that was
+/// made here, without the store, tells as available what this Limiter held of the bucket.
 class Outcome {
  public:
   Outcome(Decision decision, Lease lease)
@@ -65,19 +70,6 @@ class Outcome {
  private:
   Decision decision_;
   Lease lease_;
-};
-
-struct LimiterStats {
-  std::uint64_t admitted = 0;  ///< these three add up to all answers
-  std::uint64_t refused = 0;
-  std::uint64_t errors = 0;
-  std::uint64_t unprotected = 0;  ///< of the admitted
-  std::uint64_t waiting = 0;      ///< at this moment
-  ResolverStats resolver;
-  /// Calls to the store, by kind.
-  std::uint64_t store_acquires = 0;
-  std::uint64_t store_adjusts = 0;
-  std::uint64_t store_config_reads = 0;
 };
 
 /// Thread-safe. Backend and Scheduler must outlive it; it must outlive its leases, and is destroyed

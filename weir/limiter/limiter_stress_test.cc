@@ -135,6 +135,28 @@ TEST_F(LimiterStress, NoTokenIsLostBetweenThreads) {
   }
 }
 
+TEST_F(LimiterStress, WhatIsHeldAheadIsSpentOnce) {
+  const Limit calls{"calls", PerSecond(20'000), milliseconds(500)};
+  ASSERT_TRUE(limiter_.Apply({Put(Level::System(), {calls})}, Deadline::Never()));
+  std::atomic<std::uint64_t> admitted = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 5000; ++j) {
+        const auto outcome = limiter_.Acquire(
+            {.entity = "a", .resource = "r", .amounts = {{"calls", 1}}}, Deadline::Never());
+        ASSERT_TRUE(outcome);
+        admitted += outcome->admitted();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const AllowanceStats stats = limiter_.stats().allowances;
+  EXPECT_EQ(stats.decisions, 15'000U);
+  EXPECT_EQ(stats.spent, admitted * kMillitokens);
+  EXPECT_EQ(stats.debited, stats.spent + stats.returned + stats.forfeited + stats.out);
+}
+
 TEST_F(LimiterStress, WaitersOfManyThreadsAreAnsweredOnceThoughTheLimiterGoes) {
   for (int round = 0; round < 20; ++round) {
     auto limiter = std::make_unique<Limiter>(*memory_, loop_, LimiterOptions{.seed = 1});

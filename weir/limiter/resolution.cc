@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "weir/limiter/allowance.h"
+
 namespace weir {
 namespace {
 
@@ -61,7 +63,7 @@ Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string
     const auto level = FirstWithLimits(found, i);
     if (!level) continue;
     resolved.targets.push_back(
-        MakeTarget({.entity = chain[i], .resource = resource}, found[*level]->limits));
+        MakeTarget({.entity = chain[i], .resource = resource}, SetAside(found[*level]->limits)));
   }
   if (found.back()) resolved.on_unavailable = found.back()->on_unavailable;
   return resolved;

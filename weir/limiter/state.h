@@ -7,6 +7,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/limiter/adjustment.h"
+#include "weir/limiter/allowances.h"
 #include "weir/limiter/call.h"
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/waiting.h"
@@ -15,13 +16,15 @@
 namespace weir {
 
 /// Shared with the calls that may outlast the Limiter: waiting requests and adjusts.
-class Limiter::State final : public Waiting::Host, public std::enable_shared_from_this<State> {
+class Limiter::State final : public Waiting::Host,
+                             public Allowances::Host,
+                             public std::enable_shared_from_this<State> {
  public:
   State(Limiter& owner, Backend& backend, Scheduler& scheduler, const LimiterOptions& options);
 
   /// After construction, once it is shared.
-  void Start() { waiting_.Bind(weak_from_this()); }
-  void Close() { waiting_.Close(); }
+  void Start();
+  void Close();
 
   void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
@@ -49,7 +52,12 @@ class Limiter::State final : public Waiting::Host, public std::enable_shared_fro
   void Abandon(CallPtr call) override;
   void TryAgain(CallPtr call, Result<ResolvedPtr> resolved);
 
-  void Try(CallPtr owned);
+  void Serve(CallPtr call, Decision decision) override;
+  void CameBack(std::span<const Charge> charges) override { waiting_.GaveBack(charges); }
+  AdjustToken NewToken() override;
+
+  void Try(CallPtr call);
+  void AskStore(CallPtr owned) override;
   void Answered(CallPtr call);
   void Refused(CallPtr call, Decision decision);
   void RefuseBehind(CallPtr call);
@@ -69,6 +77,7 @@ class Limiter::State final : public Waiting::Host, public std::enable_shared_fro
   const LimiterOptions options_;
   Resolver resolver_;
   Waiting waiting_;
+  Allowances allowances_;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
 

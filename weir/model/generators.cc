@@ -46,6 +46,14 @@ rc::Gen<std::int64_t> AnyPeriod() {
   });
 }
 
+/// Mostly none.
+rc::Gen<milliseconds> AnyAllowance() {
+  return rc::gen::map(rc::gen::oneOf(rc::gen::just<std::int64_t>(0), rc::gen::just<std::int64_t>(0),
+                                     rc::gen::inRange<std::int64_t>(1, kMaxAllowance.count() + 1),
+                                     rc::gen::element<std::int64_t>(500, 1000, 60'000)),
+                      [](std::int64_t millis) { return milliseconds(millis); });
+}
+
 rc::Gen<std::map<std::string, std::vector<Limit>>> AnyResources(bool with_default) {
   return rc::gen::exec([with_default] {
     std::map<std::string, std::vector<Limit>> resources;
@@ -66,14 +74,19 @@ rc::Gen<Quota> AnyQuota() {
 }
 
 rc::Gen<Limit> AnyLimit() {
-  return rc::gen::exec(
-      [] { return Limit{.name = *rc::gen::elementOf(kLimitNames), .quota = *AnyQuota()}; });
+  return rc::gen::exec([] {
+    return Limit{.name = *rc::gen::elementOf(kLimitNames),
+                 .quota = *AnyQuota(),
+                 .allowance = *AnyAllowance()};
+  });
 }
 
 rc::Gen<std::vector<Limit>> AnyLimits() {
   return rc::gen::exec([] {
     std::vector<Limit> limits;
-    for (const std::string& name : *Some(kLimitNames, 1, 4)) limits.push_back({name, *AnyQuota()});
+    for (const std::string& name : *Some(kLimitNames, 1, 4)) {
+      limits.push_back({name, *AnyQuota(), *AnyAllowance()});
+    }
     return limits;
   });
 }

@@ -39,9 +39,9 @@ Result<Limit> ParseLimit(std::string_view text) {
                     "'{0}:1000/min:1500'",
                     name));
   }
-  auto quota = ParseQuota(text.substr(colon + 1));
-  if (!quota) return Refuse(fmt::format("limit '{}': {}", name, quota.error().message));
-  return Limit{.name = std::string(name), .quota = *quota};
+  auto terms = ParseTerms(text.substr(colon + 1));
+  if (!terms) return Refuse(fmt::format("limit '{}': {}", name, terms.error().message));
+  return Limit{.name = std::string(name), .quota = terms->quota, .allowance = terms->allowance};
 }
 
 Result<std::vector<Limit>> ParseLimits(std::string_view text) {
@@ -62,7 +62,9 @@ Result<std::vector<Limit>> ParseLimits(std::string_view text) {
 }
 
 std::string FormatLimit(const Limit& limit) {
-  return fmt::format("{}:{}", limit.name, FormatQuota(limit.quota));
+  std::string text = fmt::format("{}:{}", limit.name, FormatQuota(limit.quota));
+  if (limit.allowance != milliseconds(0)) text += "~" + FormatAllowance(limit.allowance);
+  return text;
 }
 
 Status Validate(const std::vector<Limit>& limits) {
@@ -71,6 +73,10 @@ Status Validate(const std::vector<Limit>& limits) {
     WEIR_RETURN_IF_ERROR(CheckLimitName(limit->name));
     const auto quota = Validate(limit->quota);
     if (!quota) return Refuse(fmt::format("limit '{}': {}", limit->name, quota.error().message));
+    const auto allowance = CheckAllowance(limit->allowance);
+    if (!allowance) {
+      return Refuse(fmt::format("limit '{}': {}", limit->name, allowance.error().message));
+    }
     if (std::ranges::find(limits.begin(), limit, limit->name, &Limit::name) != limit) {
       return Refuse(
           fmt::format("limit '{}' appears twice; right would be each name once", limit->name));

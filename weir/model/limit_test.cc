@@ -51,6 +51,8 @@ TEST(ParseLimit, ReadsRatePeriodAndBurst) {
   }
 }
 
+constexpr milliseconds kHalf{500};
+
 struct Refused {
   const char* text;
   const char* what;
@@ -58,6 +60,12 @@ struct Refused {
 };
 
 const Refused kRefused[] = {
+    {"x:5~", "allowance '' has no unit", "500ms"},
+    {"x:5~500", "allowance '500' has no unit", "500ms"},
+    {"x:5~0ms", "allowance '0ms' is not positive", "500ms"},
+    {"x:5~61sec", "allowance '61sec' is too long", "at most 1min"},
+    {"x:5~1min:7", "allowance '1min:7' has an unknown unit", "500ms"},
+    {"x:5~1sec~1sec", "allowance '1sec~1sec' has an unknown unit", "500ms"},
     {"", "limit name '' is empty", "a letter, then letters"},
     {":5", "limit name '' is empty", "a letter, then letters"},
     {"wcu:5", "'wcu' is reserved", "a letter, then letters"},
@@ -101,6 +109,27 @@ TEST(ParseLimit, ARefusalNamesThePartAndShowsARightOne) {
     const std::size_t right = limit.error().message.find("; right would be ");
     ASSERT_NE(right, std::string::npos) << limit.error().message;
     EXPECT_THAT(limit.error().message.substr(right), HasSubstr(refused.right));
+  }
+}
+
+TEST(ParseLimit, ReadsAnAllowanceAtTheEnd) {
+  const auto limit = [](const char* text) { return *ParseLimit(text); };
+  EXPECT_EQ(limit("x:1000/sec:2000~500ms"), (Limit{"x", PerSecond(1000).Burst(2000), kHalf}));
+  EXPECT_EQ(limit("x:1000/sec~500ms"), (Limit{"x", PerSecond(1000), kHalf}));
+  EXPECT_EQ(limit("x:5~2sec"), (Limit{"x", PerMinute(5), milliseconds(2000)}));
+  EXPECT_EQ(limit("x:5~min"), (Limit{"x", PerMinute(5), milliseconds(60'000)}));
+  EXPECT_EQ(FormatLimit({"x", PerSecond(1000), kHalf}), "x:1000/sec~500ms");
+  EXPECT_EQ(FormatLimit({"x", PerMinute(5), milliseconds(60'000)}), "x:5~min");
+  EXPECT_EQ(FormatLimit({"x", PerMinute(5), milliseconds(1001)}), "x:5~1001ms");
+}
+
+TEST(Validate, AnAllowanceIsFromNothingToAMinute) {
+  EXPECT_TRUE(Validate({{"x", PerMinute(5), kMaxAllowance}}));
+  for (const std::int64_t wrong : {-1, 60'001}) {
+    const Status status = Validate({{"x", PerMinute(5), milliseconds(wrong)}});
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().message, HasSubstr("limit 'x': allowance is"));
+    EXPECT_THAT(status.error().message, HasSubstr("allowed are 0 to 60000"));
   }
 }
 

@@ -20,8 +20,8 @@ constexpr std::array<std::string_view, 4> kFileKeys = {"namespace", "system", "r
 constexpr std::array<std::string_view, 2> kSystemKeys = {"on_unavailable", "limits"};
 constexpr std::array<std::string_view, 1> kResourceKeys = {"limits"};
 constexpr std::array<std::string_view, 3> kEntityKeys = {"parent", "cascade", "resources"};
-constexpr std::array<std::string_view, 4> kLimitKeys = {"capacity", "refill_amount",
-                                                        "refill_period", "burst"};
+constexpr std::array<std::string_view, 5> kLimitKeys = {"capacity", "refill_amount",
+                                                        "refill_period", "burst", "allowance"};
 
 constexpr std::array<std::string_view, 2> kPolicies = {"allow", "block"};
 constexpr std::array<std::string_view, 2> kTruths = {"true", "false"};
@@ -49,7 +49,7 @@ class Reader {
   Status System(const YamlNode& node, LimitsFile& file);
   Result<Resources> ResourceMap(const YamlNode& node, const std::string& owner);
   Result<std::vector<Limit>> Limits(const YamlNode& node, const std::string& owner);
-  Result<Quota> ReadQuota(const YamlNode& node, const std::string& where) const;
+  Result<Terms> ReadTerms(const YamlNode& node, const std::string& where) const;
   Status ReadNumber(const YamlNode& quota, std::string_view key, ParseNumber parse,
                     std::int64_t& number) const;
   Status Entities(const YamlNode& node, LimitsFile& file);
@@ -142,19 +142,19 @@ Result<std::vector<Limit>> Reader::Limits(const YamlNode& node, const std::strin
   for (const YamlEntry& entry : node.entries) {
     WEIR_RETURN_IF_ERROR(CheckName(*entry.key, CheckLimitName));
     const std::string& name = entry.key->text;
-    WEIR_ASSIGN_OR_RETURN(const Quota quota,
-                          ReadQuota(*entry.value, fmt::format("limit '{}' of {}", name, owner)));
-    limits.push_back({.name = name, .quota = quota});
+    WEIR_ASSIGN_OR_RETURN(const Terms terms,
+                          ReadTerms(*entry.value, fmt::format("limit '{}' of {}", name, owner)));
+    limits.push_back({.name = name, .quota = terms.quota, .allowance = terms.allowance});
   }
   return limits;
 }
 
-Result<Quota> Reader::ReadQuota(const YamlNode& node, const std::string& where) const {
+Result<Terms> Reader::ReadTerms(const YamlNode& node, const std::string& where) const {
   if (node.kind == Kind::kScalar) {
-    auto quota = ParseQuota(node.text);
-    if (quota) return *quota;
+    auto terms = ParseTerms(node.text);
+    if (terms) return *terms;
     return checks_.At(
-        node, {Code::kInvalidArgument, fmt::format("{}: {}", where, quota.error().message)});
+        node, {Code::kInvalidArgument, fmt::format("{}: {}", where, terms.error().message)});
   }
   if (node.kind != Kind::kMapping) {
     return checks_.Refuse(node.line, fmt::format("{} is {}", where, Describe(node.kind)),
@@ -164,13 +164,20 @@ Result<Quota> Reader::ReadQuota(const YamlNode& node, const std::string& where) 
   if (Find(node, "capacity") == nullptr) {
     return checks_.Refuse(node.line, fmt::format("{} has no capacity", where), kQuotaExample);
   }
-  Quota quota{.capacity = 0, .amount = 0, .period = 60'000};
+  Terms terms{.quota = {.capacity = 0, .amount = 0, .period = 60'000}};
+  Quota& quota = terms.quota;
   WEIR_RETURN_IF_ERROR(ReadNumber(node, "capacity", ParsePositiveTokens, quota.capacity));
   quota.amount = quota.capacity;
   WEIR_RETURN_IF_ERROR(ReadNumber(node, "refill_amount", ParsePositiveTokens, quota.amount));
   WEIR_RETURN_IF_ERROR(ReadNumber(node, "refill_period", ParsePositiveSeconds, quota.period));
   WEIR_RETURN_IF_ERROR(ReadNumber(node, "burst", ParsePositiveTokens, quota.capacity));
-  return quota;
+  if (const YamlEntry* allowance = Find(node, "allowance")) {
+    WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *allowance->value, "allowance", "a time"));
+    const auto parsed = ParseAllowance(allowance->value->text);
+    if (!parsed) return checks_.At(*allowance->value, parsed.error());
+    terms.allowance = *parsed;
+  }
+  return terms;
 }
 
 /// Leaves `number` alone if the key is absent.

@@ -84,6 +84,14 @@ TEST(LimitsFile, FillsInWhatALimitLeavesOut) {
   EXPECT_EQ(QuotaOf("'5/sec'"), PerSecond(5));
 }
 
+TEST(LimitsFile, AnAllowanceIsAKeyOrTheEndOfTheText) {
+  const auto file = ParseLimitsFile(
+      "namespace: n\nsystem: {limits: {x: {capacity: 5, allowance: 500ms}, y: 5/sec~2sec}}\n", "f");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->system[0], (Limit{"x", PerMinute(5), milliseconds(500)}));
+  EXPECT_EQ(file->system[1], (Limit{"y", PerSecond(5), milliseconds(2000)}));
+}
+
 TEST(LimitsFile, AnAliasStandsForWhatItNames) {
   const LimitsFile file = Read(R"(
 namespace: n

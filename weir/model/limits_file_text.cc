@@ -7,6 +7,7 @@
 
 #include "weir/model/decimal.h"
 #include "weir/model/limits_file.h"
+#include "weir/model/quota_text.h"
 
 namespace weir {
 namespace {
@@ -42,11 +43,13 @@ class Writer {
 
   void Limits(int level, const std::vector<Limit>& limits) {
     Line(level, "limits:");
-    for (const auto& [name, quota] : limits) {
+    for (const auto& [name, quota, allowance] : limits) {
+      const bool allows = allowance != milliseconds(0);
       Line(level + 1,
-           fmt::format("{}: {{capacity: {}, refill_amount: {}, refill_period: {}}}", Name(name),
+           fmt::format("{}: {{capacity: {}, refill_amount: {}, refill_period: {}{}{}}}", Name(name),
                        FormatThousandths(quota.capacity), FormatThousandths(quota.amount),
-                       FormatThousandths(quota.period)));
+                       FormatThousandths(quota.period), allows ? ", allowance: " : "",
+                       allows ? FormatAllowance(allowance) : ""));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "weir/model/decimal.h"
+#include "weir/model/limit.h"
 #include "weir/model/quoted.h"
 
 namespace weir {
@@ -59,22 +60,26 @@ std::optional<std::int64_t> MillisOf(std::string_view unit) {
   return std::nullopt;
 }
 
-Result<std::int64_t> ParsePeriod(std::string_view text) {
-  constexpr std::string_view kRight = "a whole number and ms, sec, min, hour or day, such as 30sec";
+constexpr std::string_view kPeriodRight =
+    "a whole number and ms, sec, min, hour or day, such as 30sec";
+constexpr std::string_view kAllowanceRight = "a whole number and ms, sec or min, such as 500ms";
+
+Result<std::int64_t> ParsePeriod(std::string_view part, std::string_view text,
+                                 std::string_view right) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit = text.substr(digits);
-  if (unit.empty()) return Refuse("period", text, "has no unit", kRight);
+  if (unit.empty()) return Refuse(part, text, "has no unit", right);
   const auto millis = MillisOf(unit);
-  if (!millis) return Refuse("period", text, "has an unknown unit", kRight);
+  if (!millis) return Refuse(part, text, "has an unknown unit", right);
   if (digits == 0) return *millis;
 
   std::int64_t count = 0;
   const char* const begin = text.data();
   const auto [end, fault] = std::from_chars(begin, begin + digits, count);
   if (fault != std::errc() || count > kMaxPeriodMillis / *millis) {
-    return Refuse("period", text, "is too long", "at most 366day");
+    return Refuse(part, text, "is too long", "at most 366day");
   }
-  if (count == 0) return Refuse("period", text, "is not positive", kRight);
+  if (count == 0) return Refuse(part, text, "is not positive", right);
   return count * *millis;
 }
 
@@ -104,13 +109,39 @@ Result<Quota> ParseQuota(std::string_view text) {
 
   WEIR_ASSIGN_OR_RETURN(quota.amount, ParsePositiveTokens("rate", speed.substr(0, slash)));
   if (slash != std::string_view::npos) {
-    WEIR_ASSIGN_OR_RETURN(quota.period, ParsePeriod(speed.substr(slash + 1)));
+    WEIR_ASSIGN_OR_RETURN(quota.period,
+                          ParsePeriod("period", speed.substr(slash + 1), kPeriodRight));
   }
   quota.capacity = quota.amount;
   if (colon != std::string_view::npos) {
     WEIR_ASSIGN_OR_RETURN(quota.capacity, ParsePositiveTokens("burst", text.substr(colon + 1)));
   }
   return quota;
+}
+
+Result<Terms> ParseTerms(std::string_view text) {
+  const std::size_t tilde = text.find('~');
+  Terms terms;
+  WEIR_ASSIGN_OR_RETURN(terms.quota, ParseQuota(text.substr(0, tilde)));
+  if (tilde == std::string_view::npos) return terms;
+  WEIR_ASSIGN_OR_RETURN(terms.allowance, ParseAllowance(text.substr(tilde + 1)));
+  return terms;
+}
+
+Result<milliseconds> ParseAllowance(std::string_view text) {
+  WEIR_ASSIGN_OR_RETURN(const std::int64_t millis, ParsePeriod("allowance", text, kAllowanceRight));
+  if (milliseconds(millis) > kMaxAllowance) {
+    return Refuse("allowance", text, "is too long", "at most 1min");
+  }
+  return milliseconds(millis);
+}
+
+std::string FormatAllowance(milliseconds allowance) { return FormatPeriod(allowance.count()); }
+
+Status CheckAllowance(milliseconds allowance) {
+  if (allowance >= milliseconds(0) && allowance <= kMaxAllowance) return {};
+  return Fail(Code::kInvalidArgument, fmt::format("allowance is {} ms, allowed are 0 to {}",
+                                                  allowance.count(), kMaxAllowance.count()));
 }
 
 std::string FormatQuota(const Quota& quota) {

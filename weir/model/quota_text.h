@@ -1,9 +1,11 @@
-// A quota as text: `rate[/period][:burst]`, what stands after the name of a limit.
+// A quota and an allowance as text: `rate[/period][:burst][~allowance]`, what stands after the name
+// of a limit.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "weir/base/time.h"
 #include "weir/bucket/quota.h"
 
 namespace weir {
@@ -13,6 +15,21 @@ namespace weir {
 
 /// The shortest text that ParseQuota reads back as `quota`. REQUIRES: Validate(quota).
 std::string FormatQuota(const Quota& quota);
+
+struct Terms {
+  Quota quota;
+  milliseconds allowance{0};
+};
+
+/// As ParseQuota, and an allowance where there is one.
+[[nodiscard]] Result<Terms> ParseTerms(std::string_view text);
+
+/// Reads an allowance: a whole number and ms, sec or min, such as 500ms, up to kMaxAllowance.
+[[nodiscard]] Result<milliseconds> ParseAllowance(std::string_view text);
+/// The shortest text of it. REQUIRES: it is positive.
+std::string FormatAllowance(milliseconds allowance);
+/// kInvalidArgument unless it is from 0 to kMaxAllowance.
+[[nodiscard]] Status CheckAllowance(milliseconds allowance);
 
 /// Reads a positive number of tokens into millitokens; errors begin with `part`.
 [[nodiscard]] Result<std::int64_t> ParsePositiveTokens(std::string_view part,

@@ -52,6 +52,18 @@ TEST_P(StoreContract, LimitsAreFoundWhereTheyWereSet) {
   EXPECT_TRUE(none && none->empty());
 }
 
+TEST_P(StoreContract, AllowancesAreKeptUntilTheyAreSetOtherwise) {
+  const Level level = Level::EntityDefault(Fresh("acme"));
+  const Limit whole{"rps", PerSecond(1000), milliseconds(500)};
+  const Limit fine{"x", {.capacity = 1500, .amount = 250, .period = 700}, kMaxAllowance};
+  const LevelLimits some{.limits = {Rpm(10), whole, fine}};
+  ASSERT_TRUE(store_.Apply({PutLimits{level, some}}));
+  EXPECT_EQ(store_.GetLimits({level})->front(), some);
+  const LevelLimits none{.limits = {Rpm(10), {"rps", PerSecond(1000)}}};
+  ASSERT_TRUE(store_.Apply({PutLimits{level, none}}));
+  EXPECT_EQ(store_.GetLimits({level})->front(), none);
+}
+
 TEST_P(StoreContract, LimitsAreReplacedAsAWhole) {
   const Level level = Level::EntityDefault(Fresh("acme"));
   ASSERT_TRUE(store_.Apply({PutLimits{level, {.limits = {Rpm(10), {"tpm", PerHour(7)}}}}}));
@@ -135,6 +147,8 @@ TEST_P(StoreContract, BadLimitsAreRefusedAndChangeNothing) {
       {"no limits", PutLimits{level, {}}},
       {"nothing at all", PutLimits{system, {}}},
       {"bad quota", PutLimits{level, {.limits = {{"rpm", {0, 1, 1}}}}}},
+      {"too long an allowance",
+       PutLimits{level, {.limits = {{"rpm", PerMinute(1), milliseconds(60'001)}}}}},
       {"bad name", PutLimits{level, {.limits = {{"r p m", PerMinute(1)}}}}},
       {"one name twice", PutLimits{level, {.limits = {Rpm(1), Rpm(2)}}}},
       {"on_unavailable of an entity", PutLimits{level, allow}},

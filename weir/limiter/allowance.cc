@@ -1,0 +1,216 @@
+#include "weir/limiter/allowance.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "weir/bucket/bucket.h"
+
+namespace weir {
+namespace {
+
+constexpr Instant kLongAgo{INT64_MIN / 2};
+/// So many debits may follow each other at once when demand sets in.
+constexpr int kAhead = 8;
+/// A request is one of many where at least so many like it came in a window.
+constexpr std::int64_t kMany = 4;
+
+// What comes back in this time, rounded up.
+std::int64_t RateTimes(const Quota& quota, milliseconds time) {
+  Meter meter = FullMeter({kMaxMillitokens, quota.amount, quota.period});
+  meter.tokens = 0;
+  Refill(meter, time.count());
+  return meter.tokens + (meter.remainder > 0);
+}
+
+std::int64_t Sum(Allowance::View amounts) {
+  return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});
+}
+
+// No capacity is more than kMaxMillitokens: no more is of interest.
+std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
+
+}  // namespace
+
+std::vector<Limit> SetAside(std::vector<Limit> limits) {
+  for (Limit& limit : limits) {
+    if (limit.allowance <= milliseconds(0)) continue;
+    const std::int64_t aside = RateTimes(limit.quota, limit.allowance);
+    const std::int64_t least = std::max((limit.quota.capacity + 1) / 2, kMillitokens);
+    if (aside > limit.quota.capacity - least) {
+      limit.allowance = milliseconds(0);
+    } else {
+      limit.quota.capacity -= aside;
+    }
+  }
+  return limits;
+}
+
+std::int64_t AsideOf(const Limit& limit) { return RateTimes(limit.quota, limit.allowance); }
+
+Allowance::Allowance(milliseconds lifetime, std::vector<Quota> quotas)
+    : lifetime_(lifetime),
+      usable_(lifetime_ * 3 / 4),
+      spacing_(lifetime_ / 2),
+      window_(lifetime_ * 5 / 8),
+      quotas_(std::move(quotas)),
+      debit_(quotas_.size()),
+      paid_until_(kLongAgo),
+      not_before_(kLongAgo),
+      direct_until_(kLongAgo),
+      asked_(kLongAgo),
+      window_began_(kLongAgo),
+      wanted_(quotas_.size()),
+      wanted_before_(quotas_.size()) {}
+
+void Allowance::Want(View need, Instant now) {
+  Roll(now);
+  asked_ = now;
+  for (std::size_t i = 0; i < need.size(); ++i) wanted_[i] = Add(wanted_[i], need[i]);
+}
+
+Allowance::Step Allowance::Ask(View need, Instant now) {
+  Millis held = Held(now);
+  bool covered = true;
+  for (std::size_t i = 0; i < need.size(); ++i) covered = covered && need[i] <= held[i];
+  if (covered) {
+    Spend(need, now);
+    for (std::size_t i = 0; i < need.size(); ++i) held[i] -= need[i];
+    return {.verdict = Verdict::kSpent, .debit = RunsLow(need, held, now) && Begin({}, held, now)};
+  }
+  if (sent_) return {.verdict = Verdict::kWait};
+  if (now < direct_until_) return {.verdict = Verdict::kAskStore};
+  if (const Instant next = NextDebit(); now < next) {
+    return {.verdict = Verdict::kRefused, .retry_at = next};
+  }
+  Begin(need, held, now);
+  return {.verdict = Verdict::kWait, .debit = true};
+}
+
+void Allowance::Spend(View need, Instant now) {
+  for (std::size_t i = 0; i < need.size(); ++i) {
+    std::int64_t rest = need[i];
+    for (Lot& lot : lots_) {
+      if (!Live(lot, now)) continue;
+      const std::int64_t part = std::min(rest, lot.left[i]);
+      lot.left[i] -= part;
+      rest -= part;
+    }
+  }
+}
+
+// Looking ahead is for those of whom there are many: what is debited for one that comes now and
+// then would be lost.
+bool Allowance::RunsLow(View need, const Millis& left, Instant now) {
+  if (sent_ || now < direct_until_ || now < NextDebit()) return false;
+  for (std::size_t i = 0; i < need.size(); ++i) {
+    if (need[i] == 0 || left[i] > debit_[i] / 8) continue;
+    if (Demand(i, now) / kMany >= need[i]) return true;
+  }
+  return false;
+}
+
+// As much as was wanted lately, but no more than half of what the bucket was seen to have: whoever
+// else takes from it does the same, and so it is shared. `need` (none: nobody waits for it) is
+// asked for in any case.
+bool Allowance::Begin(View need, const Millis& held, Instant now) {
+  for (std::size_t i = 0; i < quotas_.size(); ++i) {
+    const std::int64_t missing = need.empty() ? 0 : std::max<std::int64_t>(need[i] - held[i], 0);
+    const std::int64_t more = std::max(Demand(i, now) - held[i], missing);
+    const std::int64_t most = seen_.empty() ? missing : std::max(seen_[i] / 2, missing);
+    debit_[i] = std::min({more, most, quotas_[i].capacity});
+  }
+  if (Sum(debit_) == 0) return false;
+  sent_ = now;
+  paid_until_ = std::max(paid_until_, now) + spacing_;
+  return true;
+}
+
+Instant Allowance::NextDebit() const {
+  return std::max(not_before_, paid_until_ - (kAhead - 1) * spacing_);
+}
+
+void Allowance::Debited(View available, Instant now) {
+  seen_.assign(available.begin(), available.end());
+  Lot lot{.sent = *sent_, .left = debit_};
+  sent_.reset();
+  if (!Live(lot, now)) direct_until_ = now + spacing_;
+  lots_.push_back(std::move(lot));
+}
+
+void Allowance::Refused(View available, Instant until) {
+  seen_.assign(available.begin(), available.end());
+  not_before_ = std::max(until, *sent_ + spacing_);
+  sent_.reset();
+}
+
+void Allowance::Failed(Instant now) {
+  sent_.reset();
+  direct_until_ = now + spacing_;
+}
+
+Allowance::Leaving Allowance::Wake(Instant now) {
+  Leaving leaving;
+  const bool unused = now - asked_ >= quarter();
+  const auto left = std::ranges::remove_if(lots_, [&](const Lot& lot) {
+    const bool over = !Live(lot, now) || Sum(lot.left) == 0;
+    return (over || unused) && Leave(lot, over, now, leaving);
+  });
+  lots_.erase(left.begin(), left.end());
+  return leaving;
+}
+
+Allowance::Leaving Allowance::Drop(Instant now) {
+  Leaving leaving;
+  for (const Lot& lot : lots_) Leave(lot, true, now, leaving);
+  lots_.clear();
+  return leaving;
+}
+
+// False: it is not over yet, and not worth its way.
+bool Allowance::Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const {
+  Return back{.amounts = lot.left, .deadline = now + quarter()};
+  const auto age = std::chrono::ceil<milliseconds>(back.deadline - lot.sent);
+  bool worth = false;
+  for (std::size_t i = 0; i < quotas_.size(); ++i) {
+    std::int64_t& amount = back.amounts[i];
+    amount = std::max<std::int64_t>(amount - RateTimes(quotas_[i], age), 0);
+    worth = worth || amount >= kMillitokens;
+  }
+  if (!worth && !over) return false;
+  leaving.forfeited += Sum(lot.left) - (worth ? Sum(back.amounts) : 0);
+  if (worth) leaving.returns.push_back(std::move(back));
+  return true;
+}
+
+Allowance::Millis Allowance::Held(Instant now) const {
+  Millis held(quotas_.size());
+  for (const Lot& lot : lots_) {
+    if (!Live(lot, now)) continue;
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = Add(held[i], lot.left[i]);
+  }
+  return held;
+}
+
+bool Allowance::idle(Instant now) const {
+  return lots_.empty() && !sent_ && now - asked_ >= 2 * lifetime_;
+}
+
+void Allowance::Roll(Instant now) {
+  const nanoseconds passed = now - window_began_;
+  if (passed < window_) return;
+  const bool next = passed < 2 * window_;
+  window_began_ = next ? window_began_ + window_ : now;
+  std::swap(wanted_before_, wanted_);
+  std::ranges::fill(wanted_, 0);
+  if (!next) std::ranges::fill(wanted_before_, 0);
+}
+
+// Of the window that ends now: all of this one, and of the one before the part that it covers.
+std::int64_t Allowance::Demand(std::size_t limit, Instant now) const {
+  const nanoseconds before = std::max(window_ - (now - window_began_), nanoseconds(0));
+  const double part = static_cast<double>(before.count()) / static_cast<double>(window_.count());
+  return Add(wanted_[limit],
+             static_cast<std::int64_t>(static_cast<double>(wanted_before_[limit]) * part));
+}
+
+}  // namespace weir

@@ -1,0 +1,127 @@
+#include "weir/limiter/allowance_entry.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace weir {
+namespace {
+
+using Millis = Allowance::Millis;
+
+// The shortest of all: it is right for each of them.
+milliseconds LifetimeOf(const std::vector<TargetPtr>& targets) {
+  milliseconds lifetime = kMaxAllowance;
+  for (const TargetPtr& target : targets) {
+    for (const Limit& limit : target->limits) {
+      if (limit.allowance > milliseconds(0)) lifetime = std::min(lifetime, limit.allowance);
+    }
+  }
+  return lifetime;
+}
+
+std::vector<Quota> QuotasOf(const std::vector<TargetPtr>& targets) {
+  std::vector<Quota> quotas;
+  for (const TargetPtr& target : targets) {
+    for (const Limit& limit : target->limits) quotas.push_back(limit.quota);
+  }
+  return quotas;
+}
+
+bool SameBucket(const Target& a, const Target& b) {
+  return &a == &b || (a.hash == b.hash && a.key == b.key);
+}
+
+}  // namespace
+
+std::int64_t SumOf(Allowance::View amounts) {
+  return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});
+}
+
+bool MayBeServed(const std::vector<Charge>& charges) {
+  bool any = false;
+  for (const Charge& charge : charges) {
+    for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+      if (charge.amounts[i] == 0) continue;
+      if (charge.target->limits[i].allowance == milliseconds(0)) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
+AllowanceEntry::AllowanceEntry(std::vector<TargetPtr> buckets)
+    : targets(std::move(buckets)), allowance(LifetimeOf(targets), QuotasOf(targets)) {}
+
+std::vector<Charge> AllowanceEntry::ChargesOf(Allowance::View amounts, std::int64_t sign) const {
+  std::vector<Charge> charges;
+  std::size_t at = 0;
+  for (const TargetPtr& target : targets) {
+    const auto part = amounts.subspan(at, target->limits.size());
+    at += part.size();
+    if (SumOf(part) == 0) continue;
+    charges.push_back({target, {part.begin(), part.end()}});
+    for (std::int64_t& amount : charges.back().amounts) amount *= sign;
+  }
+  return charges;
+}
+
+std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges) {
+  Millis need;
+  std::size_t next = 0;
+  for (TargetPtr& target : targets) {
+    const std::size_t first = need.size();
+    need.resize(first + target->limits.size());
+    if (next == charges.size() || !SameBucket(*charges[next].target, *target)) continue;
+    const Charge& charge = charges[next++];
+    if (charge.target != target) {
+      if (charge.target->limits != target->limits) return std::nullopt;
+      target = charge.target;
+    }
+    std::ranges::copy(charge.amounts, need.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  if (next != charges.size()) return std::nullopt;
+  return need;
+}
+
+Millis AllowanceEntry::AvailableOf(const std::vector<Charge>& charges,
+                                   const Decision& decision) const {
+  Millis available;
+  std::size_t next = 0;
+  auto status = decision.limits.begin();
+  for (const TargetPtr& target : targets) {
+    const bool charged = next < charges.size() && charges[next].target == target;
+    next += charged;
+    for (std::size_t i = 0; i < target->limits.size(); ++i) {
+      const bool told = charged && status != decision.limits.end();
+      available.push_back(told ? std::max<std::int64_t>((status++)->available, 0) : 0);
+    }
+  }
+  return available;
+}
+
+Decision AllowanceEntry::DecisionOf(const std::vector<Charge>& charges, const Millis& held,
+                                    milliseconds wait) const {
+  Decision decision{.admitted = wait == milliseconds(0), .retry_after = wait, .limits = {}};
+  std::size_t at = 0;
+  std::size_t next = 0;
+  for (const TargetPtr& target : targets) {
+    const std::size_t first = std::exchange(at, at + target->limits.size());
+    if (next == charges.size() || charges[next].target != target) continue;
+    const Charge& charge = charges[next++];
+    for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+      const bool exceeded = charge.amounts[i] > held[first + i];
+      decision.limits.push_back({.entity = target->key.entity,
+                                 .resource = target->key.resource,
+                                 .limit = target->limits[i].name,
+                                 .capacity = target->limits[i].quota.capacity,
+                                 .available = held[first + i],
+                                 .requested = charge.amounts[i],
+                                 .exceeded = exceeded,
+                                 .retry_after = exceeded ? wait : milliseconds(0)});
+    }
+  }
+  return decision;
+}
+
+}  // namespace weir

@@ -1,0 +1,45 @@
+// The allowance of one pair of entity and resource: from charges to the numbers of the value, and
+// back.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weir/limiter/allowance.h"
+#include "weir/limiter/call.h"
+#include "weir/store/charge.h"
+
+namespace weir {
+
+std::int64_t SumOf(Allowance::View amounts);
+
+/// Whether something is asked for, and each limit of which something is asked has an allowance.
+bool MayBeServed(const std::vector<Charge>& charges);
+
+/// Not thread-safe.
+struct AllowanceEntry {
+  /// REQUIRES: one of their limits has an allowance.
+  explicit AllowanceEntry(std::vector<TargetPtr> buckets);
+
+  /// Amounts as charges of the buckets, each times `sign`; buckets with nothing are left out.
+  std::vector<Charge> ChargesOf(Allowance::View amounts, std::int64_t sign) const;
+  /// What the charges ask of each limit. Nothing where one of them is on another bucket or under
+  /// other limits.
+  std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
+  /// What each limit had, as the answer to `charges` says.
+  Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
+  /// The decision on `charges` where so much was held: admitted if `wait` is 0.
+  /// REQUIRES: NeedOf(charges), just before.
+  Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
+                      milliseconds wait) const;
+
+  std::vector<TargetPtr> targets;         ///< the pair's own first
+  Allowance allowance;                    ///< of the limits of all targets, in order
+  std::vector<CallPtr> waiting{};         ///< for the answer to the debit under way ...
+  Deadline deadline = Deadline::Never();  ///< ... which comes by then
+  bool gone = false;                      ///< no longer in use
+};
+using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
+
+}  // namespace weir

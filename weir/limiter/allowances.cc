@@ -1,0 +1,199 @@
+#include "weir/limiter/allowances.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "weir/limiter/allowances_state.h"
+
+namespace weir {
+namespace {
+
+std::uint64_t Count(Allowance::View amounts) { return static_cast<std::uint64_t>(SumOf(amounts)); }
+
+std::vector<TargetPtr> TargetsOf(const std::vector<Charge>& charges) {
+  std::vector<TargetPtr> targets;
+  for (const Charge& charge : charges) targets.push_back(charge.target);
+  return targets;
+}
+
+}  // namespace
+
+Allowances::Allowances(BucketStore& store, Scheduler& scheduler, std::size_t max,
+                       std::size_t max_waiting)
+    : store_(store),
+      scheduler_(scheduler),
+      max_(max),
+      max_waiting_(max_waiting),
+      stripes_(std::make_unique<Stripes>()) {}
+
+Allowances::~Allowances() = default;
+
+Allowances::Stripe& Allowances::StripeOf(const Target& own) const {
+  return stripes_->all[own.hash % stripes_->all.size()];
+}
+
+bool Allowances::Take(CallPtr& call) {
+  if (!MayBeServed(call->charges)) return false;
+  const Instant now = scheduler_.clock().Now();
+  Effects effects;
+  Stripe& stripe = StripeOf(*call->charges.front().target);
+  {
+    const MutexLock lock(stripe.mutex);
+    const EntryPtr entry = Find(stripe, call->charges, now, effects);
+    if (entry != nullptr && MayDecide(*entry, *call, now)) Decide(entry, call, now, effects);
+  }
+  const bool taken = call == nullptr;
+  Do(std::move(effects));
+  return taken;
+}
+
+// The entry of this pair under these limits; null where there is no room for one.
+Allowances::EntryPtr Allowances::Find(Stripe& stripe, const std::vector<Charge>& charges,
+                                      Instant now, Effects& effects) {
+  if (closed_) return nullptr;
+  const TargetPtr& own = charges.front().target;
+  const auto found = stripe.entries.find(own);
+  if (found != stripe.entries.end()) {
+    if (found->second->NeedOf(charges)) return found->second;
+    const EntryPtr old = std::move(found->second);
+    stripe.entries.erase(found);
+    --size_;
+    old->gone = true;
+    Leave(old, old->allowance.Drop(now), effects);
+  }
+  if (size_ >= max_) return nullptr;
+  ++size_;
+  effects.made = std::make_shared<AllowanceEntry>(TargetsOf(charges));
+  stripe.entries.emplace(own, effects.made);
+  return effects.made;
+}
+
+// A call that may wait for tokens has an order to keep that is not kept here; one without time left
+// would leave none to its debit.
+bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, Instant now) {
+  const Allowance::Millis need = *entry.NeedOf(call.charges);
+  const bool covered = std::ranges::equal(need, entry.allowance.Held(now), std::less_equal());
+  const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(now);
+  if (only_covered && !covered) return false;
+  entry.allowance.Want(need, now);
+  return true;
+}
+
+// Takes the call, or leaves it for the store.
+void Allowances::Decide(const EntryPtr& entry, CallPtr& call, Instant now, Effects& effects) {
+  const Allowance::Millis need = *entry->NeedOf(call->charges);
+  const Allowance::Millis held = entry->allowance.Held(now);
+  const Allowance::Step step = entry->allowance.Ask(need, now);
+  if (step.debit) Begin(entry, *call, now, effects);
+  switch (step.verdict) {
+    case Allowance::Verdict::kAskStore:
+      return;
+    case Allowance::Verdict::kWait:
+      if (call->deadline < entry->deadline || waiting_ >= max_waiting_) return;
+      ++waiting_;
+      entry->waiting.push_back(std::move(call));
+      return;
+    case Allowance::Verdict::kSpent:
+      spent_.Add(Count(need));
+      return Conclude(*entry, call, held, milliseconds(0), effects);
+    case Allowance::Verdict::kRefused:
+      return Conclude(*entry, call, held, std::chrono::ceil<milliseconds>(step.retry_at - now),
+                      effects);
+  }
+}
+
+void Allowances::Conclude(const AllowanceEntry& entry, CallPtr& call, const Allowance::Millis& held,
+                          milliseconds wait, Effects& effects) {
+  decisions_.Add();
+  Decision decision = entry.DecisionOf(call->charges, held, wait);
+  effects.decided.emplace_back(std::move(call), std::move(decision));
+}
+
+// Those who wait for the answer have at least as long as it may take.
+void Allowances::Begin(const EntryPtr& entry, const Call& call, Instant now, Effects& effects) {
+  const Allowance& allowance = entry->allowance;
+  entry->deadline = std::min(call.deadline, Deadline::At(allowance.debit_ends()));
+  for (const CallPtr& other : entry->waiting) {
+    entry->deadline = std::min(entry->deadline, other->deadline);
+  }
+  effects.debit = Debit{entry, entry->ChargesOf(allowance.debit(), 1), now, entry->deadline};
+}
+
+// Under the lock. What is under way for an entry that is gone comes back when it is answered.
+void Allowances::Leave(const EntryPtr& entry, Allowance::Leaving leaving, Effects& effects) {
+  forfeited_.Add(static_cast<std::uint64_t>(leaving.forfeited));
+  for (const Allowance::Return& back : leaving.returns) {
+    effects.returns.emplace_back(entry->ChargesOf(back.amounts, -1), Deadline::At(back.deadline));
+  }
+}
+
+void Allowances::Do(Effects effects) {
+  for (auto& [charges, deadline] : effects.returns) GiveBack(std::move(charges), deadline);
+  if (effects.made != nullptr) WakeLater(effects.made);
+  if (effects.debit) Send(*std::move(effects.debit));
+  if (effects.decided.empty() && effects.for_store.empty()) return;
+  const auto host = host_.lock();
+  for (auto& [call, decision] : effects.decided) host->Serve(std::move(call), std::move(decision));
+  for (CallPtr& call : effects.for_store) host->AskStore(std::move(call));
+}
+
+// A quarter of the lifetime is how often there is something to look at.
+void Allowances::WakeLater(const EntryPtr& entry) {
+  const Instant at = scheduler_.clock().Now() + entry->allowance.quarter();
+  scheduler_.At(at, [this, host = host_, entry] {
+    if (const auto alive = host.lock()) Wake(entry);
+  });
+}
+
+void Allowances::Wake(const EntryPtr& entry) {
+  Effects effects;
+  bool gone = true;
+  {
+    const TargetPtr own = entry->targets.front();
+    Stripe& stripe = StripeOf(*own);
+    const MutexLock lock(stripe.mutex);
+    const Instant now = scheduler_.clock().Now();
+    if (!entry->gone) {
+      Leave(entry, entry->allowance.Wake(now), effects);
+      entry->gone = entry->allowance.idle(now);
+      if (entry->gone) stripe.entries.erase(own);
+      size_ -= entry->gone;
+      gone = entry->gone;
+    }
+  }
+  Do(std::move(effects));
+  if (!gone) WakeLater(entry);
+}
+
+void Allowances::Close() {
+  closed_ = true;
+  Effects effects;
+  for (Stripe& stripe : stripes_->all) {
+    const MutexLock lock(stripe.mutex);
+    for (const auto& [own, entry] : stripe.entries) {
+      entry->gone = true;
+      Leave(entry, entry->allowance.Drop(scheduler_.clock().Now()), effects);
+    }
+    stripe.entries.clear();
+  }
+  size_ = 0;
+  Do(std::move(effects));
+}
+
+AllowanceStats Allowances::stats() const {
+  // What has left before what has come, so that what is out is not less than nothing.
+  AllowanceStats stats{.decisions = decisions_.Value(),
+                       .debits = debits_.Value(),
+                       .refused = refused_.Value(),
+                       .returns = returns_.Value(),
+                       .spent = spent_.Value(),
+                       .returned = returned_.Value(),
+                       .forfeited = forfeited_.Value(),
+                       .debited = debited_.Value(),
+                       .pairs = size_};
+  stats.out = stats.debited - stats.spent - stats.returned - stats.forfeited;
+  return stats;
+}
+
+}  // namespace weir

@@ -1,0 +1,84 @@
+// Debits and returns, and what becomes of their answers.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "weir/limiter/allowances_state.h"
+
+namespace weir {
+namespace {
+
+std::uint64_t Count(const std::vector<Charge>& charges) {
+  std::uint64_t sum = 0;
+  for (const Charge& charge : charges) {
+    for (const std::int64_t amount : charge.amounts) {
+      sum += static_cast<std::uint64_t>(std::abs(amount));
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+void Allowances::Send(Debit debit) {
+  debits_.Add();
+  const std::vector<Charge> charges = debit.charges;
+  const UnixMillis now = scheduler_.clock().WallNow();
+  const Deadline deadline = debit.deadline;
+  store_.Acquire(charges, now, deadline,
+                 [this, host = host_.lock(), debit = std::move(debit)](auto answer) mutable {
+                   Answered(std::move(debit), answer);
+                 });
+}
+
+void Allowances::Answered(Debit debit, const Result<Decision>& answer) {
+  const EntryPtr& entry = debit.entry;
+  Effects effects;
+  {
+    const MutexLock lock(StripeOf(*entry->targets.front()).mutex);
+    const Instant now = scheduler_.clock().Now();
+    Allowance& allowance = entry->allowance;
+    if (!answer) {
+      allowance.Failed(now);
+    } else if (answer->admitted) {
+      debited_.Add(Count(debit.charges));
+      allowance.Debited(entry->AvailableOf(debit.charges, *answer), now);
+    } else {
+      refused_.Add();
+      // The wait was counted from a moment after `sent`.
+      allowance.Refused(
+          entry->AvailableOf(debit.charges, *answer),
+          debit.sent + std::min(answer->retry_after, kMaxAllowance) + milliseconds(1));
+    }
+    if (entry->gone) Leave(entry, allowance.Drop(now), effects);
+    DecideWaiting(entry, now, effects);
+  }
+  if (closed_) {
+    for (const auto& [charges, deadline] : effects.returns) forfeited_.Add(Count(charges));
+    effects.returns.clear();
+  }
+  Do(std::move(effects));
+}
+
+void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects) {
+  std::vector<CallPtr> waiting = std::exchange(entry->waiting, {});
+  waiting_ -= waiting.size();
+  for (CallPtr& call : waiting) {
+    if (!entry->gone) Decide(entry, call, now, effects);
+    if (call != nullptr) effects.for_store.push_back(std::move(call));
+  }
+}
+
+void Allowances::GiveBack(std::vector<Charge> charges, Deadline deadline) {
+  const auto host = host_.lock();
+  if (host == nullptr) return forfeited_.Add(Count(charges));
+  returns_.Add();
+  store_.Adjust(charges, host->NewToken(), scheduler_.clock().WallNow(), deadline,
+                [this, host, charges](const Status& answer) {
+                  // Without an answer it may count or not; it is not sent again.
+                  (answer ? returned_ : forfeited_).Add(Count(charges));
+                  if (answer) host->CameBack(charges);
+                });
+}
+
+}  // namespace weir

@@ -1,0 +1,50 @@
+// What Allowances is made of.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/limiter/allowances.h"
+#include "weir/metrics/thread_slot.h"
+
+namespace weir {
+
+struct Allowances::Debit {
+  EntryPtr entry;
+  std::vector<Charge> charges;
+  Instant sent;
+  Deadline deadline;
+};
+
+/// What was found under a lock and is to be done without it.
+struct Allowances::Effects {
+  std::vector<std::pair<CallPtr, Decision>> decided;
+  std::vector<CallPtr> for_store;
+  std::optional<Debit> debit;
+  std::vector<std::pair<std::vector<Charge>, Deadline>> returns;
+  EntryPtr made;
+};
+
+struct alignas(kCacheLine) Allowances::Stripe {
+  Mutex mutex;  ///< of all that its entries hold, too
+  struct Hash {
+    std::size_t operator()(const TargetPtr& target) const { return target->hash; }
+  };
+  struct Same {
+    bool operator()(const TargetPtr& a, const TargetPtr& b) const {
+      return a == b || (a->hash == b->hash && a->key == b->key);
+    }
+  };
+
+  std::unordered_map<TargetPtr, EntryPtr, Hash, Same> entries WEIR_GUARDED_BY(mutex);
+};
+
+struct Allowances::Stripes {
+  std::array<Stripe, 64> all;
+};
+
+}  // namespace weir
