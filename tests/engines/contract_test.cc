@@ -31,15 +31,19 @@ class Engine {
     if (!created) Give(created.error().message);
   }
 
-  std::unique_ptr<Backend> NewBackend() {
+  std::unique_ptr<Backend> NewBackend() { return Open("ns" + std::to_string(++namespaces_)); }
+
+  std::unique_ptr<Backend> Open(std::string id) {
     return std::make_unique<dynamo::DynamoBackend>(
         dynamo::BackendParts{.client = connection_->client(),
                              .scheduler = connection_->scheduler(),
                              .table = "contract",
-                             .namespace_id = "ns" + std::to_string(++namespaces_),
+                             .namespace_id = std::move(id),
                              .sources = {.now = [this] { return clock_.WallNow(); },
                                          .random = dynamo::Connection::Random()}});
   }
+
+  UnixMillis now() const { return clock_.WallNow(); }
 
  private:
   [[noreturn]] static void Give(const std::string& message) {
@@ -55,8 +59,12 @@ class Engine {
 /// Answers come on the connection's threads.
 class EngineHarness final : public BackendHarness {
  public:
-  explicit EngineHarness(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  explicit EngineHarness(Engine& engine) : engine_(engine), backend_(engine.NewBackend()) {}
   Backend& backend() override { return *backend_; }
+  std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
+    return engine_.Open(id);
+  }
+  UnixMillis now() const override { return engine_.now(); }
   bool Pump() override {
     std::this_thread::yield();
     return true;
@@ -66,16 +74,18 @@ class EngineHarness final : public BackendHarness {
   int cases() const override { return 2; }
 
  private:
+  Engine& engine_;
   std::unique_ptr<Backend> backend_;
 };
 
 const auto kCases = ContractOn({{"engine", [] {
                                    static Engine engine;
-                                   return std::make_unique<EngineHarness>(engine.NewBackend());
+                                   return std::make_unique<EngineHarness>(engine);
                                  }}});
 
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreContractThreads, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreContractNamespaces, kCases, ContractName);
 
 }  // namespace
 }  // namespace weir

@@ -124,16 +124,21 @@ class Engine:
 
     def try_to_start(self):
         for _ in range(TRIES):
-            port, *self.extra = free_ports(1 + self.extra_ports)
-            self.url = f"http://127.0.0.1:{port}"
-            with open(self.folder / "log", "ab") as log:
-                self.process = start(self.command(port, *self.extra), stdin=subprocess.DEVNULL,
-                                     stdout=log, stderr=log, cwd=self.folder,
-                                     env=self.own_environment())
-            if self.answers():
+            self.ports = free_ports(1 + self.extra_ports)
+            self.url = f"http://127.0.0.1:{self.ports[0]}"
+            if self.launch():
                 return
-            self.stop()
         raise Failed(f"{type(self).__name__} does not start: {self.log_tail(3)}")
+
+    def launch(self):
+        """On the ports it has. True: it answers."""
+        with open(self.folder / "log", "ab") as log:
+            self.process = start(self.command(*self.ports), stdin=subprocess.DEVNULL, stdout=log,
+                                 stderr=log, cwd=self.folder, env=self.own_environment())
+        if self.answers():
+            return True
+        self.stop()
+        return False
 
     def own_environment(self):
         return dict(os.environ) | {"HOME": str(self.folder)}
@@ -166,17 +171,32 @@ class Engine:
 
 
 class Dynoxide(Engine):
-    """DynamoDB, in memory. It deletes what expired only when sweep_ttl() tells it to."""
+    """DynamoDB, in memory, or `durable`, in a file that outlives kill(). It deletes what expired
+    only when sweep_ttl() tells it to."""
 
     extra_ports = 1
 
+    def __init__(self, durable=False):
+        self.durable = durable
+
     def command(self, port, mcp_port):
+        kept = ["--db-path", self.folder / "data.db"] if self.durable else []
         return [ENGINES / "default/dynoxide/package/dynoxide", "serve", "--host", "127.0.0.1",
-                "--port", str(port), "--mcp", "--mcp-no-auth", "--mcp-port", str(mcp_port)]
+                "--port", str(port), "--mcp", "--mcp-no-auth", "--mcp-port", str(mcp_port), *kept]
+
+    def kill(self):
+        """Without a chance to say anything."""
+        self.process.kill()
+        self.process.wait()
+
+    def start_again(self):
+        """After kill(): where it was, with what it had if it is durable."""
+        if not any(self.launch() for _ in range(TRIES)):
+            raise Failed(f"dynoxide does not start again: {self.log_tail(3)}")
 
     @property
     def control_url(self):
-        return f"http://127.0.0.1:{self.extra[0]}/mcp"
+        return f"http://127.0.0.1:{self.ports[1]}/mcp"
 
     def environment(self):
         return super().environment() | {"WEIR_TEST_DYNOXIDE_CONTROL": self.control_url}

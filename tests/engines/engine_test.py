@@ -81,7 +81,7 @@ class Servers(TestCase):
 
     def test_they_listen_on_the_loopback_alone(self):
         with engine.Dynoxide() as running:
-            ports = {int(running.url.rsplit(":", 1)[1]), *running.extra}
+            ports = {int(running.url.rsplit(":", 1)[1]), *running.ports}
             self.assertEqual(ports, {port for address, port in listening() if port in ports
                                      and address == "127.0.0.1"})
             self.assertEqual([address for address, port in listening()

@@ -11,6 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 import engine  # noqa: E402
+import fault_proxy  # noqa: E402
 
 WEIR = sys.argv.pop(1)
 
@@ -29,17 +30,31 @@ class Signatures(unittest.TestCase):
         created = self.weir("table", "create")
         self.assertEqual((created.returncode, created.stderr), (0, ""))
 
+    def check_refused(self, code, **changed):
+        refused = self.weir("table", "status", **changed)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"403 {code}", refused.stderr)
+        self.assertEqual(refused.stderr.count("\n"), 1)
+        self.assertNotIn(self.moto.secret_key, refused.stderr)
+        return refused.stderr
+
     def test_what_is_not_right_is_refused_in_one_line(self):
-        for changed in ({"AWS_SECRET_ACCESS_KEY": "wrong"}, {"AWS_SESSION_TOKEN": "wrong"},
-                        {"AWS_ACCESS_KEY_ID": "AKIAWRONGWRONGWRONGX"}):
+        for code, changed in (
+                ("SignatureDoesNotMatch", {"AWS_SECRET_ACCESS_KEY": "wrong"}),
+                ("InvalidClientTokenId", {"AWS_SESSION_TOKEN": "wrong"}),
+                ("InvalidClientTokenId", {"AWS_ACCESS_KEY_ID": "AKIAWRONGWRONGWRONGX"})):
             with self.subTest(changed):
-                refused = self.weir("table", "status", **changed)
-                self.assertEqual(refused.returncode, 1)
-                self.assertIn("403", refused.stderr)
-                self.assertEqual(refused.stderr.count("\n"), 1)
+                told = self.check_refused(code, **changed)
                 for secret in changed.values():
-                    self.assertNotIn(secret, refused.stderr)
-                self.assertNotIn(self.moto.secret_key, refused.stderr)
+                    self.assertNotIn(secret, told)
+
+    def test_a_body_that_was_changed_on_its_way_is_refused(self):
+        with fault_proxy.FaultProxy(self.moto) as proxy:
+            passed_on = {"AWS_ENDPOINT_URL_DYNAMODB": proxy.url}
+            self.weir("table", "create")
+            self.assertEqual(self.weir("table", "status", **passed_on).returncode, 0)
+            proxy.set_mode("tamper")
+            self.check_refused("SignatureDoesNotMatch", **passed_on)
 
 
 if __name__ == "__main__":

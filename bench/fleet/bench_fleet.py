@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Weir beside zae-limiter 0.17.0 (Python, from PyPI): decisions on a warm key of one table.
+
+usage: bench_fleet.py WEIR_BENCH_FLEET [--decisions N] [--workers N]... [--rounds N] [--json FILE]
+
+Both work on the same dynoxide in the same run, in turn, each on a key of its own, with so many
+decisions at once. Told is the CPU time of the client's process (user and system, all threads) for
+each decision, once it is warm: medians of the rounds. tests/engines/install.py installs engine and
+peer.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE.parent.parent / "tests" / room) for room in ("engines", "interop")]
+import engine  # noqa: E402
+import fault_proxy  # noqa: E402
+import sides  # noqa: E402
+
+TABLE = "fleet"
+# Enough, and never full: each decision takes more than comes back meanwhile.
+PLENTY = {"name": "rpm", "capacity": 10_000_000, "refill_amount": 1, "refill_period_seconds": 1}
+FEW = 200  # decisions whose requests are counted
+
+
+def clients(program):
+    """name -> command for an endpoint, a number of decisions, and how many at once."""
+    def weir(url, *numbers):
+        return [program, f"dynamodb://{TABLE}?endpoint={url}&region=us-east-1",
+                *map(str, numbers)]
+
+    def peer(kind):
+        return lambda url, *numbers: [engine.PYTHON, HERE / "peer_decide.py", kind, TABLE,
+                                      *map(str, numbers)]
+
+    return {"weir": weir, "zae-limiter": peer("sync"), "zae-limiter async": peer("async")}
+
+
+def run(client, running, url, count, workers):
+    environment = running.environment() | {"AWS_ENDPOINT_URL_DYNAMODB": url}
+    command = client(url, count, workers)
+    done = subprocess.run(command, env=environment, text=True, check=False, stdout=subprocess.PIPE)
+    if done.returncode != 0:
+        sys.exit(f"bench_fleet: {command[0]} failed")
+    return json.loads(done.stdout)
+
+
+def requests_for_each(client, running, workers):
+    """What is asked of the engine by so many decisions more, warm-up and start left out."""
+    with fault_proxy.FaultProxy(running) as proxy:
+        counts = []
+        for decisions in (workers, workers + FEW):
+            run(client, running, proxy.url, decisions, workers)
+            told = proxy.take_counts()
+            counts.append({name: n for name, n in told.items() if name not in ("peak", "turns")})
+    return {name: (n - counts[0].get(name, 0)) / FEW for name, n in counts[1].items()}
+
+
+def measure(running, named, decisions, workers, rounds):
+    """name -> CPU microseconds for each decision, of each round."""
+    figures = {}
+    for _ in range(rounds):
+        for name, client in named.items():
+            told = run(client, running, running.url, decisions, workers)
+            figures.setdefault(name, []).append(told["cpu_s"] * 1e6 / told["decisions"])
+    return figures
+
+
+def results_of(figures, workers, asked):
+    """The ratio is the median of the rounds' ratios: a machine that slows down slows both."""
+    return [{"name": name, "workers": workers, "cpu_us": statistics.median(rounds),
+             "ratio": statistics.median(theirs / ours for theirs, ours
+                                        in zip(rounds, figures["weir"])),
+             "requests": asked[name]} for name, rounds in figures.items()]
+
+
+def show(results):
+    print(f"{'client':18} {'at once':>7} {'cpu us/decision':>16} {'to weir':>8}  requests for each")
+    for row in results:
+        requests = ", ".join(f"{name} {n:.2f}" for name, n in row["requests"].items() if n)
+        print(f"{row['name']:18} {row['workers']:7} {row['cpu_us']:16.1f} {row['ratio']:8.1f}  "
+              f"{requests}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench_fleet.py")
+    parser.add_argument("program", type=os.path.abspath)
+    parser.add_argument("--decisions", type=int, default=2000)
+    parser.add_argument("--workers", type=int, action="append")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
+    arguments = parser.parse_args()
+    named = clients(arguments.program)
+    with engine.Dynoxide() as running:
+        peer = sides.Peer(running, TABLE)
+        peer("create")
+        peer.set_limits("resource:llm", PLENTY)
+        peer.close()
+        results = []
+        for workers in arguments.workers or [1, 8]:
+            asked = {name: requests_for_each(client, running, workers)
+                     for name, client in named.items()}
+            figures = measure(running, named, arguments.decisions, workers, arguments.rounds)
+            results += results_of(figures, workers, asked)
+    show(results)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"results": results}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

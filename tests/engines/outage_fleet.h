@@ -1,0 +1,109 @@
+// A Limiter on a table, and what was told of it: what the tests with a bad engine work on.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/backends/open.h"
+#include "weir/limiter/limiter.h"
+#include "weir/runtime/await.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+
+/// Of each call. With the grace it is less than one attempt may take.
+inline constexpr milliseconds kDeadline{1'000};
+inline constexpr milliseconds kGrace{1'500};
+/// For what must happen, on the slowest machine.
+inline constexpr std::chrono::seconds kPatience{60};
+inline constexpr std::int64_t kCapacity = 1'000'000;
+
+/// How one thread asks.
+struct Manner {
+  const char* name;
+  std::optional<OnUnavailable> policy;
+  bool cold;  ///< each time in the name of an entity that nobody knows
+};
+
+/// A Limiter and what was told of it.
+class Fleet {
+ public:
+  explicit Fleet(const std::string& url) : loop_(clock_), backend_(Open(url, clock_)) {
+    limiter_.emplace(*backend_, loop_);
+    const Limit limit{"rpm", PerDay(1).Burst(kCapacity)};
+    Entity child{.id = "child", .name = "child", .parent = "parent", .cascade = true};
+    const Status applied = limiter_->Apply(
+        {PutLimits{Level::System(), {.limits = {limit}, .on_unavailable = OnUnavailable::kAllow}},
+         PutEntity{{.entity = child}}},
+        Deadline::After(clock_, kPatience));
+    EXPECT_TRUE(applied) << applied.error().message;
+  }
+
+  Result<Outcome> Ask(const Manner& manner) {
+    const std::string entity =
+        manner.cold ? fmt::format("cold-{}", cold_entities_++) : std::string("child");
+    const Instant begun = clock_.Now();
+    auto outcome = limiter_->Acquire({.entity = entity,
+                                      .resource = "llm",
+                                      .amounts = {{"rpm", 1}},
+                                      .on_unavailable = manner.policy},
+                                     Deadline::After(clock_, kDeadline));
+    EXPECT_LT(clock_.Now() - begun, kDeadline + kGrace) << manner.name;
+    if (outcome && outcome->admitted() && !outcome->unprotected() && !manner.cold) ++taken_;
+    return outcome;
+  }
+
+  /// Principle 4, as far as the table tells.
+  void ExpectWhatWasToldIsTaken() {
+    for (const char* entity : {"child", "parent"}) {
+      std::int64_t left = 0;
+      for (const BucketRecord& record : Buckets(entity)) left += record.bucket.meters.at(0).tokens;
+      EXPECT_GE(Consumed(entity), taken_) << entity;
+      EXPECT_LE(left, (kCapacity - taken_ + 1) * kMillitokens) << entity;
+    }
+  }
+
+  std::int64_t Consumed(const char* entity) {
+    std::int64_t consumed = 0;
+    for (const BucketRecord& record : Buckets(entity))
+      consumed += record.bucket.meters.at(0).consumed;
+    return consumed / kMillitokens;
+  }
+
+  const SystemClock& clock() const { return clock_; }
+
+ private:
+  static std::unique_ptr<Backend> Open(const std::string& url, const Clock& clock) {
+    auto backend = OpenBackend(url, clock);
+    if (!backend) {
+      std::cerr << backend.error().message << '\n';
+      std::exit(1);
+    }
+    return std::move(*backend);
+  }
+
+  std::vector<BucketRecord> Buckets(const char* entity) {
+    const BucketFilter filter{.entity = entity, .resource = {}};
+    const auto page = Await<Page<BucketRecord>>([&](auto done) {
+      backend_->buckets().List(filter, {}, Deadline::After(clock_, kPatience), std::move(done));
+    });
+    EXPECT_TRUE(page) << page.error().message;
+    return page ? page->items : std::vector<BucketRecord>();
+  }
+
+  SystemClock clock_;
+  Loop loop_;
+  std::unique_ptr<Backend> backend_;
+  std::optional<Limiter> limiter_;
+  std::atomic<int> cold_entities_ = 0;
+  std::atomic<std::int64_t> taken_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,108 @@
+// What a decision costs in requests, counted on the way to a real engine.
+// Run beside one: tests/engines/run.py --faults.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "tests/engines/fault_control.h"
+#include "weir/backends/open.h"
+#include "weir/limiter/limiter.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::seconds kWait{30};
+
+/// A process of its own on the table.
+struct Process {
+  explicit Process(const std::string& url) {
+    auto opened = OpenBackend(url, clock);
+    if (!opened) {
+      std::cerr << opened.error().message << '\n';
+      std::exit(1);
+    }
+    backend = std::move(*opened);
+    limiter.emplace(*backend, loop);
+    TakeCounts();
+  }
+
+  bool Ask(const std::string& entity, const std::string& resource) {
+    const auto outcome =
+        limiter->Acquire({.entity = entity, .resource = resource, .amounts = {{"rpm", 1}}},
+                         Deadline::After(clock, kWait));
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    return outcome && outcome->admitted();
+  }
+
+  SystemClock clock;
+  Loop loop{clock};
+  std::unique_ptr<Backend> backend;
+  std::optional<Limiter> limiter;
+};
+
+Limit Rpm(std::int64_t capacity) { return {"rpm", PerDay(1).Burst(capacity)}; }
+
+class Requests : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    url_ = MakeTable("requests", ProxyUrl());
+    Process process(url_);
+    Entity child{.id = "child", .name = "child", .parent = "parent", .cascade = true};
+    const Status applied = process.limiter->Apply(
+        {PutLimits{Level::Resource("plenty"), {.limits = {Rpm(1000)}}},
+         PutLimits{Level::Resource("scarce"), {.limits = {Rpm(1)}}}, PutEntity{{.entity = child}}},
+        Deadline::After(process.clock, kWait));
+    ASSERT_TRUE(applied) << applied.error().message;
+  }
+  void TearDown() override { Tell("mode pass"); }
+
+  static inline std::string url_;
+};
+
+TEST_F(Requests, AWarmDecisionIsOneWriteAndNoRead) {
+  Process process(url_);
+  EXPECT_TRUE(process.Ask("warm", "plenty"));
+  TakeCounts();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(process.Ask("warm", "plenty"));
+  EXPECT_EQ(TakeCounts(), (Counts{{"UpdateItem", 20}, {"peak", 1}, {"turns", 20}}));
+}
+
+TEST_F(Requests, ARefusalIsRepeatedWithoutOne) {
+  Process process(url_);
+  EXPECT_TRUE(process.Ask("poor", "scarce"));
+  EXPECT_FALSE(process.Ask("poor", "scarce"));
+  TakeCounts();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(process.Ask("poor", "scarce"));
+  EXPECT_EQ(TakeCounts(), (Counts{{"peak", 0}, {"turns", 0}}));
+}
+
+// The proxy answers neither write before both are there.
+TEST_F(Requests, AWarmCascadeIsTwoWritesAtOnce) {
+  Process process(url_);
+  EXPECT_TRUE(process.Ask("child", "plenty"));
+  TakeCounts();
+  Tell("mode hold 2");
+  EXPECT_TRUE(process.Ask("child", "plenty"));
+  EXPECT_EQ(TakeCounts(), (Counts{{"UpdateItem", 2}, {"peak", 2}, {"turns", 1}}));
+}
+
+// Who is charged is read entity by entity, then their limits, then the buckets, which are written.
+// What is sent together is here together: each is answered a good while later.
+TEST_F(Requests, FirstContactIsFourRoundTripsAndOneMoreForEachAncestor) {
+  const auto turns_of = [&](const char* entity) {
+    Process process(url_);
+    Tell("mode delay 300");
+    EXPECT_TRUE(process.Ask(entity, "plenty"));
+    Tell("mode pass");
+    return TakeCounts()["turns"];
+  };
+  EXPECT_LE(turns_of("new"), 4) << "a bucket that does not exist";
+  EXPECT_LE(turns_of("new"), 4) << "one that does";
+  EXPECT_LE(turns_of("child"), 5);
+}
+
+}  // namespace
+}  // namespace weir
