@@ -10,8 +10,6 @@
 #include "apps/weir/options.h"
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/text.h"
-#include "weir/dynamo/audit.h"
-#include "weir/dynamo/namespaces.h"
 #include "weir/model/identifier.h"
 #include "weir/runtime/await.h"
 
@@ -77,16 +75,10 @@ std::string TextOf(const Page<AuditEvent>& page) {
   return text;
 }
 
-Result<Exit> List(const AuditOptions& options, Context& context, const OpenedTable& opened) {
-  dynamo::Namespaces spaces(opened.table, context.world().clock, opened.random);
-  WEIR_ASSIGN_OR_RETURN(const std::string id, Await<std::string>([&](auto done) {
-                          spaces.Resolve(opened.url.namespace_name, context.StoreDeadline(),
-                                         std::move(done));
-                        }));
-  dynamo::AuditTrail trail(opened.table, dynamo::Keys(id));
+Result<Exit> List(const AuditOptions& options, Context& context, AuditLog& audit) {
   const PageRequest request{.cursor = options.after, .limit = options.limit};
   WEIR_ASSIGN_OR_RETURN(const auto page, Await<Page<AuditEvent>>([&](auto done) {
-                          trail.List(SubjectOf(options), request, context.StoreDeadline(),
+                          audit.List(SubjectOf(options), request, context.StoreDeadline(),
                                      std::move(done));
                         }));
   Json json = {{"subject", SubjectOf(options)}, {"events", Json::array()}};
@@ -119,10 +111,9 @@ void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
   auto options = std::make_shared<AuditOptions>();
   CLI::App& verb = AddVerb(group, "list", "List what was changed, the newest first", options,
                            chosen, [with_table](const AuditOptions& given, Context& context) {
-                             const TableWork work = [&](const OpenedTable& opened) {
-                               return List(given, context, opened);
-                             };
-                             return with_table(context, AfterOpenCheck(context, work));
+                             return OnRecords(context, with_table, [&](const Records& records) {
+                               return List(given, context, records.audit);
+                             });
                            });
   AddWhose(verb, *options);
   AddParsed(verb, "-l,--limit", options->limit, ParseCount, "at most so many (default: 100)")

@@ -45,6 +45,7 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddTable(app, chosen, WithTableOfStore);
   AddNamespace(app, chosen, WithTableOfStore);
   AddAudit(app, chosen, WithTableOfStore);
+  AddUsage(app, chosen, WithTableOfStore);
 }
 
 /// "weir entity create": the words of the command line up to where parsing got.

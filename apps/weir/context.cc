@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "weir/backends/open.h"
+#include "weir/embedded/file_namespaces.h"
 
 namespace weir::app {
 namespace {
@@ -50,11 +51,9 @@ Result<std::string> DefaultStoreUrl(const World& world) {
 }
 
 std::optional<std::string> FileOfUrl(std::string_view url) {
-  if (!url.starts_with(kSqliteScheme)) return std::nullopt;
-  url.remove_prefix(kSqliteScheme.size());
-  if (url.starts_with("///")) url.remove_prefix(2);
-  if (url.empty() || url.starts_with("//")) return std::nullopt;
-  return std::string(url);
+  Result<FileUrl> file = ParseFileUrl(url);
+  if (!file) return std::nullopt;
+  return std::move(file->path);
 }
 
 std::optional<std::string> Context::NamedStore() const {
@@ -71,7 +70,9 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
     WEIR_ASSIGN_OR_RETURN(url, DefaultStoreUrl(world_));
   }
   const std::optional<std::string> file = FileOfUrl(url);
-  if (file && access == Access::kRead && !std::filesystem::exists(*file)) url = "memory:";
+  // Of a namespace the registry says whether there is one.
+  const bool is_whole = file && ParseFileUrl(url)->namespace_name.empty();
+  if (is_whole && access == Access::kRead && !std::filesystem::exists(*file)) url = "memory:";
   if (file && access == Access::kWrite && is_default) {
     WEIR_RETURN_IF_ERROR(MakeFolderOf(*file));
   }
@@ -89,6 +90,20 @@ Result<Exit> Context::WithBackend(Access access, const Work& work, const std::st
   const Status closed = backend->Close();
   if (done && !closed) return Fail(closed.error());
   return done;
+}
+
+Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
+  std::optional<std::string> url = NamedStore();
+  if (!url) {
+    WEIR_ASSIGN_OR_RETURN(url, DefaultStoreUrl(world_));
+    if (access == Access::kWrite) WEIR_RETURN_IF_ERROR(MakeFolderOf(*FileOfUrl(*url)));
+  }
+  const std::optional<std::string> file = FileOfUrl(*url);
+  if (!file) {
+    return WithBackend(access, [&](Backend& backend) { return work(backend.namespaces()); });
+  }
+  FileNamespaces spaces(NamespaceRegistry(*file, ""), world_.clock);
+  return work(spaces);
 }
 
 Deadline Context::StoreDeadline(nanoseconds wait) const {

@@ -36,7 +36,8 @@ Surroundings SurroundingsOf(const World& world);
 /// weir/weir.db. kFailedPrecondition where neither variable is set.
 [[nodiscard]] Result<std::string> DefaultStoreUrl(const World& world);
 
-/// The file of a URL as OpenBackend reads it; nothing where it has none or is not valid.
+/// The file of a URL as OpenBackend reads it, whichever namespace of it; nothing where it has none
+/// or is not valid.
 std::optional<std::string> FileOfUrl(std::string_view url);
 
 /// One run of one verb. Not thread-safe.
@@ -54,6 +55,10 @@ class Context {
   /// `fallback`: the store where none is named; empty: DefaultStoreUrl.
   [[nodiscard]] Result<Exit> WithBackend(Access access, const Work& work,
                                          const std::string& fallback = "");
+  using NamespaceWork = std::function<Result<Exit>(NamespaceStore&)>;
+  /// Works on the namespaces of a file or of memory. Of a file no data are opened, so that it does
+  /// not matter who owns them, nor whether the namespace in the URL is registered.
+  [[nodiscard]] Result<Exit> WithNamespaces(Access access, const NamespaceWork& work);
   /// How long a store may take to answer, after a wait that is meant.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
 

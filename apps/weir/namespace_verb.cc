@@ -10,15 +10,12 @@
 #include "apps/weir/options.h"
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/text.h"
-#include "weir/dynamo/namespace_name.h"
-#include "weir/dynamo/namespaces.h"
 #include "weir/model/identifier.h"
+#include "weir/model/namespace_name.h"
 #include "weir/runtime/await.h"
 
 namespace weir::app {
 namespace {
-
-using dynamo::Namespaces;
 
 // A purge takes as long as there is something to delete.
 constexpr std::chrono::hours kPurgeWait{24};
@@ -43,7 +40,7 @@ Json ToJson(const Namespace& space) {
 struct NamespaceCall {
   const NamespaceOptions& options;
   Context& context;
-  Namespaces& spaces;
+  NamespaceStore& spaces;
 };
 
 Result<Exit> Register(const NamespaceCall& call) {
@@ -78,7 +75,7 @@ Result<Exit> Show(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-using Lister = void (Namespaces::*)(const PageRequest&, Deadline, Done<Page<Namespace>>);
+using Lister = void (NamespaceStore::*)(const PageRequest&, Deadline, Done<Page<Namespace>>);
 
 Result<std::vector<Namespace>> ReadAll(const NamespaceCall& call, Lister list) {
   std::vector<Namespace> all;
@@ -101,7 +98,7 @@ Json ToJson(const std::vector<Namespace>& spaces) {
 }
 
 Result<Exit> List(const NamespaceCall& call) {
-  WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &Namespaces::List));
+  WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &NamespaceStore::List));
   Table table({"namespace", "id", "created"});
   for (const Namespace& space : spaces) {
     table.Row({space.name, space.id, FormatTime(space.created_at)});
@@ -111,7 +108,7 @@ Result<Exit> List(const NamespaceCall& call) {
 }
 
 Result<Exit> Orphans(const NamespaceCall& call) {
-  WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &Namespaces::Orphans));
+  WEIR_ASSIGN_OR_RETURN(const auto spaces, ReadAll(call, &NamespaceStore::Orphans));
   Table table({"id", "namespace", "status", "deleted"});
   for (const Namespace& space : spaces) {
     table.Row({space.id, space.name, std::string(Name(space.status)),
@@ -162,20 +159,19 @@ struct NamespaceVerb {
   std::string name;
   std::string description;
   Result<Exit> (*run)(const NamespaceCall&);
+  Access access = Access::kRead;  ///< kWrite: it may be the first to write there
 };
 
 CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,
               const std::shared_ptr<NamespaceOptions>& options) {
   return AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
-                 [run = verb.run, with_table = verbs.with_table](const NamespaceOptions& given,
-                                                                 Context& context) -> Result<Exit> {
+                 [run = verb.run, access = verb.access, with_table = verbs.with_table](
+                     const NamespaceOptions& given, Context& context) -> Result<Exit> {
                    WEIR_RETURN_IF_ERROR(
                        NeedsYes(given.yes, context, "deletes all data of a namespace for good"));
-                   const TableWork work = [&](const OpenedTable& opened) {
-                     Namespaces spaces(opened.table, context.world().clock, opened.random);
+                   return OnNamespaces(context, with_table, access, [&](NamespaceStore& spaces) {
                      return run({given, context, spaces});
-                   };
-                   return with_table(context, AfterOpenCheck(context, work));
+                   });
                  });
 }
 
@@ -189,8 +185,7 @@ void AddOnName(const Verbs& verbs, const NamespaceVerb& verb) {
 CLI::App& AddOnId(const Verbs& verbs, const NamespaceVerb& verb,
                   const std::shared_ptr<NamespaceOptions>& options) {
   CLI::App& app = Add(verbs, verb, options);
-  AddParsed(app, "ID", options->id, Checked(dynamo::CheckNamespaceId),
-            "its id, as orphans lists it")
+  AddParsed(app, "ID", options->id, Checked(CheckNamespaceId), "its id, as orphans lists it")
       ->required()
       ->option_text(" ");
   return app;
@@ -203,9 +198,10 @@ Result<std::vector<std::string>> ParseNames(const std::vector<std::string>& name
 
 void AddRegister(const Verbs& verbs) {
   auto options = std::make_shared<NamespaceOptions>();
-  CLI::App& app =
-      Add(verbs, {"register", "Register namespaces; those that are registered stay", Register},
-          options);
+  CLI::App& app = Add(
+      verbs,
+      {"register", "Register namespaces; those that are registered stay", Register, Access::kWrite},
+      options);
   AddParsedList(app, "NAME", options->names, ParseNames, "what they are called")
       ->required()
       ->option_text("...");
@@ -214,7 +210,8 @@ void AddRegister(const Verbs& verbs) {
 }  // namespace
 
 void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
-  CLI::App& group = AddGroup(app, "namespace", "The tenants of a table, apart from each other");
+  CLI::App& group =
+      AddGroup(app, "namespace", "The tenants of a table or a file, apart from each other");
   const Verbs verbs{group, chosen, with_table};
   AddRegister(verbs);
   Add(verbs, {"list", "List those that are registered", List},

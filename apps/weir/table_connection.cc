@@ -1,11 +1,14 @@
-// The table that the verbs on tables work with.
+// The table or file that the verbs on namespaces and what they keep work with.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "apps/weir/context.h"
 #include "apps/weir/table_verbs.h"
+#include "weir/dynamo/audit.h"
 #include "weir/dynamo/connection.h"
+#include "weir/dynamo/usage.h"
+#include "weir/runtime/await.h"
 
 namespace weir::app {
 namespace {
@@ -21,7 +24,44 @@ Result<dynamo::DynamoUrl> TableUrl(Context& context) {
   return dynamo::ParseDynamoUrl(url, context.world().environment);
 }
 
+bool IsTable(const Context& context) {
+  if (const auto url = context.NamedStore()) return url->starts_with(kScheme);
+  return !context.world().environment("ZAEL_STACK").value_or("").empty();
+}
+
+Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const RecordsWork& work) {
+  dynamo::Namespaces spaces(opened.table, context.world().clock, opened.random);
+  WEIR_ASSIGN_OR_RETURN(const std::string id, Await<std::string>([&](auto done) {
+                          spaces.Resolve(opened.url.namespace_name, context.StoreDeadline(),
+                                         std::move(done));
+                        }));
+  dynamo::AuditTrail audit(opened.table, dynamo::Keys(id));
+  dynamo::UsageReader usage(opened.table, dynamo::Keys(id));
+  return work({audit, usage});
+}
+
 }  // namespace
+
+Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
+                          const Context::NamespaceWork& work) {
+  if (!IsTable(context)) return context.WithNamespaces(access, work);
+  const TableWork on_table = [&](const OpenedTable& opened) {
+    dynamo::Namespaces spaces(opened.table, context.world().clock, opened.random);
+    return work(spaces);
+  };
+  return with_table(context, AfterOpenCheck(context, on_table));
+}
+
+Result<Exit> OnRecords(Context& context, const WithTable& with_table, const RecordsWork& work) {
+  if (!IsTable(context)) {
+    return context.WithBackend(
+        Access::kRead, [&](Backend& backend) { return work({backend.audit(), backend.usage()}); });
+  }
+  const TableWork on_table = [&](const OpenedTable& opened) {
+    return OnRecordsOf(context, opened, work);
+  };
+  return with_table(context, AfterOpenCheck(context, on_table));
+}
 
 Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
   const Result<dynamo::DynamoUrl> url = TableUrl(context);

@@ -1,4 +1,5 @@
-// The verbs on a table of DynamoDB, for which --store names no backend but the table itself.
+// The verbs for which --store names no backend but a place with namespaces: a table of DynamoDB, or
+// a file.
 #pragma once
 
 #include <functional>
@@ -28,10 +29,25 @@ using WithTable = std::function<Result<Exit>(Context&, const TableWork&)>;
 /// where they name a store that is none.
 Result<Exit> WithTableOfStore(Context& context, const TableWork& work);
 
-/// As verbs.h says. `with_table` is called when a verb runs.
+/// What is kept of one namespace beside its limits and buckets.
+struct Records {
+  AuditLog& audit;
+  UsageStore& usage;
+};
+using RecordsWork = std::function<Result<Exit>(const Records&)>;
+
+/// Where --store or WEIR_STORE names a table, or neither names anything and ZAEL_STACK does: works
+/// on that by `with_table`, checked first and never created. Else on the file or the memory they
+/// name, or the default store. Records are those of the namespace that is named. Blocks.
+Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
+                          const Context::NamespaceWork& work);
+Result<Exit> OnRecords(Context& context, const WithTable& with_table, const RecordsWork& work);
+
+/// As verbs.h says. `with_table` is called when a verb runs on a table.
 void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table);
+void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table);
 
 /// For what cannot be undone: a usage error that names it, unless `yes`.
 [[nodiscard]] Status NeedsYes(bool yes, Context& context, std::string_view what);

@@ -12,8 +12,9 @@
 
 #include "weir/dynamo/audit.h"
 #include "weir/dynamo/dynamo_fixture.h"
-#include "weir/dynamo/ulid.h"
+#include "weir/dynamo/usage.h"
 #include "weir/dynamo/version.h"
+#include "weir/model/ulid.h"
 
 namespace weir::app {
 namespace {
@@ -32,7 +33,7 @@ class TableVerbsTest : public testing::Test {
   std::string Run(std::vector<std::string> args) {
     CLI::App app("", "weir");
     app.fallthrough();
-    CommonOptions common{.json = json_};
+    CommonOptions common{.store = "dynamodb://limits", .json = json_};
     Action chosen;
     const WithTable with_table = [this](Context&, const TableWork& work) {
       ++connections_;
@@ -42,6 +43,7 @@ class TableVerbsTest : public testing::Test {
     AddTable(app, chosen, with_table);
     AddNamespace(app, chosen, with_table);
     AddAudit(app, chosen, with_table);
+    AddUsage(app, chosen, with_table);
     Context context(world_, common);
     error_.clear();
     try {
@@ -142,7 +144,8 @@ TEST_F(TableVerbsTest, NothingElseCreatesATable) {
                                              {"namespace", "register", "team-a"},
                                              {"namespace", "list"},
                                              {"namespace", "orphans"},
-                                             {"audit", "list", "-e", "acme"}}) {
+                                             {"audit", "list", "-e", "acme"},
+                                             {"usage", "list", "-e", "acme"}}) {
     Run(args);
     EXPECT_EQ(exit_, Exit::kFailed) << args[1];
     EXPECT_NE(error_, "");
@@ -243,7 +246,11 @@ TEST_F(TableVerbsTest, BadNamesAndIdsAreUsageErrors) {
                                              {"namespace", "show", "a b"},
                                              {"audit", "list"},
                                              {"audit", "list", "-e", "a", "--system"},
-                                             {"audit", "list", "-e", "a", "-l", "0"}}) {
+                                             {"audit", "list", "-e", "a", "-l", "0"},
+                                             {"usage", "list"},
+                                             {"usage", "list", "-e", "a", "-w", "weekly"},
+                                             {"usage", "list", "-e", "a", "--start", "noon"},
+                                             {"usage", "summary", "-e", "a b"}}) {
     Run(args);
     EXPECT_EQ(exit_, Exit::kUsage) << args.back();
     EXPECT_EQ(connections_, 0);
@@ -253,7 +260,7 @@ TEST_F(TableVerbsTest, BadNamesAndIdsAreUsageErrors) {
 TEST_F(TableVerbsTest, TheAuditTrailIsListedPageByPage) {
   Run({"table", "create"});
   const std::string id = RunJson({"namespace", "register", "team-a"})["namespaces"][0]["id"];
-  dynamo::UlidMaker maker;
+  UlidMaker maker;
   for (int i = 0; i < 3; ++i) {
     const UnixMillis at{1'767'225'600'000 + 1000 * i};
     sim_.Put(AuditItem(Keys(id),
@@ -277,6 +284,25 @@ TEST_F(TableVerbsTest, TheAuditTrailIsListedPageByPage) {
   EXPECT_FALSE(second.contains("next"));
   EXPECT_EQ(Run({"audit", "list", "--system"}), "no events\n");
   EXPECT_EQ(Run({"audit", "list", "-r", "api"}), "no events\n");
+}
+
+// Fails if: the verbs go by the id default, or by the name instead of its id.
+TEST_F(TableVerbsTest, UsageIsThatOfTheNamespace) {
+  Run({"table", "create"});
+  const std::string id = RunJson({"namespace", "register", "team-a"})["namespaces"][0]["id"];
+  dynamo::UsageReader usage(sim_.table, Keys(id));
+  ASSERT_TRUE(sim_.Ask<void>([&](auto done) {
+    usage.Add({.entity = "acme",
+               .resource = "api",
+               .window = UsageWindow::kHourly,
+               .start = {1'767'229'200'000},
+               .used = {{"rpm", 1500}},
+               .overdrawn = {},
+               .events = 3},
+              Deadline::Never(), std::move(done));
+  }));
+  EXPECT_THAT(Run({"usage", "list", "-e", "acme"}), HasSubstr("2026-01-01T01:00:00.000Z  hourly"));
+  EXPECT_EQ(RunJson({"usage", "summary", "-r", "api"})["limits"][0]["used"], 1500);
 }
 
 TEST_F(TableVerbsTest, TheTrailOfANamespaceThatIsNotThereIsNot) {

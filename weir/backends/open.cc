@@ -11,6 +11,7 @@
 #include "weir/dynamo/connection.h"
 #include "weir/dynamo/dynamo_backend.h"
 #include "weir/dynamo/version.h"
+#include "weir/model/namespace_name.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/store/memory_backend.h"
@@ -19,6 +20,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
+constexpr std::string_view kNamespaceMark = "?namespace=";
 
 tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
   return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
@@ -36,6 +38,9 @@ class FileBackend final : public EmbeddedBackend {
 
   BucketStore& buckets() override { return file_->buckets(); }
   ConfigStore& config() override { return file_->config(); }
+  AuditLog& audit() override { return file_->audit(); }
+  UsageStore& usage() override { return file_->usage(); }
+  NamespaceStore& namespaces() override { return file_->namespaces(); }
   Status Close() override { return file_->Close(); }
   std::string Describe() const override { return file_->Describe(); }
   EmbeddedStats stats() const override { return file_->stats(); }
@@ -52,6 +57,13 @@ Result<std::string> PathOf(std::string_view url, std::string_view rest) {
   if (rest.starts_with("//")) return BadUrl(url, "a file is on this machine, so there is no host");
   if (rest.empty()) return BadUrl(url, "the path is missing");
   return std::string(rest);
+}
+
+Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clock,
+                                          EmbeddedOptions options) {
+  WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
+  options.namespace_name = file.namespace_name;
+  return FileBackend::Open(file.path, clock, options);
 }
 
 // A namespace of a table together with the connection to it.
@@ -72,6 +84,9 @@ class TableBackend final : public Backend {
 
   BucketStore& buckets() override { return backend_->buckets(); }
   ConfigStore& config() override { return backend_->config(); }
+  AuditLog& audit() override { return backend_->audit(); }
+  UsageStore& usage() override { return backend_->usage(); }
+  NamespaceStore& namespaces() override { return backend_->namespaces(); }
   Status Close() override { return backend_->Close(); }
   std::string Describe() const override { return ToText(connection_->url()); }
 
@@ -121,6 +136,21 @@ Surroundings ProcessSurroundings() {
           .read_file = ReadWhole};
 }
 
+Result<FileUrl> ParseFileUrl(std::string_view url) {
+  constexpr std::string_view kScheme = "sqlite:";
+  if (!url.starts_with(kScheme)) return BadUrl(url, "it names no file");
+  std::string_view rest = url.substr(kScheme.size());
+  FileUrl file;
+  if (const std::size_t mark = rest.rfind(kNamespaceMark); mark != rest.npos) {
+    file.namespace_name = rest.substr(mark + kNamespaceMark.size());
+    rest = rest.substr(0, mark);
+    const Status valid = CheckNameOrId(file.namespace_name);
+    if (!valid) return BadUrl(url, valid.error().message);
+  }
+  WEIR_ASSIGN_OR_RETURN(file.path, PathOf(url, rest));
+  return file;
+}
+
 Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
                                              const BackendOptions& options) {
   const std::size_t colon = url.find(':');
@@ -129,12 +159,9 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
   const std::string_view rest = url.substr(colon + 1);
   if (scheme == "memory") {
     if (!rest.empty()) return BadUrl(url, "memory has no name");
-    return MakeMemoryBackend();
+    return MakeMemoryBackend({}, &clock);
   }
-  if (scheme == "sqlite") {
-    WEIR_ASSIGN_OR_RETURN(const std::string path, PathOf(url, rest));
-    return FileBackend::Open(path, clock, options.embedded);
-  }
+  if (scheme == "sqlite") return OpenFile(url, clock, options.embedded);
   if (scheme == "dynamodb") return TableBackend::Open(url, clock, options);
   return BadUrl(url, fmt::format("no backend is called '{}'", scheme));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "weir/aws/service_location.h"
@@ -21,7 +22,17 @@ struct BackendOptions {
   std::chrono::seconds dynamo_wait{10};               ///< for the table's first answers
 };
 
-/// `memory:`; `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`), which is an EmbeddedBackend; or
+/// The file of `sqlite:PATH?namespace=NAME`; where `?namespace=` does not stand there, none of its
+/// namespaces but the file itself. What else follows a '?' belongs to the path.
+struct FileUrl {
+  std::string path;
+  std::string namespace_name;  ///< as EmbeddedOptions::namespace_name
+};
+/// kInvalidArgument for what is no such URL.
+[[nodiscard]] Result<FileUrl> ParseFileUrl(std::string_view url);
+
+/// `memory:`; `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`, and either with `?namespace=NAME`, a
+/// namespace that must be registered), which is an EmbeddedBackend; or
 /// `dynamodb://TABLE?region=..&endpoint=..&namespace=..` (dynamo/dynamo_url.h), one namespace of a
 /// table that must be there already: nothing is created. The backend owns the threads it needs:
 /// destroy it neither from one of them nor from an answer. `clock` must outlive it, and for all but

@@ -74,6 +74,41 @@ TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
   std::filesystem::current_path(before);
 }
 
+// Fails if: a namespace that is not there is made, or the data of two are in one file.
+TEST_F(OpenBackendTest, AFileHasNamespaces) {
+  const std::string url = "sqlite:" + (folder_ / "weir.db").string();
+  EXPECT_EQ(OpenError(url + "?namespace=team-a").code, Code::kNotFound);
+  const auto file = OpenBackend(url, clock_);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(Await<Namespace>([&](Done<Namespace> done) {
+    (*file)->namespaces().Register("team-a", Deadline::Never(), std::move(done));
+  }));
+  const auto space = OpenBackend(url + "?namespace=team-a", clock_);
+  ASSERT_TRUE(space) << space.error().message;
+  for (int taken = 0; taken < 10; ++taken) EXPECT_TRUE(Take(**space));
+  EXPECT_FALSE(Take(**space));
+  EXPECT_TRUE(Take(**file));
+  EXPECT_EQ(OpenError(url + "?namespace=").code, Code::kInvalidArgument);
+  EXPECT_EQ(OpenError(url + "?namespace=a b").code, Code::kInvalidArgument);
+}
+
+// Fails if: the clock is not handed on.
+TEST_F(OpenBackendTest, EveryBackendAuditsWithTheTimeOfTheClock) {
+  for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder_ / "a.db").string()}) {
+    const auto backend = OpenBackend(url, clock_);
+    ASSERT_TRUE(backend);
+    ASSERT_TRUE(Await<void>([&](Done<void> done) {
+      (*backend)->config().Apply({CreateEntity{{.entity = {.id = "acme"}}}}, Deadline::Never(),
+                                 std::move(done));
+    }));
+    const auto events = Await<Page<AuditEvent>>([&](Done<Page<AuditEvent>> done) {
+      (*backend)->audit().List("acme", {}, Deadline::Never(), std::move(done));
+    });
+    ASSERT_TRUE(events && events->items.size() == 1);
+    EXPECT_GT(events->items[0].at.value, 1'700'000'000'000);
+  }
+}
+
 TEST_F(OpenBackendTest, HandsTheOptionsOn) {
   const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db").string(), clock_,
                                    {.embedded = {.durability = Durability::kStrict}});

@@ -7,7 +7,6 @@
 #include "weir/dynamo/iso_time.h"
 #include "weir/dynamo/paging.h"
 #include "weir/dynamo/then.h"
-#include "weir/dynamo/ulid.h"
 #include "weir/model/quoted.h"
 
 namespace weir::dynamo {
@@ -80,14 +79,6 @@ std::optional<std::string> TextIn(const Item& item, std::string_view name) {
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
-Status CheckEvent(const AuditEvent& event) {
-  WEIR_RETURN_IF_ERROR(CheckSubject(event.subject));
-  if (event.principal) WEIR_RETURN_IF_ERROR(CheckPrincipal(*event.principal));
-  if (TimeOfUlid(event.id)) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("audit event {}: its id must be a ULID", Quoted(event.id)));
-}
-
 }  // namespace
 
 Item AuditItem(const Keys& keys, const AuditEvent& event, std::int64_t retention_days) {
@@ -133,7 +124,7 @@ Result<AuditEvent> ReadAuditEvent(const Item& item) {
 }
 
 void AuditTrail::Append(const AuditEvent& event, Deadline deadline, Done<void> done) {
-  if (Status valid = CheckEvent(event); !valid) return done(Fail(std::move(valid.error())));
+  if (Status valid = Check(event); !valid) return done(Fail(std::move(valid.error())));
   RetentionDays(
       deadline, Then<std::int64_t>(std::move(done), [this, event, deadline](std::int64_t days,
                                                                             Done<void> told) {
@@ -152,11 +143,8 @@ void AuditTrail::Append(const AuditEvent& event, Deadline deadline, Done<void> d
 
 void AuditTrail::List(std::string_view subject, const PageRequest& page, Deadline deadline,
                       Done<Page<AuditEvent>> done) {
-  if (Status valid = CheckSubject(subject); !valid) return done(Fail(std::move(valid.error())));
-  if (!page.cursor.empty() && !TimeOfUlid(page.cursor)) {
-    return done(Fail(
-        Code::kInvalidArgument,
-        fmt::format("cursor {}: right would be the id of an audit event", Quoted(page.cursor))));
+  if (Status valid = CheckAuditPage(subject, page); !valid) {
+    return done(Fail(std::move(valid.error())));
   }
   PagedQuery<AuditEvent> query;
   query.request.partition = keys_.AuditPartition(subject);

@@ -15,9 +15,6 @@
 
 namespace weir::dynamo {
 
-/// How long events are kept where the namespace does not say.
-inline constexpr std::int64_t kAuditRetentionDays = 90;
-
 /// The event's item; it expires `retention_days` after the event.
 Item AuditItem(const Keys& keys, const AuditEvent& event, std::int64_t retention_days);
 

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "weir/dynamo/dynamo_fixture.h"
-#include "weir/dynamo/ulid.h"
+#include "weir/model/ulid.h"
 
 namespace weir::dynamo {
 namespace {

@@ -92,11 +92,12 @@ class Applying : public std::enable_shared_from_this<Applying> {
   void Write() {
     if (plan_.writes.empty()) return GoOn();
     const std::string token = Hex(sources_.random()) + Hex(sources_.random());
-    table_.Transact(plan_.writes, token, deadline_,
-                    [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
-                      if (answer) return self->GoOn();
-                      self->TryAgain(answer.error());
-                    });
+    table_.TransactPatiently(
+        plan_.writes, token, deadline_,
+        [self = shared_from_this()](tl::expected<WriteAnswer, WriteFailure> answer) {
+          if (answer) return self->GoOn();
+          self->TryAgain(answer.error());
+        });
   }
 
   void TryAgain(const WriteFailure& failure) {

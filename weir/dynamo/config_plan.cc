@@ -9,15 +9,15 @@
 #include <variant>
 
 #include "weir/dynamo/audit.h"
-#include "weir/dynamo/config_audit.h"
 #include "weir/dynamo/config_fields.h"
 #include "weir/dynamo/config_item.h"
 #include "weir/dynamo/config_listing.h"
 #include "weir/dynamo/config_registry.h"
 #include "weir/dynamo/config_write.h"
 #include "weir/dynamo/entity_item.h"
-#include "weir/dynamo/ulid.h"
 #include "weir/model/identifier.h"
+#include "weir/model/ulid.h"
+#include "weir/store/config_audit.h"
 #include "weir/store/config_table.h"
 
 namespace weir::dynamo {

@@ -15,8 +15,11 @@ void ClosingClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
 
 DynamoBackend::DynamoBackend(BackendParts parts)
     : client_(parts.client),
-      table_(client_, std::move(parts.table)),
+      table_(client_, parts.scheduler, std::move(parts.table), parts.sources.random()),
       keys_(std::move(parts.namespace_id)),
+      audit_(table_, keys_),
+      usage_(table_, keys_),
+      namespaces_(table_, parts.scheduler.clock(), parts.sources.random),
       buckets_(table_, keys_, parts.scheduler, {.seed = parts.sources.random()}),
       config_(table_, keys_, std::move(parts.sources)) {}
 

@@ -8,8 +8,11 @@
 #include <string>
 
 #include "weir/aws/json_client.h"
+#include "weir/dynamo/audit.h"
 #include "weir/dynamo/bucket_store.h"
 #include "weir/dynamo/config_store.h"
+#include "weir/dynamo/namespaces.h"
+#include "weir/dynamo/usage.h"
 #include "weir/store/backend.h"
 
 namespace weir::dynamo {
@@ -42,6 +45,9 @@ class DynamoBackend final : public Backend {
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
+  AuditLog& audit() override { return audit_; }
+  UsageStore& usage() override { return usage_; }
+  NamespaceStore& namespaces() override { return namespaces_; }
   /// What was answered is in the table already.
   Status Close() override;
   std::string Describe() const override;
@@ -50,6 +56,9 @@ class DynamoBackend final : public Backend {
   ClosingClient client_;
   Table table_;
   const Keys keys_;
+  AuditTrail audit_;
+  UsageReader usage_;
+  Namespaces namespaces_;
   DynamoBucketStore buckets_;
   DynamoConfigStore config_;
 };

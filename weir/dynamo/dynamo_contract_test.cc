@@ -11,25 +11,33 @@ class SimHarness final : public BackendHarness {
  public:
   Backend& backend() override { return backend_; }
   bool Pump() override { return table_.scheduler.RunNext(); }
+  std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
+    return std::make_unique<DynamoBackend>(Parts(id));
+  }
+  UnixMillis now() const override { return table_.scheduler.clock().WallNow(); }
   int cases() const override { return 20; }
 
  private:
+  BackendParts Parts(std::string id) {
+    return {.client = table_.client,
+            .scheduler = table_.scheduler,
+            .table = table_.table.name(),
+            .namespace_id = std::move(id),
+            .sources = {.now = [this] { return table_.scheduler.clock().WallNow(); },
+                        .random = [this] { return ++drawn_ * 0x1234'5678'9ABC'DEF1; }}};
+  }
+
   std::uint64_t drawn_ = 0;
   SimTable table_;
-  DynamoBackend backend_{{.client = table_.client,
-                          .scheduler = table_.scheduler,
-                          .table = table_.table.name(),
-                          .namespace_id = "ns-contract",
-                          .sources = {.now = [this] { return table_.scheduler.clock().WallNow(); },
-                                      .random = [this] { return ++drawn_; }}}};
+  DynamoBackend backend_{Parts("ns-contract")};
 };
 
 }  // namespace
 }  // namespace weir::dynamo
 
 namespace weir {
-INSTANTIATE_TEST_SUITE_P(
-    SimDynamo, StoreContract,
-    ContractOn({{"plain", [] { return std::make_unique<dynamo::SimHarness>(); }}}), ContractName);
+const auto kCases = ContractOn({{"plain", [] { return std::make_unique<dynamo::SimHarness>(); }}});
+INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContract, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContractNamespaces, kCases, ContractName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractThreads);
 }  // namespace weir

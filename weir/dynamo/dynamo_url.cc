@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "weir/dynamo/namespace_name.h"
+#include "weir/model/namespace_name.h"
 #include "weir/model/quoted.h"
 
 namespace weir::dynamo {

@@ -6,31 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "weir/model/quoted.h"
+#include "weir/store/namespace_store.h"
 
 namespace weir::dynamo {
-namespace {
-
-tl::unexpected<Error> Unknown(std::string_view id) {
-  return Fail(Code::kNotFound,
-              fmt::format("no namespace has the id {}: 'weir namespace orphans' lists those that "
-                          "are deleted",
-                          Quoted(id)));
-}
-
-tl::unexpected<Error> Unfit(const Namespace& space, std::string_view why) {
-  return Fail(Code::kFailedPrecondition,
-              fmt::format("namespace {} ({}) {}", space.id, Quoted(space.name), why));
-}
-
-}  // namespace
-
-tl::unexpected<Error> NotRegistered(std::string_view name) {
-  return Fail(Code::kNotFound, fmt::format("namespace {} is not registered: 'weir namespace "
-                                           "register {}' registers it",
-                                           name, name));
-}
-
 Result<std::vector<Write>> DecideRegister(const Namespace& wanted, NamespaceRecords& records) {
   if (records.forward) return std::vector<Write>{};
   records = {wanted, wanted};
@@ -52,15 +30,16 @@ Result<std::vector<Write>> DecideDelete(std::string_view name, NamespaceRecords&
 }
 
 Result<std::vector<Write>> DecideRecover(std::string_view id, NamespaceRecords& records) {
-  if (!records.reverse) return Unknown(id);
+  if (!records.reverse) return UnknownNamespaceId(id);
   Namespace& space = *records.reverse;
-  if (space.status == NamespaceStatus::kPurging) return Unfit(space, "is being purged for good");
+  if (space.status == NamespaceStatus::kPurging)
+    return UnfitNamespace(space, "is being purged for good");
   if (space.status == NamespaceStatus::kActive && records.resolves()) {
-    return Unfit(space, "is active: there is nothing to recover");
+    return UnfitNamespace(space, "is active: there is nothing to recover");
   }
   if (records.forward && !records.resolves()) {
-    return Unfit(space, fmt::format("cannot be recovered: its name belongs to {} by now",
-                                    records.forward->id));
+    return UnfitNamespace(space, fmt::format("cannot be recovered: its name belongs to {} by now",
+                                             records.forward->id));
   }
   std::vector<Write> writes = RecoverWrites(records);
   space.status = NamespaceStatus::kActive;
@@ -69,9 +48,10 @@ Result<std::vector<Write>> DecideRecover(std::string_view id, NamespaceRecords& 
 }
 
 Result<std::vector<Write>> DecidePurge(std::string_view id, NamespaceRecords& records) {
-  if (!records.reverse) return Unknown(id);
+  if (!records.reverse) return UnknownNamespaceId(id);
   if (records.resolves()) {
-    return Unfit(*records.reverse, "is active: 'weir namespace delete' comes before a purge");
+    return UnfitNamespace(*records.reverse,
+                          "is active: 'weir namespace delete' comes before a purge");
   }
   if (records.reverse->status == NamespaceStatus::kPurging) return std::vector<Write>{};
   return BeginPurgeWrites(records);

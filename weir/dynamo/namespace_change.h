@@ -24,6 +24,4 @@ using DecidedWrites = Result<std::vector<Write>>;
 std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
                                     const std::vector<Namespace>& by_name);
 
-tl::unexpected<Error> NotRegistered(std::string_view name);
-
 }  // namespace weir::dynamo

@@ -7,12 +7,13 @@
 
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/namespace_change.h"
-#include "weir/dynamo/namespace_name.h"
 #include "weir/dynamo/namespace_purge.h"
 #include "weir/dynamo/paging.h"
 #include "weir/dynamo/then.h"
 #include "weir/model/identifier.h"
+#include "weir/model/namespace_name.h"
 #include "weir/model/quoted.h"
+#include "weir/store/namespace_table.h"
 
 namespace weir::dynamo {
 namespace {
@@ -125,7 +126,7 @@ void Make(std::unique_ptr<Change> owned, NamespaceRecords records) {
                      fmt::format("namespace {}: others change it at the same time; try again",
                                  Quoted(owned->name_or_id))));
   };
-  change.table.Transact(*writes, token, change.deadline, std::move(written));
+  change.table.TransactPatiently(*writes, token, change.deadline, std::move(written));
 }
 
 void Begin(std::unique_ptr<Change> owned) {
@@ -162,16 +163,11 @@ void EndPurge(Table& table, std::string_view id, Deadline deadline, Done<void> d
 
 }  // namespace
 
-std::string Namespaces::NewId() {
-  std::string id = FormatNamespaceId(random_());
-  while (id.front() == '-') id = FormatNamespaceId(random_());
-  return id;
-}
-
 void Namespaces::Register(std::string_view name, Deadline deadline, Done<Namespace> done) {
   if (Status valid = CheckNamespace(name); !valid) return done(Fail(std::move(valid.error())));
   auto decide = [this, name = std::string(name)](NamespaceRecords& records) {
-    return DecideRegister({.id = NewId(), .name = name, .created_at = clock_.WallNow()}, records);
+    return DecideRegister(
+        {.id = NewNamespaceId(random_), .name = name, .created_at = clock_.WallNow()}, records);
   };
   Start({table_, random_, std::string(name), ReadByName, std::move(decide), deadline,
          Telling(&NamespaceRecords::forward, std::move(done))});
@@ -184,6 +180,7 @@ void Namespaces::Get(std::string_view name, Deadline deadline,
 }
 
 void Namespaces::List(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) {
+  if (Status valid = CheckNamePage(page); !valid) return done(Fail(std::move(valid.error())));
   PagedQuery<Namespace> query;
   query.request.partition = VersionRecord().pk;
   query.request.sort_prefix = kForwardPrefix;
@@ -215,9 +212,7 @@ void Namespaces::Recover(std::string_view id, Deadline deadline, Done<Namespace>
 }
 
 void Namespaces::Orphans(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) {
-  if (page.limit == 0) {
-    return done(Fail(Code::kInvalidArgument, "page limit is 0; ask for at least 1 item"));
-  }
+  if (Status valid = CheckIdPage(page); !valid) return done(Fail(std::move(valid.error())));
   // Ids first: what is registered between the two reads is then in neither or among the names.
   ListRecords(table_, kReversePrefix, deadline,
               Then<std::vector<Namespace>>(
@@ -258,16 +253,11 @@ void Namespaces::Resolve(std::string_view name_or_id, Deadline deadline, Done<st
   if (const auto id = IdIn(name_or_id)) {
     return GetRecord(
         table_, NamespaceReverse(*id), deadline,
-        Then<std::optional<Namespace>>(std::move(done), [id = std::string(*id)](
-                                                            const std::optional<Namespace>& found,
-                                                            Done<std::string> told) {
-          if (!found || found->status == NamespaceStatus::kActive) {
-            return told(id);
-          }
-          told(Fail(Code::kFailedPrecondition, fmt::format("namespace id {} is {}: 'weir namespace "
-                                                           "orphans' lists such",
-                                                           id, Name(found->status))));
-        }));
+        Then<std::optional<Namespace>>(
+            std::move(done),
+            [id = std::string(*id)](const std::optional<Namespace>& found, Done<std::string> told) {
+              told(ResolveId(id, found));
+            }));
   }
   GetRecord(
       table_, NamespaceForward(name_or_id), deadline,

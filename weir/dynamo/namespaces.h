@@ -38,8 +38,6 @@ class Namespaces final : public NamespaceStore {
   void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) override;
 
  private:
-  std::string NewId();
-
   Table& table_;
   const Clock& clock_;
   const RandomBits random_;

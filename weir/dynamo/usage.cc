@@ -19,17 +19,10 @@ namespace {
 constexpr std::string_view kSortPrefix = "#USAGE#";
 constexpr std::string_view kIndexPrefix = "USAGE#";
 constexpr std::string_view kOverdrawn = "#od";
+// 90 days, as zae-limiter's aggregator keeps them unless it is told otherwise.
+constexpr std::int64_t kKeptSeconds = 90 * 86'400;
 constexpr std::size_t kAtOnceFiltered = 100;
 constexpr std::array<std::string_view, 2> kOwnNumbers = {"total_events", "ttl"};
-
-Status CheckFilter(const UsageFilter& filter) {
-  if (!filter.entity && !filter.resource) {
-    return Fail(Code::kInvalidArgument, "usage of what? name an entity, a resource, or both");
-  }
-  if (filter.entity) WEIR_RETURN_IF_ERROR(CheckEntityId(*filter.entity));
-  if (filter.resource) WEIR_RETURN_IF_ERROR(CheckResource(*filter.resource));
-  return {};
-}
 
 TableKey KeyOfSnapshot(const Keys& keys, std::string_view entity, std::string_view resource,
                        std::string_view start) {
@@ -60,6 +53,28 @@ Result<Item> StartAfter(const Keys& keys, const UsageFilter& filter, const std::
   item.emplace("GSI2PK", Of(keys.OfResource(*filter.resource)));
   item.emplace("GSI2SK", Of(fmt::format("{}{}#{}", kIndexPrefix, start, open)));
   return item;
+}
+
+// As the aggregator writes it.
+Write AddWrite(const Keys& keys, const UsageSnapshot& added) {
+  const std::string start = FormatIso(added.start);
+  const TableKey key = KeyOfSnapshot(keys, added.entity, added.resource, start);
+  Write write{.kind = Write::Kind::kUpdate, .key = key, .item = {}, .expression = {}};
+  write.expression.Set("entity_id", Of(added.entity));
+  write.expression.Set("resource", Of(added.resource));
+  write.expression.Set("window", Of(Name(added.window)));
+  write.expression.Set("window_start", Of(start));
+  write.expression.Set("ttl", Of(WholeSeconds(added.start) + kKeptSeconds));
+  write.expression.Set("GSI2PK", Of(keys.OfResource(added.resource)));
+  write.expression.Set("GSI2SK", Of(fmt::format("{}{}#{}", kIndexPrefix, start, added.entity)));
+  write.expression.Set("GSI4PK", Of(keys.namespace_id()));
+  write.expression.Set("GSI4SK", Of(key.pk));
+  write.expression.Add("total_events", added.events);
+  for (const auto& [limit, used] : added.used) write.expression.Add(limit, used);
+  for (const auto& [limit, times] : added.overdrawn) {
+    write.expression.Add(limit + std::string(kOverdrawn), times);
+  }
+  return write;
 }
 
 QueryRequest RequestFor(const Keys& keys, const UsageFilter& filter) {
@@ -102,9 +117,18 @@ std::optional<UsageSnapshot> ReadUsage(const Item& item) {
   return snapshot;
 }
 
+void UsageReader::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
+  if (Status valid = Check(added); !valid) return done(std::move(valid));
+  table_.Apply(AddWrite(keys_, added), /*repeatable=*/false, deadline,
+               [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
+                 if (kept) return done({});
+                 done(Fail(std::move(kept.error().error)));
+               });
+}
+
 void UsageReader::List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
                        Done<Page<UsageSnapshot>> done) {
-  if (Status valid = CheckFilter(filter); !valid) return done(Fail(std::move(valid.error())));
+  if (Status valid = Check(filter); !valid) return done(Fail(std::move(valid.error())));
   PagedQuery<UsageSnapshot> query;
   query.request = RequestFor(keys_, filter);
   if (!page.cursor.empty()) {

@@ -1,4 +1,4 @@
-// UsageStore on the table: what the aggregator counted.
+// UsageStore on the table: what an aggregator counted.
 //
 // Format: zae-limiter 0.17.0, inventory sections 1.3 (h) and 4.10 and, for 0.17, 2.5. The key does
 // not hold the kind of window: the hour at 00:00 and its day are one item, under either's name.
@@ -26,6 +26,8 @@ class UsageReader final : public UsageStore {
  public:
   UsageReader(Table& table, Keys keys) : table_(table), keys_(std::move(keys)) {}
 
+  /// A sum beyond 64 bits is kept, and not told: it is the table that adds.
+  void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;
 

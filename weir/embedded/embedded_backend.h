@@ -28,6 +28,9 @@ struct EmbeddedOptions {
   milliseconds commit_interval{5};
   /// Fold the log of changes into the bucket table when it holds this many bytes.
   std::size_t fold_bytes = 64u << 20;
+  /// A namespace of the file: its name, or `id:` and its id (model/namespace_name.h). It has a file
+  /// of its own beside it. Empty: the file itself.
+  std::string namespace_name;
   /// Name of an SQLite VFS; empty: SQLite's default. Tests inject faults here.
   std::string vfs;
 };
@@ -50,6 +53,9 @@ class EmbeddedBackend : public Backend {
 /// before it returns, or on the scheduler, after the commit that it waits for: however long that
 /// takes, so deadlines of bucket calls are not looked at. Settings survive a power loss in either
 /// mode; one that has waited beyond its deadline is not made.
+///
+/// A namespace must be registered (kNotFound), and not be deleted (kFailedPrecondition). Processes
+/// may own different namespaces of a file at the same time.
 ///
 /// kUnavailable: another process has it open (the message says which). kFailedPrecondition: written
 /// by a newer weir, or not a weir file. kDataLoss: damaged. kPermissionDenied: cannot be written.

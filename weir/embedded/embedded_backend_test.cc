@@ -236,7 +236,7 @@ TEST_F(EmbeddedTest, RefusesAFileOfANewerWeirAndLeavesIt) {
   const Status refused = client_.Open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 9"), HasSubstr("up to 1")));
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 9"), HasSubstr("up to 2")));
   EXPECT_EQ(ReadFile(client_.path()), before);
   EXPECT_FALSE(FileExists(client_.path() + "-wal"));
   EXPECT_FALSE(FileExists(client_.path() + "-lock"));

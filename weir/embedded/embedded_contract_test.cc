@@ -19,6 +19,12 @@ class SimHarness final : public BackendHarness {
   }
   Backend& backend() override { return client_.backend(); }
   bool Pump() override { return client_.scheduler().RunNext(); }
+  std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
+    auto opened = OpenEmbedded(client_.path(), client_.scheduler(), {.namespace_name = "id:" + id});
+    EXPECT_TRUE(opened) << opened.error().message;
+    return *std::move(opened);
+  }
+  UnixMillis now() const override { return client_.now(); }
   int cases() const override { return 25; }
 
  private:
@@ -39,6 +45,12 @@ class LoopHarness final : public BackendHarness {
     std::this_thread::yield();
     return true;
   }
+  std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
+    auto opened = OpenEmbedded(folder_ / "weir.db", loop_, {.namespace_name = "id:" + id});
+    EXPECT_TRUE(opened) << opened.error().message;
+    return *std::move(opened);
+  }
+  UnixMillis now() const override { return clock_.WallNow(); }
   int cases() const override { return 5; }
 
  private:
@@ -53,14 +65,14 @@ ContractCase Case(std::string name, Durability durability) {
   return {std::move(name), [durability] { return std::make_unique<Harness>(durability); }};
 }
 
-INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract,
-                         ContractOn({
-                             Case<SimHarness>("relaxed", Durability::kRelaxed),
-                             Case<SimHarness>("strict", Durability::kStrict),
-                             Case<LoopHarness>("relaxed_on_a_thread", Durability::kRelaxed),
-                             Case<LoopHarness>("strict_on_a_thread", Durability::kStrict),
-                         }),
-                         ContractName);
+const auto kCases = ContractOn({
+    Case<SimHarness>("relaxed", Durability::kRelaxed),
+    Case<SimHarness>("strict", Durability::kStrict),
+    Case<LoopHarness>("relaxed_on_a_thread", Durability::kRelaxed),
+    Case<LoopHarness>("strict_on_a_thread", Durability::kStrict),
+});
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractNamespaces, kCases, ContractName);
 
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractThreads,
                          ContractOn({

@@ -71,7 +71,33 @@ SELECT b.entity, b.resource, b.shard, l.key AS "limit",
 FROM bucket_view AS b, json_each(b.limits) AS l;
 )sql";
 
-constexpr std::array kMigrations = {Migration{1, kVersion1}};
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE audit(  -- who changed what, kept for 90 days
+  subject TEXT NOT NULL,  -- an entity, $SYSTEM, or $RESOURCE:name
+  id TEXT NOT NULL,  -- a ULID: sorts by time
+  at INTEGER NOT NULL,  -- since 1970, whole seconds
+  action TEXT NOT NULL,
+  principal TEXT,
+  resource TEXT,
+  details TEXT NOT NULL,  -- JSON
+  PRIMARY KEY(subject, id)
+) WITHOUT ROWID;
+CREATE INDEX audit_by_age ON audit(at);
+
+CREATE TABLE usage(
+  entity TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  start INTEGER NOT NULL,  -- of the window, since 1970
+  span TEXT NOT NULL,  -- of the window: hourly, daily, monthly
+  used TEXT NOT NULL,  -- {"name":tokens,...}, whole tokens
+  overdrawn TEXT NOT NULL,  -- {"name":times,...}
+  events INTEGER NOT NULL,
+  PRIMARY KEY(entity, resource, start, span)
+) WITHOUT ROWID;
+CREATE INDEX usage_by_resource ON usage(resource, start, entity);
+)sql";
+
+constexpr std::array kMigrations = {Migration{1, kVersion1}, Migration{2, kVersion2}};
 
 struct Identity {
   std::int64_t application_id = 0;

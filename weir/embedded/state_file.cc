@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "weir/embedded/audit_rows.h"
 #include "weir/embedded/config_rows.h"
 #include "weir/embedded/schema.h"
 
@@ -115,12 +116,28 @@ Status StateFile::LoadBucket(const KeyView& key, std::int64_t time, std::string_
 }
 
 Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
-                              std::span<const BucketKey> removed) {
-  // A person expects a setting to last; there are few of them.
+                              std::span<const BucketKey> removed,
+                              std::span<const AuditEvent> events) {
+  return WithSync(Sync::kAlways, [&] {
+    return log_->AppendRemoved(removed, [&]() -> Status {
+      WEIR_RETURN_IF_ERROR(weir::WriteConfig(connection_, table, changes));
+      if (events.empty()) return {};
+      return WriteEvents(connection_, events, events.front().at);
+    });
+  });
+}
+
+Status StateFile::Write(const Body& body, Sync sync) {
+  return WithSync(sync,
+                  [&] { return connection_.InTransaction([&] { return body(connection_); }); });
+}
+
+// A person expects a setting to last; there are few of them.
+Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
+  if (sync == Sync::kAsCommits || sync_each_commit_) return write();
   WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
-  Status written =
-      log_->AppendRemoved(removed, [&] { return weir::WriteConfig(connection_, table, changes); });
-  const Status restored = SyncEachCommit(sync_each_commit_);
+  const Status written = write();
+  const Status restored = SyncEachCommit(false);
   return written ? restored : written;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "weir/embedded/bucket_reader.h"
 #include "weir/embedded/change_log.h"
 #include "weir/embedded/sqlite.h"
+#include "weir/model/audit_event.h"
 #include "weir/store/bucket_table.h"
 #include "weir/store/config_table.h"
 
@@ -35,10 +37,18 @@ class StateFile {
   [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config);
 
   ChangeLog& log() { return *log_; }
-  /// Writes what `table` has now of everything that `changes` touch, and to the log that the
-  /// buckets in `removed` are gone. Synced in any case.
+  /// Writes what `table` has now of everything that `changes` touch, to the log that the buckets in
+  /// `removed` are gone, and `events`, whose times are now. Synced in any case.
   [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
-                                   std::span<const BucketKey> removed);
+                                   std::span<const BucketKey> removed,
+                                   std::span<const AuditEvent> events);
+
+  /// What `body` reads, or writes in one transaction, synced in any case or as other commits are.
+  using Body = std::function<Status(sqlite::Connection&)>;
+  enum class Sync { kAlways, kAsCommits };
+  [[nodiscard]] Status Read(const Body& body) { return body(connection_); }
+  [[nodiscard]] Status Write(const Body& body, Sync sync);
+
   /// Keeps the write-ahead log from growing without end.
   [[nodiscard]] Status CheckpointIfLong();
 
@@ -49,6 +59,7 @@ class StateFile {
   explicit StateFile(sqlite::Connection connection) : connection_(std::move(connection)) {}
   Status SetUp(const StateFileOptions& options);
   Status SyncEachCommit(bool sync);
+  Status WithSync(Sync sync, const std::function<Status()>& write);
   Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
   Status LoadBucket(const KeyView& key, std::int64_t time, std::string_view limits,
                     BucketTable& buckets);

@@ -1,6 +1,7 @@
 // Where it is kept who changed what.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "weir/base/done.h"
@@ -9,6 +10,13 @@
 #include "weir/store/bucket_store.h"
 
 namespace weir {
+
+/// How long events are kept where a namespace does not say.
+inline constexpr std::int64_t kAuditRetentionDays = 90;
+
+/// As AuditLog::Append and List hold what they are given.
+[[nodiscard]] Status Check(const AuditEvent& event);
+[[nodiscard]] Status CheckAuditPage(std::string_view subject, const PageRequest& page);
 
 /// As BucketStore in threads, lifetimes and errors. Events of one namespace. The store deletes them
 /// some time after they have been kept as long as the namespace says (90 days unless it does).

@@ -3,8 +3,11 @@
 
 #include <string>
 
+#include "weir/store/audit_log.h"
 #include "weir/store/bucket_store.h"
 #include "weir/store/config_store.h"
+#include "weir/store/namespace_store.h"
+#include "weir/store/usage_store.h"
 
 namespace weir {
 
@@ -15,6 +18,15 @@ class Backend {
   virtual ~Backend() = default;
   virtual BucketStore& buckets() = 0;
   virtual ConfigStore& config() = 0;
+  /// Who changed what: each change of config() that says something of itself (config_audit.h)
+  /// appends to it, in one step with the change where the store can.
+  ///
+  /// These three are kUnimplemented in what wraps a backend for its buckets alone; every backend
+  /// that OpenBackend opens has them.
+  virtual AuditLog& audit();
+  virtual UsageStore& usage();
+  /// All namespaces of the place, whichever of them this is.
+  virtual NamespaceStore& namespaces();
   /// Makes everything answered so far durable, then stops; later calls answer kUnavailable. What
   /// could not be kept is the error. Called by the destructor where nobody called it.
   [[nodiscard]] virtual Status Close() = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weir/model/entity.h"
+#include "weir/store/config_audit.h"
 
 namespace weir {
 namespace {
@@ -35,14 +36,23 @@ ConfigTransaction::~ConfigTransaction() {
   }
 }
 
-Status ConfigTransaction::Make(std::span<const ConfigChange> changes) {
+Status ConfigTransaction::Make(std::span<const ConfigChange> changes,
+                               std::vector<AuditEvent>* events) {
   for (index_ = 0; index_ < changes.size(); ++index_) {
     const ConfigChange& change = changes[index_];
+    if (events != nullptr) {
+      if (auto event = EventOf(change, EntityBefore(change))) events->push_back(*std::move(event));
+    }
     Status made = Check(change);
     if (made) made = std::visit([&](const auto& one) { return MakeOne(one); }, change);
     if (!made) return Fail(InList(std::move(made.error()), index_, changes.size()));
   }
   return CheckParents(changes.size());
+}
+
+std::optional<EntityRecord> ConfigTransaction::EntityBefore(const ConfigChange& change) const {
+  const auto* put = std::get_if<PutEntity>(&change);
+  return put == nullptr ? std::nullopt : table_.GetEntity(put->record.entity.id);
 }
 
 Status ConfigTransaction::MakeOne(const PutLimits& put) {

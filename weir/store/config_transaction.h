@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weir/base/result.h"
+#include "weir/model/audit_event.h"
 #include "weir/store/config_table.h"
 
 namespace weir {
@@ -26,7 +27,10 @@ class ConfigTransaction {
   ConfigTransaction& operator=(const ConfigTransaction&) = delete;
 
   /// Makes the changes in order, and stops at the first that cannot be made: the error names it.
-  [[nodiscard]] Status Make(std::span<const ConfigChange> changes);
+  /// `events`, where it is given, gets what the audit log says of them (config_audit.h), without
+  /// ids and times; it is worth nothing after an error.
+  [[nodiscard]] Status Make(std::span<const ConfigChange> changes,
+                            std::vector<AuditEvent>* events = nullptr);
   void Commit() { undo_.clear(); }
 
  private:
@@ -44,6 +48,7 @@ class ConfigTransaction {
   Status MakeOne(const PutEntity& put);
   Status MakeOne(const DeleteEntity& change);
 
+  std::optional<EntityRecord> EntityBefore(const ConfigChange& change) const;
   void Set(const Level& level, std::optional<LevelLimits> value);
   void Set(const std::string& id, std::optional<EntityRecord> value);
 

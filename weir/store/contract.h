@@ -90,4 +90,7 @@ class StoreContract : public testing::TestWithParam<ContractCase> {
 /// For backends that take calls from several threads at once; instantiate both suites for these.
 class StoreContractThreads : public StoreContract {};
 
+/// For backends of which several namespaces can be opened (BackendHarness::OpenNamespace).
+class StoreContractNamespaces : public StoreContract {};
+
 }  // namespace weir

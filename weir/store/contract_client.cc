@@ -83,6 +83,90 @@ Status ContractClient::Apply(std::vector<ConfigChange> changes) {
   });
 }
 
+Status ContractClient::Append(AuditEvent event) {
+  return Call<void>([&](Done<void> done) {
+    const AuditEvent lent = std::move(event);
+    harness_.backend().audit().Append(lent, kNever, std::move(done));
+  });
+}
+
+Result<Page<AuditEvent>> ContractClient::ListEvents(std::string subject, PageRequest page) {
+  return Call<Page<AuditEvent>>([&](Done<Page<AuditEvent>> done) {
+    const auto lent = std::pair(std::move(subject), std::move(page));
+    harness_.backend().audit().List(lent.first, lent.second, kNever, std::move(done));
+  });
+}
+
+Status ContractClient::AddUsage(UsageSnapshot added) {
+  return Call<void>([&](Done<void> done) {
+    const UsageSnapshot lent = std::move(added);
+    harness_.backend().usage().Add(lent, kNever, std::move(done));
+  });
+}
+
+Result<Page<UsageSnapshot>> ContractClient::ListUsage(UsageFilter filter, PageRequest page) {
+  return Call<Page<UsageSnapshot>>([&](Done<Page<UsageSnapshot>> done) {
+    const auto lent = std::pair(std::move(filter), std::move(page));
+    harness_.backend().usage().List(lent.first, lent.second, kNever, std::move(done));
+  });
+}
+
+Result<Namespace> ContractClient::Register(std::string name) {
+  return Call<Namespace>([&](Done<Namespace> done) {
+    const std::string lent = std::move(name);
+    harness_.backend().namespaces().Register(lent, kNever, std::move(done));
+  });
+}
+
+Result<std::optional<Namespace>> ContractClient::GetNamespace(std::string name) {
+  return Call<std::optional<Namespace>>([&](Done<std::optional<Namespace>> done) {
+    const std::string lent = std::move(name);
+    harness_.backend().namespaces().Get(lent, kNever, std::move(done));
+  });
+}
+
+Result<Page<Namespace>> ContractClient::ListNamespaces(PageRequest page) {
+  return Call<Page<Namespace>>([&](Done<Page<Namespace>> done) {
+    const PageRequest lent = std::move(page);
+    harness_.backend().namespaces().List(lent, kNever, std::move(done));
+  });
+}
+
+Result<Namespace> ContractClient::Delete(std::string name) {
+  return Call<Namespace>([&](Done<Namespace> done) {
+    const std::string lent = std::move(name);
+    harness_.backend().namespaces().Delete(lent, kNever, std::move(done));
+  });
+}
+
+Result<Namespace> ContractClient::Recover(std::string id) {
+  return Call<Namespace>([&](Done<Namespace> done) {
+    const std::string lent = std::move(id);
+    harness_.backend().namespaces().Recover(lent, kNever, std::move(done));
+  });
+}
+
+Result<Page<Namespace>> ContractClient::Orphans(PageRequest page) {
+  return Call<Page<Namespace>>([&](Done<Page<Namespace>> done) {
+    const PageRequest lent = std::move(page);
+    harness_.backend().namespaces().Orphans(lent, kNever, std::move(done));
+  });
+}
+
+Result<std::uint64_t> ContractClient::Purge(std::string id) {
+  return Call<std::uint64_t>([&](Done<std::uint64_t> done) {
+    const std::string lent = std::move(id);
+    harness_.backend().namespaces().Purge(lent, kNever, std::move(done));
+  });
+}
+
+Result<std::string> ContractClient::Resolve(std::string name_or_id) {
+  return Call<std::string>([&](Done<std::string> done) {
+    const std::string lent = std::move(name_or_id);
+    harness_.backend().namespaces().Resolve(lent, kNever, std::move(done));
+  });
+}
+
 std::size_t ContractClient::CountBadAnswers() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(counts_, [](const auto& count) { return *count != 1; }));

@@ -21,6 +21,11 @@ class BackendHarness {
   /// Called again and again while an answer is awaited: moves simulated time, or yields to threads
   /// of the backend. False: without another call nothing will happen any more.
   virtual bool Pump() { return false; }
+  /// Another namespace of the same place, as OpenBackend opens it; null where there is no such
+  /// thing. It is closed before this one.
+  virtual std::unique_ptr<Backend> OpenNamespace(const std::string&) { return nullptr; }
+  /// What time it is there: audit events that are much older are expired.
+  virtual UnixMillis now() const { return {1'767'225'600'013}; }
   /// How many random cases each property is worth here.
   virtual int cases() const { return 100; }
 };
@@ -56,6 +61,20 @@ class ContractClient {
   Result<std::vector<std::optional<EntityRecord>>> GetEntities(std::vector<std::string> ids);
   Result<Page<EntityRecord>> ListEntities(std::optional<std::string> parent, PageRequest page);
   Status Apply(std::vector<ConfigChange> changes);
+
+  Status Append(AuditEvent event);
+  Result<Page<AuditEvent>> ListEvents(std::string subject, PageRequest page);
+  Status AddUsage(UsageSnapshot added);
+  Result<Page<UsageSnapshot>> ListUsage(UsageFilter filter, PageRequest page);
+
+  Result<Namespace> Register(std::string name);
+  Result<std::optional<Namespace>> GetNamespace(std::string name);
+  Result<Page<Namespace>> ListNamespaces(PageRequest page);
+  Result<Namespace> Delete(std::string name);
+  Result<Namespace> Recover(std::string id);
+  Result<Page<Namespace>> Orphans(PageRequest page);
+  Result<std::uint64_t> Purge(std::string id);
+  Result<std::string> Resolve(std::string name_or_id);
 
   /// A call of any shape: `start` gets the Done. kInternal if no answer came.
   template <class T, class Start>

@@ -57,4 +57,23 @@ void PrintTo(const EntityRecord& record, std::ostream* out) {
        << (record.managed ? ", managed, " : ", ") << testing::PrintToString(entity.metadata);
 }
 
+void PrintTo(const AuditEvent& event, std::ostream* out) {
+  *out << event.id << " " << event.at.value << " " << event.subject << " " << event.action << " by "
+       << event.principal.value_or("-") << " on " << event.resource.value_or("-") << ", "
+       << event.details.size() << " details";
+}
+
+void PrintTo(const UsageSnapshot& snapshot, std::ostream* out) {
+  *out << snapshot.entity << "/" << snapshot.resource << " " << Name(snapshot.window) << " "
+       << snapshot.start.value << " events " << snapshot.events;
+  for (const auto& [limit, used] : snapshot.used) *out << " " << limit << "=" << used;
+  for (const auto& [limit, times] : snapshot.overdrawn) *out << " " << limit << "#od=" << times;
+}
+
+void PrintTo(const Namespace& space, std::ostream* out) {
+  *out << space.name << " (" << space.id << ") " << Name(space.status) << " since "
+       << space.created_at.value;
+  if (space.deleted_at) *out << ", deleted " << space.deleted_at->value;
+}
+
 }  // namespace weir

@@ -15,5 +15,8 @@ void PrintTo(const BucketRecord& record, std::ostream* out);
 void PrintTo(const LevelLimits& limits, std::ostream* out);
 void PrintTo(const LevelRecord& record, std::ostream* out);
 void PrintTo(const EntityRecord& record, std::ostream* out);
+void PrintTo(const AuditEvent& event, std::ostream* out);
+void PrintTo(const UsageSnapshot& snapshot, std::ostream* out);
+void PrintTo(const Namespace& space, std::ostream* out);
 
 }  // namespace weir

@@ -1,30 +1,18 @@
 #include "weir/store/memory_backend.h"
 
-#include <atomic>
 #include <variant>
 
 #include "weir/base/mutex.h"
 #include "weir/store/config_table.h"
+#include "weir/store/config_transaction.h"
+#include "weir/store/memory_records.h"
 
 namespace weir {
 namespace {
 
-// Whether a backend still answers. Thread-safe.
-class Gate {
- public:
-  void Close() { closed_ = true; }
-  Status Check() const {
-    if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
-    return {};
-  }
-
- private:
-  std::atomic<bool> closed_ = false;
-};
-
 class MemoryBuckets final : public BucketStore {
  public:
-  MemoryBuckets(BucketTable& table, const Gate& gate) : table_(table), gate_(gate) {}
+  MemoryBuckets(BucketTable& table, const MemoryGate& gate) : table_(table), gate_(gate) {}
 
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline,
                Done<Decision> done) override {
@@ -49,12 +37,13 @@ class MemoryBuckets final : public BucketStore {
 
  private:
   BucketTable& table_;
-  const Gate& gate_;
+  const MemoryGate& gate_;
 };
 
 class MemoryConfig final : public ConfigStore {
  public:
-  MemoryConfig(BucketTable& buckets, const Gate& gate) : buckets_(buckets), gate_(gate) {}
+  MemoryConfig(BucketTable& buckets, const MemoryGate& gate, MemoryAudit& audit)
+      : buckets_(buckets), gate_(gate), audit_(audit) {}
 
   void GetLimits(std::span<const Level> levels, Deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override {
@@ -96,10 +85,15 @@ class MemoryConfig final : public ConfigStore {
   // Buckets go under the same lock, so that those who see the entity gone see them gone too.
   Status ApplyLocked(std::span<const ConfigChange> changes) {
     const MutexLock lock(mutex_);
-    WEIR_RETURN_IF_ERROR(table_.Apply(changes, [&](const std::string& id) {
+    const ConfigTable::HasBuckets has_buckets = [&](const std::string& id) {
       const auto page = buckets_.List({.entity = id, .resource = {}}, {.cursor = {}, .limit = 1});
       return page && !page->items.empty();
-    }));
+    };
+    ConfigTransaction transaction(table_, has_buckets);
+    std::vector<AuditEvent> events;
+    WEIR_RETURN_IF_ERROR(transaction.Make(changes, &events));
+    transaction.Commit();
+    audit_.Note(std::move(events));
     for (const ConfigChange& change : changes) {
       if (const auto* gone = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(gone->id);
     }
@@ -107,17 +101,21 @@ class MemoryConfig final : public ConfigStore {
   }
 
   BucketTable& buckets_;
-  const Gate& gate_;
+  const MemoryGate& gate_;
+  MemoryAudit& audit_;
   Mutex mutex_;
   ConfigTable table_ WEIR_GUARDED_BY(mutex_);
 };
 
 class MemoryBackend final : public Backend {
  public:
-  explicit MemoryBackend(BucketTableOptions options) : table_(options) {}
+  MemoryBackend(BucketTableOptions options, const Clock* clock) : gate_(clock), table_(options) {}
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
+  AuditLog& audit() override { return audit_; }
+  UsageStore& usage() override { return usage_; }
+  NamespaceStore& namespaces() override { return namespaces_; }
   Status Close() override {
     gate_.Close();
     return {};
@@ -125,16 +123,19 @@ class MemoryBackend final : public Backend {
   std::string Describe() const override { return "memory:"; }
 
  private:
-  Gate gate_;
+  MemoryGate gate_;
   BucketTable table_;
+  MemoryAudit audit_{gate_};
   MemoryBuckets buckets_{table_, gate_};
-  MemoryConfig config_{table_, gate_};
+  MemoryConfig config_{table_, gate_, audit_};
+  MemoryUsage usage_{gate_};
+  MemoryNamespaces namespaces_{gate_};
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options) {
-  return std::make_unique<MemoryBackend>(options);
+std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options, const Clock* clock) {
+  return std::make_unique<MemoryBackend>(options, clock);
 }
 
 }  // namespace weir

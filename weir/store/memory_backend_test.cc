@@ -19,6 +19,7 @@ const auto kCases =
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContractThreads, kCases, ContractName);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractNamespaces);  // it holds one
 
 class MemoryBackendTest : public testing::Test {
  protected:

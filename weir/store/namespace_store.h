@@ -13,6 +13,14 @@
 
 namespace weir {
 
+/// The errors of names and ids that lead nowhere, as every store words them.
+tl::unexpected<Error> NotRegistered(std::string_view name);
+tl::unexpected<Error> UnknownNamespaceId(std::string_view id);
+tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view why);
+/// What `id:XXXX` resolves to, by the record of that id, if there is one.
+[[nodiscard]] Result<std::string> ResolveId(std::string_view id,
+                                            const std::optional<Namespace>& found);
+
 /// As BucketStore in threads, lifetimes and errors. Each change is all or nothing: a call that is
 /// cut off leaves no half of it. One that loses to changes of others again and again is kAborted.
 /// Names are those that CheckNamespace accepts; others are kInvalidArgument.

@@ -11,7 +11,7 @@
 
 #include "weir/base/time.h"
 
-namespace weir::dynamo {
+namespace weir {
 
 /// 80 random bits.
 struct UlidRandom {
@@ -34,4 +34,4 @@ class UlidMaker {
 /// The time in it; nothing for what is no ULID (upper case only).
 std::optional<UnixMillis> TimeOfUlid(std::string_view ulid);
 
-}  // namespace weir::dynamo
+}  // namespace weir

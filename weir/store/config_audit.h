@@ -1,12 +1,16 @@
 // What a change of the configuration says of itself in the audit log.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "weir/dynamo/config_plan.h"
+#include "weir/base/rng.h"
 #include "weir/model/audit_event.h"
+#include "weir/model/ulid.h"
+#include "weir/store/config_store.h"
 
-namespace weir::dynamo {
+namespace weir {
 
 /// The event of a change, `before` being the entity's record as it was where it changes an entity;
 /// nothing where a change changes nothing that is audited. Id and time are the caller's to set.
@@ -14,4 +18,16 @@ namespace weir::dynamo {
 std::optional<AuditEvent> EventOf(const ConfigChange& change,
                                   const std::optional<EntityRecord>& before);
 
-}  // namespace weir::dynamo
+/// Gives events their ids and times. Not thread-safe.
+class AuditStamp {
+ public:
+  explicit AuditStamp(std::uint64_t seed) : random_(seed) {}
+  /// REQUIRES: 0 <= now < 2^48 milliseconds.
+  void Put(std::vector<AuditEvent>& events, UnixMillis now);
+
+ private:
+  Rng random_;
+  UlidMaker ids_;
+};
+
+}  // namespace weir

@@ -1,8 +1,8 @@
-#include "weir/dynamo/ulid.h"
+#include "weir/model/ulid.h"
 
 #include <algorithm>
 
-namespace weir::dynamo {
+namespace weir {
 namespace {
 
 __extension__ using Bits = unsigned __int128;
@@ -49,4 +49,4 @@ std::optional<UnixMillis> TimeOfUlid(std::string_view ulid) {
   return UnixMillis{time};
 }
 
-}  // namespace weir::dynamo
+}  // namespace weir

@@ -1,14 +1,13 @@
-#include "weir/dynamo/namespace_name.h"
+#include "weir/model/namespace_name.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "weir/dynamo/keys.h"
 #include "weir/model/identifier.h"
 #include "weir/model/quoted.h"
 
-namespace weir::dynamo {
+namespace weir {
 namespace {
 
 constexpr std::string_view kMark = "id:";
@@ -18,7 +17,7 @@ constexpr std::string_view kBase64 =
 }  // namespace
 
 Status CheckNamespaceId(std::string_view id) {
-  if (id == kTableNamespace) {
+  if (id == "_") {
     return Fail(Code::kInvalidArgument, "namespace id '_' is reserved for the table itself");
   }
   const bool fits = !id.empty() && id.size() <= 64 && id.find_first_not_of(kBase64) == id.npos;
@@ -46,4 +45,10 @@ std::string FormatNamespaceId(std::uint64_t bytes) {
   return id;
 }
 
-}  // namespace weir::dynamo
+std::string NewNamespaceId(const std::function<std::uint64_t()>& draw) {
+  std::string id = FormatNamespaceId(draw());
+  while (id.front() == '-') id = FormatNamespaceId(draw());
+  return id;
+}
+
+}  // namespace weir

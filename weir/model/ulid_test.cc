@@ -1,9 +1,9 @@
-#include "weir/dynamo/ulid.h"
+#include "weir/model/ulid.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace weir::dynamo {
+namespace weir {
 namespace {
 
 TEST(Ulid, IsTimeAndRandomnessInCrockfordsBase32) {
@@ -47,4 +47,4 @@ RC_GTEST_PROP(Ulid, EachIsGreaterThanTheOneBefore, ()) {
 }
 
 }  // namespace
-}  // namespace weir::dynamo
+}  // namespace weir

@@ -1,9 +1,9 @@
-#include "weir/dynamo/namespace_name.h"
+#include "weir/model/namespace_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace weir::dynamo {
+namespace weir {
 namespace {
 
 TEST(NamespaceName, AnIdIsMarked) {
@@ -36,4 +36,4 @@ TEST(NamespaceName, IdsAreElevenCharactersOfUrlSafeBase64) {
 }
 
 }  // namespace
-}  // namespace weir::dynamo
+}  // namespace weir

@@ -1,8 +1,10 @@
-#include "weir/dynamo/config_audit.h"
+#include "weir/store/config_audit.h"
 
 #include <utility>
 
-namespace weir::dynamo {
+#include "weir/model/identifier.h"
+
+namespace weir {
 namespace {
 
 using Parts = AuditDetail::Parts;
@@ -103,4 +105,11 @@ std::optional<AuditEvent> EventOf(const ConfigChange& change,
   return std::visit(Teller{before}, change);
 }
 
-}  // namespace weir::dynamo
+void AuditStamp::Put(std::vector<AuditEvent>& events, UnixMillis now) {
+  for (AuditEvent& event : events) {
+    event.at = now;
+    event.id = ids_.Next(now, {static_cast<std::uint16_t>(random_.Next()), random_.Next()});
+  }
+}
+
+}  // namespace weir

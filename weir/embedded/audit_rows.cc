@@ -1,0 +1,89 @@
+#include "weir/embedded/audit_rows.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "weir/embedded/detail_text.h"
+#include "weir/store/audit_table.h"
+
+namespace weir {
+namespace {
+
+constexpr milliseconds kRetention = std::chrono::days(kAuditRetentionDays);
+
+void BindOptional(sqlite::Statement& statement, int parameter,
+                  const std::optional<std::string>& text) {
+  if (text) {
+    statement.Bind(parameter, *text);
+  } else {
+    statement.BindNull(parameter);
+  }
+}
+
+std::optional<std::string> TextOrNull(const sqlite::Statement& row, int column) {
+  if (row.IsNull(column)) return std::nullopt;
+  return std::string(row.Text(column));
+}
+
+Status WriteOne(sqlite::Statement& insert, const AuditEvent& event) {
+  const std::string details = ToText(event.details);
+  insert.Bind(1, event.subject).Bind(2, event.id).Bind(3, event.at.value).Bind(4, event.action);
+  BindOptional(insert, 5, event.principal);
+  BindOptional(insert, 6, event.resource);
+  return insert.Bind(7, details).Run();
+}
+
+bool ReadEvent(const sqlite::Statement& row, AuditEvent& event) {
+  event.id = row.Text(0);
+  event.at = {row.Integer(1)};
+  event.action = row.Text(2);
+  event.principal = TextOrNull(row, 3);
+  event.resource = TextOrNull(row, 4);
+  return ReadParts(row.Text(5), event.details);
+}
+
+}  // namespace
+
+Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
+                   UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(
+      sqlite::Statement insert,
+      connection.Prepare("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?)"));
+  for (const AuditEvent& event : events) {
+    WEIR_RETURN_IF_ERROR(WriteOne(insert, AsKept(event)));
+  }
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement expire,
+                        connection.Prepare("DELETE FROM audit WHERE at < ?"));
+  return expire.Bind(1, (now - kRetention).value).Run();
+}
+
+Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_view subject,
+                                    const PageRequest& page) {
+  WEIR_ASSIGN_OR_RETURN(
+      sqlite::Statement select,
+      connection.Prepare("SELECT id, at, action, principal, resource, details FROM audit "
+                         "WHERE subject = ? AND id < ? ORDER BY id DESC"));
+  // No ULID begins with more than '7'.
+  const std::string before = page.cursor.empty() ? "8" : page.cursor;
+  select.Bind(1, subject).Bind(2, before);
+  Page<AuditEvent> found;
+  Result<bool> row = true;
+  while ((row = select.Step()) && *row) {
+    if (found.items.size() == page.limit) {
+      found.next = found.items.back().id;
+      break;
+    }
+    AuditEvent event;
+    event.subject = subject;
+    if (!ReadEvent(select, event)) {
+      return Fail(Code::kDataLoss,
+                  fmt::format("{}: damaged: audit event {}", connection.name(), event.id));
+    }
+    found.items.push_back(std::move(event));
+  }
+  if (!row) return Fail(std::move(row.error()));
+  return found;
+}
+
+}  // namespace weir

@@ -1,0 +1,108 @@
+#include "weir/embedded/embedded_config.h"
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+
+#include "weir/embedded/file_namespaces.h"
+#include "weir/embedded/state_file.h"
+#include "weir/store/config_transaction.h"
+
+namespace weir {
+
+EmbeddedConfig::EmbeddedConfig(ConfigTable table, BucketTable& buckets, Scheduler& scheduler,
+                               Committer& committer)
+    : buckets_(buckets),
+      scheduler_(scheduler),
+      committer_(committer),
+      table_(std::move(table)),
+      stamp_(SeedOf(scheduler.clock())) {}
+
+void EmbeddedConfig::GetLimits(std::span<const Level> levels, Deadline,
+                               Done<std::vector<std::optional<LevelLimits>>> done) {
+  done(committer_.CheckOpen().map([&] {
+    const MutexLock lock(mutex_);
+    std::vector<std::optional<LevelLimits>> found;
+    for (const Level& level : levels) found.push_back(table_.GetLimits(level));
+    return found;
+  }));
+}
+
+void EmbeddedConfig::ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
+                                Done<Page<LevelRecord>> done) {
+  done(committer_.CheckOpen().and_then([&] {
+    const MutexLock lock(mutex_);
+    return table_.ListLimits(kind, page);
+  }));
+}
+
+void EmbeddedConfig::GetEntities(std::span<const std::string> ids, Deadline,
+                                 Done<std::vector<std::optional<EntityRecord>>> done) {
+  done(committer_.CheckOpen().map([&] {
+    const MutexLock lock(mutex_);
+    std::vector<std::optional<EntityRecord>> found;
+    for (const std::string& id : ids) found.push_back(table_.GetEntity(id));
+    return found;
+  }));
+}
+
+void EmbeddedConfig::ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
+                                  Deadline, Done<Page<EntityRecord>> done) {
+  done(committer_.CheckOpen().and_then([&] {
+    const MutexLock lock(mutex_);
+    return table_.ListEntities(parent, page);
+  }));
+}
+
+void EmbeddedConfig::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
+  if (Status ready = committer_.CheckReady(); !ready) return done(std::move(ready));
+  committer_.Submit(
+      [this, changes = std::move(changes), deadline](StateFile& file) -> Status {
+        if (deadline.ExpiredAt(scheduler_.clock().Now())) {
+          return Fail(Code::kDeadlineExceeded,
+                      file.name() + ": the changes had to wait too long; nothing is changed");
+        }
+        return ApplyTo(file, changes);
+      },
+      std::move(done));
+}
+
+// Under the lock throughout: nobody sees changes that could still fail to be written, nor an entity
+// that is gone and its buckets that are not.
+Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> changes) {
+  const MutexLock lock(mutex_);
+  const ConfigTable::HasBuckets has_buckets = [this](const std::string& entity) {
+    return !BucketsOf(entity, 1).empty();
+  };
+  ConfigTransaction transaction(table_, has_buckets);
+  std::vector<AuditEvent> events;
+  WEIR_RETURN_IF_ERROR(transaction.Make(changes, &events));
+  stamp_.Put(events, scheduler_.clock().WallNow());
+  Status written = file.WriteConfig(table_, changes, RemovedBuckets(changes), events);
+  if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
+  transaction.Commit();
+  for (const ConfigChange& change : changes) {
+    if (const auto* gone = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(gone->id);
+  }
+  return {};
+}
+
+std::vector<BucketKey> EmbeddedConfig::RemovedBuckets(std::span<const ConfigChange> changes) const {
+  std::vector<BucketKey> removed;
+  for (const ConfigChange& change : changes) {
+    const auto* gone = std::get_if<DeleteEntity>(&change);
+    if (gone == nullptr) continue;
+    for (BucketRecord& record : BucketsOf(gone->id, SIZE_MAX)) {
+      removed.push_back(std::move(record.key));
+    }
+  }
+  return removed;
+}
+
+std::vector<BucketRecord> EmbeddedConfig::BucketsOf(const std::string& entity,
+                                                    std::size_t most) const {
+  auto page = buckets_.List({.entity = entity, .resource = {}}, {.cursor = {}, .limit = most});
+  return page ? std::move(page->items) : std::vector<BucketRecord>();
+}
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+// ConfigStore on a file: read from memory, written through.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/embedded/committer.h"
+#include "weir/store/bucket_table.h"
+#include "weir/store/config_audit.h"
+#include "weir/store/config_table.h"
+
+namespace weir {
+
+/// A change is seen in memory only once it and its audit events are in the file, in one
+/// transaction. All arguments by reference must outlive it.
+class EmbeddedConfig final : public ConfigStore {
+ public:
+  /// `table` is what the file has.
+  EmbeddedConfig(ConfigTable table, BucketTable& buckets, Scheduler& scheduler,
+                 Committer& committer);
+
+  void GetLimits(std::span<const Level> levels, Deadline deadline,
+                 Done<std::vector<std::optional<LevelLimits>>> done) override;
+  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline deadline,
+                  Done<Page<LevelRecord>> done) override;
+  void GetEntities(std::span<const std::string> ids, Deadline deadline,
+                   Done<std::vector<std::optional<EntityRecord>>> done) override;
+  void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
+                    Deadline deadline, Done<Page<EntityRecord>> done) override;
+  void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override;
+
+ private:
+  Status ApplyTo(StateFile& file, std::span<const ConfigChange> changes);
+  std::vector<BucketKey> RemovedBuckets(std::span<const ConfigChange> changes) const;
+  std::vector<BucketRecord> BucketsOf(const std::string& entity, std::size_t most) const;
+
+  BucketTable& buckets_;
+  Scheduler& scheduler_;
+  Committer& committer_;
+  Mutex mutex_;
+  ConfigTable table_ WEIR_GUARDED_BY(mutex_);
+  AuditStamp stamp_ WEIR_GUARDED_BY(mutex_);
+};
+
+}  // namespace weir

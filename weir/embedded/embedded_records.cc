@@ -1,0 +1,89 @@
+#include "weir/embedded/embedded_records.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weir/embedded/audit_rows.h"
+#include "weir/embedded/usage_rows.h"
+#include "weir/store/listing.h"
+#include "weir/store/usage_table.h"
+
+namespace weir {
+namespace {
+
+// What `read` (Connection& to Result<T>) finds.
+template <class T, class Read>
+Result<T> ReadFrom(StateFile& file, Read&& read) {
+  std::optional<T> found;
+  Status status = file.Read([&](sqlite::Connection& connection) -> Status {
+    WEIR_ASSIGN_OR_RETURN(found, read(connection));
+    return {};
+  });
+  if (!status) return Fail(AsStoreError(std::move(status.error())));
+  return *std::move(found);
+}
+
+Status CheckPage(const UsageFilter& filter, const PageRequest& page) {
+  WEIR_RETURN_IF_ERROR(Check(filter));
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return {};
+  return ReadUsageCursor(filter, page.cursor).map([](const UsageCursor&) {});
+}
+
+}  // namespace
+
+void EmbeddedAudit::Append(const AuditEvent& event, Deadline deadline, Done<void> done) {
+  if (Status valid = Check(event); !valid) return done(std::move(valid));
+  jobs_.Run<void>(
+      [this, event](StateFile& file) -> Status {
+        Status written = file.Write(
+            [&](sqlite::Connection& connection) {
+              return WriteEvents(connection, {&event, 1}, jobs_.now());
+            },
+            StateFile::Sync::kAlways);
+        return written.map_error(AsStoreError);
+      },
+      deadline, std::move(done));
+}
+
+void EmbeddedAudit::List(std::string_view subject, const PageRequest& page, Deadline deadline,
+                         Done<Page<AuditEvent>> done) {
+  if (Status valid = CheckAuditPage(subject, page); !valid) {
+    return done(Fail(std::move(valid.error())));
+  }
+  jobs_.Run<Page<AuditEvent>>(
+      [subject = std::string(subject), page](StateFile& file) {
+        return ReadFrom<Page<AuditEvent>>(file, [&](sqlite::Connection& connection) {
+          return ListEvents(connection, subject, page);
+        });
+      },
+      deadline, std::move(done));
+}
+
+void EmbeddedUsage::Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) {
+  if (Status valid = Check(added); !valid) return done(std::move(valid));
+  jobs_.Run<void>(
+      [added](StateFile& file) -> Status {
+        Status written =
+            file.Write([&](sqlite::Connection& connection) { return AddUsage(connection, added); },
+                       StateFile::Sync::kAsCommits);
+        if (!written && written.error().code == Code::kOutOfRange) return written;
+        return written.map_error(AsStoreError);
+      },
+      deadline, std::move(done));
+}
+
+void EmbeddedUsage::List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
+                         Done<Page<UsageSnapshot>> done) {
+  if (Status valid = CheckPage(filter, page); !valid) return done(Fail(std::move(valid.error())));
+  jobs_.Run<Page<UsageSnapshot>>(
+      [filter, page](StateFile& file) {
+        return ReadFrom<Page<UsageSnapshot>>(file, [&](sqlite::Connection& connection) {
+          return ListUsage(connection, filter, page);
+        });
+      },
+      deadline, std::move(done));
+}
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+// NamespaceStore on files: each namespace has one of its own. docs/design/embedded.md.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/embedded/namespace_registry.h"
+#include "weir/store/namespace_store.h"
+
+namespace weir {
+
+/// Works on the registry's file within each call, whoever owns the data: a call blocks for that
+/// long, and answers before it returns. A purge needs the namespace's own file to be free, and is
+/// not bounded by its deadline. `clock` must outlive it.
+class FileNamespaces final : public NamespaceStore {
+ public:
+  /// An error of `check` answers every call.
+  FileNamespaces(
+      NamespaceRegistry registry, const Clock& clock,
+      std::function<Status()> check = [] { return Status(); });
+
+  void Register(std::string_view name, Deadline deadline, Done<Namespace> done) override;
+  void Get(std::string_view name, Deadline deadline, Done<std::optional<Namespace>> done) override;
+  void List(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) override;
+  void Delete(std::string_view name, Deadline deadline, Done<Namespace> done) override;
+  void Recover(std::string_view id, Deadline deadline, Done<Namespace> done) override;
+  void Orphans(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) override;
+  void Purge(std::string_view id, Deadline deadline, Done<std::uint64_t> done) override;
+  void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) override;
+
+ private:
+  std::string NewId(const NamespaceTable& table);
+
+  const NamespaceRegistry registry_;
+  const Clock& clock_;
+  const std::function<Status()> check_;
+  Mutex mutex_;
+  Rng random_ WEIR_GUARDED_BY(mutex_);
+};
+
+/// Differs between the owners of a file, one after the other.
+std::uint64_t SeedOf(const Clock& clock);
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+#include "weir/store/backend.h"
+
+namespace weir {
+namespace {
+
+tl::unexpected<Error> NotHere(std::string_view what) {
+  return Fail(Code::kUnimplemented, std::string("this backend keeps no ") + std::string(what));
+}
+
+class NoAudit final : public AuditLog {
+ public:
+  void Append(const AuditEvent&, Deadline, Done<void> done) override { done(NotHere(kWhat)); }
+  void List(std::string_view, const PageRequest&, Deadline, Done<Page<AuditEvent>> done) override {
+    done(NotHere(kWhat));
+  }
+
+ private:
+  static constexpr std::string_view kWhat = "audit log";
+};
+
+class NoUsage final : public UsageStore {
+ public:
+  void Add(const UsageSnapshot&, Deadline, Done<void> done) override { done(NotHere(kWhat)); }
+  void List(const UsageFilter&, const PageRequest&, Deadline,
+            Done<Page<UsageSnapshot>> done) override {
+    done(NotHere(kWhat));
+  }
+
+ private:
+  static constexpr std::string_view kWhat = "usage";
+};
+
+class NoNamespaces final : public NamespaceStore {
+ public:
+  void Register(std::string_view, Deadline, Done<Namespace> done) override { done(NotHere(kWhat)); }
+  void Get(std::string_view, Deadline, Done<std::optional<Namespace>> done) override {
+    done(NotHere(kWhat));
+  }
+  void List(const PageRequest&, Deadline, Done<Page<Namespace>> done) override {
+    done(NotHere(kWhat));
+  }
+  void Delete(std::string_view, Deadline, Done<Namespace> done) override { done(NotHere(kWhat)); }
+  void Recover(std::string_view, Deadline, Done<Namespace> done) override { done(NotHere(kWhat)); }
+  void Orphans(const PageRequest&, Deadline, Done<Page<Namespace>> done) override {
+    done(NotHere(kWhat));
+  }
+  void Purge(std::string_view, Deadline, Done<std::uint64_t> done) override {
+    done(NotHere(kWhat));
+  }
+  void Resolve(std::string_view, Deadline, Done<std::string> done) override {
+    done(NotHere(kWhat));
+  }
+
+ private:
+  static constexpr std::string_view kWhat = "namespaces";
+};
+
+// Without state, so that all backends may share one.
+NoAudit no_audit;
+NoUsage no_usage;
+NoNamespaces no_namespaces;
+
+}  // namespace
+
+AuditLog& Backend::audit() { return no_audit; }
+UsageStore& Backend::usage() { return no_usage; }
+NamespaceStore& Backend::namespaces() { return no_namespaces; }
+
+}  // namespace weir

@@ -1,0 +1,90 @@
+// Audit events, usage and namespaces of the memory backend. Nothing outlives the process.
+#pragma once
+
+#include <atomic>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/base/time.h"
+#include "weir/store/audit_table.h"
+#include "weir/store/config_audit.h"
+#include "weir/store/namespace_table.h"
+#include "weir/store/usage_table.h"
+
+namespace weir {
+
+/// Whether a backend still answers, and what time it is there. Thread-safe.
+class MemoryGate {
+ public:
+  /// `clock` null: it is always the beginning of 1970.
+  explicit MemoryGate(const Clock* clock) : clock_(clock) {}
+  void Close() { closed_ = true; }
+  [[nodiscard]] Status Check() const {
+    if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
+    return {};
+  }
+  UnixMillis now() const { return clock_ == nullptr ? UnixMillis{} : clock_->WallNow(); }
+
+ private:
+  const Clock* clock_;
+  std::atomic<bool> closed_ = false;
+};
+
+/// Each of these answers before its calls return; the gate must outlive it.
+class MemoryAudit final : public AuditLog {
+ public:
+  explicit MemoryAudit(const MemoryGate& gate) : gate_(gate) {}
+
+  void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
+  void List(std::string_view subject, const PageRequest& page, Deadline deadline,
+            Done<Page<AuditEvent>> done) override;
+  /// Keeps what changes of the configuration say, as of now.
+  void Note(std::vector<AuditEvent> events);
+
+ private:
+  Status AppendLocked(const AuditEvent& event) WEIR_REQUIRES(mutex_);
+
+  const MemoryGate& gate_;
+  Mutex mutex_;
+  AuditTable table_ WEIR_GUARDED_BY(mutex_);
+  AuditStamp stamp_ WEIR_GUARDED_BY(mutex_){0};
+};
+
+class MemoryUsage final : public UsageStore {
+ public:
+  explicit MemoryUsage(const MemoryGate& gate) : gate_(gate) {}
+
+  void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
+  void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
+            Done<Page<UsageSnapshot>> done) override;
+
+ private:
+  const MemoryGate& gate_;
+  Mutex mutex_;
+  UsageTable table_ WEIR_GUARDED_BY(mutex_);
+};
+
+/// A registry alone: no other namespace of this memory can be opened, so a purge finds no data.
+class MemoryNamespaces final : public NamespaceStore {
+ public:
+  explicit MemoryNamespaces(const MemoryGate& gate) : gate_(gate) {}
+
+  void Register(std::string_view name, Deadline deadline, Done<Namespace> done) override;
+  void Get(std::string_view name, Deadline deadline, Done<std::optional<Namespace>> done) override;
+  void List(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) override;
+  void Delete(std::string_view name, Deadline deadline, Done<Namespace> done) override;
+  void Recover(std::string_view id, Deadline deadline, Done<Namespace> done) override;
+  void Orphans(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) override;
+  void Purge(std::string_view id, Deadline deadline, Done<std::uint64_t> done) override;
+  void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) override;
+
+ private:
+  const MemoryGate& gate_;
+  Mutex mutex_;
+  NamespaceTable table_ WEIR_GUARDED_BY(mutex_);
+  Rng random_ WEIR_GUARDED_BY(mutex_){0};
+};
+
+}  // namespace weir
