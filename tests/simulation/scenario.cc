@@ -47,6 +47,10 @@ const std::map<std::string, Setter, std::less<>>& Setters() {
        [](Scenario& s, std::string_view v) {
          return ReadNumber(v, s.processes) && s.processes > 0 && s.processes <= 64;
        }},
+      {"writes",
+       [](Scenario& s, std::string_view v) {
+         return ReadNumber(v, s.writes) && s.writes > 0 && s.writes <= 1'000'000;
+       }},
       {"run", [](Scenario& s, std::string_view v) { return ReadTime(v, s.run); }},
       {"trip", [](Scenario& s, std::string_view v) { return ReadTime(v, s.network.longest_trip); }},
       {"skew",

@@ -14,6 +14,9 @@ namespace {
 constexpr int kMostRounds = 50;
 constexpr int kRoundsAtOnce = 4;
 
+// Of each part: the bucket, its owner, and shard 1.
+constexpr std::size_t kReadsOfPart = 3;
+
 constexpr milliseconds kFirstPause{25};
 constexpr int kMostDoublings = 4;
 
@@ -24,21 +27,18 @@ Error Contended(const BucketKey& key) {
           milliseconds(100)};
 }
 
-Charge Negated(const Charge& charge) {
-  Charge opposite = charge;
-  for (std::int64_t& amount : opposite.amounts) amount = -amount;
-  return opposite;
+Error DividedOtherwise(const BucketKey& key) {
+  return {Code::kAborted,
+          fmt::format("{}/{} is being divided; try again", key.entity, key.resource)};
 }
 
 }  // namespace
 
-BucketCall::BucketCall(Keys keys, std::vector<Charge> charges, std::optional<AdjustToken> token,
-                       UnixMillis now)
+BucketCall::BucketCall(Keys keys, std::vector<Charge> charges, CallTerms terms)
     : keys_(std::move(keys)),
       charges_(std::move(charges)),
-      token_(token),
-      began_(now),
-      now_(now),
+      terms_(std::move(terms)),
+      now_(terms_.now),
       parts_(charges_.size()),
       order_(charges_.size()) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -50,6 +50,7 @@ CallStep BucketCall::Begin(std::vector<std::optional<BucketImage>> images) {
     if (!images[i]) continue;
     parts_[i].image = std::move(images[i]);
     parts_[i].state = State::kKnown;
+    parts_[i].remembered = true;
   }
   return Go();
 }
@@ -60,23 +61,16 @@ CallStep BucketCall::OnRead(Result<std::vector<std::optional<Item>>> items) {
     Part& part = parts_[reading_[i]];
     part.state = State::kUnknown;
     if (error_) continue;
-    part.owner = ReadOwner((*items)[2 * i + 1]);
-    if (const auto& item = (*items)[2 * i]) {
-      Learn(part, *item);
+    const auto* const read = &(*items)[kReadsOfPart * i];
+    part.owner = ReadOwner(read[1]);
+    if (read[0]) {
+      Learn(part, *read[0]);
     } else {
       part.state = State::kAbsent;
+      part.divided = read[2] && GetNumber(*read[2], "shard_count").value_or(1) > 1;
     }
   }
   reading_.clear();
-  return Go();
-}
-
-CallStep BucketCall::OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome) {
-  if (outcome) {
-    Applied(charge, *outcome);
-  } else {
-    NotApplied(charge, std::move(outcome.error()));
-  }
   return Go();
 }
 
@@ -87,71 +81,14 @@ CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newes
     part.image = std::move(newest);
     part.state = State::kKnown;
   }
-  --rounds_;
+  part.remembered = false;
   return Go();
 }
 
 CallStep BucketCall::Resume() { return Go(); }
 
 void BucketCall::SetElapsed(nanoseconds elapsed) {
-  now_ = began_ + kDatedAnewAfter * (elapsed / kDatedAnewAfter);
-}
-
-void BucketCall::Learn(Part& part, const Item& item) {
-  auto image = ReadImage(item);
-  if (!image) {
-    part.state = State::kUnknown;
-    error_ = std::move(image.error());
-    return;
-  }
-  learned_.push_back(*image);
-  part.image = std::move(*image);
-  part.state = State::kKnown;
-}
-
-void BucketCall::Applied(std::size_t charge, const WriteAnswer& answer) {
-  Part& part = parts_[charge];
-  part.state = State::kDone;
-  // A feature that somebody switched on in the meantime is the next call's to see.
-  const std::optional<Item>& item = answer.item ? answer.item : part.created;
-  auto image = item ? ReadImage(*item) : Fail(Code::kNotFound, "");
-  if (image) {
-    learned_.push_back(std::move(*image));
-  } else {
-    unknown_.push_back(charges_[charge].target->key);
-  }
-}
-
-void BucketCall::NotApplied(std::size_t charge, WriteFailure failure) {
-  Part& part = parts_[charge];
-  part.state = State::kUnknown;
-  switch (failure.kind) {
-    case FailureClass::kConditional:
-      return Cancelled(part, failure);
-    case FailureClass::kConflict:
-      conflict_ = true;
-      return;
-    case FailureClass::kAmbiguous:
-      // Charged or not, nobody knows: it is asked for again, so it counts once at least.
-      in_doubt_ = true;
-      unknown_.push_back(charges_[charge].target->key);
-      return;
-    default:
-      unknown_.push_back(charges_[charge].target->key);
-      in_doubt_ = in_doubt_ || failure.maybe_applied;
-      error_ = std::move(failure.error);
-  }
-}
-
-void BucketCall::Cancelled(Part& part, const WriteFailure& failure) {
-  if (failure.reasons.empty()) {
-    if (failure.old_item) return Learn(part, *failure.old_item);
-    return;  // gone: to be read again, with its owner
-  }
-  conflict_ = conflict_ || failure.ReasonOf(0) == "TransactionConflict" ||
-              failure.ReasonOf(1) == "TransactionConflict";
-  const auto& bucket = failure.reasons.front();
-  if (bucket.code == "ConditionalCheckFailed" && bucket.item) Learn(part, *bucket.item);
+  now_ = terms_.now + kDatedAnewAfter * (elapsed / kDatedAnewAfter);
 }
 
 bool BucketCall::Waits() const {
@@ -185,6 +122,9 @@ void BucketCall::ReadUnknown(CallStep& step) {
     const BucketKey& key = charges_[i].target->key;
     step.reads.push_back(keys_.Bucket(key));
     step.reads.push_back(keys_.Entity(key.entity));
+    // Where shard 0 is gone, another one may not be.
+    step.reads.push_back(
+        keys_.Bucket({key.entity, key.resource, std::max<std::uint32_t>(key.shard, 1)}));
     parts_[i].state = State::kReading;
     reading_.push_back(i);
   }
@@ -192,15 +132,37 @@ void BucketCall::ReadUnknown(CallStep& step) {
 
 Result<BucketPlan> BucketCall::PlanOf(std::size_t charge) const {
   const Part& part = parts_[charge];
-  const BucketRequest request{charges_[charge], token_};
+  const BucketRequest request{charges_[charge], terms_.token, terms_.writes};
   if (part.state == State::kAbsent) return PlanCreate(keys_, part.owner, request, now_);
   return PlanWrite(keys_, *part.image, request, now_);
+}
+
+bool BucketCall::Fits(std::size_t charge) {
+  const std::uint32_t shards = terms_.shards[charge];
+  const Part& part = parts_[charge];
+  const Target& target = *charges_[charge].target;
+  if (shards == 0) return true;
+  const bool absent = part.state == State::kAbsent;
+  if (absent ? target.key.shard > 0 || shards > 1 || part.divided : part.image->shards < shards) {
+    incomplete_.push_back({target.key.entity, target.key.resource, 0});
+    return false;
+  }
+  if (absent || terms_.token) return true;
+  for (std::size_t i = 0; i < target.limits.size(); ++i) {
+    const Quota share = ShareOf(target.limits[i].quota, part.image->shards, target.key.shard);
+    if (charges_[charge].amounts[i] > share.capacity) return false;
+  }
+  return true;
 }
 
 void BucketCall::PlanAll(CallStep& step) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.state == State::kDone) continue;
+    if (!Fits(i)) {
+      error_ = DividedOtherwise(charges_[i].target->key);
+      return;
+    }
     auto plan = PlanOf(i);
     if (!plan) {
       error_ = std::move(plan.error());
@@ -211,7 +173,18 @@ void BucketCall::PlanAll(CallStep& step) {
     if (part.plan.counted) part.state = State::kDone;
   }
   if (refused_) return;
-  SendAll(step);
+  ForgetContended();
+  ReadUnknown(step);
+  if (step.reads.empty()) SendAll(step);
+}
+
+// Others refill all the time: a refill that is planned from what is remembered would only fail.
+void BucketCall::ForgetContended() {
+  for (Part& part : parts_) {
+    part.from_memory = part.state == State::kKnown && std::exchange(part.remembered, false);
+    if (!part.from_memory || !part.plan.exclusive) continue;
+    if (part.image->contended) part.state = State::kUnknown;
+  }
 }
 
 milliseconds BucketCall::NextPause() {
@@ -219,12 +192,13 @@ milliseconds BucketCall::NextPause() {
 }
 
 void BucketCall::SendAll(CallStep& step) {
+  if (std::exchange(lost_, false)) ++rounds_;
   if (rounds_ >= kRoundsAtOnce && !std::exchange(rested_, true)) {
     step.pause = NextPause();
     return;
   }
   rested_ = false;
-  if (++rounds_ > kMostRounds) {
+  if (rounds_ > kMostRounds) {
     error_ = Contended(charges_.front().target->key);
     return;
   }
@@ -239,46 +213,9 @@ void BucketCall::SendAll(CallStep& step) {
     }
     step.sends.push_back({.charge = i,
                           .writes = std::move(part.plan.writes),
-                          .repeatable = token_.has_value(),
+                          .repeatable = terms_.token.has_value(),
                           .in_turn = part.plan.exclusive});
   }
-}
-
-std::vector<Charge> BucketCall::TakenInVain() const {
-  std::vector<Charge> taken;
-  if (token_ || (!error_ && !refused_)) return taken;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].state == State::kDone) taken.push_back(Negated(charges_[i]));
-  }
-  return taken;
-}
-
-CallStep BucketCall::GaveBack() {
-  in_order_ = true;
-  refused_ = false;
-  for (Part& part : parts_) part = Part{};
-  return Go();
-}
-
-CallStep BucketCall::Answer(CallStep step) {
-  step.give_back = TakenInVain();
-  if (!error_ && !in_order_ && !step.give_back.empty()) return step;
-  if (error_) {
-    step.answer = Fail(*error_);
-  } else {
-    step.answer = Told();
-  }
-  return step;
-}
-
-Decision BucketCall::Told() const {
-  Decision decision{.admitted = !refused_, .maybe_charged_twice = in_doubt_, .limits = {}};
-  for (const Part& part : parts_) {
-    decision.retry_after = std::max(decision.retry_after, part.plan.retry_after);
-    decision.limits.insert(decision.limits.end(), part.plan.statuses.begin(),
-                           part.plan.statuses.end());
-  }
-  return decision;
 }
 
 }  // namespace weir::dynamo

@@ -32,6 +32,10 @@ struct CallStep {
   std::vector<BucketImage> learned;  ///< newest images, worth remembering
   std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
   std::optional<Result<Decision>> answer;
+  bool in_doubt = false;  ///< with an answer, whichever: something may have been charged besides
+  /// With an answer of kAborted: the buckets are divided otherwise than the call was told; these
+  /// have shards that are missing, or do not know yet how many they are.
+  std::vector<BucketKey> incomplete;
   /// Was taken in vain: to be given back by an Adjust of its own, before the answer is told, or
   /// where there is none yet, before GaveBack.
   std::vector<Charge> give_back;
@@ -40,18 +44,28 @@ struct CallStep {
 /// How late a call may be dated: one that takes longer goes on under a later time.
 inline constexpr milliseconds kDatedAnewAfter{250};
 
+/// What a call is told beside its charges.
+struct CallTerms {
+  std::optional<AdjustToken> token;  ///< of an adjust
+  UnixMillis now;
+  /// For each charge, into how many shards its bucket is divided as far as is known: the charge is
+  /// one shard's part. 0: the key names a bucket of its own.
+  std::vector<std::uint32_t> shards;
+  Quota writes = WriteQuota();  ///< of items that are created
+};
+
 /// Events in, steps out; one at a time. Begin once; then every read, every send and every pause of
 /// a step is answered once, in any order.
 ///
 /// Acquire: all charges or none. Two that hold a part each of what both need would refuse each
 /// other, so one that is refused half-way gives back and asks once more, in the order of the keys,
 /// one charge after the other. An adjust (with a token) counts once for each bucket, so one that
-/// failed half-way is completed by its repetition.
+/// failed half-way is completed by its repetition. kAborted, and nothing is left taken, where a
+/// shard is missing, or too small for its part because there are more of them.
 class BucketCall {
  public:
   /// `images[i]` is what is remembered of the bucket of `charges[i]`, if anything.
-  BucketCall(Keys keys, std::vector<Charge> charges, std::optional<AdjustToken> token,
-             UnixMillis now);
+  BucketCall(Keys keys, std::vector<Charge> charges, CallTerms terms);
 
   CallStep Begin(std::vector<std::optional<BucketImage>> images);
   /// The items of CallStep::reads, in their order.
@@ -71,7 +85,10 @@ class BucketCall {
   struct Part {
     State state = State::kUnknown;
     std::optional<BucketImage> image{};
-    Owner owner{};  // while kAbsent
+    bool remembered = false;   // the image is of an earlier call
+    bool from_memory = false;  // so was that of the plan that is sent
+    Owner owner{};             // while kAbsent
+    bool divided = false;      // while kAbsent: another shard is there
     BucketPlan plan{};
     std::optional<Item> created{};  // while kSent
   };
@@ -79,7 +96,9 @@ class BucketCall {
   CallStep Go();
   void PlanAll(CallStep& step);
   Result<BucketPlan> PlanOf(std::size_t charge) const;
+  bool Fits(std::size_t charge);
   void SendAll(CallStep& step);
+  void ForgetContended();
   milliseconds NextPause();
   void ReadUnknown(CallStep& step);
   CallStep Answer(CallStep step);
@@ -94,21 +113,22 @@ class BucketCall {
 
   Keys keys_;
   std::vector<Charge> charges_;
-  std::optional<AdjustToken> token_;
-  UnixMillis began_;
+  CallTerms terms_;
   UnixMillis now_;
   std::vector<Part> parts_;
   std::vector<std::size_t> order_;  // of the keys
   std::vector<std::size_t> reading_;
   std::vector<BucketImage> learned_;
   std::vector<BucketKey> unknown_;
+  std::vector<BucketKey> incomplete_;
   std::optional<Error> error_;
   bool refused_ = false;
   bool in_order_ = false;
   bool conflict_ = false;
   bool in_doubt_ = false;
+  bool lost_ = false;    // in this round
   bool rested_ = false;  // before this round
-  int rounds_ = 0;
+  int rounds_ = 0;       // that were lost
   int pauses_ = 0;
 };
 

@@ -23,8 +23,22 @@ Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request,
   return item;
 }
 
-void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t used) {
-  item.emplace(LimitAttribute(name, "tk"), Of(quota.capacity - std::max<std::int64_t>(used, 0)));
+}  // namespace
+
+Owner ReadOwner(const std::optional<Item>& meta) {
+  if (!meta) return {};
+  Owner owner{.exists = true,
+              .cascade = GetFlag(*meta, "cascade").value_or(false),
+              .generation = GetNumber(*meta, "pgen").value_or(0)};
+  if (const auto* parent = GetText(*meta, "parent_id")) owner.parent = *parent;
+  if (const auto* pinc = GetText(*meta, "pinc")) owner.incarnation = *pinc;
+  if (const auto* created = GetText(*meta, "created_at")) owner.created_at = *created;
+  return owner;
+}
+
+void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t tokens,
+              std::int64_t used) {
+  item.emplace(LimitAttribute(name, "tk"), Of(tokens));
   item.emplace(LimitAttribute(name, "cp"), Of(quota.capacity));
   item.emplace(LimitAttribute(name, "ra"), Of(quota.amount));
   item.emplace(LimitAttribute(name, "rp"), Of(quota.period));
@@ -45,19 +59,6 @@ Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity) 
   return check;
 }
 
-}  // namespace
-
-Owner ReadOwner(const std::optional<Item>& meta) {
-  if (!meta) return {};
-  Owner owner{.exists = true,
-              .cascade = GetFlag(*meta, "cascade").value_or(false),
-              .generation = GetNumber(*meta, "pgen").value_or(0)};
-  if (const auto* parent = GetText(*meta, "parent_id")) owner.parent = *parent;
-  if (const auto* pinc = GetText(*meta, "pinc")) owner.incarnation = *pinc;
-  if (const auto* created = GetText(*meta, "created_at")) owner.created_at = *created;
-  return owner;
-}
-
 Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const BucketRequest& request,
                               UnixMillis now) {
   BucketPlan plan;
@@ -65,7 +66,10 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
   const std::vector<Line> lines = NewLines(request);
   Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
   for (std::size_t i = 0; i < target.limits.size(); ++i) {
-    AddMeter(put.item, target.limits[i].name, target.limits[i].quota, request.charge.amounts[i]);
+    const std::int64_t used = request.charge.amounts[i];
+    const Quota& quota = target.limits[i].quota;
+    AddMeter(put.item, target.limits[i].name, quota,
+             quota.capacity - std::max<std::int64_t>(used, 0), used);
   }
   if (request.token) {
     WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
@@ -73,7 +77,7 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
     Judge(request, lines, milliseconds(0), plan);
     if (plan.retry_after > milliseconds(0)) return plan;
   }
-  AddMeter(put.item, kWriteLimit, WriteQuota(), kWriteCost);
+  AddMeter(put.item, kWriteLimit, request.writes, request.writes.capacity - kWriteCost, kWriteCost);
   put.item.emplace("ttl", Of(TtlAt(now, lines)));
   put.expression.RequireAbsent("PK");
   plan.exclusive = true;

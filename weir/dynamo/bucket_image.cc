@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 #include "weir/dynamo/keys.h"
 
@@ -12,6 +13,9 @@ namespace weir::dynamo {
 namespace {
 
 constexpr std::string_view kAdjustPrefix = "w_t_";
+
+// Less than a fifth of the writes is left: what zae-limiter's aggregator waits for.
+constexpr std::int64_t kHotPart = 5;
 
 struct Feature {
   std::string_view field;
@@ -89,6 +93,8 @@ Status ReadLimits(const Item& item, BucketImage& image) {
     auto meter = ReadMeter(item, *name);
     if (!meter) continue;
     if (*name == kWriteLimit) {
+      if (!IsSound(meter->quota)) meter->quota = WriteQuota();
+      meter->remainder_period = meter->quota.period;
       image.wcu = meter;
       continue;
     }
@@ -109,7 +115,7 @@ Status Divide(BucketImage& image) {
                               image.stored[i].amount, image.stored[i].period));
     }
     Meter& meter = image.bucket.meters[i];
-    meter.quota = ShareOf(image.stored[i], image.shards);
+    meter.quota = ShareOf(image.stored[i], image.shards, image.key.shard);
     meter.remainder_period = meter.quota.period;
   }
   return {};
@@ -167,8 +173,21 @@ bool BucketImage::HasCounted(AdjustToken token) const {
   return std::ranges::any_of(adjusts, [&](const auto& adjust) { return adjust.first == name; });
 }
 
-Quota ShareOf(const Quota& quota, std::uint32_t shards) {
-  return {std::max<std::int64_t>(quota.capacity / shards, 1), quota.amount,
+bool BucketImage::IsHotAt(UnixMillis now) const {
+  if (!wcu) return false;
+  Meter meter = *wcu;
+  Refill(meter, (now - bucket.time).count());
+  return meter.tokens < meter.quota.capacity / kHotPart;
+}
+
+std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard) {
+  const std::int64_t odd = amount % shards;
+  if (shard >= std::abs(odd)) return amount / shards;
+  return amount / shards + (odd < 0 ? -1 : 1);
+}
+
+Quota ShareOf(const Quota& quota, std::uint32_t shards, std::uint32_t shard) {
+  return {std::max<std::int64_t>(PartOf(quota.capacity, shards, shard), 1), quota.amount,
           quota.period * static_cast<std::int64_t>(shards)};
 }
 
@@ -216,6 +235,6 @@ std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>
   return text;
 }
 
-Quota WriteQuota() { return {1'000'000, 1'000'000, 1000}; }
+Quota WriteQuota(std::int64_t capacity) { return {capacity, capacity, 1000}; }
 
 }  // namespace weir::dynamo

@@ -36,13 +36,23 @@ struct BucketImage {
   std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0 asks for one write that refills
   std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
 
+  /// How it was come by: read, or brought by a write that failed; left by a write of this process;
+  /// left by one that was planned from what was remembered, which so was still true.
+  enum class Source { kSeen, kOwn, kForeseen };
+  Source source = Source::kSeen;
+  bool contended = false;  ///< as remembered: others have moved rf more often than not, lately
+
   bool ExpiredAt(UnixMillis now) const;
+  /// Little is left at `now` of the writes that one item bears.
+  bool IsHotAt(UnixMillis now) const;
   bool HasCounted(AdjustToken token) const;
 };
 
-/// What one of `shards` equal parts has of a quota: the capacity rounded down, at least one
-/// millitoken; the rate exactly.
-Quota ShareOf(const Quota& quota, std::uint32_t shards);
+/// What one of `shards` parts has of a quota: an equal part of the capacity, of which the first
+/// ones have the odd millitokens, and never less than one; the rate exactly.
+Quota ShareOf(const Quota& quota, std::uint32_t shards, std::uint32_t shard);
+/// One part of an amount, split the same way; whoever has the whole capacity can pay each part.
+std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard);
 
 /// kFailedPrecondition, by name, where the item uses what is not implemented here (schedules,
 /// quotas of a calendar or a session, soft limits, bypass) or is disabled. kDataLoss where it is no
@@ -57,8 +67,9 @@ std::string LimitAttribute(std::string_view limit, std::string_view field);
 /// The text of w_rem for a bucket of this shard.
 std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,
                              const Bucket& bucket);
-/// The limit that counts writes: 1000 a second, 1 for each write.
-Quota WriteQuota();
+/// The limit that counts writes, 1 for each: what one item bears in a second, in millitokens.
+inline constexpr std::int64_t kWriteCapacity = 1'000'000;
+Quota WriteQuota(std::int64_t capacity = kWriteCapacity);
 inline constexpr std::string_view kWriteLimit = "wcu";
 inline constexpr std::int64_t kWriteCost = 1000;
 inline constexpr std::string_view kRemainders = "w_rem";

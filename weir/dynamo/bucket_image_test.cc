@@ -60,7 +60,7 @@ TEST(BucketImage, OneOfSeveralShardsHasItsPart) {
   const BucketImage image = Read(item);
   EXPECT_EQ(image.bucket.meters[1].quota, (Quota{12'500, 100'000, 480'000}));
   EXPECT_EQ(image.stored[1], (Quota{100'000, 100'000, 60'000}));
-  EXPECT_EQ(ShareOf({3, 1000, 1000}, 8).capacity, 1) << "never below one millitoken";
+  EXPECT_EQ(ShareOf({3, 1000, 1000}, 8, 7).capacity, 1) << "never below one millitoken";
 }
 
 TEST(BucketImage, TheRemainderCountsForItsShardAndItsTimeOnly) {

@@ -26,7 +26,7 @@ Line Known(const BucketImage& image, std::size_t index, const Quota& quota, std:
   Line line{.name = image.names[index],
             .old_index = static_cast<int>(index),
             .quota = quota,
-            .share = ShareOf(quota, image.shards),
+            .share = ShareOf(quota, image.shards, image.key.shard),
             .before = image.bucket.meters[index]};
   SetGain(line, elapsed);
   line.conformed = line.before;
@@ -35,8 +35,8 @@ Line Known(const BucketImage& image, std::size_t index, const Quota& quota, std:
   return line;
 }
 
-Line Joining(const Limit& limit, std::uint32_t shards) {
-  Line line{.name = limit.name, .quota = limit.quota, .share = ShareOf(limit.quota, shards)};
+Line Joining(const Limit& limit, std::uint32_t shards, std::uint32_t shard) {
+  Line line{.name = limit.name, .quota = limit.quota, .share = ShareOf(limit.quota, shards, shard)};
   line.conformed = FullMeter(line.share);
   return line;
 }
@@ -67,7 +67,7 @@ std::vector<Line> LinesOf(const BucketImage& image, const BucketRequest& request
     const Limit& limit = target.limits[i];
     const auto index = IndexOf(image.names, limit.name);
     lines.push_back(index ? Known(image, *index, limit.quota, elapsed)
-                          : Joining(limit, image.shards));
+                          : Joining(limit, image.shards, image.key.shard));
     lines.back().amount = request.charge.amounts[i];
   }
   return lines;
@@ -78,7 +78,7 @@ std::vector<Line> NewLines(const BucketRequest& request) {
   std::vector<Line> lines;
   lines.reserve(limits.size());
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    lines.push_back(Joining(limits[i], 1));
+    lines.push_back(Joining(limits[i], 1, 0));
     lines.back().amount = request.charge.amounts[i];
   }
   return lines;

@@ -43,7 +43,7 @@ class Planner {
     e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
     e().RequireSame("vu",
                     image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
-    RequireShards();
+    RequireShards(e(), image_.shards);
     if (!renewed) e().RequireAbsent("disabled");
     e().Set("rf", Of(now_.value));
     if (image_.valid_until) e().Remove("vu");
@@ -84,16 +84,7 @@ class Planner {
       e().RequireAbsent("vu");
     }
     e().RequireAbsent("bypass");
-    RequireShards();
-  }
-
-  void RequireShards() {
-    if (image_.shards > 1) {
-      e().Require("shard_count", "=", image_.shards);
-    } else {
-      e().Require(fmt::format("(attribute_not_exists({0}) OR {0} = {1})", e().Name("shard_count"),
-                              e().Of(Of(std::int64_t{1}))));
-    }
+    RequireShards(e(), image_.shards);
   }
 
   void AddLine(const Line& line) {
@@ -198,8 +189,6 @@ class Planner {
   void Spend(std::int64_t elapsed) {
     if (!image_.wcu) return;
     Meter meter = *image_.wcu;
-    meter.quota = WriteQuota();
-    meter.remainder_period = meter.quota.period;
     const std::int64_t before = std::min(meter.tokens, meter.quota.capacity);
     meter.tokens = before;
     Refill(meter, elapsed);
@@ -232,6 +221,25 @@ bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis
 }
 
 }  // namespace
+
+void RequireShards(Expression& expression, std::uint32_t shards) {
+  if (shards > 1) {
+    expression.Require("shard_count", "=", shards);
+    return;
+  }
+  expression.Require(fmt::format("(attribute_not_exists({0}) OR {0} = {1})",
+                                 expression.Name("shard_count"),
+                                 expression.Of(Of(std::int64_t{1}))));
+}
+
+milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now) {
+  const BucketRequest request{charge, std::nullopt};
+  std::vector<Line> lines = LinesOf(image, request, now);
+  if (image.ExpiredAt(std::max(now, image.bucket.time))) Renew(lines);
+  BucketPlan plan;
+  Judge(request, lines, std::max(image.bucket.time - now, milliseconds(0)), plan);
+  return plan.retry_after;
+}
 
 Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                              const BucketRequest& request, UnixMillis now) {

@@ -21,6 +21,7 @@ namespace weir::dynamo {
 struct BucketRequest {
   const Charge& charge;
   std::optional<AdjustToken> token;
+  Quota writes = WriteQuota();  ///< of an item that is created
 };
 
 /// What an entity's own record says, as its buckets keep it.
@@ -33,6 +34,13 @@ struct Owner {
   std::optional<std::string> created_at;
 };
 Owner ReadOwner(const std::optional<Item>& meta);
+/// The five attributes of one limit: the whole bucket's quota, and what this shard has.
+void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t tokens,
+              std::int64_t used = 0);
+/// That the bucket is divided as it was seen.
+void RequireShards(Expression& expression, std::uint32_t shards);
+/// That the owner's record is as it was read.
+Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity);
 
 struct BucketPlan {
   /// How the limits stand before it, in the order of the charge's target; empty for an adjust.
@@ -50,6 +58,10 @@ struct BucketPlan {
 /// debt than kMaxDebt.
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
+
+/// How long a take must wait until this shard can pay, by its image. REQUIRES: no amount is over
+/// the shard's part of the capacity.
+milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now);
 
 /// Plans the creation of a bucket that does not exist, and so is full.
 [[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,

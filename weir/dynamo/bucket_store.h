@@ -7,6 +7,8 @@
 #include "weir/base/rng.h"
 #include "weir/dynamo/bucket_call.h"
 #include "weir/dynamo/image_cache.h"
+#include "weir/dynamo/shard_route.h"
+#include "weir/dynamo/shard_work.h"
 #include "weir/dynamo/write_turns.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket_store.h"
@@ -15,11 +17,16 @@ namespace weir::dynamo {
 
 struct BucketStoreOptions {
   std::size_t remembered_images = 100'000;
-  std::uint64_t seed = 0;  ///< of pauses and tokens; must differ between processes
+  std::uint64_t seed = 0;  ///< of pauses, tokens and shards; must differ between processes
+  /// Writes in a second that one item bears, in millitokens: a new bucket is divided before it
+  /// needs more. DynamoDB's is the default.
+  std::int64_t write_capacity = kWriteCapacity;
 };
 
-/// Contract: store/bucket_store.h. Thread-safe. `table` and `scheduler` must outlive it and every
-/// call that is under way.
+/// Contract: store/bucket_store.h. A charge names shard 0 and means the bucket, into however many
+/// shards it is divided; Read and List tell each shard as it is. A bucket that is written to more
+/// than one item bears is divided in two, in the background. Thread-safe. `table` and `scheduler`
+/// must outlive it and every call that is under way.
 class DynamoBucketStore final : public BucketStore {
  public:
   DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler, BucketStoreOptions options);
@@ -35,12 +42,17 @@ class DynamoBucketStore final : public BucketStore {
             Done<Page<BucketRecord>> done) override;
 
  private:
+  struct Request;
   struct Running;
   struct Waiting;
+  using RequestPtr = std::shared_ptr<Request>;
   using RunningPtr = std::shared_ptr<Running>;
 
-  void Start(std::span<const Charge> charges, std::optional<AdjustToken> token, UnixMillis now,
-             Deadline deadline, Done<Decision> done);
+  Route RouteOf(const Request& request);
+  void Start(const RequestPtr& request, Route route);
+  void Answered(const RunningPtr& running, CallStep step);
+  void Refused(const RunningPtr& running, Decision refusal);
+  void RouteAgain(const RequestPtr& request, std::vector<BucketKey> incomplete);
   void Follow(const RunningPtr& running, CallStep step);
   void Learn(CallStep& step);
   void Send(const RunningPtr& running, CallStep::Send send);
@@ -51,14 +63,15 @@ class DynamoBucketStore final : public BucketStore {
   void ReadAll(const RunningPtr& running, std::vector<TableKey> keys);
   void Pause(const RunningPtr& running, milliseconds longest);
   void Finish(const RunningPtr& running, CallStep step);
-  void GiveBack(const RunningPtr& running, std::vector<Charge> charges,
-                std::optional<Result<Decision>> answer);
+  void GiveBack(const RunningPtr& running, CallStep step);
   std::uint64_t Draw();
 
   Table& table_;
   const Keys keys_;
   Scheduler& scheduler_;
+  const Quota writes_;
   ImageCache images_;
+  const std::shared_ptr<ShardWork> shard_work_;
   WriteTurns turns_;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);

@@ -94,6 +94,23 @@ TEST_F(BucketStoreTest, ARefusalIsRepeatedWithoutARequestUntilRefillPays) {
   EXPECT_EQ(NewRequests(), 1U);
 }
 
+// Seen to fail where contention is not remembered: 20 failures.
+TEST_F(BucketStoreTest, WhoIsAlwaysTooLateReadsFirstUntilTheOthersStop) {
+  Process other(table_);
+  EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);
+  EXPECT_FALSE(Ask(other, {"acme"}, 1).admitted);
+  int later = 0;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(Ask(other, {"acme"}, 1, later += 100).admitted);
+    EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
+  }
+  EXPECT_LE(table_.server.counts().failed_conditions, 7U);
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
+  NewRequests();
+  EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
+  EXPECT_EQ(NewRequests(), 1U) << "as if it had always been alone";
+}
+
 // Seen to fail without the clamp's condition on an add.
 TEST_F(BucketStoreTest, AStaleImageDoesNotHideThatAClampIsPending) {
   EXPECT_TRUE(Ask(process_, {"acme"}, 15).admitted);

@@ -9,12 +9,15 @@
 namespace weir::dynamo {
 namespace {
 
-std::int64_t NumberIn(const std::optional<sim::Item>& item, const std::string& name) {
-  if (!item) return 0;
-  const auto found = item->find(name);
-  if (found == item->end()) return 0;
+std::int64_t NumberIn(const sim::Item& item, const std::string& name) {
+  const auto found = item.find(name);
+  if (found == item.end()) return 0;
   const auto* number = found->second.As<sim::Decimal>();
   return number == nullptr ? 0 : number->ToInt64().value_or(0);
+}
+
+std::int64_t NumberIn(const std::optional<sim::Item>& item, const std::string& name) {
+  return item ? NumberIn(*item, name) : 0;
 }
 
 bool HasNewToken(const sim::StreamRecord& record) {
@@ -29,7 +32,82 @@ std::string TextIn(const sim::Item& item, const std::string& name) {
   return text == nullptr ? "" : *text;
 }
 
+// The partition key without the shard.
+std::string WholeBucket(const sim::Item& item) {
+  const std::string key = TextIn(item, "PK");
+  return key.substr(0, key.rfind('#'));
+}
+
+// How many shards it is divided into, and what all of them have of each limit.
+struct Divided {
+  std::int64_t shards = 0;
+  std::map<std::string, std::int64_t> tokens;
+};
+
+// Of one shard's limit at this instant, in millitokens, rounded down; `share` as the arithmetic has
+// it: the capacity in equal parts, the odd millitokens to the first ones.
+std::int64_t BalanceOf(const sim::Item& item, const std::string& limit, UnixMillis now) {
+  const auto field = [&](const char* of) { return NumberIn(item, "b_" + limit + "_" + of); };
+  const std::int64_t shards = std::max<std::int64_t>(NumberIn(item, "shard_count"), 1);
+  const std::string key = TextIn(item, "PK");
+  const std::int64_t shard = std::stoll(key.substr(key.rfind('#') + 1));
+  const std::int64_t share = field("cp") / shards + (shard < field("cp") % shards ? 1 : 0);
+  const std::int64_t elapsed = std::max<std::int64_t>(now.value - NumberIn(item, "rf"), 0);
+  return std::min(share, field("tk") + elapsed * field("ra") / (field("rp") * shards));
+}
+
+Divided DividedAt(const std::map<std::string, sim::Item>& shards, UnixMillis now) {
+  Divided divided;
+  for (const auto& [key, item] : shards) {
+    divided.shards = std::max(divided.shards, NumberIn(item, "shard_count"));
+    for (const auto& [name, value] : item) {
+      if (!name.starts_with("b_") || !name.ends_with("_tk") || name == "b_wcu_tk") continue;
+      const std::string limit = name.substr(2, name.size() - 5);
+      divided.tokens[limit] += BalanceOf(item, limit, now);
+    }
+  }
+  return divided;
+}
+
+UnixMillis LatestRefill(const std::map<std::string, sim::Item>& shards, UnixMillis at) {
+  for (const auto& [key, item] : shards) at = std::max(at, UnixMillis{NumberIn(item, "rf")});
+  return at;
+}
+
 }  // namespace
+
+std::vector<Division> Fleet::ReadDivisions() const {
+  std::vector<Division> divisions;
+  std::map<std::string, std::map<std::string, sim::Item>> buckets;
+  const auto& stream = table().stream();
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    if (!stream[i].after || !stream[i].after->contains("rf")) continue;
+    const std::string bucket = WholeBucket(*stream[i].after);
+    auto& now = buckets[bucket];
+    const bool divides =
+        !now.empty() && (!stream[i].before || NumberIn(stream[i].before, "shard_count") !=
+                                                  NumberIn(stream[i].after, "shard_count"));
+    if (!divides) {
+      now[TextIn(*stream[i].after, "PK")] = *stream[i].after;
+      continue;
+    }
+    const auto before = now;
+    // All writes of one transaction stand together.
+    for (; i < stream.size() && stream[i].after && stream[i].after->contains("rf") &&
+           WholeBucket(*stream[i].after) == bucket &&
+           (!stream[i].before ||
+            NumberIn(stream[i].before, "shard_count") != NumberIn(stream[i].after, "shard_count"));
+         ++i) {
+      now[TextIn(*stream[i].after, "PK")] = *stream[i].after;
+    }
+    --i;
+    const UnixMillis at = LatestRefill(now, stream[i].at);
+    const Divided was = DividedAt(before, at);
+    const Divided is = DividedAt(now, at);
+    divisions.push_back({bucket, was.shards, is.shards, was.tokens, is.tokens});
+  }
+  return divisions;
+}
 
 class FleetProcess::NoSigner final : public Signer {
  public:
@@ -43,11 +121,11 @@ class FleetProcess::Anybody final : public CredentialsProvider {
   }
 };
 
-FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
-                           milliseconds skew)
+FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
+                           BucketStoreOptions options, milliseconds skew)
     : scheduler_(scheduler),
       skew_(skew),
-      transport_(scheduler, server, seed),
+      transport_(scheduler, server, options.seed),
       signer_(std::make_unique<NoSigner>()),
       credentials_(std::make_unique<Anybody>()),
       client_(MakeJsonClient({transport_, *signer_, *credentials_, scheduler},
@@ -55,19 +133,23 @@ FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                              {.target_prefix = "DynamoDB_20120810",
                               .host = "dynamodb.test",
                               .retry = {.max_attempts = 1},
-                              .seed = seed + 1})),
-      table_(std::make_unique<Table>(*client_, scheduler, std::string(kFleetTable), seed + 3)),
+                              .seed = options.seed + 1})),
+      table_(std::make_unique<Table>(*client_, scheduler, std::string(kFleetTable),
+                                     options.seed + 3)),
       buckets_(std::make_unique<DynamoBucketStore>(*table_, Keys(std::string(kFleetNamespace)),
-                                                   scheduler,
-                                                   BucketStoreOptions{.seed = seed + 2})) {}
+                                                   scheduler, options)) {}
 
-Fleet::Fleet(std::uint64_t seed)
-    : rng_(seed), scheduler_(rng_.Next()), server_(scheduler_.clock(), rng_.Next()) {
+Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
+    : rng_(seed),
+      write_capacity_(write_capacity),
+      scheduler_(rng_.Next()),
+      server_(scheduler_.clock(), rng_.Next()) {
   CreateTableIn(server_, kFleetTable);
 }
 
 FleetProcess& Fleet::Join(milliseconds skew) {
-  processes_.push_back(std::make_unique<FleetProcess>(scheduler_, server_, rng_.Next() | 1, skew));
+  const BucketStoreOptions options{.seed = rng_.Next() | 1, .write_capacity = write_capacity_};
+  processes_.push_back(std::make_unique<FleetProcess>(scheduler_, server_, options, skew));
   return *processes_.back();
 }
 
@@ -82,7 +164,7 @@ Movements Fleet::ReadMovements() const {
   for (const sim::StreamRecord& record : table().stream()) {
     if (!record.after || !record.after->contains("rf")) continue;
     const bool is_adjust = HasNewToken(record);
-    const std::string bucket = TextIn(*record.after, "PK");
+    const std::string bucket = WholeBucket(*record.after);
     for (const auto& [name, value] : *record.after) {
       if (!name.starts_with("b_") || !name.ends_with("_tc") || name == "b_wcu_tc") continue;
       const std::int64_t consumed = NumberIn(record.after, name) - NumberIn(record.before, name);
@@ -92,6 +174,23 @@ Movements Fleet::ReadMovements() const {
     }
   }
   return movements;
+}
+
+std::vector<std::string> Minted(const std::vector<Division>& divisions) {
+  std::vector<std::string> broken;
+  for (const Division& division : divisions) {
+    for (const auto& [limit, tokens] : division.tokens) {
+      const auto before = division.tokens_before.find(limit);
+      // Each shard's refill is rounded down.
+      const std::int64_t most =
+          (before == division.tokens_before.end() ? 0 : before->second) + division.shards_before;
+      if (tokens <= most) continue;
+      broken.push_back(fmt::format("{} {}: {} shards had {} millitokens, {} have {}",
+                                   division.bucket, limit, division.shards_before, most,
+                                   division.shards, tokens));
+    }
+  }
+  return broken;
 }
 
 // takes(s, t] - returns(s, t] <= capacity + rate * (t - s) for all s < t, in one pass: with

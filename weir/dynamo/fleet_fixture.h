@@ -28,6 +28,18 @@ struct Movement {
 };
 using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
 
+/// One transaction that made shards, or told shards how many they are; tokens as they were and are
+/// at one instant, all shards together, by limit.
+struct Division {
+  std::string bucket;
+  std::int64_t shards_before = 0;
+  std::int64_t shards = 0;
+  std::map<std::string, std::int64_t> tokens_before;
+  std::map<std::string, std::int64_t> tokens;
+};
+/// A message for each one after which there was more than before.
+std::vector<std::string> Minted(const std::vector<Division>& divisions);
+
 /// Never over-admit, on every pair of instants: between them no more is taken than the capacity,
 /// what comes back by time in between (and `slack` more: clocks that differ, and how long a write
 /// was on its way), and what is given back, each return once. A message for each limit that breaks
@@ -39,7 +51,7 @@ std::vector<std::string> OverAdmissions(const Movements& movements,
 /// One process: everything but the network is its own.
 class FleetProcess {
  public:
-  FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
+  FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
                milliseconds skew);
 
   DynamoBucketStore& buckets() { return *buckets_; }
@@ -63,7 +75,8 @@ class FleetProcess {
 
 class Fleet {
  public:
-  explicit Fleet(std::uint64_t seed);
+  /// `write_capacity`: BucketStoreOptions, of every process.
+  explicit Fleet(std::uint64_t seed, std::int64_t write_capacity = kWriteCapacity);
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
   const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
@@ -73,11 +86,13 @@ class Fleet {
   /// Of all processes.
   sim::NetworkCounts CountFaults() const;
   const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
-  /// Of the limits of all buckets, by (partition key, limit).
+  /// Of the limits of all buckets, by (partition key without the shard, limit).
   Movements ReadMovements() const;
+  std::vector<Division> ReadDivisions() const;
 
  private:
   Rng rng_;
+  std::int64_t write_capacity_;
   sim::SimScheduler scheduler_;
   sim::SimDynamo server_;
   std::vector<std::unique_ptr<FleetProcess>> processes_;

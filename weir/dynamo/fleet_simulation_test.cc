@@ -137,16 +137,49 @@ class OneBusyKey {
   std::int64_t admitted_ = 0;
 };
 
-TEST(Fleet, ABusyKeyGivesItsRateAndNotMore) {
+// At most one write that fails for each that is admitted, with twice the demand that the key bears.
+//
+// Seen to fail where a refill is planned from a remembered image although others refill all the
+// time: 2.1 failures for each.
+TEST(Fleet, ABusyKeyGivesItsRateAndWastesLittle) {
   constexpr std::int64_t kSeconds = 5;
-  Fleet fleet(7);
-  for (int i = 0; i < 8; ++i) {
-    fleet.Join().network().faults.longest_trip = std::chrono::milliseconds(4);
+  constexpr std::int64_t kDue = 100 + 100 * kSeconds;
+  for (const int processes : {2, 8, 16}) {
+    for (std::uint64_t seed = 7; seed < 10; ++seed) {
+      SCOPED_TRACE(testing::Message() << processes << " processes, seed " << seed);
+      Fleet fleet(seed);
+      for (int i = 0; i < processes; ++i) {
+        fleet.Join().network().faults.longest_trip = std::chrono::milliseconds(4);
+      }
+      const OneBusyKey busy(fleet, 200, std::chrono::seconds(kSeconds));
+      EXPECT_GE(busy.admitted(), kDue * 97 / 100);
+      EXPECT_LE(busy.admitted(), kDue);
+      const std::uint64_t wasted = fleet.server().counts().failed_conditions;
+      EXPECT_LE(wasted, static_cast<std::uint64_t>(busy.admitted()));
+      RecordProperty("wasted_of_" + std::to_string(processes) + "_" + std::to_string(seed),
+                     std::to_string(wasted) + " of " + std::to_string(busy.admitted()) + ", " +
+                         std::to_string(fleet.server().counts().Requests("BatchGetItem")) +
+                         " reads");
+    }
   }
-  const OneBusyKey busy(fleet, 200, std::chrono::seconds(kSeconds));
-  const std::int64_t due = 100 + 100 * kSeconds;
-  EXPECT_GE(busy.admitted(), due * 97 / 100);
-  EXPECT_LE(busy.admitted(), due);
+}
+
+// Seen to fail where shards have the whole quota each, and where a doubling does not take what it
+// gives.
+TEST(Fleet, DividesBusyBucketsAndMintsNothing) {
+  std::size_t divisions = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Fleet fleet(seed, 5'000);
+    Join(fleet, {.lose_request = 0.02, .lose_answer = 0.02, .longest_trip = kLongestTrip});
+    FleetWorkload workload(fleet, seed, kRun);
+    EXPECT_TRUE(workload.Run());
+    EXPECT_EQ(workload.tally().answered, workload.tally().asked);
+    EXPECT_THAT(OverAdmissions(fleet.ReadMovements(), FleetQuotas(), kLate), IsEmpty())
+        << "seed " << seed;
+    EXPECT_THAT(Minted(fleet.ReadDivisions()), IsEmpty()) << "seed " << seed;
+    divisions += fleet.ReadDivisions().size();
+  }
+  EXPECT_GT(divisions, 0U);
 }
 
 }  // namespace

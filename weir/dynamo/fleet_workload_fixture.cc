@@ -63,6 +63,7 @@ void FleetWorkload::Take(FleetProcess& process, const std::vector<Charge>& charg
   ++tally_.answered;
   if (!decision) {
     ++tally_.failed;
+    tally_.failure = decision.error().message;
     return;
   }
   if (!decision->admitted) {
@@ -72,7 +73,10 @@ void FleetWorkload::Take(FleetProcess& process, const std::vector<Charge>& charg
   ++tally_.admitted;
   tally_.doubtful += decision->maybe_charged_twice ? 1 : 0;
   Note(charges.front());
-  if (rng_.Chance(0.5)) CorrectLater(process, charges);
+  if (!rng_.Chance(0.5)) return;
+  std::vector<Charge> held = charges;
+  for (std::size_t i = 0; i < decision->shards.size(); ++i) held[i].shard = decision->shards[i];
+  CorrectLater(process, held);
 }
 
 void FleetWorkload::CorrectLater(FleetProcess& process, const std::vector<Charge>& charges) {

@@ -3,13 +3,32 @@
 #include <utility>
 
 namespace weir::dynamo {
+namespace {
+
+// Three surprises in a row make it so, and three images without one end it.
+constexpr double kWeight = 0.25;
+constexpr double kContended = 0.5;
+
+}  // namespace
 
 std::optional<BucketImage> ImageCache::Find(const BucketKey& key) {
   Stripe& stripe = StripeOf(key);
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.images.find(key);
   if (found == stripe.images.end()) return std::nullopt;
-  return found->second;
+  std::optional<BucketImage> image = found->second.image;
+  image->contended = found->second.surprise > kContended;
+  return image;
+}
+
+void ImageCache::Update(Entry& entry, BucketImage image) {
+  if (image.bucket.time < entry.image.bucket.time) return;
+  using Source = BucketImage::Source;
+  const bool moved = image.source == Source::kSeen && image.bucket.time != entry.image.bucket.time;
+  if (image.source != Source::kOwn) {
+    entry.surprise += ((moved ? 1.0 : 0.0) - entry.surprise) * kWeight;
+  }
+  entry.image = std::move(image);
 }
 
 void ImageCache::Put(BucketImage image) {
@@ -17,19 +36,25 @@ void ImageCache::Put(BucketImage image) {
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.images.find(image.key);
   if (found != stripe.images.end()) {
-    if (image.bucket.time >= found->second.bucket.time) found->second = std::move(image);
-    return;
+    return Update(found->second, std::move(image));
   }
   // The hash scatters them: the first is as good as a random one.
   if (stripe.images.size() >= capacity_of_stripe_) stripe.images.erase(stripe.images.begin());
   BucketKey key = image.key;
-  stripe.images.emplace(std::move(key), std::move(image));
+  stripe.images.emplace(std::move(key), Entry{std::move(image)});
 }
 
 void ImageCache::Forget(const BucketKey& key) {
   Stripe& stripe = StripeOf(key);
   const MutexLock lock(stripe.mutex);
   stripe.images.erase(key);
+}
+
+std::uint32_t ImageCache::ShardsOf(const BucketKey& key) {
+  Stripe& stripe = StripeOf(key);
+  const MutexLock lock(stripe.mutex);
+  const auto found = stripe.images.find(key);
+  return found == stripe.images.end() ? 0 : found->second.image.shards;
 }
 
 }  // namespace weir::dynamo

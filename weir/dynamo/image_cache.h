@@ -11,6 +11,8 @@
 
 namespace weir::dynamo {
 
+/// Also, of each, how often it turned out that others had moved `rf` meanwhile.
+///
 /// What is remembered is never trusted: every write is conditioned on what it relies on. So a
 /// stale or forgotten image costs a request, and nothing else. Bounded. Thread-safe.
 class ImageCache {
@@ -21,6 +23,9 @@ class ImageCache {
   /// Unless one of a later refill is there: answers may arrive out of order.
   void Put(BucketImage image);
   void Forget(const BucketKey& key);
+  /// Into how many shards the bucket of this key is divided, by what is remembered of it; 0 where
+  /// nothing is.
+  std::uint32_t ShardsOf(const BucketKey& key);
 
  private:
   static constexpr std::size_t kStripes = 64;
@@ -28,10 +33,15 @@ class ImageCache {
   struct KeyHash {
     std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
   };
+  struct Entry {
+    BucketImage image;
+    double surprise = 0;  // decayed share of images that others had changed
+  };
   struct Stripe {
     Mutex mutex;
-    absl::flat_hash_map<BucketKey, BucketImage, KeyHash> images WEIR_GUARDED_BY(mutex);
+    absl::flat_hash_map<BucketKey, Entry, KeyHash> images WEIR_GUARDED_BY(mutex);
   };
+  static void Update(Entry& entry, BucketImage image);
   Stripe& StripeOf(const BucketKey& key) { return stripes_[(HashOf(key) >> 40) % kStripes]; }
 
   std::size_t capacity_of_stripe_;

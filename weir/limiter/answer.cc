@@ -88,6 +88,9 @@ void Limiter::State::Answered(CallPtr call) {
 }
 
 void Limiter::State::Admit(CallPtr call, Decision decision) {
+  for (std::size_t i = 0; i < decision.shards.size(); ++i) {
+    call->charges[i].shard = decision.shards[i];
+  }
   if (call->patience != nullptr) {
     waiting_.Leave(*call);
     if (waiting_.closed()) {

@@ -158,7 +158,10 @@ Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
 Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held, const Amounts& amounts) {
   WEIR_RETURN_IF_ERROR(CheckNamedOnce(amounts));
   std::vector<Charge> deltas;
-  for (const Charge& charge : held) deltas.push_back(Blank(charge.target));
+  for (const Charge& charge : held) {
+    deltas.push_back(Blank(charge.target));
+    deltas.back().shard = charge.shard;
+  }
   for (const auto& [name, tokens] : amounts) {
     bool known = false;
     for (std::size_t i = 0; i < held.size(); ++i) {

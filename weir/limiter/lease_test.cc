@@ -73,6 +73,21 @@ TEST_F(LeaseTest, LeavingTheScopeCommitsWithoutACall) {
   EXPECT_TRUE(store_.adjusts.empty());
 }
 
+// W10: zae-limiter gave everything back to shard 0.
+TEST_F(LeaseTest, RegressionW10EverythingGoesToTheShardThatPaid) {
+  store_.shards = {3, 7};
+  Lease lease = Take({{"rpm", 1}, {"tpm", 30}});
+  ASSERT_TRUE(lease.Adjust({{"tpm", 5}}));
+  ASSERT_TRUE(lease.Release({{"tpm", 1}}));
+  ASSERT_TRUE(lease.Cancel());
+  ASSERT_EQ(store_.adjusts.size(), 3U);
+  for (const auto& adjust : store_.adjusts) {
+    ASSERT_EQ(adjust.charges.size(), 2U);
+    EXPECT_EQ(adjust.charges[0].shard, 3U);
+    EXPECT_EQ(adjust.charges[1].shard, 7U);
+  }
+}
+
 TEST_F(LeaseTest, AnExceptionThatUnwindsCancels) {
   try {
     const Lease lease = Take({{"rpm", 1}, {"tpm", 30}});

@@ -21,9 +21,10 @@ class ProbeBackend final : public Backend {
   Status Close() override { return inner_.Close(); }
   std::string Describe() const override { return "probe"; }
 
-  bool hold = false;          ///< answers wait for Release
-  std::optional<Error> fail;  ///< answers this, and asks nobody
-  std::optional<Error> lose;  ///< asks, and answers this
+  bool hold = false;                  ///< answers wait for Release
+  std::optional<Error> fail;          ///< answers this, and asks nobody
+  std::optional<Error> lose;          ///< asks, and answers this
+  std::vector<std::uint32_t> shards;  ///< Decision::shards of what is admitted
   void Release() {
     for (auto& answer : std::exchange(held_, {})) answer();
   }
@@ -79,6 +80,7 @@ class ProbeBackend final : public Backend {
         store().Acquire(charges, now, deadline,
                         [this, index, next = std::move(next)](Result<Decision> answer) mutable {
                           probe_.acquires[index].admitted = answer && answer->admitted;
+                          if (answer && answer->admitted) answer->shards = probe_.shards;
                           next(std::move(answer));
                         });
       });

@@ -44,6 +44,9 @@ TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits);
 struct Charge {
   TargetPtr target;
   std::vector<std::int64_t> amounts;
+  /// In an adjust: which part of the bucket, as Decision::shards told it. An acquire passes over it,
+  /// and so does a store that does not divide buckets.
+  std::uint32_t shard = 0;
 };
 
 /// More charges in one request are refused.
@@ -81,6 +84,9 @@ struct Decision {
   /// perhaps twice.
   bool maybe_charged_twice = false;
   std::vector<LimitStatus> limits;  ///< every limit of every charged bucket, in charge order
+  /// Admitted: which part of each charge's bucket was charged, for Charge::shard of what is given
+  /// back or corrected. Only the store reads it. Empty: 0 for all of them.
+  std::vector<std::uint32_t> shards{};
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };

@@ -1,0 +1,103 @@
+// Buckets as they stand: read by key, and listed.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "weir/dynamo/bucket_store.h"
+
+namespace weir::dynamo {
+namespace {
+
+std::vector<TableKey> BucketKeys(const Keys& keys, std::span<const BucketKey> buckets) {
+  std::vector<TableKey> list;
+  for (const BucketKey& bucket : buckets) list.push_back(keys.Bucket(bucket));
+  return list;
+}
+
+Result<std::optional<BucketRecord>> RecordOf(const std::optional<Item>& item) {
+  if (!item) return std::optional<BucketRecord>();
+  WEIR_ASSIGN_OR_RETURN(const BucketImage image, ReadImage(*item));
+  return std::optional(ToRecord(image));
+}
+
+QueryRequest QueryOf(const Keys& keys, const BucketFilter& filter) {
+  if (filter.entity) {
+    const std::string prefix =
+        filter.resource ? fmt::format("BUCKET#{}#", *filter.resource) : std::string("BUCKET#");
+    return {.index = "GSI3", .partition = keys.BucketsOf(*filter.entity), .sort_prefix = prefix};
+  }
+  if (filter.resource) {
+    return {
+        .index = "GSI2", .partition = keys.OfResource(*filter.resource), .sort_prefix = "BUCKET#"};
+  }
+  return {.index = "GSI4", .partition = keys.namespace_id(), .sort_prefix = "BUCKET#"};
+}
+
+// A cursor is the last key of its page, with the partition that it belongs to.
+Result<std::optional<Item>> ReadCursor(const QueryRequest& query, const PageRequest& page) {
+  const auto refuse = [&] {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at "
+                            "least 1",
+                            page.cursor, page.limit));
+  };
+  if (page.limit == 0) return refuse();
+  if (page.cursor.empty()) return std::optional<Item>();
+  auto read = ReadItem(page.cursor, "after");
+  if (!read || !*read) return refuse();
+  const std::string* partition = GetText(**read, query.index + "PK");
+  if (partition == nullptr || *partition != query.partition) return refuse();
+  return std::move(*read);
+}
+
+std::string FormatCursor(const std::optional<Item>& last) {
+  if (!last) return "";
+  std::string cursor = R"({"after":)";
+  AppendJson(cursor, *last);
+  cursor += '}';
+  return cursor;
+}
+
+}  // namespace
+
+void DynamoBucketStore::Read(std::span<const BucketKey> keys, Deadline deadline,
+                             Done<std::vector<std::optional<BucketRecord>>> done) {
+  table_.BatchGet(BucketKeys(keys_, keys), deadline, [done = std::move(done)](auto items) mutable {
+    if (!items) return done(Fail(std::move(items.error())));
+    std::vector<std::optional<BucketRecord>> records;
+    for (const std::optional<Item>& item : *items) {
+      auto record = RecordOf(item);
+      if (!record) return done(Fail(std::move(record.error())));
+      records.push_back(std::move(*record));
+    }
+    done(std::move(records));
+  });
+}
+
+void DynamoBucketStore::List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+                             Done<Page<BucketRecord>> done) {
+  QueryRequest query = QueryOf(keys_, filter);
+  auto after = ReadCursor(query, page);
+  if (!after) return done(Fail(std::move(after.error())));
+  query.start_after = std::move(*after);
+  query.limit = page.limit;
+  table_.Query(query, deadline, [this, deadline, done = std::move(done)](auto answer) mutable {
+    if (!answer) return done(Fail(std::move(answer.error())));
+    std::vector<BucketKey> keys;
+    for (const Item& item : answer->items) {
+      if (auto key = ParseBucketPartition(KeyOf(item).pk)) keys.push_back(*std::move(key));
+    }
+    // Indexes are late, and some hold keys alone: the items come from the table.
+    Read(keys, deadline,
+         [next = FormatCursor(answer->last_key), done = std::move(done)](auto records) mutable {
+           if (!records) return done(Fail(std::move(records.error())));
+           Page<BucketRecord> told{.items = {}, .next = std::move(next)};
+           for (auto& record : *records) {
+             if (record) told.items.push_back(*std::move(record));
+           }
+           done(std::move(told));
+         });
+  });
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,214 @@
+#include "weir/dynamo/shard_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "weir/dynamo/bucket_lines.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A refill so short ago means that others refill all the time: what has come back since is let go,
+// so that the split needs no lock on rf, which it would hardly get.
+constexpr milliseconds kFresh{50};
+
+constexpr std::uint32_t kMostInTransaction = 99;
+
+/// One shard that is there, and those that split from it.
+struct Donor {
+  const Item* item = nullptr;
+  BucketImage image;
+  std::vector<std::uint32_t> heirs{};
+};
+
+// As a clone of it: a bucket's part that nobody has used.
+bool IsCloned(std::string_view name) {
+  static constexpr std::string_view kOwn[] = {"PK", "SK", "rf", "shard_count", "ttl", "vu"};
+  for (const auto* prefix : {"GSI", "b_", "w_"}) {
+    if (name.starts_with(prefix)) return false;
+  }
+  return std::ranges::find(kOwn, name) == std::end(kOwn);
+}
+
+class Splitter {
+ public:
+  Splitter(const Keys& keys, const Donor& donor, std::uint32_t shards, UnixMillis now)
+      : keys_(keys),
+        donor_(donor),
+        image_(donor.image),
+        shards_(shards),
+        now_(std::max(now, image_.bucket.time)),
+        charge_{MakeTarget(image_.key, {}), {}},
+        lines_(LinesOf(image_, {charge_, AdjustToken{}}, now_)),
+        locked_(now_ - image_.bucket.time > kFresh || HasDebt()) {}
+
+  /// The write on the donor, then one for each heir.
+  void AppendTo(std::vector<Write>& writes) {
+    writes.push_back(Give());
+    for (const std::uint32_t heir : donor_.heirs) writes.push_back(Create(heir));
+  }
+
+ private:
+  Expression& e() { return give_.expression; }
+
+  // Deep debt outlives the ttl of half the rate, unless that is moved.
+  bool HasDebt() const {
+    return std::ranges::any_of(lines_, [](const Line& line) { return line.before.tokens < 0; });
+  }
+
+  Write Give() {
+    give_.key = keys_.Bucket(image_.key);
+    RequireAsSeen();
+    e().Set("shard_count", Of(std::int64_t{shards_}));
+    Bucket left{.time = now_, .meters = {}};
+    for (const Line& line : lines_) left.meters.push_back(locked_ ? Move(line) : Add(line));
+    if (locked_) {
+      e().Require("rf", "=", image_.bucket.time.value).Set("rf", Of(now_.value));
+      e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, left)));
+      if (image_.ttl_seconds) {
+        e().Require("ttl", "=", *image_.ttl_seconds).Set("ttl", Of(Ttl()));
+      }
+    } else {
+      e().Require("rf", "<=", now_.value);
+    }
+    // Its writes are divided too: they are counted anew.
+    if (image_.wcu) e().Set(LimitAttribute(kWriteLimit, "tk"), Of(image_.wcu->quota.capacity));
+    return std::move(give_);
+  }
+
+  void RequireAsSeen() {
+    e().RequireExists("PK").RequireAbsent("disabled").RequireAbsent("bypass");
+    RequireShards(e(), image_.shards);
+  }
+
+  Meter Move(const Line& line) {
+    const std::string tokens = LimitAttribute(line.name, "tk");
+    const std::int64_t moved = Part(line, line.conformed.tokens) * heirs();
+    if (Overflows(line)) {
+      e().Require(tokens, ">=", line.before.quota.capacity - line.gain);
+      e().Set(tokens, Of(line.before.quota.capacity - moved));
+      return FullMeter(line.before.quota);
+    }
+    e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up);
+    if (moved > 0) e().Require(tokens, ">=", moved - line.gain);
+    if (moved != line.gain) e().Add(tokens, line.gain - moved);
+    return line.conformed;
+  }
+
+  Meter Add(const Line& line) {
+    const std::int64_t moved = Part(line, line.before.tokens) * heirs();
+    if (moved > 0) {
+      const std::string tokens = LimitAttribute(line.name, "tk");
+      e().Require(tokens, ">=", moved).Add(tokens, -moved);
+    }
+    return line.before;
+  }
+
+  std::int64_t heirs() const { return static_cast<std::int64_t>(donor_.heirs.size()); }
+
+  // What each heir gets.
+  std::int64_t Part(const Line& line, std::int64_t there) const {
+    const std::int64_t share = ShareOf(line.quota, shards_, shards_ - 1).capacity;
+    return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
+  }
+
+  std::int64_t Ttl() const {
+    std::vector<Line> after = lines_;
+    for (Line& line : after) {
+      line.conformed.quota = ShareOf(line.quota, shards_, image_.key.shard);
+    }
+    return TtlAt(now_, after);
+  }
+
+  Write Create(std::uint32_t shard) const {
+    BucketKey key = image_.key;
+    key.shard = shard;
+    Write put{.kind = Write::Kind::kPut, .item = keys_.BucketIndexes(key)};
+    for (const auto& [name, value] : *donor_.item) {
+      if (IsCloned(name)) put.item.emplace(name, value);
+    }
+    put.item.emplace("rf", Of(now_.value));
+    put.item.emplace("shard_count", Of(std::int64_t{shards_}));
+    if (image_.ttl_seconds) put.item.emplace("ttl", Of(Ttl()));
+    for (const Line& line : lines_) {
+      const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;
+      AddMeter(put.item, line.name, line.quota, Part(line, there));
+    }
+    const Quota writes = image_.wcu ? image_.wcu->quota : WriteQuota();
+    AddMeter(put.item, kWriteLimit, writes, writes.capacity);
+    put.expression.RequireAbsent("PK");
+    return put;
+  }
+
+  const Keys& keys_;
+  const Donor& donor_;
+  const BucketImage& image_;
+  std::uint32_t shards_;
+  UnixMillis now_;
+  Charge charge_;
+  std::vector<Line> lines_;
+  bool locked_;
+  Write give_;
+};
+
+// The shard that it split from, if that is there, or else where that one came from.
+Donor& DonorOf(std::uint32_t shard, std::vector<Donor>& donors) {
+  while (shard > 0) {
+    shard -= std::bit_floor(shard);
+    const auto found =
+        std::ranges::find(donors, shard, [](const Donor& d) { return d.image.key.shard; });
+    if (found != donors.end()) return *found;
+  }
+  return donors.front();
+}
+
+Result<std::vector<Donor>> ReadDonors(const ShardsSeen& seen) {
+  std::vector<Donor> donors;
+  for (const std::optional<Item>& item : seen.items) {
+    if (!item) continue;
+    WEIR_ASSIGN_OR_RETURN(BucketImage image, ReadImage(*item));
+    donors.push_back({.item = &*item, .image = std::move(image)});
+  }
+  return donors;
+}
+
+bool IsThere(const ShardsSeen& seen, std::uint32_t shard) {
+  return shard < seen.items.size() && seen.items[shard].has_value();
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> DoubleOf(const BucketImage& image) {
+  const std::uint32_t doubled = 2 * image.shards;
+  if (doubled > kMostShards) return std::nullopt;
+  const bool enough = std::ranges::all_of(
+      image.stored, [&](const Quota& quota) { return quota.capacity / doubled >= kLeastShare; });
+  return enough ? std::optional(doubled) : std::nullopt;
+}
+
+Result<std::vector<Write>> PlanShards(const Keys& keys, const ShardsSeen& seen,
+                                      std::uint32_t shards, UnixMillis now) {
+  std::vector<Write> writes;
+  WEIR_ASSIGN_OR_RETURN(std::vector<Donor> donors, ReadDonors(seen));
+  if (donors.empty()) return writes;
+  if (shards > kMostInTransaction) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{}/{} is divided into {} shards and some are missing; at most {} can "
+                            "be made whole",
+                            seen.key.entity, seen.key.resource, shards, kMostInTransaction));
+  }
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    if (!IsThere(seen, shard)) DonorOf(shard, donors).heirs.push_back(shard);
+  }
+  for (const Donor& donor : donors) {
+    if (donor.heirs.empty() && donor.image.shards == shards) continue;
+    Splitter(keys, donor, shards, now).AppendTo(writes);
+  }
+  if (!writes.empty()) writes.push_back(OwnerCheck(keys, seen.owner, seen.key.entity));
+  return writes;
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,177 @@
+#include "weir/dynamo/shard_route.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/bucket_plan.h"
+
+namespace weir::dynamo {
+namespace {
+
+// Requests look for a shard that pays among so many: no client makes more than 32.
+constexpr std::uint32_t kMostLookedAt = 64;
+
+Charge PartAt(const Charge& charge, std::uint32_t shard) {
+  if (shard == 0) return {charge.target, charge.amounts};
+  BucketKey key = charge.target->key;
+  key.shard = shard;
+  return {MakeTarget(std::move(key), charge.target->limits), charge.amounts};
+}
+
+std::optional<BucketImage> ImageOf(const Charge& charge, ImageCache& images) {
+  return images.Find(charge.target->key);
+}
+
+/// Puts the parts of one charge into a route.
+class Router {
+ public:
+  Router(const Charge& charge, std::size_t origin, ImageCache& images, Route& route)
+      : charge_(charge), origin_(origin), images_(images), route_(route) {}
+
+  void Take(UnixMillis now, const DrawBelow& draw) {
+    if (charge_.target->key.shard != 0) return Put(PartAt0(), 0);
+    const std::uint32_t shards = CountShards();
+    if (shards == 1) return Put(PartAt0(), 1);
+    if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, now, draw);
+    Spread(shards, shards);
+    for (std::size_t i = route_.parts.size() - shards; i < route_.parts.size(); ++i) {
+      const bool waits = WaitOf(route_.images[i], route_.parts[i], shards, now) > milliseconds(0);
+      if (waits) route_.may_pay = false;
+    }
+  }
+
+  void Adjust(bool gone) {
+    const std::uint32_t shard = charge_.shard;
+    if (charge_.target->key.shard != 0) return Put(PartAt0(), 0);
+    if (gone) return Put(PartAt0(), 1);
+    if ((shard & kSpread) == 0) return Put(PartAt(charge_, shard), 1);
+    Spread(shard & ~kSpread, 1);
+  }
+
+ private:
+  Charge PartAt0() const { return {charge_.target, charge_.amounts}; }
+
+  void Put(Charge part, std::uint32_t shards) {
+    route_.images.push_back(ImageOf(part, images_));
+    route_.parts.push_back(std::move(part));
+    route_.origins.push_back(origin_);
+    route_.shards.push_back(shards);
+  }
+
+  void Spread(std::uint32_t among, std::uint32_t shards) {
+    for (std::uint32_t shard = 0; shard < among; ++shard) {
+      Charge part = PartAt(charge_, shard);
+      for (std::int64_t& amount : part.amounts) amount = PartOf(amount, among, shard);
+      Put(std::move(part), shards);
+    }
+  }
+
+  // By any shard's image: that of shard 0 may be the oldest.
+  std::uint32_t CountShards() {
+    BucketKey key = charge_.target->key;
+    std::uint32_t shards = std::max<std::uint32_t>(images_.ShardsOf(key), 1);
+    for (key.shard = 1; key.shard < std::min(shards, kMostLookedAt); ++key.shard) {
+      shards = std::max(shards, images_.ShardsOf(key));
+    }
+    return shards;
+  }
+
+  bool IsTooMuchForOne(std::uint32_t shards) const {
+    const std::vector<Limit>& limits = charge_.target->limits;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      // The last one has the least.
+      if (charge_.amounts[i] > ShareOf(limits[i].quota, shards, shards - 1).capacity) return true;
+    }
+    return false;
+  }
+
+  // What is not known, or not as it should be, is to be asked.
+  static milliseconds WaitOf(const std::optional<BucketImage>& image, const Charge& part,
+                             std::uint32_t shards, UnixMillis now) {
+    if (!image || image->shards < shards) return milliseconds(0);
+    return WaitFor(*image, part, now);
+  }
+
+  // From a random one on, the first that can pay.
+  void TakeFromOne(std::uint32_t shards, UnixMillis now, const DrawBelow& draw) {
+    const std::uint32_t among = std::min(shards, kMostLookedAt);
+    const auto start = static_cast<std::uint32_t>(draw(among));
+    std::uint32_t best = start;
+    milliseconds least = kLongestWait + milliseconds(1);
+    BucketKey key = charge_.target->key;
+    for (std::uint32_t i = 0; i < among && least > milliseconds(0); ++i) {
+      key.shard = (start + i) % among;
+      const milliseconds wait = WaitOf(images_.Find(key), charge_, shards, now);
+      if (wait >= least) continue;
+      least = wait;
+      best = key.shard;
+    }
+    if (least > milliseconds(0)) route_.may_pay = false;
+    Put(PartAt(charge_, best), shards);
+  }
+
+  const Charge& charge_;
+  std::size_t origin_;
+  ImageCache& images_;
+  Route& route_;
+};
+
+void Merge(LimitStatus& whole, const LimitStatus& part) {
+  whole.capacity += part.capacity;
+  whole.available += part.available;
+  whole.requested += part.requested;
+  whole.exceeded = whole.exceeded || part.exceeded;
+  whole.retry_after = std::max(whole.retry_after, part.retry_after);
+}
+
+}  // namespace
+
+bool Route::IsDivided() const {
+  return std::ranges::any_of(shards, [](std::uint32_t count) { return count > 1; });
+}
+
+Route RouteTake(std::span<const Charge> charges, ImageCache& images, UnixMillis now,
+                const DrawBelow& draw) {
+  Route route;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    Router(charges[i], i, images, route).Take(now, draw);
+  }
+  return route;
+}
+
+Route RouteAdjust(std::span<const Charge> charges, ImageCache& images,
+                  std::span<const BucketKey> gone) {
+  Route route;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const bool is_gone = std::ranges::find(gone, charges[i].target->key) != gone.end();
+    Router(charges[i], i, images, route).Adjust(is_gone);
+  }
+  return route;
+}
+
+Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges) {
+  if (!route.IsDivided()) return of_parts;
+  Decision whole = of_parts;
+  whole.limits.clear();
+  whole.shards.assign(charges.size(), 0);
+  auto status = of_parts.limits.begin();
+  for (std::size_t part = 0; part < route.parts.size(); ++part) {
+    const std::size_t origin = route.origins[part];
+    const bool goes_on = part > 0 && route.origins[part - 1] == origin;
+    const std::size_t limits = charges[origin].amounts.size();
+    std::uint32_t& shard = whole.shards[origin];
+    shard = goes_on ? kSpread | (route.parts[part].target->key.shard + 1)
+                    : route.parts[part].target->key.shard;
+    for (std::size_t i = 0; i < limits && status != of_parts.limits.end(); ++i, ++status) {
+      if (goes_on) {
+        Merge(whole.limits[whole.limits.size() - limits + i], *status);
+      } else {
+        whole.limits.push_back(*status);
+      }
+    }
+  }
+  if (!whole.admitted) whole.shards.clear();
+  return whole;
+}
+
+}  // namespace weir::dynamo

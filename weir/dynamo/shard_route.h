@@ -1,0 +1,49 @@
+// Which shards of its buckets a request is sent to, and what their answers say about the buckets.
+//
+// Callers name shard 0 and mean the bucket. One shard pays for all of a charge, where its part of
+// the capacity is enough; else every shard pays a part of it.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weir/dynamo/image_cache.h"
+#include "weir/store/charge.h"
+
+namespace weir::dynamo {
+
+/// In Charge::shard and Decision::shards: not one shard, but the first so many, each its part.
+inline constexpr std::uint32_t kSpread = 0x8000'0000;
+
+/// A request on shards. The vectors of parts have one entry for each part; the parts of one charge
+/// stand together, in the order of the charges.
+struct Route {
+  std::vector<Charge> parts;
+  std::vector<std::size_t> origins;  ///< which charge it is a part of
+  /// Of its bucket, as far as is known; 0 where the caller named another shard than 0, which then
+  /// is a bucket of its own.
+  std::vector<std::uint32_t> shards;
+  std::vector<std::optional<BucketImage>> images;
+  /// No charge is known to be refused.
+  bool may_pay = true;
+
+  bool IsDivided() const;
+};
+
+/// Draws a number below its argument.
+using DrawBelow = std::function<std::size_t(std::size_t)>;
+
+/// To a random shard among those that can pay at `now` or are not known; where none can, to the one
+/// that will be able to first.
+Route RouteTake(std::span<const Charge> charges, ImageCache& images, UnixMillis now,
+                const DrawBelow& draw);
+/// To the shards that each charge names. Of the buckets `gone` none is there any more, so that a
+/// new one gets it.
+Route RouteAdjust(std::span<const Charge> charges, ImageCache& images,
+                  std::span<const BucketKey> gone);
+
+/// The answer to the charges, from that to their parts.
+Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges);
+
+}  // namespace weir::dynamo

@@ -1,0 +1,214 @@
+#include "weir/dynamo/shard_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace weir::dynamo {
+namespace {
+
+constexpr nanoseconds kDoublingTime = std::chrono::seconds(5);
+constexpr milliseconds kLeastRest{200};
+constexpr std::uint64_t kMoreRest = 800;
+constexpr std::size_t kManyAtRest = 1'000;
+
+// What a damaged count may make us read.
+constexpr std::int64_t kMostRead = 1'024;
+
+constexpr Instant kNever{INT64_MAX};
+
+// By the item that knows best; 0 where there is none.
+std::uint32_t CountOf(const ShardsSeen& seen) {
+  std::int64_t shards = 0;
+  for (const auto& item : seen.items) {
+    if (item) shards = std::max(shards, GetNumber(*item, "shard_count").value_or(1));
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMostRead));
+}
+
+}  // namespace
+
+struct ShardWork::Job {
+  Job(std::shared_ptr<ShardWork> whose, Deadline until) : work(std::move(whose)), deadline(until) {}
+
+  const std::shared_ptr<ShardWork> work;
+  const Deadline deadline;
+  UnixMillis now;
+  std::uint32_t shards = 1;  ///< to be read
+  Done<bool> done;           ///< none of a doubling
+  ShardsSeen seen;
+  bool changed = false;
+  std::atomic<std::size_t> left = 0;
+  Mutex mutex;
+  std::optional<Error> error WEIR_GUARDED_BY(mutex);
+
+  bool doubles() const { return !done; }
+  std::optional<Error> ReadError() {
+    const MutexLock lock(mutex);
+    return error;
+  }
+};
+
+/// A doubling's answer may come after Stop.
+class ShardWork::Visit {
+ public:
+  explicit Visit(const JobPtr& job) : work_(*job->work), counts_(job->doubles()) {
+    if (!counts_) return;
+    const MutexLock lock(work_.mutex_);
+    may_ = !work_.stopped_;
+    if (may_) ++work_.visits_;
+  }
+  ~Visit() {
+    if (!counts_ || !may_) return;
+    const MutexLock lock(work_.mutex_);
+    --work_.visits_;
+    work_.left_.notify_all();
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  explicit operator bool() const { return may_; }
+
+ private:
+  ShardWork& work_;
+  bool counts_;
+  bool may_ = true;
+};
+
+ShardWork::ShardWork(Table& table, const Keys& keys, Scheduler& scheduler, ImageCache& images,
+                     std::uint64_t seed)
+    : table_(table), keys_(keys), scheduler_(scheduler), images_(images), rng_(seed) {}
+
+void ShardWork::Stop() {
+  mutex_.lock();
+  stopped_ = true;
+  while (visits_ > 0) left_.wait(mutex_);
+  mutex_.unlock();
+}
+
+std::uint64_t ShardWork::Draw() {
+  const MutexLock lock(mutex_);
+  return rng_.Next();
+}
+
+bool ShardWork::MayBegin(const BucketKey& bucket) {
+  const Instant now = scheduler_.clock().Now();
+  const MutexLock lock(mutex_);
+  if (stopped_) return false;
+  if (not_before_.size() > kManyAtRest) {
+    absl::erase_if(not_before_, [now](const auto& entry) { return entry.second <= now; });
+  }
+  const auto [at, is_new] = not_before_.try_emplace(bucket, kNever);
+  if (!is_new && at->second > now) return false;
+  at->second = kNever;
+  return true;
+}
+
+void ShardWork::End(const JobPtr& job, Result<bool> is_there) {
+  if (!job->doubles()) return job->done(std::move(is_there));
+  const milliseconds rest =
+      kLeastRest + milliseconds(static_cast<std::int64_t>(Draw() % kMoreRest));
+  const Instant until = scheduler_.clock().Now() + rest;
+  const MutexLock lock(mutex_);
+  not_before_[job->seen.key] = until;
+}
+
+void ShardWork::Double(const BucketImage& seen) {
+  BucketKey bucket{seen.key.entity, seen.key.resource, 0};
+  if (!DoubleOf(seen) || !MayBegin(bucket)) return;
+  const Clock& clock = scheduler_.clock();
+  Read(NewJob(std::move(bucket), seen.shards, clock.WallNow(),
+              Deadline::After(clock, kDoublingTime)));
+}
+
+void ShardWork::Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline,
+                         Done<bool> done) {
+  BucketKey key = bucket;
+  std::uint32_t shards = 2;
+  for (key.shard = 0; key.shard < shards; ++key.shard) {
+    shards = std::max(shards, images_.ShardsOf(key));
+  }
+  const JobPtr job = NewJob(bucket, shards, now, deadline);
+  job->done = std::move(done);
+  Read(job);
+}
+
+ShardWork::JobPtr ShardWork::NewJob(BucketKey bucket, std::uint32_t shards, UnixMillis now,
+                                    Deadline deadline) {
+  auto job = std::make_shared<Job>(shared_from_this(), deadline);
+  job->now = now;
+  job->shards = shards;
+  job->seen.key = std::move(bucket);
+  return job;
+}
+
+// One by one: an answer must not need this process's table again.
+void ShardWork::Read(const JobPtr& job) {
+  job->seen.items.assign(job->shards, std::nullopt);
+  job->left = job->shards + 1;
+  const auto read = [this, &job](const TableKey& key, auto keep) {
+    table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
+      if (item) {
+        keep(*job, std::move(*item));
+      } else {
+        const MutexLock lock(job->mutex);
+        job->error = std::move(item.error());
+      }
+      if (job->left.fetch_sub(1) == 1) job->work->OnRead(job);
+    });
+  };
+  const std::uint32_t shards = job->shards;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    read(keys_.Bucket({job->seen.key.entity, job->seen.key.resource, shard}),
+         [shard](Job& to, std::optional<Item> item) { to.seen.items[shard] = std::move(item); });
+  }
+  read(keys_.Entity(job->seen.key.entity),
+       [](Job& to, const std::optional<Item>& item) { to.seen.owner = ReadOwner(item); });
+}
+
+void ShardWork::OnRead(const JobPtr& job) {
+  const Visit visit(job);
+  if (!visit) return;
+  if (auto error = job->ReadError()) return End(job, Fail(std::move(*error)));
+  Learn(job->seen);
+  const std::uint32_t shards = CountOf(job->seen);
+  if (job->changed || shards == 0) return End(job, shards > 0);
+  if (shards > job->shards && !job->doubles()) {
+    job->shards = shards;
+    return Read(job);
+  }
+  // Others divided it: nothing is left to do.
+  if (job->doubles() && shards != job->shards) return End(job, true);
+  Change(job, job->doubles() ? 2 * shards : shards);
+}
+
+void ShardWork::Change(const JobPtr& job, std::uint32_t shards) {
+  auto writes = PlanShards(keys_, job->seen, shards, job->now);
+  if (!writes) return End(job, Fail(std::move(writes.error())));
+  if (writes->empty()) return End(job, true);
+  const std::string token = fmt::format("{:016x}{:016x}", Draw(), Draw());
+  table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
+    const Visit visit(job);
+    if (!visit) return;
+    const bool lost = !outcome && (outcome.error().kind == FailureClass::kConditional ||
+                                   outcome.error().kind == FailureClass::kConflict);
+    if (!outcome && !lost) return job->work->End(job, Fail(outcome.error().error));
+    job->changed = true;
+    if (outcome) job->shards = shards;
+    job->work->Read(job);
+  });
+}
+
+void ShardWork::Learn(const ShardsSeen& seen) {
+  for (std::uint32_t shard = 0; shard < seen.items.size(); ++shard) {
+    auto image = seen.items[shard] ? ReadImage(*seen.items[shard]) : Fail(Code::kNotFound, "");
+    if (image) {
+      images_.Put(std::move(*image));
+    } else {
+      images_.Forget({seen.key.entity, seen.key.resource, shard});
+    }
+  }
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,34 @@
+// Items of a bucket's shards, as any client leaves them.
+#pragma once
+
+#include <string>
+
+#include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/keys.h"
+
+namespace weir::dynamo {
+
+inline constexpr UnixMillis kShardStart{1'767'225'600'000};
+inline const Keys kShardKeys("ns");
+
+/// acme/llm with limit rpm: 100 tokens, 10 come back each second; of that bucket this shard.
+inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t tokens) {
+  Item item = kShardKeys.BucketIndexes({"acme", "llm", shard});
+  const auto limit = [&](const std::string& name, const Quota& quota, std::int64_t left) {
+    item["b_" + name + "_tk"] = Of(left);
+    item["b_" + name + "_cp"] = Of(quota.capacity);
+    item["b_" + name + "_ra"] = Of(quota.amount);
+    item["b_" + name + "_rp"] = Of(quota.period);
+    item["b_" + name + "_tc"] = Of(0);
+  };
+  limit("rpm", {100'000, 10'000, 1'000}, tokens);
+  limit("wcu", WriteQuota(), 1'000'000);
+  item["rf"] = Of(kShardStart.value);
+  item["shard_count"] = Of(std::int64_t{shards});
+  item["cascade"] = Of(false);
+  item["entity_id"] = Of("acme");
+  item["resource"] = Of("llm");
+  return item;
+}
+
+}  // namespace weir::dynamo
