@@ -89,9 +89,9 @@ TEST_F(Requests, AWarmCascadeIsTwoWritesAtOnce) {
   EXPECT_EQ(TakeCounts(), (Counts{{"UpdateItem", 2}, {"peak", 2}, {"turns", 1}}));
 }
 
-// Who is charged is read entity by entity, then their limits, then the buckets, which are written.
-// What is sent together is here together: each is answered a good while later.
-TEST_F(Requests, FirstContactIsFourRoundTripsAndOneMoreForEachAncestor) {
+// Each member of the chain with its limits, then the buckets, which are written. What is sent
+// together is here together: each is answered a good while later.
+TEST_F(Requests, FirstContactIsThreeRoundTripsAndOneMoreForEachAncestor) {
   const auto turns_of = [&](const char* entity) {
     Process process(url_);
     Tell("mode delay 300");
@@ -99,9 +99,9 @@ TEST_F(Requests, FirstContactIsFourRoundTripsAndOneMoreForEachAncestor) {
     Tell("mode pass");
     return TakeCounts()["turns"];
   };
-  EXPECT_LE(turns_of("new"), 4) << "a bucket that does not exist";
-  EXPECT_LE(turns_of("new"), 4) << "one that does";
-  EXPECT_LE(turns_of("child"), 5);
+  EXPECT_LE(turns_of("new"), 3) << "a bucket that does not exist";
+  EXPECT_LE(turns_of("new"), 3) << "one that does";
+  EXPECT_LE(turns_of("child"), 4);
 }
 
 }  // namespace

@@ -62,68 +62,68 @@ std::vector<std::string> Broken(const Scenario& scenario, const Fleet& fleet,
     broken.push_back(fmt::format("{} calls failed, the last: {}", tally.failed, tally.failure));
   }
   if (ChildrenConsumed(fleet) != tally.told) broken.emplace_back("told is not what was taken");
-    return broken;
-  }
+  return broken;
+}
 
-  std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, Counts& counts) {
-    Fleet fleet(seed, scenario.writes * 1000);
-    for (int i = 0; i < scenario.processes; ++i) {
-      fleet.Join(i == 0 ? scenario.skew : milliseconds(0)).network().faults = scenario.network;
-    }
-    fleet.server().faults = scenario.table;
-    FleetWorkload workload(fleet, seed, scenario.run);
-    const bool ended = workload.Run();
-    Count(fleet, counts);
-    counts.admitted += workload.tally().admitted;
-    counts.denied += workload.tally().refused;
-    return Broken(scenario, fleet, workload.tally(), ended);
+std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, Counts& counts) {
+  Fleet fleet(seed, scenario.writes * 1000);
+  for (int i = 0; i < scenario.processes; ++i) {
+    fleet.Join(i == 0 ? scenario.skew : milliseconds(0)).network().faults = scenario.network;
   }
+  fleet.server().faults = scenario.table;
+  FleetWorkload workload(fleet, seed, scenario.run);
+  const bool ended = workload.Run();
+  Count(fleet, counts);
+  counts.admitted += workload.tally().admitted;
+  counts.denied += workload.tally().refused;
+  return Broken(scenario, fleet, workload.tally(), ended);
+}
 
-  /// Tells each fault; false if one that is asked for never happened.
-  bool Tell(const Scenario& scenario, const Counts& counts) {
-    bool all = true;
-    const auto tell = [&](std::string_view name, double chance, std::uint64_t met) {
-      if (chance <= 0) return;
-      fmt::print("  {:<18} {}\n", name, met);
-      all = all && met > 0;
-    };
-    tell("refuse", scenario.network.refuse, counts.network.refused);
-    tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-    tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
-    tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
-    tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
-    tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
-    tell("throttle", scenario.network.throttle, counts.network.throttled);
-    tell("table_throttle", scenario.table.throttle, counts.table_throttled);
-    tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
-    tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
-    tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
-    fmt::print("  {:<18} {}\n  {:<18} {}\n", "admitted", counts.admitted, "refused", counts.denied);
-    return all && counts.admitted > 0 && counts.denied > 0;
-  }
+/// Tells each fault; false if one that is asked for never happened.
+bool Tell(const Scenario& scenario, const Counts& counts) {
+  bool all = true;
+  const auto tell = [&](std::string_view name, double chance, std::uint64_t met) {
+    if (chance <= 0) return;
+    fmt::print("  {:<18} {}\n", name, met);
+    all = all && met > 0;
+  };
+  tell("refuse", scenario.network.refuse, counts.network.refused);
+  tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
+  tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  tell("throttle", scenario.network.throttle, counts.network.throttled);
+  tell("table_throttle", scenario.table.throttle, counts.table_throttled);
+  tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
+  tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
+  fmt::print("  {:<18} {}\n  {:<18} {}\n", "admitted", counts.admitted, "refused", counts.denied);
+  return all && counts.admitted > 0 && counts.denied > 0;
+}
 
-  int Run(const std::string& file, std::uint64_t first, std::uint64_t last) {
-    std::ifstream in(file);
-    std::ostringstream text;
-    text << in.rdbuf();
-    const auto scenario = ParseScenario(text.str());
-    if (!in || !scenario) {
-      std::cerr << file << ": " << (in ? scenario.error().message : "cannot be read") << '\n';
-      return 2;
-    }
-    Counts counts;
-    std::uint64_t violations = 0;
-    for (std::uint64_t seed = first; seed <= last; ++seed) {
-      for (const std::string& what : RunOnce(*scenario, seed, counts)) {
-        ++violations;
-        fmt::print("seed {}: {}\n  again: ./dev test --seed {} {}\n", seed, what, seed, file);
-      }
-    }
-    fmt::print("{}: {} seeds, {} violations\n", file, last - first + 1, violations);
-    const bool fired = Tell(*scenario, counts) || first == last;
-    if (!fired) fmt::print("something that the scenario asks for never happened\n");
-    return violations == 0 && fired ? 0 : 1;
+int Run(const std::string& file, std::uint64_t first, std::uint64_t last) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const auto scenario = ParseScenario(text.str());
+  if (!in || !scenario) {
+    std::cerr << file << ": " << (in ? scenario.error().message : "cannot be read") << '\n';
+    return 2;
   }
+  Counts counts;
+  std::uint64_t violations = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    for (const std::string& what : RunOnce(*scenario, seed, counts)) {
+      ++violations;
+      fmt::print("seed {}: {}\n  again: ./dev test --seed {} {}\n", seed, what, seed, file);
+    }
+  }
+  fmt::print("{}: {} seeds, {} violations\n", file, last - first + 1, violations);
+  const bool fired = Tell(*scenario, counts) || first == last;
+  if (!fired) fmt::print("something that the scenario asks for never happened\n");
+  return violations == 0 && fired ? 0 : 1;
+}
 
 }  // namespace
 }  // namespace weir::simulation

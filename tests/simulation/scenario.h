@@ -13,8 +13,8 @@ namespace weir::simulation {
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
-  milliseconds skew{0};  ///< the first process is ahead by so much
-  bool exact = false;    ///< nothing may fail, and what is told is what was taken
+  milliseconds skew{0};         ///< the first process is ahead by so much
+  bool exact = false;           ///< nothing may fail, and what is told is what was taken
   std::int64_t writes = 1'000;  ///< a second on one item, before its bucket is divided
   sim::NetworkFaults network;
   sim::DynamoFaults table;

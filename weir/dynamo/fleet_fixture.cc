@@ -134,8 +134,8 @@ FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                               .host = "dynamodb.test",
                               .retry = {.max_attempts = 1},
                               .seed = options.seed + 1})),
-      table_(std::make_unique<Table>(*client_, scheduler, std::string(kFleetTable),
-                                     options.seed + 3)),
+      table_(
+          std::make_unique<Table>(*client_, scheduler, std::string(kFleetTable), options.seed + 3)),
       buckets_(std::make_unique<DynamoBucketStore>(*table_, Keys(std::string(kFleetNamespace)),
                                                    scheduler, options)) {}
 

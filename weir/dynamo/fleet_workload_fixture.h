@@ -23,7 +23,7 @@ struct FleetTally {
   int refused = 0;
   int failed = 0;
   std::string failure;  ///< the last one's message
-  int doubtful = 0;  ///< admitted, and perhaps charged twice
+  int doubtful = 0;     ///< admitted, and perhaps charged twice
   /// What was admitted and what was adjusted, in sum, by limit, in the children's buckets.
   std::map<std::string, std::int64_t> told;
 };

@@ -121,12 +121,13 @@ void Pipeline::Judge(Parked parked, Instant now) {
 }
 
 void Pipeline::GiveUpExpired(Instant now) {
-  const auto expired = std::ranges::stable_partition(
-      parked_, [now](const Parked& parked) { return parked.record.expires > now; });
-  std::vector<Parked> late(std::make_move_iterator(expired.begin()),
-                           std::make_move_iterator(expired.end()));
-  parked_.erase(expired.begin(), expired.end());
-  for (Parked& parked : late) GiveUp(std::move(parked), now);
+  for (Parked& parked : std::exchange(parked_, {})) {
+    if (parked.record.expires > now) {
+      parked_.push_back(std::move(parked));
+    } else {
+      GiveUp(std::move(parked), now);
+    }
+  }
 }
 
 // Stored, and perhaps delivered. One that stands alone is.

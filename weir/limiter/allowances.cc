@@ -13,6 +13,7 @@ std::uint64_t Count(Allowance::View amounts) { return static_cast<std::uint64_t>
 
 std::vector<TargetPtr> TargetsOf(const std::vector<Charge>& charges) {
   std::vector<TargetPtr> targets;
+  targets.reserve(charges.size());
   for (const Charge& charge : charges) targets.push_back(charge.target);
   return targets;
 }
@@ -40,7 +41,7 @@ bool Allowances::Take(CallPtr& call) {
   Stripe& stripe = StripeOf(*call->charges.front().target);
   {
     const MutexLock lock(stripe.mutex);
-    const EntryPtr entry = Find(stripe, call->charges, now, effects);
+    const EntryPtr entry = Find(stripe.entries, call->charges, now, effects);
     if (entry != nullptr && MayDecide(*entry, *call, now)) Decide(entry, call, now, effects);
   }
   const bool taken = call == nullptr;
@@ -49,15 +50,15 @@ bool Allowances::Take(CallPtr& call) {
 }
 
 // The entry of this pair under these limits; null where there is no room for one.
-Allowances::EntryPtr Allowances::Find(Stripe& stripe, const std::vector<Charge>& charges,
+Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge>& charges,
                                       Instant now, Effects& effects) {
   if (closed_) return nullptr;
   const TargetPtr& own = charges.front().target;
-  const auto found = stripe.entries.find(own);
-  if (found != stripe.entries.end()) {
+  const auto found = entries.by_own.find(own);
+  if (found != entries.by_own.end()) {
     if (found->second->NeedOf(charges)) return found->second;
     const EntryPtr old = std::move(found->second);
-    stripe.entries.erase(found);
+    entries.by_own.erase(found);
     --size_;
     old->gone = true;
     Leave(old, old->allowance.Drop(now), effects);
@@ -65,7 +66,7 @@ Allowances::EntryPtr Allowances::Find(Stripe& stripe, const std::vector<Charge>&
   if (size_ >= max_) return nullptr;
   ++size_;
   effects.made = std::make_shared<AllowanceEntry>(TargetsOf(charges));
-  stripe.entries.emplace(own, effects.made);
+  entries.by_own.emplace(own, effects.made);
   return effects.made;
 }
 
@@ -121,7 +122,7 @@ void Allowances::Begin(const EntryPtr& entry, const Call& call, Instant now, Eff
 }
 
 // Under the lock. What is under way for an entry that is gone comes back when it is answered.
-void Allowances::Leave(const EntryPtr& entry, Allowance::Leaving leaving, Effects& effects) {
+void Allowances::Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects) {
   forfeited_.Add(static_cast<std::uint64_t>(leaving.forfeited));
   for (const Allowance::Return& back : leaving.returns) {
     effects.returns.emplace_back(entry->ChargesOf(back.amounts, -1), Deadline::At(back.deadline));
@@ -157,7 +158,7 @@ void Allowances::Wake(const EntryPtr& entry) {
     if (!entry->gone) {
       Leave(entry, entry->allowance.Wake(now), effects);
       entry->gone = entry->allowance.idle(now);
-      if (entry->gone) stripe.entries.erase(own);
+      if (entry->gone) stripe.entries.by_own.erase(own);
       size_ -= entry->gone;
       gone = entry->gone;
     }
@@ -171,11 +172,11 @@ void Allowances::Close() {
   Effects effects;
   for (Stripe& stripe : stripes_->all) {
     const MutexLock lock(stripe.mutex);
-    for (const auto& [own, entry] : stripe.entries) {
+    for (const auto& [own, entry] : stripe.entries.by_own) {
       entry->gone = true;
       Leave(entry, entry->allowance.Drop(scheduler_.clock().Now()), effects);
     }
-    stripe.entries.clear();
+    stripe.entries.by_own.clear();
   }
   size_ = 0;
   Do(std::move(effects));

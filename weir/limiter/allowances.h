@@ -52,23 +52,26 @@ class Allowances {
  private:
   struct Debit;
   struct Effects;
+  struct Entries;
   struct Stripe;
   struct Stripes;
   using EntryPtr = AllowanceEntryPtr;
 
   Stripe& StripeOf(const Target& own) const;
-  EntryPtr Find(Stripe& stripe, const std::vector<Charge>& charges, Instant now, Effects& effects);
+  /// Under the lock of those entries.
+  EntryPtr Find(Entries& entries, const std::vector<Charge>& charges, Instant now,
+                Effects& effects);
   static bool MayDecide(AllowanceEntry& entry, const Call& call, Instant now);
   void Decide(const EntryPtr& entry, CallPtr& call, Instant now, Effects& effects);
   void Conclude(const AllowanceEntry& entry, CallPtr& call, const Allowance::Millis& held,
                 milliseconds wait, Effects& effects);
   void DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects);
   static void Begin(const EntryPtr& entry, const Call& call, Instant now, Effects& effects);
-  void Leave(const EntryPtr& entry, Allowance::Leaving leaving, Effects& effects);
+  void Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects);
 
   void Do(Effects effects);
   void Send(Debit debit);
-  void Answered(Debit debit, const Result<Decision>& answer);
+  void Answered(const Debit& debit, const Result<Decision>& answer);
   void GiveBack(std::vector<Charge> charges, Deadline deadline);
   void WakeLater(const EntryPtr& entry);
   void Wake(const EntryPtr& entry);

@@ -26,12 +26,12 @@ void Allowances::Send(Debit debit) {
   const UnixMillis now = scheduler_.clock().WallNow();
   const Deadline deadline = debit.deadline;
   store_.Acquire(charges, now, deadline,
-                 [this, host = host_.lock(), debit = std::move(debit)](auto answer) mutable {
-                   Answered(std::move(debit), answer);
+                 [this, host = host_.lock(), debit = std::move(debit)](const auto& answer) {
+                   Answered(debit, answer);
                  });
 }
 
-void Allowances::Answered(Debit debit, const Result<Decision>& answer) {
+void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
   const EntryPtr& entry = debit.entry;
   Effects effects;
   {

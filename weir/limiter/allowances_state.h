@@ -29,8 +29,7 @@ struct Allowances::Effects {
   EntryPtr made;
 };
 
-struct alignas(kCacheLine) Allowances::Stripe {
-  Mutex mutex;  ///< of all that its entries hold, too
+struct Allowances::Entries {
   struct Hash {
     std::size_t operator()(const TargetPtr& target) const { return target->hash; }
   };
@@ -40,7 +39,12 @@ struct alignas(kCacheLine) Allowances::Stripe {
     }
   };
 
-  std::unordered_map<TargetPtr, EntryPtr, Hash, Same> entries WEIR_GUARDED_BY(mutex);
+  std::unordered_map<TargetPtr, EntryPtr, Hash, Same> by_own;
+};
+
+struct alignas(kCacheLine) Allowances::Stripe {
+  Mutex mutex;  ///< of all that its entries hold, too
+  Entries entries WEIR_GUARDED_BY(mutex);
 };
 
 struct Allowances::Stripes {

@@ -1,6 +1,8 @@
 #include "weir/limiter/resolver.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <utility>
 
 #include "weir/base/mutex.h"
@@ -14,6 +16,7 @@ namespace weir {
 namespace {
 
 constexpr int kSaysNothing = -1;
+constexpr std::ptrdiff_t kLevelsOfMember = 2;
 
 Status CheckPair(std::string_view entity, std::string_view resource) {
   WEIR_RETURN_IF_ERROR(CheckEntityId(entity));
@@ -45,7 +48,19 @@ struct Resolver::Fetch {
   const Deadline deadline;
   Instant started;
   std::uint64_t epoch = 0;
+  LevelAnswers found;         ///< at LevelsOf(chain, resource), as far as the chain is read
   std::vector<Asker> askers;  ///< guarded by Remembered::mutex
+};
+
+/// What is asked about one member of a chain. The second of the two answers goes on.
+struct Resolver::Reading {
+  explicit Reading(FetchPtr whose) : fetch(std::move(whose)) {}
+  bool IsLast() { return answers.fetch_add(1, std::memory_order_acq_rel) == 1; }
+
+  FetchPtr fetch;
+  Result<std::vector<std::optional<EntityRecord>>> records;
+  Result<LevelAnswers> limits;
+  std::atomic<int> answers = 0;
 };
 
 struct Resolver::Remembered {
@@ -99,12 +114,12 @@ void Resolver::Ask(std::string_view entity, std::string_view resource, Asker ask
   fetch->epoch = remembered_->cache.epoch();
   if (options_.ttl == milliseconds(0)) {
     fetch->askers.push_back(std::move(asker));
-    return ReadEntity(std::move(fetch));
+    return ReadMember(std::move(fetch));
   }
   ResolutionPtr found;
   if (Join(fetch, asker, found)) return;
   if (found != nullptr) return asker.done(AnswerOf(found));
-  ReadEntity(std::move(fetch));
+  ReadMember(std::move(fetch));
 }
 
 bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
@@ -130,44 +145,55 @@ bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
   return false;
 }
 
-void Resolver::ReadEntity(FetchPtr fetch) {
-  store_reads_.Add();
-  const std::span<const std::string> last(&fetch->chain.back(), 1);
+// The limits of a member do not depend on its parent: both are asked for at once.
+void Resolver::ReadMember(FetchPtr fetch) {
+  store_reads_.Add(2);
+  const std::vector<std::string> member{fetch->chain.back()};
+  std::vector<Level> levels = LevelsOf(member, fetch->resource);
+  if (fetch->chain.size() > 1) levels.erase(levels.begin() + kLevelsOfMember, levels.end());
   const Deadline deadline = fetch->deadline;
-  store_.GetEntities(last, deadline, [this, fetch = std::move(fetch)](auto records) mutable {
-    if (!records) return End(fetch, Fail(std::move(records.error())));
-    const auto& record = records->front();
-    if (!record || !record->entity.cascade || !record->entity.parent) {
-      return ReadLimits(std::move(fetch));
-    }
-    auto& chain = fetch->chain;
-    const std::string& parent = *record->entity.parent;
-    if (chain.size() == kMaxCascade || std::ranges::find(chain, parent) != chain.end()) {
-      return Answer(fetch, Fail(BrokenChain(chain, parent)));
-    }
-    chain.push_back(parent);
-    ReadEntity(std::move(fetch));
+  const auto reading = std::make_shared<Reading>(std::move(fetch));
+  store_.GetEntities(member, deadline, [this, reading](auto records) {
+    reading->records = std::move(records);
+    if (reading->IsLast()) TakeMember(*reading);
+  });
+  store_.GetLimits(levels, deadline, [this, reading](auto limits) {
+    reading->limits = std::move(limits);
+    if (reading->IsLast()) TakeMember(*reading);
   });
 }
 
-void Resolver::ReadLimits(FetchPtr fetch) {
-  store_reads_.Add();
-  const std::vector<Level> levels = LevelsOf(fetch->chain, fetch->resource);
-  const Deadline deadline = fetch->deadline;
-  store_.GetLimits(levels, deadline, [this, fetch = std::move(fetch)](auto found) {
-    if (!found) return End(fetch, Fail(std::move(found.error())));
-    const auto& system = found->back();
-    const auto policy = system ? system->on_unavailable : std::nullopt;
-    last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
-                               std::memory_order_relaxed);
-    auto answer = Decide(fetch->chain, fetch->resource, *found);
-    if (answer) {
-      for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
-        ancestor = remembered_->shared.Share(std::move(ancestor));
-      }
+void Resolver::TakeMember(Reading& reading) {
+  FetchPtr fetch = std::move(reading.fetch);
+  if (!reading.records) return End(fetch, Fail(std::move(reading.records.error())));
+  if (!reading.limits) return End(fetch, Fail(std::move(reading.limits.error())));
+  // Those of the resource and of the system, which come with the first member, stay behind.
+  const auto place = fetch->found.begin() + kLevelsOfMember * (std::ssize(fetch->chain) - 1);
+  fetch->found.insert(place, std::make_move_iterator(reading.limits->begin()),
+                      std::make_move_iterator(reading.limits->end()));
+  const auto& record = reading.records->front();
+  if (!record || !record->entity.cascade || !record->entity.parent) return Conclude(fetch);
+  auto& chain = fetch->chain;
+  const std::string& parent = *record->entity.parent;
+  if (chain.size() == kMaxCascade || std::ranges::find(chain, parent) != chain.end()) {
+    return Answer(fetch, Fail(BrokenChain(chain, parent)));
+  }
+  chain.push_back(parent);
+  ReadMember(std::move(fetch));
+}
+
+void Resolver::Conclude(const FetchPtr& fetch) {
+  const auto& system = fetch->found.back();
+  const auto policy = system ? system->on_unavailable : std::nullopt;
+  last_on_unavailable_.store(policy ? static_cast<int>(*policy) : kSaysNothing,
+                             std::memory_order_relaxed);
+  auto answer = Decide(fetch->chain, fetch->resource, fetch->found);
+  if (answer) {
+    for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
+      ancestor = remembered_->shared.Share(std::move(ancestor));
     }
-    Answer(fetch, std::move(answer));
-  });
+  }
+  Answer(fetch, std::move(answer));
 }
 
 void Resolver::Answer(const FetchPtr& fetch, Result<Resolved> answer) {

@@ -83,13 +83,15 @@ class Resolver {
  private:
   struct Remembered;  // the cache, and the fetches that are under way
   struct Fetch;
+  struct Reading;
   struct Asker;
   using FetchPtr = std::shared_ptr<Fetch>;
 
   void Ask(std::string_view entity, std::string_view resource, Asker asker);
   bool Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found);
-  void ReadEntity(FetchPtr fetch);
-  void ReadLimits(FetchPtr fetch);
+  void ReadMember(FetchPtr fetch);
+  void TakeMember(Reading& reading);
+  void Conclude(const FetchPtr& fetch);
   void Answer(const FetchPtr& fetch, Result<Resolved> answer);
   void End(const FetchPtr& fetch, const Result<ResolutionPtr>& result);
 

@@ -120,13 +120,23 @@ TEST_F(ResolverTest, AnAncestorWithoutLimitsIsLeftOut) {
   EXPECT_EQ(Capacities("a"), (Caps{1, 3}));
 }
 
-TEST_F(ResolverTest, AChainIsReadWithOneCallForEachMemberAndOneForAllLimits) {
+// One round trip for each member.
+TEST_F(ResolverTest, AMemberAndItsLimitsAreReadAtOnce) {
   Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::System(), Rpm(1))});
-  EXPECT_EQ(Capacities("a"), (Caps{1, 1, 1}));
+  store_.hold = true;
+  std::optional<Result<ResolvedPtr>> answer;
+  resolver_.Resolve("a", "gpt-4", Deadline::Never(), [&](auto resolved) { answer = resolved; });
+  for (std::size_t member = 1; member <= 3; ++member) {
+    EXPECT_EQ(store_.entity_reads.size(), member);
+    EXPECT_EQ(store_.limit_reads.size(), member);
+    store_.Release();
+  }
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((**answer)->targets.size(), 3U);
   EXPECT_EQ(store_.entity_reads, (std::vector<std::vector<std::string>>{{"a"}, {"b"}, {"c"}}));
-  ASSERT_EQ(store_.limit_reads.size(), 1U);
-  EXPECT_EQ(store_.limit_reads.front().size(), 8U);
-  EXPECT_EQ(resolver_.store_reads(), 4U);
+  EXPECT_EQ(store_.limit_reads.front().size(), 4U) << "two of its own, the resource, the system";
+  EXPECT_EQ(store_.limit_reads.back().size(), 2U);
+  EXPECT_EQ(resolver_.store_reads(), 6U);
 }
 
 TEST_F(ResolverTest, TheLongestChainIsEightAndALongerOneIsAnError) {
@@ -154,9 +164,9 @@ class CyclicConfig final : public ConfigStore {
     record.entity.cascade = true;
     done(std::vector<std::optional<EntityRecord>>{record});
   }
-  void GetLimits(std::span<const Level>, Deadline,
-                 Done<std::vector<std::optional<LevelLimits>>>) override {
-    ADD_FAILURE() << "not reached";
+  void GetLimits(std::span<const Level> levels, Deadline,
+                 Done<std::vector<std::optional<LevelLimits>>> done) override {
+    done(std::vector<std::optional<LevelLimits>>(levels.size()));
   }
   void ListLimits(std::optional<Level::Kind>, const PageRequest&, Deadline,
                   Done<Page<LevelRecord>>) override {}

@@ -44,8 +44,8 @@ TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits);
 struct Charge {
   TargetPtr target;
   std::vector<std::int64_t> amounts;
-  /// In an adjust: which part of the bucket, as Decision::shards told it. An acquire passes over it,
-  /// and so does a store that does not divide buckets.
+  /// In an adjust: which part of the bucket, as Decision::shards told it. An acquire passes over
+  /// it, and so does a store that does not divide buckets.
   std::uint32_t shard = 0;
 };
 
