@@ -1,0 +1,190 @@
+#include "weir/kinesis/producer_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "weir/kinesis/properties_file.h"
+
+namespace weir::kinesis {
+namespace {
+
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMostPercent = 10'000;
+constexpr std::int64_t kShardRecords = 1'000;
+constexpr std::int64_t kShardBytes = 1024 * 1024;
+
+using Setter = std::function<Status(ProducerConfig&, const Property&)>;
+
+tl::unexpected<Error> Bad(const Property& property, std::string_view right) {
+  return Fail(Code::kInvalidArgument, fmt::format("line {}: {} is '{}': give {}", property.line,
+                                                  property.name, property.value, right));
+}
+
+std::optional<std::int64_t> NumberIn(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+template <class Number>
+Setter NumberFrom(std::int64_t least, std::int64_t most, Number ProducerConfig::* member) {
+  return [=](ProducerConfig& config, const Property& property) -> Status {
+    const auto number = NumberIn(property.value);
+    if (!number || *number < least || *number > most) {
+      return Bad(property, fmt::format("a whole number from {} to {}", least, most));
+    }
+    config.*member = Number(*number);
+    return {};
+  };
+}
+
+Setter Flag(bool ProducerConfig::* member) {
+  return [member](ProducerConfig& config, const Property& property) -> Status {
+    if (property.value != "true" && property.value != "false")
+      return Bad(property, "true or false");
+    config.*member = property.value == "true";
+    return {};
+  };
+}
+
+Setter Text(std::string ProducerConfig::* member) {
+  return [member](ProducerConfig& config, const Property& property) -> Status {
+    config.*member = property.value;
+    return {};
+  };
+}
+
+Setter OneOf(std::vector<std::string_view> words, std::string ProducerConfig::* member) {
+  return [words = std::move(words), member](ProducerConfig& config,
+                                            const Property& property) -> Status {
+    if (std::ranges::find(words, property.value) == words.end()) {
+      return Bad(property, fmt::format("one of {}", fmt::join(words, ", ")));
+    }
+    config.*member = property.value;
+    return {};
+  };
+}
+
+struct Known {
+  std::string_view name;
+  Setter set;
+};
+
+const std::vector<Known>& KnownProperties() {
+  using Config = ProducerConfig;
+  static const std::vector<Known> known{
+      {"AggregationEnabled", Flag(&Config::aggregation_enabled)},
+      {"AggregationMaxCount", NumberFrom(1, kAny, &Config::aggregation_max_count)},
+      {"AggregationMaxSize", NumberFrom(64, 10'485'760, &Config::aggregation_max_bytes)},
+      {"CollectionMaxCount", NumberFrom(1, 500, &Config::collection_max_count)},
+      {"CollectionMaxSize", NumberFrom(52'224, kAny, &Config::collection_max_bytes)},
+      {"RecordMaxBufferedTime", NumberFrom(0, kAny, &Config::record_max_buffered_time)},
+      {"RecordTtl", NumberFrom(100, kAny, &Config::record_ttl)},
+      {"MaxUserRecordSize", NumberFrom(64, 10'485'760, &Config::max_user_record_bytes)},
+      {"FailIfThrottled", Flag(&Config::fail_if_throttled)},
+      {"RateLimit", NumberFrom(1, kAny, &Config::rate_limit_percent)},
+      {"rate_limit_records_per_sec_per_shard",
+       NumberFrom(1, 1'000'000'000, &Config::shard_records_per_second)},
+      {"rate_limit_bytes_per_sec_per_shard",
+       NumberFrom(1, 1'000'000'000, &Config::shard_bytes_per_second)},
+      {"Region", Text(&Config::region)},
+      {"KinesisEndpoint", Text(&Config::endpoint)},
+      {"KinesisPort", NumberFrom(1, 65'535, &Config::port)},
+      {"VerifyCertificate", Flag(&Config::verify_certificate)},
+      {"ConnectTimeout", NumberFrom(100, 300'000, &Config::connect_timeout)},
+      {"RequestTimeout", NumberFrom(100, 600'000, &Config::request_timeout)},
+      {"MaxConnections", NumberFrom(1, 256, &Config::max_connections)},
+      {"MetricsLevel", OneOf({"none", "summary", "detailed"}, &Config::metrics_level)},
+      {"MetricsGranularity", OneOf({"global", "stream", "shard"}, &Config::metrics_granularity)},
+  };
+  return known;
+}
+
+constexpr std::string_view kIgnored[] = {"CloudwatchEndpoint",
+                                         "CloudwatchPort",
+                                         "MetricsNamespace",
+                                         "MetricsUploadDelay",
+                                         "AdditionalMetricDims",
+                                         "EnableCoreDumps",
+                                         "LogLevel",
+                                         "MinConnections",
+                                         "ProxyHost",
+                                         "ProxyPort",
+                                         "ProxyUserName",
+                                         "ProxyPassword",
+                                         "ThreadingModel",
+                                         "ThreadPoolSize",
+                                         "StsEndpoint",
+                                         "StsPort",
+                                         "NativeExecutable",
+                                         "TempDirectory",
+                                         "CaCertPath",
+                                         "CaCertFile",
+                                         "CredentialsProvider",
+                                         "MetricsCredentialsProvider",
+                                         "CredentialsRefreshDelay",
+                                         "UserRecordTimeoutInMillis",
+                                         "EnableOldestFutureTracker",
+                                         "ReturnUserRecordOnFailure",
+                                         "EnableDaemonHealthCheck",
+                                         "DaemonHealthCheckTimeoutMs",
+                                         "GlueSchemaRegistryConfiguration",
+                                         "GlueSchemaRegistryPropertiesFilePath",
+                                         "GlueSchemaRegistryCredentialsProvider"};
+
+Status Set(const Property& property, LoadedConfig& loaded) {
+  const auto& known = KnownProperties();
+  const auto at = std::ranges::find(known, property.name, &Known::name);
+  if (at != known.end()) return at->set(loaded.config, property);
+  if (std::ranges::find(kIgnored, property.name) != std::end(kIgnored)) {
+    loaded.ignored.push_back(property.name);
+    return {};
+  }
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("line {}: there is no property '{}'; those of the Kinesis Producer Library "
+                  "1.0.7 are known",
+                  property.line, property.name));
+}
+
+std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+}  // namespace
+
+PipelineOptions ProducerConfig::Pipeline() const {
+  const std::int64_t percent = std::min(rate_limit_percent, kMostPercent);
+  const auto rate = [percent](std::int64_t set, std::int64_t whole) {
+    return PerSecond(set > 0 ? set : std::max<std::int64_t>(whole * percent / 100, 1));
+  };
+  using Mode = AggregatorOptions::Mode;
+  return {
+      .aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
+                     .max_count = Size(aggregation_max_count),
+                     .max_bytes = Size(aggregation_max_bytes)},
+      .limiter = {.records = rate(shard_records_per_second, kShardRecords),
+                  .bytes = rate(shard_bytes_per_second, kShardBytes)},
+      .collector = {.max_count = Size(collection_max_count),
+                    .max_bytes = Size(collection_max_bytes),
+                    .linger = std::min<nanoseconds>(
+                        milliseconds(50),
+                        nanoseconds(std::min(record_max_buffered_time, milliseconds(1000))) / 5)},
+      .retry = {.fail_if_throttled = fail_if_throttled},
+      .max_in_flight = Size(max_connections)};
+}
+
+Result<LoadedConfig> ParseProperties(std::string_view text) {
+  LoadedConfig loaded;
+  WEIR_ASSIGN_OR_RETURN(const std::vector<Property> properties, ReadProperties(text));
+  for (const Property& property : properties) WEIR_RETURN_IF_ERROR(Set(property, loaded));
+  return loaded;
+}
+
+}  // namespace weir::kinesis

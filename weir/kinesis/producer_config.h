@@ -1,0 +1,61 @@
+// How a producer works: defaults, ranges, and the properties files of the Kinesis Producer Library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/kinesis/pipeline.h"
+
+namespace weir::kinesis {
+
+/// Beside each member: the property that sets it, its unit where it has one, and its range. Names,
+/// defaults and ranges are those of the Kinesis Producer Library 1.0.7 (class
+/// KinesisProducerConfiguration), except where a comment says otherwise.
+struct ProducerConfig {
+  bool aggregation_enabled = true;                  ///< AggregationEnabled
+  std::int64_t aggregation_max_count = 4294967295;  ///< AggregationMaxCount: 1 to 2^63 - 1
+  std::int64_t aggregation_max_bytes = 51'200;      ///< AggregationMaxSize: 64 to 10485760
+  std::int64_t collection_max_count = 500;          ///< CollectionMaxCount: 1 to 500
+  std::int64_t collection_max_bytes = 5'242'880;    ///< CollectionMaxSize: 52224 to 2^63 - 1
+  milliseconds record_max_buffered_time{100};       ///< RecordMaxBufferedTime: 0 to 2^63 - 1
+  milliseconds record_ttl{30'000};                  ///< RecordTtl: 100 to 2^63 - 1
+  std::int64_t max_user_record_bytes = 1'048'576;   ///< MaxUserRecordSize: 64 to 10485760
+  bool fail_if_throttled = false;                   ///< FailIfThrottled
+  /// RateLimit, percent of what a shard takes: 1 to 2^63 - 1. Here 100, where the library has 150:
+  /// one that sends more than a shard takes throttles itself. (More than 10000 counts as that.)
+  std::int64_t rate_limit_percent = 100;
+  /// rate_limit_records_per_sec_per_shard, rate_limit_bytes_per_sec_per_shard (aiokpl's): 1 to
+  /// 10^9; 0: as RateLimit says.
+  std::int64_t shard_records_per_second = 0;
+  std::int64_t shard_bytes_per_second = 0;
+  std::string region;                         ///< Region; empty: as AWS's SDKs find it
+  std::string endpoint;                       ///< KinesisEndpoint: a host name; empty: the region's
+  std::int64_t port = 443;                    ///< KinesisPort: 1 to 65535
+  bool verify_certificate = true;             ///< VerifyCertificate
+  milliseconds connect_timeout{6'000};        ///< ConnectTimeout: 100 to 300000
+  milliseconds request_timeout{6'000};        ///< RequestTimeout: 100 to 600000
+  std::int64_t max_connections = 24;          ///< MaxConnections: 1 to 256
+  std::string metrics_level = "detailed";     ///< MetricsLevel: none, summary or detailed
+  std::string metrics_granularity = "shard";  ///< MetricsGranularity: global, stream or shard
+
+  PipelineOptions Pipeline() const;
+};
+
+struct LoadedConfig {
+  ProducerConfig config;
+  /// Properties of the library that mean nothing here, in the order of the file: its child process,
+  /// its proxy, CloudWatch.
+  std::vector<std::string> ignored;
+};
+
+/// Reads a properties file as the library does (java.util.Properties: '=' or ':' or a blank between
+/// name and value, comments with '#' and '!', a backslash at the end continues a line; of equal
+/// names the last counts). kInvalidArgument, naming line and property: a name that is not known, a
+/// value out of range with the range.
+[[nodiscard]] Result<LoadedConfig> ParseProperties(std::string_view text);
+
+}  // namespace weir::kinesis

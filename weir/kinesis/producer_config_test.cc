@@ -1,0 +1,120 @@
+#include "weir/kinesis/producer_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "weir/kinesis/properties_file.h"
+
+namespace weir::kinesis {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::string NamesAndValues(const std::vector<Property>& properties) {
+  std::string text;
+  for (const Property& property : properties) {
+    text += std::to_string(property.line) + "[" + property.name + "][" + property.value + "]";
+  }
+  return text;
+}
+
+std::string Read(std::string_view text) {
+  const auto properties = ReadProperties(text);
+  return properties ? NamesAndValues(*properties) : properties.error().message;
+}
+
+// As java.util.Properties reads them.
+TEST(PropertiesFile, ReadsWhatJavaReads) {
+  EXPECT_EQ(Read("a=1\nb : 2\nc 3\nd\n"), "1[a][1]2[b][2]3[c][3]4[d][]");
+  EXPECT_EQ(Read("  a  =  1  \r\n\r\n# no\n  ! no\nb=#2"), "1[a][1]5[b][#2]");
+  EXPECT_EQ(Read("a = one \\\n   two\nb=\\\\\nc=3"), "1[a][one two]3[b][\\]4[c][3]");
+  EXPECT_EQ(Read("a\\ b\\=c = \\u00e4\\t\\x"), "1[a b=c][\xC3\xA4\tx]");
+  EXPECT_EQ(Read("a == 1"), "1[a][= 1]");
+  EXPECT_EQ(Read("a=1\\"), "1[a][1]");
+  EXPECT_EQ(Read(""), "");
+  EXPECT_THAT(Read("x=1\na=\\u12"), HasSubstr("line 2"));
+}
+
+TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
+  std::ifstream file(WEIR_SOURCE_DIR "/weir/kinesis/testdata/kpl.properties");
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto loaded = ParseProperties(text.str());
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THAT(loaded->ignored, SizeIs(25));
+  EXPECT_THAT(loaded->ignored, Contains("ThreadingModel"));
+  const ProducerConfig& config = loaded->config;
+  EXPECT_FALSE(config.aggregation_enabled);
+  EXPECT_EQ(config.record_ttl, milliseconds(INT64_MAX));
+  EXPECT_EQ(config.region, "eu-central-1");
+  EXPECT_EQ(config.endpoint, "kinesis.example.com");
+  EXPECT_EQ(config.port, 8443);
+  EXPECT_FALSE(config.verify_certificate);
+  EXPECT_EQ(config.connect_timeout, milliseconds(1500));
+  EXPECT_EQ(config.request_timeout, milliseconds(9000));
+  EXPECT_EQ(config.max_user_record_bytes, 2'097'152);
+  EXPECT_EQ(config.metrics_level, "summary");
+  EXPECT_EQ(config.metrics_granularity, "stream");
+  const PipelineOptions options = config.Pipeline();
+  EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kSeparately);
+  EXPECT_EQ(options.aggregator.max_count, 1000U);
+  EXPECT_EQ(options.aggregator.max_bytes, 65'536U);
+  EXPECT_EQ(options.limiter.records, PerSecond(800));
+  EXPECT_EQ(options.limiter.bytes, PerSecond(838'860));
+  EXPECT_EQ(options.collector.max_count, 250U);
+  EXPECT_EQ(options.collector.max_bytes, 1'048'576U);
+  EXPECT_EQ(options.collector.linger, milliseconds(50));
+  EXPECT_TRUE(options.retry.fail_if_throttled);
+  EXPECT_EQ(options.max_in_flight, 48U);
+}
+
+TEST(ProducerConfig, SendsWhatAShardTakesUnlessToldOtherwise) {
+  const PipelineOptions options = ProducerConfig().Pipeline();
+  EXPECT_EQ(options.limiter.records, PerSecond(1000));
+  EXPECT_EQ(options.limiter.bytes, PerSecond(1024 * 1024));
+  EXPECT_EQ(options.collector.linger, milliseconds(20)) << "a fifth of the buffered time";
+}
+
+TEST(ProducerConfig, TakesTheRatesOfAShardInNumbers) {
+  const auto loaded = ParseProperties(
+      "rate_limit_records_per_sec_per_shard=250\nrate_limit_bytes_per_sec_per_shard=99");
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->config.Pipeline().limiter.records, PerSecond(250));
+  EXPECT_EQ(loaded->config.Pipeline().limiter.bytes, PerSecond(99));
+  EXPECT_THAT(loaded->ignored, IsEmpty());
+}
+
+TEST(ProducerConfig, TheLastOfEqualNamesCounts) {
+  EXPECT_EQ(ParseProperties("Region=a\nRegion=b")->config.region, "b");
+}
+
+TEST(ProducerConfig, RefusesWithTheRange) {
+  const std::pair<std::string_view, std::vector<std::string>> cases[] = {
+      {"\nCollectionMaxCount=501", {"line 2", "CollectionMaxCount", "'501'", "1 to 500"}},
+      {"AggregationMaxSize=63", {"64 to 10485760"}},
+      {"RecordTtl=99", {"100 to"}},
+      {"RateLimit=0", {"1 to"}},
+      {"MaxConnections=many", {"'many'", "1 to 256"}},
+      {"KinesisPort=", {"1 to 65535"}},
+      {"RequestTimeout=1e3", {"100 to 600000"}},
+      {"AggregationEnabled=yes", {"true or false"}},
+      {"MetricsLevel=all", {"none, summary, detailed"}},
+      {"RecordsTtl=5000", {"no property 'RecordsTtl'"}},
+  };
+  for (const auto& [text, parts] : cases) {
+    const auto loaded = ParseProperties(text);
+    ASSERT_FALSE(loaded) << text;
+    EXPECT_EQ(loaded.error().code, Code::kInvalidArgument);
+    for (const std::string& part : parts) EXPECT_THAT(loaded.error().message, HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace weir::kinesis
