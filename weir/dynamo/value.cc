@@ -1,7 +1,5 @@
 #include "weir/dynamo/value.h"
 
-#include <fmt/format.h>
-
 namespace weir::dynamo {
 namespace {
 
@@ -9,10 +7,6 @@ template <class T>
 const T* Get(const Item& item, std::string_view name) {
   const auto found = item.find(name);
   return found == item.end() ? nullptr : std::get_if<T>(&found->second.held);
-}
-
-void AppendControl(std::string& out, char byte) {
-  fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(byte));
 }
 
 template <class Range, class Append>
@@ -87,21 +81,6 @@ const StringSet* GetSet(const Item& item, std::string_view name) {
 const Item* GetMap(const Item& item, std::string_view name) { return Get<Item>(item, name); }
 
 const List* GetList(const Item& item, std::string_view name) { return Get<List>(item, name); }
-
-void AppendJson(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char byte : text) {
-    if (byte == '"' || byte == '\\') {
-      out += '\\';
-      out += byte;
-    } else if (static_cast<unsigned char>(byte) < 0x20) {
-      AppendControl(out, byte);
-    } else {
-      out += byte;
-    }
-  }
-  out += '"';
-}
 
 void AppendJson(std::string& out, const Value& value) { std::visit(Writer{out}, value.held); }
 

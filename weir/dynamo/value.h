@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "weir/aws/json_text.h"
+
 #include "weir/base/result.h"
 
 namespace weir::dynamo {
@@ -75,8 +77,7 @@ const StringSet* GetSet(const Item& item, std::string_view name);
 const Item* GetMap(const Item& item, std::string_view name);
 const List* GetList(const Item& item, std::string_view name);
 
-/// A string in JSON, with its quotes.
-void AppendJson(std::string& out, std::string_view text);
+using ::weir::AppendJson;
 void AppendJson(std::string& out, const Value& value);
 void AppendJson(std::string& out, const Item& item);
 
