@@ -124,7 +124,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
   }
 
   void DropNext() {
-    if (plan_.last.empty()) return Advance();
+    if (plan_.last.empty()) return StampNext();
     table_.Apply(
         plan_.last.back(), true, deadline_,
         [self = shared_from_this()](const tl::expected<WriteAnswer, WriteFailure>& answer) {
@@ -142,6 +142,17 @@ class Applying : public std::enable_shared_from_this<Applying> {
     if (kind == FailureClass::kConflict && ++tries_ < kMostTries) return DropNext();
     const std::string& pk = plan_.last.back().key.pk;
     EndErasing(pk.substr(pk.find('#') + 1), answer.error().error);
+  }
+
+  void StampNext() {
+    if (plan_.stamped.empty()) return Advance();
+    StampTarget target = std::move(plan_.stamped.back());
+    plan_.stamped.pop_back();
+    StampBuckets(table_, keys_, std::move(target), deadline_,
+                 [self = shared_from_this()](Status stamped) {
+                   if (stamped) return self->StampNext();
+                   self->End(std::move(stamped.error()));
+                 });
   }
 
   void Advance() {

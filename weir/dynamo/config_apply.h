@@ -19,6 +19,10 @@ namespace weir::dynamo {
 /// * nothing is deleted with an entity but its limits: its buckets and other records go after the
 ///   transaction, page by page, and its own item last of all. Where that fails, deleting it again
 ///   goes on with it. An entity with more limits than fit loses them in parts.
+/// * nothing is said in the transaction to the buckets that an entity has. They are told of its
+///   parent and cascade when all else is done, one by one. Where that fails, applying the same
+///   record again goes on with it, also one that changes nothing: with PutEntity, as an entity that
+///   is created is there.
 ///
 /// `table` must outlive the call.
 void ApplyConfig(Table& table, const Keys& keys, const ConfigSources& sources,

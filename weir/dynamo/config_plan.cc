@@ -167,8 +167,13 @@ class Planner {
       }
       const bool anew = old == nullptr || touched_.deleted.contains(id);
       plan_.writes.push_back(anew ? Bear(*after, old) : ChangeEntity(keys_, *after, *old));
-      const bool moves = anew || ReadEntity(*old)->entity.parent != after->entity.parent;
+      const EntityRecord before = anew ? EntityRecord{} : *ReadEntity(*old);
+      const bool moves = anew || before.entity.parent != after->entity.parent;
       if (moves && after->entity.parent) HoldChain(*after->entity.parent);
+      const bool flips = before.entity.cascade != after->entity.cascade;
+      const bool concerns =
+          anew ? after->entity.parent.has_value() : moves || flips || before == *after;
+      if (concerns) plan_.stamped.push_back({id, anew});
     }
   }
 

@@ -12,6 +12,7 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
+#include "weir/dynamo/bucket_stamp.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/table.h"
 #include "weir/store/config_store.h"
@@ -47,6 +48,10 @@ struct ConfigPlan {
   std::vector<Write> writes;
   /// Entities whose buckets and other records go after that.
   std::vector<std::string> erased;
+  /// Entities whose buckets are told at the very end what the entity's item says now
+  /// (StampBuckets): those that come with a parent, those whose parent or cascade changes, and
+  /// those that stay as they are, so that applying again goes on where it failed.
+  std::vector<StampTarget> stamped;
   /// What is written at last, one after the other: their own items go, and what the audit log says
   /// of the changes, where that does not fit into the transaction.
   std::vector<Write> last;

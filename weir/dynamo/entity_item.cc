@@ -152,7 +152,10 @@ Write ChangeEntity(const Keys& keys, const EntityRecord& record, const Item& old
   const std::string* parent = GetText(old, "parent_id");
   const bool moves =
       parent == nullptr ? record.entity.parent.has_value() : record.entity.parent != *parent;
-  if (moves) write.expression.Add("pgen", 1);
+  // A change of the flag counts as well: of two that are stamped on buckets at once, the later
+  // stays.
+  const bool flips = record.entity.cascade != GetFlag(old, "cascade").value_or(false);
+  if (moves || flips) write.expression.Add("pgen", 1);
   return write;
 }
 

@@ -2,9 +2,9 @@
 //
 // Format: zae-limiter 0.17.0 (data model 1.3 a, and 2.2): entity_id, name, parent_id (S or NULL),
 // cascade, metadata M of S, created_at in whole seconds, pgen N (creation in ms, one more for each
-// change of the parent) and pinc S (16 hexadecimal digits, random for each creation). Ours beside
-// these: wx_created N, the creation in ms, which holds only while created_at is the same second;
-// and wx_managed BOOL, as on configurations.
+// change of the parent, and where we make it also of cascade) and pinc S (16 hexadecimal digits,
+// random for each creation). Ours beside these: wx_created N, the creation in ms, which holds only
+// while created_at is the same second; and wx_managed BOOL, as on configurations.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Birth {
 Write MakeEntity(const Keys& keys, const EntityRecord& record, const Birth& birth);
 
 /// Makes the item say this; attributes and metadata that are not ours stay. created_at stays too.
-/// The write fails where it was created anew or got another parent since it was read.
+/// The write fails where it was created anew, or its parent or pgen changed, since it was read.
 Write ChangeEntity(const Keys& keys, const EntityRecord& record, const Item& old);
 
 /// As deleting and making it in one write: for one that was deleted and created in one list.

@@ -110,11 +110,35 @@ RC_GTEST_PROP(EntityItemProperty, EveryCreationTimeComesBack, ()) {
   RC_ASSERT(found.has_value() && found->front() == record);
 }
 
+TEST(EntityItemTest, ChangingTheFlagCountsAndNothingElseButTheParentDoes) {
+  ConfigRig rig;
+  Item item = PythonItem();
+  item["cascade"] = Of(true);
+  rig.Put(rig.keys.Entity("acme"), item);
+  EntityRecord record = Acme();
+  const auto put = [&] {
+    EXPECT_TRUE(rig.Apply({PutEntity{record}}));
+    return GetNumber(rig.At(rig.keys.Entity("acme")), "pgen");
+  };
+  record.entity.name = "another";
+  record.entity.metadata.clear();
+  record.managed = true;
+  EXPECT_EQ(put(), 5);
+  record.entity.cascade = false;
+  EXPECT_EQ(put(), 6);
+  EXPECT_EQ(put(), 6);
+  record.entity.cascade = true;
+  record.entity.parent = "globex";
+  EXPECT_EQ(put(), 7);
+}
+
 TEST(EntityItemTest, ChangingTheParentCountsAndMovesInTheIndex) {
   ConfigRig rig;
   rig.Put(rig.keys.Entity("acme"), PythonItem());
   const auto put = [&](std::optional<std::string> parent) {
-    EXPECT_TRUE(rig.Apply({PutEntity{Acme(std::move(parent))}}));
+    EntityRecord record = Acme(std::move(parent));
+    record.entity.cascade = false;
+    EXPECT_TRUE(rig.Apply({PutEntity{record}}));
     return rig.At(rig.keys.Entity("acme"));
   };
   EXPECT_EQ(GetNumber(put(std::nullopt), "pgen"), 5);
