@@ -358,7 +358,8 @@ TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
     sends += pipeline.Put(std::move(record), kStart).sends.size();
   }
   EXPECT_EQ(sends, 3U);
-  const auto step = pipeline.OnAnswer(1, std::vector<EntryAnswer>{{"shardId-0", "1"}}, kStart);
+  const auto step = pipeline.OnAnswer(
+      1, std::vector<EntryAnswer>{{.shard = "shardId-0", .sequence_number = "1"}}, kStart);
   EXPECT_THAT(step.results, SizeIs(1));
   EXPECT_THAT(step.sends, SizeIs(1));
 }
