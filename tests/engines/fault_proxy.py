@@ -158,6 +158,7 @@ class FaultProxy:
         there = urllib.parse.urlsplit(engine.url)
         self.upstream_address = (there.hostname, there.port)
         self.mode = ("pass", None)
+        self.ended = threading.Event()  # nobody is held back any longer
         self.changed = threading.Condition()  # guards what follows
         self.counts = collections.Counter()
         self.under_way = self.peak = self.turns = 0
@@ -171,6 +172,7 @@ class FaultProxy:
         return self
 
     def __exit__(self, *_):
+        self.ended.set()
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
@@ -216,7 +218,7 @@ class FaultProxy:
             handler.rfile.read()  # until the client gives up
             return b"", CLOSE
         if mode == "delay":
-            time.sleep(argument / 1000)
+            self.ended.wait(argument / 1000)
         if mode == "hold":
             with self.changed:
                 self.changed.wait_for(lambda: self.peak >= argument, HOLD_SECONDS)

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 
+#include "weir/base/integer_text.h"
 #include "weir/dynamo/keys.h"
 
 namespace weir::dynamo {
@@ -121,11 +121,6 @@ Status Divide(BucketImage& image) {
   return {};
 }
 
-bool ReadInt(std::string_view text, std::int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 std::string_view CutTo(std::string_view& text, char mark) {
   const std::size_t at = std::min(text.find(mark), text.size());
   const std::string_view head = text.substr(0, at);
@@ -135,17 +130,14 @@ std::string_view CutTo(std::string_view& text, char mark) {
 
 void ReadRemainder(std::string_view entry, BucketImage& image) {
   const std::string_view name = CutTo(entry, '=');
-  const std::string_view numerator = CutTo(entry, '/');
-  std::int64_t remainder = 0;
-  std::int64_t period = 0;
+  const auto remainder = ReadInteger<std::int64_t>(CutTo(entry, '/'));
+  const auto period = ReadInteger<std::int64_t>(entry);
   const auto found = std::ranges::find(image.names, name);
-  if (found == image.names.end() || !ReadInt(numerator, remainder) || !ReadInt(entry, period)) {
-    return;
-  }
+  if (found == image.names.end() || !remainder || !period) return;
   Meter& meter = image.bucket.meters[static_cast<std::size_t>(found - image.names.begin())];
-  if (remainder < 0 || remainder >= period || meter.tokens >= meter.quota.capacity) return;
-  meter.remainder = remainder;
-  meter.remainder_period = period;
+  if (*remainder < 0 || *remainder >= *period || meter.tokens >= meter.quota.capacity) return;
+  meter.remainder = *remainder;
+  meter.remainder_period = *period;
 }
 
 void ReadRemainders(std::string_view text, BucketImage& image) {

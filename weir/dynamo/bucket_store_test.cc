@@ -94,7 +94,7 @@ TEST_F(BucketStoreTest, ARefusalIsRepeatedWithoutARequestUntilRefillPays) {
   EXPECT_EQ(NewRequests(), 1U);
 }
 
-// Seen to fail where contention is not remembered: 20 failures.
+// Seen to fail where contention is not heeded: 19 failures.
 TEST_F(BucketStoreTest, WhoIsAlwaysTooLateReadsFirstUntilTheOthersStop) {
   Process other(table_);
   EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);

@@ -30,16 +30,13 @@ class ImageCache {
  private:
   static constexpr std::size_t kStripes = 64;
 
-  struct KeyHash {
-    std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
-  };
   struct Entry {
     BucketImage image;
     double surprise = 0;  // decayed share of images that others had changed
   };
   struct Stripe {
     Mutex mutex;
-    absl::flat_hash_map<BucketKey, Entry, KeyHash> images WEIR_GUARDED_BY(mutex);
+    absl::flat_hash_map<BucketKey, Entry, BucketKeyHash> images WEIR_GUARDED_BY(mutex);
   };
   static void Update(Entry& entry, BucketImage image);
   Stripe& StripeOf(const BucketKey& key) { return stripes_[(HashOf(key) >> 40) % kStripes]; }

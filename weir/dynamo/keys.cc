@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "weir/base/integer_text.h"
+
 namespace weir::dynamo {
 
 Item ToItem(const TableKey& key) { return {{"PK", Of(key.pk)}, {"SK", Of(key.sk)}}; }

@@ -55,11 +55,8 @@ class ShardWork : public std::enable_shared_from_this<ShardWork> {
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
   int visits_ WEIR_GUARDED_BY(mutex_) = 0;
-  struct KeyHash {
-    std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
-  };
   /// Buckets of which there is no doubling until then.
-  absl::flat_hash_map<BucketKey, Instant, KeyHash> not_before_ WEIR_GUARDED_BY(mutex_);
+  absl::flat_hash_map<BucketKey, Instant, BucketKeyHash> not_before_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::dynamo

@@ -95,14 +95,19 @@ struct Table::Retries {
     Owed<std::vector<std::optional<Item>>> answer;
     std::map<TableKey, Item> found{};
 
+    static constexpr std::string_view kOperation = "BatchGetItem";
     std::vector<std::optional<Item>> InOrder() const;
-    void Take(BatchGetAnswer some);
+    /// How many are left undone.
+    std::size_t Take(BatchGetAnswer some);
   };
   struct Deleting {
     Table& table;
     std::vector<TableKey> left;
     Pace pace;
     Owed<void> answer;
+
+    static constexpr std::string_view kOperation = "BatchWriteItem";
+    std::size_t Take(const BatchWriteAnswer& some);
   };
   struct Transacting {
     Transacting(Table& its_table, std::string text, Deadline deadline, WriteDone answer)
@@ -131,6 +136,23 @@ struct Table::Retries {
     Scheduler& scheduler = state->table.scheduler_;
     scheduler.At(at, [state = std::move(state)]() mutable { Step(std::move(state)); });
   }
+  template <class State, class Answer>
+  static void Send(std::unique_ptr<State> state, std::string body, std::size_t asked,
+                   Result<Answer> (*read)(std::string_view)) {
+    JsonClient& client = state->table.client_;
+    const Deadline deadline = state->pace.deadline();
+    JsonCall call = {
+        .operation = std::string(State::kOperation), .body = std::move(body), .repeatable = true};
+    client.Call(
+        std::move(call), deadline,
+        [asked, read, state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+          if (!reply) return state->answer.Tell(Fail(ToError(reply.error())));
+          auto answer = read(reply->body);
+          if (!answer) return state->answer.Tell(Fail(std::move(answer.error())));
+          const std::size_t undone = state->Take(std::move(*answer));
+          GoOn(std::move(state), {State::kOperation, asked, undone});
+        });
+  }
   template <class State>
   static void GoOn(std::unique_ptr<State> state, const Round& round) {
     if (round.undone < round.asked) state->pace.Progress();
@@ -158,12 +180,18 @@ std::vector<std::optional<Item>> Table::Retries::BatchGetting::InOrder() const {
   return items;
 }
 
-void Table::Retries::BatchGetting::Take(BatchGetAnswer some) {
+std::size_t Table::Retries::BatchGetting::Take(BatchGetAnswer some) {
   for (Item& item : some.items) {
     TableKey key = KeyOf(item);
     found.insert_or_assign(std::move(key), std::move(item));
   }
   for (const Item& key : some.unprocessed_keys) left.push_back(KeyOf(key));
+  return some.unprocessed_keys.size();
+}
+
+std::size_t Table::Retries::Deleting::Take(const BatchWriteAnswer& some) {
+  for (const Item& key : some.unprocessed_deletes) left.push_back(KeyOf(key));
+  return some.unprocessed_deletes.size();
 }
 
 void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
@@ -183,21 +211,8 @@ void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
 void Table::Retries::Step(std::unique_ptr<BatchGetting> state) {
   if (state->left.empty()) return state->answer.Tell(state->InOrder());
   const std::vector<TableKey> some = TakeSome(state->left, kMostGets);
-  JsonCall call = {.operation = "BatchGetItem",
-                   .body = BatchGetBody(state->table.name_, some),
-                   .repeatable = true};
-  JsonClient& client = state->table.client_;
-  const Deadline deadline = state->pace.deadline();
-  client.Call(std::move(call), deadline,
-              [asked = some.size(),
-               state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
-                if (!reply) return state->answer.Tell(Fail(ToError(reply.error())));
-                auto read = ReadBatchGet(reply->body);
-                if (!read) return state->answer.Tell(Fail(std::move(read.error())));
-                const Round round = {"BatchGetItem", asked, read->unprocessed_keys.size()};
-                state->Take(std::move(*read));
-                GoOn(std::move(state), round);
-              });
+  std::string body = BatchGetBody(state->table.name_, some);
+  Send(std::move(state), std::move(body), some.size(), &ReadBatchGet);
 }
 
 void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done) {
@@ -211,20 +226,8 @@ void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> 
 void Table::Retries::Step(std::unique_ptr<Deleting> state) {
   if (state->left.empty()) return state->answer.Tell({});
   const std::vector<TableKey> some = TakeSome(state->left, kMostDeletes);
-  JsonCall call = {.operation = "BatchWriteItem",
-                   .body = BatchDeleteBody(state->table.name_, some),
-                   .repeatable = true};
-  JsonClient& client = state->table.client_;
-  const Deadline deadline = state->pace.deadline();
-  client.Call(std::move(call), deadline,
-              [asked = some.size(),
-               state = std::move(state)](tl::expected<JsonReply, AwsFailure> reply) mutable {
-                if (!reply) return state->answer.Tell(Fail(ToError(reply.error())));
-                const auto read = ReadBatchWrite(reply->body);
-                if (!read) return state->answer.Tell(Fail(read.error()));
-                for (const Item& key : read->unprocessed_deletes) state->left.push_back(KeyOf(key));
-                GoOn(std::move(state), {"BatchWriteItem", asked, read->unprocessed_deletes.size()});
-              });
+  std::string body = BatchDeleteBody(state->table.name_, some);
+  Send(std::move(state), std::move(body), some.size(), &ReadBatchWrite);
 }
 
 void Table::TransactPatiently(const std::vector<Write>& writes, std::string_view token,

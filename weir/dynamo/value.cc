@@ -1,5 +1,7 @@
 #include "weir/dynamo/value.h"
 
+#include "weir/base/integer_text.h"
+
 namespace weir::dynamo {
 namespace {
 

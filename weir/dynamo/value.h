@@ -4,7 +4,6 @@
 // 38 digits, and are kept as text.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -57,16 +56,6 @@ Value Of(std::string text);
 Value Of(std::string_view text);
 Value Of(const char* text);
 Value Of(bool flag);
-
-/// The whole text as a number of that type, in decimal digits with or without a minus sign; nothing
-/// if it is none, or beyond the type.
-template <class Int>
-std::optional<Int> ReadInteger(std::string_view text) {
-  Int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// What the attribute of that name holds; nothing if it is absent or of another kind. A number with
 /// a fraction, or beyond 64 bits, is none.

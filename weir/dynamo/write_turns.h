@@ -26,14 +26,11 @@ class WriteTurns {
   void Leave(const BucketKey& key);
 
  private:
-  struct KeyHash {
-    std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
-  };
   Turn Next(const BucketKey& key);
 
   Mutex mutex_;
   /// Those that wait; a key is there while somebody has its turn.
-  absl::flat_hash_map<BucketKey, std::deque<Turn>, KeyHash> waiting_ WEIR_GUARDED_BY(mutex_);
+  absl::flat_hash_map<BucketKey, std::deque<Turn>, BucketKeyHash> waiting_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace weir::dynamo

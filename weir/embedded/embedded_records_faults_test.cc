@@ -5,26 +5,15 @@
 
 #include <set>
 
-#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/embedded_records_fixture.h"
 #include "weir/embedded/faulty_vfs.h"
 #include "weir/model/ulid.h"
-#include "weir/store/contract_client.h"
 
 namespace weir {
 namespace {
 
 using testing::IsSubsetOf;
 using Names = std::multiset<std::string>;
-
-class OfClient final : public BackendHarness {
- public:
-  explicit OfClient(EmbeddedClient& client) : client_(client) {}
-  Backend& backend() override { return client_.backend(); }
-  bool Pump() override { return client_.scheduler().RunNext(); }
-
- private:
-  EmbeddedClient& client_;
-};
 
 // What a file says, or what it must and may say.
 struct Kept {

@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/embedded_records_fixture.h"
 #include "weir/model/ulid.h"
-#include "weir/store/contract_client.h"
 
 namespace weir {
 namespace {
@@ -14,17 +13,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-/// Calls the backend that a client has open, in simulated time.
-class OfClient final : public BackendHarness {
- public:
-  explicit OfClient(EmbeddedClient& client) : client_(client) {}
-  Backend& backend() override { return client_.backend(); }
-  bool Pump() override { return client_.scheduler().RunNext(); }
-
- private:
-  EmbeddedClient& client_;
-};
 
 class EmbeddedRecordsTest : public EmbeddedTest {
  protected:

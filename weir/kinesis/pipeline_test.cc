@@ -341,10 +341,12 @@ TEST(Pipeline, FlushDoesNotWaitForCompanyButForTheRate) {
   Trial run(1, {}, {.limiter = {.records = PerSecond(1)}});
   run.Advance(seconds(1));
   run.Put("k", "0");
-  (void)run.pipeline;
   EXPECT_EQ(run.requests, 0);
-  const PipelineStep step = run.pipeline.Flush(run.now);
-  EXPECT_THAT(step.sends, SizeIs(1));
+  EXPECT_THAT(run.pipeline.Flush(run.now).sends, SizeIs(1));
+  run.Put("k", "1");
+  const PipelineStep held = run.pipeline.Flush(run.now);
+  EXPECT_THAT(held.sends, IsEmpty());
+  EXPECT_EQ(held.wake, run.now + seconds(1));
 }
 
 TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <limits>
-#include <optional>
-#include <span>
 #include <utility>
 
+#include "weir/base/integer_text.h"
 #include "weir/kinesis/properties_file.h"
 
 namespace weir::kinesis {
@@ -27,17 +25,10 @@ tl::unexpected<Error> Bad(const Property& property, std::string_view right) {
                                                   property.name, property.value, right));
 }
 
-std::optional<std::int64_t> NumberIn(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 template <class Number>
 Setter NumberFrom(std::int64_t least, std::int64_t most, Number ProducerConfig::* member) {
-  return [=](ProducerConfig& config, const Property& property) -> Status {
-    const auto number = NumberIn(property.value);
+  return [least, most, member](ProducerConfig& config, const Property& property) -> Status {
+    const auto number = ReadInteger<std::int64_t>(property.value);
     if (!number || *number < least || *number > most) {
       return Bad(property, fmt::format("a whole number from {} to {}", least, most));
     }
@@ -155,6 +146,12 @@ Status Set(const Property& property, LoadedConfig& loaded) {
                   property.line, property.name));
 }
 
+// As the library: a fifth of what a record may wait in all, and not more than 50 ms.
+nanoseconds LingerFor(milliseconds buffered) {
+  constexpr milliseconds kLongest{50};
+  return std::min(buffered, 5 * kLongest) / 5;
+}
+
 std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
@@ -165,19 +162,16 @@ PipelineOptions ProducerConfig::Pipeline() const {
     return PerSecond(set > 0 ? set : std::max<std::int64_t>(whole * percent / 100, 1));
   };
   using Mode = AggregatorOptions::Mode;
-  return {
-      .aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
-                     .max_count = Size(aggregation_max_count),
-                     .max_bytes = Size(aggregation_max_bytes)},
-      .limiter = {.records = rate(shard_records_per_second, kShardRecords),
-                  .bytes = rate(shard_bytes_per_second, kShardBytes)},
-      .collector = {.max_count = Size(collection_max_count),
-                    .max_bytes = Size(collection_max_bytes),
-                    .linger = std::min<nanoseconds>(
-                        milliseconds(50),
-                        nanoseconds(std::min(record_max_buffered_time, milliseconds(1000))) / 5)},
-      .retry = {.fail_if_throttled = fail_if_throttled},
-      .max_in_flight = Size(max_connections)};
+  return {.aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
+                         .max_count = Size(aggregation_max_count),
+                         .max_bytes = Size(aggregation_max_bytes)},
+          .limiter = {.records = rate(shard_records_per_second, kShardRecords),
+                      .bytes = rate(shard_bytes_per_second, kShardBytes)},
+          .collector = {.max_count = Size(collection_max_count),
+                        .max_bytes = Size(collection_max_bytes),
+                        .linger = LingerFor(record_max_buffered_time)},
+          .retry = {.fail_if_throttled = fail_if_throttled},
+          .max_in_flight = Size(max_connections)};
 }
 
 Result<LoadedConfig> ParseProperties(std::string_view text) {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "weir/base/integer_text.h"
 
 namespace weir::kinesis {
 namespace {
@@ -20,12 +21,10 @@ Status Check(const Shard& shard) {
 }  // namespace
 
 Result<ShardId> ParseShardId(std::string_view name) {
-  ShardId id;
-  const char* const end = name.data() + name.size();
-  const bool prefixed = name.starts_with(kPrefix);
-  const char* const digits = name.data() + (prefixed ? kPrefix.size() : 0);
-  const auto [stopped, error] = std::from_chars(digits, end, id.number);
-  if (prefixed && error == std::errc{} && stopped == end) return id;
+  if (name.starts_with(kPrefix)) {
+    const auto number = ReadInteger<std::uint64_t>(name.substr(kPrefix.size()));
+    if (number) return ShardId{*number};
+  }
   return Fail(
       Code::kInvalidArgument,
       fmt::format("shard '{}': expected a name like shardId-000000000012", name.substr(0, 128)));

@@ -22,14 +22,14 @@ std::int64_t RateTimes(const Quota& quota, milliseconds time) {
   return meter.tokens + (meter.remainder > 0);
 }
 
-std::int64_t Sum(Allowance::View amounts) {
-  return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});
-}
-
 // No capacity is more than kMaxMillitokens: no more is of interest.
 std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
 
 }  // namespace
+
+std::int64_t SumOf(Allowance::View amounts) {
+  return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});
+}
 
 std::vector<Limit> SetAside(std::vector<Limit> limits) {
   for (Limit& limit : limits) {
@@ -119,7 +119,7 @@ bool Allowance::Begin(View need, const Millis& held, Instant now) {
     const std::int64_t most = seen_.empty() ? missing : std::max(seen_[i] / 2, missing);
     debit_[i] = std::min({more, most, quotas_[i].capacity});
   }
-  if (Sum(debit_) == 0) return false;
+  if (SumOf(debit_) == 0) return false;
   sent_ = now;
   paid_until_ = std::max(paid_until_, now) + spacing_;
   return true;
@@ -152,7 +152,7 @@ Allowance::Leaving Allowance::Wake(Instant now) {
   Leaving leaving;
   const bool unused = now - asked_ >= quarter();
   const auto left = std::ranges::remove_if(lots_, [&](const Lot& lot) {
-    const bool over = !Live(lot, now) || Sum(lot.left) == 0;
+    const bool over = !Live(lot, now) || SumOf(lot.left) == 0;
     return (over || unused) && Leave(lot, over, now, leaving);
   });
   lots_.erase(left.begin(), left.end());
@@ -177,7 +177,7 @@ bool Allowance::Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) 
     worth = worth || amount >= kMillitokens;
   }
   if (!worth && !over) return false;
-  leaving.forfeited += Sum(lot.left) - (worth ? Sum(back.amounts) : 0);
+  leaving.forfeited += SumOf(lot.left) - (worth ? SumOf(back.amounts) : 0);
   if (worth) leaving.returns.push_back(std::move(back));
   return true;
 }

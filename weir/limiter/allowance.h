@@ -117,4 +117,6 @@ class Allowance {
   Millis wanted_before_;  ///< in the window before
 };
 
+std::int64_t SumOf(Allowance::View amounts);
+
 }  // namespace weir

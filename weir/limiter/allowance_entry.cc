@@ -1,7 +1,6 @@
 #include "weir/limiter/allowance_entry.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace weir {
@@ -33,10 +32,6 @@ bool SameBucket(const Target& a, const Target& b) {
 }
 
 }  // namespace
-
-std::int64_t SumOf(Allowance::View amounts) {
-  return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});
-}
 
 bool MayBeServed(const std::vector<Charge>& charges) {
   bool any = false;

@@ -12,8 +12,6 @@
 
 namespace weir {
 
-std::int64_t SumOf(Allowance::View amounts);
-
 /// Whether something is asked for, and each limit of which something is asked has an allowance.
 bool MayBeServed(const std::vector<Charge>& charges);
 

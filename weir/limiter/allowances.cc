@@ -42,7 +42,10 @@ bool Allowances::Take(CallPtr& call) {
   {
     const MutexLock lock(stripe.mutex);
     const EntryPtr entry = Find(stripe.entries, call->charges, now, effects);
-    if (entry != nullptr && MayDecide(*entry, *call, now)) Decide(entry, call, now, effects);
+    if (entry != nullptr) {
+      const Asked asked{*entry->NeedOf(call->charges), now};
+      if (MayDecide(*entry, *call, asked)) Decide(entry, call, asked, effects);
+    }
   }
   const bool taken = call == nullptr;
   Do(std::move(effects));
@@ -72,18 +75,20 @@ Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge
 
 // A call that may wait for tokens has an order to keep that is not kept here; one without time left
 // would leave none to its debit.
-bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, Instant now) {
-  const Allowance::Millis need = *entry.NeedOf(call.charges);
-  const bool covered = std::ranges::equal(need, entry.allowance.Held(now), std::less_equal());
-  const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(now);
-  if (only_covered && !covered) return false;
-  entry.allowance.Want(need, now);
+bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked) {
+  const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(asked.now);
+  if (only_covered &&
+      !std::ranges::equal(asked.need, entry.allowance.Held(asked.now), std::less_equal())) {
+    return false;
+  }
+  entry.allowance.Want(asked.need, asked.now);
   return true;
 }
 
 // Takes the call, or leaves it for the store.
-void Allowances::Decide(const EntryPtr& entry, CallPtr& call, Instant now, Effects& effects) {
-  const Allowance::Millis need = *entry->NeedOf(call->charges);
+void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked,
+                        Effects& effects) {
+  const auto& [need, now] = asked;
   const Allowance::Millis held = entry->allowance.Held(now);
   const Allowance::Step step = entry->allowance.Ask(need, now);
   if (step.debit) Begin(entry, *call, now, effects);

@@ -51,6 +51,7 @@ class Allowances {
 
  private:
   struct Debit;
+  struct Asked;
   struct Effects;
   struct Entries;
   struct Stripe;
@@ -61,8 +62,8 @@ class Allowances {
   /// Under the lock of those entries.
   EntryPtr Find(Entries& entries, const std::vector<Charge>& charges, Instant now,
                 Effects& effects);
-  static bool MayDecide(AllowanceEntry& entry, const Call& call, Instant now);
-  void Decide(const EntryPtr& entry, CallPtr& call, Instant now, Effects& effects);
+  static bool MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked);
+  void Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked, Effects& effects);
   void Conclude(const AllowanceEntry& entry, CallPtr& call, const Allowance::Millis& held,
                 milliseconds wait, Effects& effects);
   void DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects);

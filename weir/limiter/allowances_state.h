@@ -20,6 +20,12 @@ struct Allowances::Debit {
   Deadline deadline;
 };
 
+/// What a call needs of each limit, and when it asks.
+struct Allowances::Asked {
+  Allowance::Millis need;
+  Instant now;
+};
+
 /// What was found under a lock and is to be done without it.
 struct Allowances::Effects {
   std::vector<std::pair<CallPtr, Decision>> decided;

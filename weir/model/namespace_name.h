@@ -16,7 +16,7 @@ namespace weir {
 /// (zae-limiter's clients that are constructed directly use the literal id `default`.)
 [[nodiscard]] Status CheckNamespaceId(std::string_view id);
 
-/// The id in `id:XXXX`, unchecked; nothing where it is a name.
+/// The id in `id:ID`, unchecked; nothing where it is a name.
 std::optional<std::string_view> IdIn(std::string_view name_or_id);
 
 /// kInvalidArgument unless CheckNamespace or CheckNamespaceId holds.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "weir/base/integer_text.h"
 #include "weir/store/bucket_stripe.h"
 #include "weir/store/recent_tokens.h"
 
@@ -85,12 +85,6 @@ std::string FormatCursor(std::size_t stripe, const BucketKey& key) {
   return fmt::format("{}#{}#{}#{}", stripe, key.entity, key.resource, key.shard);
 }
 
-template <class Int>
-bool ReadNumber(std::string_view text, Int& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 std::optional<Cursor> ReadCursor(std::string_view text) {
   // Neither an entity nor a resource may contain '#'.
   std::array<std::string_view, 4> parts;
@@ -101,11 +95,11 @@ std::optional<Cursor> ReadCursor(std::string_view text) {
     text.remove_prefix(hash + 1);
   }
   parts[3] = text;
-  Cursor cursor{.stripe = 0, .after = BucketKey{std::string(parts[1]), std::string(parts[2]), 0}};
-  if (!ReadNumber(parts[0], cursor.stripe) || !ReadNumber(parts[3], cursor.after->shard)) {
-    return std::nullopt;
-  }
-  return cursor;
+  const auto stripe = ReadInteger<std::size_t>(parts[0]);
+  const auto shard = ReadInteger<std::uint32_t>(parts[3]);
+  if (!stripe || !shard) return std::nullopt;
+  return Cursor{.stripe = *stripe,
+                .after = BucketKey{std::string(parts[1]), std::string(parts[2]), *shard}};
 }
 
 }  // namespace

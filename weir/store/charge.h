@@ -28,6 +28,11 @@ struct BucketKey {
 /// The same on every machine and in every run (FNV-1a and a final mix), so that a seed replays.
 std::size_t HashOf(const BucketKey& key);
 
+/// For hash tables.
+struct BucketKeyHash {
+  std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
+};
+
 /// A bucket and the limits that hold for it now. Immutable; resolved once and shared by every
 /// request on that bucket, so that a request carries a pointer and numbers only.
 struct Target {

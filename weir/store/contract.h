@@ -41,6 +41,27 @@ inline constexpr UnixMillis kStart{1'767'225'600'013};
 Charge Tokens(const TargetPtr& target, std::vector<std::int64_t> tokens);
 Charge Milli(const TargetPtr& target, std::vector<std::int64_t> millitokens);
 
+/// All pages of a listing, in order; `read` reads one. A failure of the test where one fails, holds
+/// more than `limit`, or there is no end.
+template <class ReadPage>
+auto AllPages(std::size_t limit, const ReadPage& read) {
+  PageRequest request{.cursor = {}, .limit = limit};
+  decltype(read(request)->items) listed;
+  for (int pages = 0; pages < 100; ++pages) {
+    auto page = read(request);
+    if (!page) {
+      ADD_FAILURE() << page.error().message;
+      return listed;
+    }
+    EXPECT_LE(page->items.size(), limit);
+    listed.insert(listed.end(), page->items.begin(), page->items.end());
+    request.cursor = page->next;
+    if (request.cursor.empty()) return listed;
+  }
+  ADD_FAILURE() << "a listing without an end";
+  return listed;
+}
+
 /// The error of a call that must fail; kUnknown, and a failure of the test, if it did not.
 template <class T>
 Error ErrorOf(const Result<T>& result) {

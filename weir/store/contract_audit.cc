@@ -34,21 +34,7 @@ std::vector<AuditEvent> Events(const std::string& subject, int count, UnixMillis
 // All pages of a subject.
 std::vector<AuditEvent> ListAll(ContractClient& store, const std::string& subject,
                                 std::size_t limit = 1000) {
-  std::vector<AuditEvent> listed;
-  PageRequest request{.cursor = {}, .limit = limit};
-  for (int pages = 0; pages < 100; ++pages) {
-    const auto page = store.ListEvents(subject, request);
-    if (!page) {
-      ADD_FAILURE() << page.error().message;
-      return listed;
-    }
-    EXPECT_LE(page->items.size(), limit);
-    listed.insert(listed.end(), page->items.begin(), page->items.end());
-    request.cursor = page->next;
-    if (request.cursor.empty()) break;
-  }
-  EXPECT_TRUE(request.cursor.empty()) << "a listing without an end";
-  return listed;
+  return AllPages(limit, [&](const PageRequest& page) { return store.ListEvents(subject, page); });
 }
 
 std::vector<std::string> ActionsOn(ContractClient& store, const std::string& subject) {

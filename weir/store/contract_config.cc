@@ -19,21 +19,7 @@ std::vector<Level> OneOfEach(const std::string& entity, const std::string& resou
 // All pages of a listing.
 std::vector<LevelRecord> ListAll(ContractClient& store, std::optional<Level::Kind> kind,
                                  std::size_t limit) {
-  std::vector<LevelRecord> listed;
-  PageRequest request{.cursor = {}, .limit = limit};
-  for (int pages = 0; pages < 100; ++pages) {
-    const auto page = store.ListLimits(kind, request);
-    if (!page) {
-      ADD_FAILURE() << page.error().message;
-      return listed;
-    }
-    EXPECT_LE(page->items.size(), limit);
-    listed.insert(listed.end(), page->items.begin(), page->items.end());
-    request.cursor = page->next;
-    if (request.cursor.empty()) break;
-  }
-  EXPECT_TRUE(request.cursor.empty()) << "a listing without an end";
-  return listed;
+  return AllPages(limit, [&](const PageRequest& page) { return store.ListLimits(kind, page); });
 }
 
 TEST_P(StoreContract, LimitsAreFoundWhereTheyWereSet) {

@@ -14,21 +14,7 @@ EntityRecord Named(const std::string& id, std::optional<std::string> parent = st
 
 std::vector<EntityRecord> ListAll(ContractClient& store, std::optional<std::string> parent,
                                   std::size_t limit) {
-  std::vector<EntityRecord> listed;
-  PageRequest request{.cursor = {}, .limit = limit};
-  for (int pages = 0; pages < 100; ++pages) {
-    const auto page = store.ListEntities(parent, request);
-    if (!page) {
-      ADD_FAILURE() << page.error().message;
-      return listed;
-    }
-    EXPECT_LE(page->items.size(), limit);
-    listed.insert(listed.end(), page->items.begin(), page->items.end());
-    request.cursor = page->next;
-    if (request.cursor.empty()) break;
-  }
-  EXPECT_TRUE(request.cursor.empty()) << "a listing without an end";
-  return listed;
+  return AllPages(limit, [&](const PageRequest& page) { return store.ListEntities(parent, page); });
 }
 
 TEST_P(StoreContract, EntitiesAreFoundAsTheyWereCreated) {

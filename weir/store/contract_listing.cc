@@ -81,19 +81,10 @@ std::vector<BucketKey> Matching(const std::vector<BucketKey>& keys, const Bucket
 std::vector<BucketKey> ListAll(ContractClient& store, const BucketFilter& filter,
                                std::size_t limit) {
   std::vector<BucketKey> listed;
-  PageRequest request{.cursor = {}, .limit = limit};
-  for (int pages = 0; pages < 100; ++pages) {
-    const auto page = store.List(filter, request);
-    if (!page) {
-      ADD_FAILURE() << page.error().message;
-      return listed;
-    }
-    EXPECT_LE(page->items.size(), limit);
-    for (const BucketRecord& record : page->items) listed.push_back(record.key);
-    request.cursor = page->next;
-    if (request.cursor.empty()) break;
+  for (const BucketRecord& record :
+       AllPages(limit, [&](const PageRequest& page) { return store.List(filter, page); })) {
+    listed.push_back(record.key);
   }
-  EXPECT_TRUE(request.cursor.empty()) << "a listing without an end";
   std::ranges::sort(listed);
   return listed;
 }

@@ -33,22 +33,11 @@ UsageFilter Of(const std::string& entity, std::optional<std::string> resource = 
 // All pages that match. No page but the first may be empty.
 std::vector<UsageSnapshot> ListAll(ContractClient& store, const UsageFilter& filter,
                                    std::size_t limit = 1000) {
-  std::vector<UsageSnapshot> listed;
-  PageRequest request{.cursor = {}, .limit = limit};
-  for (int pages = 0; pages < 100; ++pages) {
-    const auto page = store.ListUsage(filter, request);
-    if (!page) {
-      ADD_FAILURE() << page.error().message;
-      return listed;
-    }
-    EXPECT_LE(page->items.size(), limit);
-    EXPECT_TRUE(!page->items.empty() || (request.cursor.empty() && page->next.empty()));
-    listed.insert(listed.end(), page->items.begin(), page->items.end());
-    request.cursor = page->next;
-    if (request.cursor.empty()) break;
-  }
-  EXPECT_TRUE(request.cursor.empty()) << "a listing without an end";
-  return listed;
+  return AllPages(limit, [&](const PageRequest& request) {
+    auto page = store.ListUsage(filter, request);
+    EXPECT_TRUE(!page || !page->items.empty() || (request.cursor.empty() && page->next.empty()));
+    return page;
+  });
 }
 
 // Fails if: what is added replaces what is there, or any of the three kinds of counters is lost.

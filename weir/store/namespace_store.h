@@ -17,7 +17,7 @@ namespace weir {
 tl::unexpected<Error> NotRegistered(std::string_view name);
 tl::unexpected<Error> UnknownNamespaceId(std::string_view id);
 tl::unexpected<Error> UnfitNamespace(const Namespace& space, std::string_view why);
-/// What `id:XXXX` resolves to, by the record of that id, if there is one.
+/// What `id:ID` resolves to, by the record of that id, if there is one.
 [[nodiscard]] Result<std::string> ResolveId(std::string_view id,
                                             const std::optional<Namespace>& found);
 
@@ -55,7 +55,7 @@ class NamespaceStore {
   /// complete; kFailedPrecondition where it is active.
   virtual void Purge(std::string_view id, Deadline deadline, Done<std::uint64_t> done) = 0;
 
-  /// The id under which data are kept. A name must be registered (kNotFound). `id:XXXX` is the id
+  /// The id under which data are kept. A name must be registered (kNotFound). `id:ID` is the id
   /// XXXX, for which there need be no record, but not one that is deleted or being purged
   /// (kFailedPrecondition).
   virtual void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) = 0;

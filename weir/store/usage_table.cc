@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "weir/base/integer_text.h"
 #include "weir/model/identifier.h"
 #include "weir/store/listing.h"
 
@@ -65,14 +65,14 @@ Result<UsageCursor> ReadUsageCursor(const UsageFilter& filter, const std::string
   if (second == cursor.npos) return BadCursor();
   const auto window = UsageWindowNamed(cursor.substr(0, first));
   UsageCursor read{.start = {}, .open = cursor.substr(second + 1)};
-  const char* const end = cursor.data() + second;
-  const auto number = std::from_chars(cursor.data() + first + 1, end, read.start.value);
-  const bool is_number = number.ec == std::errc() && number.ptr == end;
+  const std::string_view middle = std::string_view(cursor).substr(first + 1, second - first - 1);
+  const auto start = ReadInteger<std::int64_t>(middle);
   const bool is_named =
       filter.entity ? CheckResource(read.open).has_value() : CheckEntityId(read.open).has_value();
   const bool is_of_this = !filter.entity || !filter.resource || read.open == *filter.resource;
-  if (!window || !is_number || !is_named || !is_of_this) return BadCursor();
+  if (!window || !start || !is_named || !is_of_this) return BadCursor();
   read.window = *window;
+  read.start.value = *start;
   return read;
 }
 
