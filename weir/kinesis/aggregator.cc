@@ -2,7 +2,26 @@
 
 #include <algorithm>
 
+#include "weir/kinesis/deaggregate.h"
+
 namespace weir::kinesis {
+
+void Unframe(KinesisRecord& record) {
+  if (record.records.size() == 1) {
+    UserRecord& only = record.records.front();
+    only.data = std::move(record.data);
+    only.partition_key = std::move(record.partition_key);
+    return;
+  }
+  const auto views = ParseAggregate(record.data);
+  for (std::size_t i = 0; i < record.records.size(); ++i) {
+    UserRecord& user = record.records[i];
+    const UserRecordView& view = (*views)[i];
+    user.data = view.data;
+    user.partition_key = view.partition_key;
+    if (view.explicit_hash_key) user.explicit_hash_key = *view.explicit_hash_key;
+  }
+}
 
 void Aggregator::Put(UserRecord record, std::optional<ShardId> shard,
                      std::vector<KinesisRecord>& out) {
@@ -36,6 +55,12 @@ void Aggregator::Add(const Group& group, UserRecord record) {
   }
   batch.expires = std::min(batch.expires, record.expires);
   batch.writer.Add(record.View());
+  // The writer has a copy. The keys of the first are needed again if it stays alone.
+  record.data = {};
+  if (!is_new) {
+    record.partition_key = {};
+    record.explicit_hash_key.reset();
+  }
   batch.records.push_back(std::move(record));
 }
 
@@ -52,9 +77,9 @@ void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) 
                        .shard = batch->first.shard,
                        .deadline = full.deadline,
                        .expires = full.expires};
-  const UserRecord& first = full.records.front();
+  UserRecord& first = full.records.front();
   if (full.records.size() == 1) {
-    record.partition_key = first.partition_key;
+    record.partition_key = std::move(first.partition_key);
     record.explicit_hash_key = first.explicit_hash_key;
   } else {
     record.explicit_hash_key = FormatHashKey(first.hash);

@@ -25,6 +25,10 @@ struct AggregatorOptions {
   std::size_t max_bytes = 51'200;         ///< of its data, to the byte
 };
 
+/// Gives the user records of a Kinesis record their data and keys back, which it holds for them
+/// from the aggregator on. `record.data` is not to be used any more.
+void Unframe(KinesisRecord& record);
+
 /// A value. What it holds leaves when the next record would not fit, when the most urgent of a
 /// batch is due, or on demand. Records of one hash key leave in the order of their puts. One that
 /// alone is larger than max_bytes leaves alone and at once, after those before it.

@@ -15,7 +15,7 @@ void Attempts::Add(Attempt attempt) {
 const Attempt* Attempts::LastCause() const {
   const auto newest_first = std::views::reverse(kept_);
   const auto cause = std::ranges::find_if(newest_first, [](const Attempt& attempt) {
-    return !attempt.succeeded() && attempt.code != kExpired;
+    return !attempt.succeeded() && attempt.code != kExpired && attempt.code != kClosed;
   });
   return cause == newest_first.end() ? nullptr : &*cause;
 }

@@ -24,6 +24,7 @@ struct Attempt {
 /// Codes of ours, as the Kinesis Producer Library calls them.
 inline constexpr std::string_view kExpired = "Expired";
 inline constexpr std::string_view kWrongShard = "Wrong Shard";
+inline constexpr std::string_view kClosed = "Closed";  ///< the library has no such thing
 inline constexpr std::string_view kCountMismatch = "Record Count Mismatch";
 
 /// The first attempts and the latest, so that it stays small however often is tried.
@@ -35,7 +36,8 @@ class Attempts {
   void Add(Attempt attempt);
   const std::vector<Attempt>& kept() const { return kept_; }
   std::uint32_t count() const { return count_; }
-  /// The latest that failed for another reason than time running out: what a user must be told.
+  /// The latest that failed for another reason than time running out or the producer being closed:
+  /// what a user must be told.
   /// Null where there is none.
   const Attempt* LastCause() const;
 

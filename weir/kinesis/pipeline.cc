@@ -18,13 +18,23 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
       rng_(seed),
       map_(options.shards, rng_.Next()),
       aggregator_(options.aggregator),
-      collector_(options.collector) {}
+      collector_(options.collector),
+      outbox_(options.outbox) {}
 
 PipelineStep Pipeline::Put(UserRecord record, Instant now) {
+  Take(std::move(record));
+  return Go(now);
+}
+
+PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
+  for (UserRecord& record : records) Take(std::move(record));
+  return Go(now);
+}
+
+void Pipeline::Take(UserRecord record) {
   ++pending_;
   record.deadline = std::min(record.deadline, record.expires);
   Aggregate(std::move(record));
-  return Go(now);
 }
 
 PipelineStep Pipeline::Flush(Instant now) {
@@ -35,6 +45,7 @@ PipelineStep Pipeline::Flush(Instant now) {
 PipelineStep Pipeline::Go(Instant now) {
   PipelineStep step;
   GiveUpExpired(now);
+  ExpireWaiting(now);
   TakeAgain(now);
   aggregator_.TakeDue(now, aggregated_);
   if (hurries_) aggregator_.TakeAll(aggregated_);
@@ -42,7 +53,7 @@ PipelineStep Pipeline::Go(Instant now) {
   std::vector<Collector::Request> due;
   collector_.TakeDue(now, due);
   if (hurries_) collector_.TakeAll(due);
-  std::ranges::move(due, std::back_inserter(ready_));
+  for (Collector::Request& request : due) outbox_.Put(std::move(request));
   Send(now, step.sends);
   ShardMap::Step map = map_.Next(now);
   if (map.list) step.list = std::move(map.next_token);
@@ -92,7 +103,7 @@ void Pipeline::Drain(Place place, Lane& lane, Instant now) {
   for (KinesisRecord& record : drained.expired) Expire(std::move(record), now);
   std::vector<Collector::Request> full;
   for (KinesisRecord& record : drained.admitted) collector_.Put(std::move(record), now, full);
-  std::ranges::move(full, std::back_inserter(ready_));
+  for (Collector::Request& request : full) outbox_.Put(std::move(request));
   if (lane.wake) lane_wakes_.erase({*lane.wake, place});
   lane.wake = lane.limiter.Wake(now);
   if (lane.wake) lane_wakes_.emplace(*lane.wake, place);
@@ -100,6 +111,7 @@ void Pipeline::Drain(Place place, Lane& lane, Instant now) {
 
 // A Kinesis record expires with the first of its user records; the others go on.
 void Pipeline::Expire(KinesisRecord record, Instant now) {
+  Unframe(record);
   for (UserRecord& user : record.records) {
     if (user.expires > now) {
       Aggregate(std::move(user));
@@ -113,21 +125,17 @@ void Pipeline::Expire(KinesisRecord record, Instant now) {
   }
 }
 
+void Pipeline::ExpireWaiting(Instant now) {
+  std::vector<KinesisRecord> expired;
+  outbox_.TakeExpired(now, expired);
+  for (KinesisRecord& record : expired) Expire(std::move(record), now);
+}
+
 void Pipeline::Send(Instant now, std::vector<PipelineStep::Send>& sends) {
-  while (!ready_.empty() && flights_.size() < options_.max_in_flight) {
-    Collector::Request records;
-    for (KinesisRecord& record : ready_.front()) {
-      if (record.expires <= now) {
-        Expire(std::move(record), now);
-      } else {
-        records.push_back(std::move(record));
-      }
-    }
-    ready_.pop_front();
-    if (records.empty()) continue;
-    const std::uint64_t id = next_id_++;
-    const auto flight = flights_.emplace(id, Flight{std::move(records), now}).first;
-    sends.push_back({id, &flight->second.records});
+  while (const auto sent = outbox_.Send(now)) {
+    sends.push_back({sent->id, sent->records});
+    ++counts_.requests;
+    counts_.kinesis_records += sent->records->size();
   }
 }
 
@@ -137,6 +145,7 @@ std::optional<Instant> Pipeline::Wake() const {
   if (!lane_wakes_.empty()) Earlier(wake, lane_wakes_.begin()->first);
   Earlier(wake, aggregator_.Wake());
   Earlier(wake, collector_.Wake());
+  Earlier(wake, outbox_.Wake());
   for (const Parked& parked : parked_) Earlier(wake, parked.record.expires);
   return wake;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +13,7 @@
 #include "weir/aws/failure.h"
 #include "weir/kinesis/aggregator.h"
 #include "weir/kinesis/collector.h"
+#include "weir/kinesis/outbox.h"
 #include "weir/kinesis/retry_policy.h"
 #include "weir/kinesis/shard_limiter.h"
 #include "weir/kinesis/shard_map.h"
@@ -26,7 +26,7 @@ struct PipelineOptions {
   CollectorOptions collector;
   RetryOptions retry;
   ShardMapOptions shards;
-  std::size_t max_in_flight = 24;               ///< requests
+  OutboxOptions outbox;
   nanoseconds retry_linger = milliseconds(50);  ///< what is tried again waits so long for company
   int most_listings = 3;  ///< after so many that do not tell a shard's range it is sent again
 };
@@ -63,6 +63,14 @@ struct PipelineStep {
   std::optional<Instant> wake;  ///< call OnWake then, at the latest
 };
 
+/// Since the pipeline was made. What is sent again counts again.
+struct PipelineCounts {
+  std::uint64_t kinesis_records = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t throttled = 0;  ///< Kinesis records that were refused for a rate
+  std::uint64_t retries = 0;    ///< of user records
+};
+
 /// Each record that was put gets exactly one result. A value; not thread-safe.
 class Pipeline {
  public:
@@ -70,14 +78,22 @@ class Pipeline {
 
   /// `record` has its hash, deadline and expiry.
   PipelineStep Put(UserRecord record, Instant now);
+  PipelineStep PutAll(std::vector<UserRecord> records, Instant now);
+  /// Of a request that is not known (any more) nothing is heeded.
   PipelineStep OnAnswer(std::uint64_t id, PutAnswer answer, Instant now);
   PipelineStep OnListed(Result<ShardPage> page, Instant now);
   PipelineStep OnWake(Instant now) { return Go(now); }
   /// What is there now does not wait for company; it still waits for the shards' rates.
   PipelineStep Flush(Instant now);
+  /// What is put from now on waits for company again, also where Flush is not through.
+  void EndFlush() { hurries_ = false; }
+  /// Gives everything its result now: what is under way may have been stored. Answers that come
+  /// later are not heeded.
+  PipelineStep Close(Instant now);
 
   /// User records without a result.
   std::size_t pending() const { return pending_; }
+  const PipelineCounts& counts() const { return counts_; }
 
  private:
   using Place = std::optional<ShardId>;
@@ -85,10 +101,6 @@ class Pipeline {
   struct Lane {
     ShardLimiter limiter;
     std::optional<Instant> wake;  ///< as it stands in lane_wakes_
-  };
-  struct Flight {
-    Collector::Request records;
-    Instant began;
   };
   /// Stored; nobody knows yet whether consumers will deliver it.
   struct Parked {
@@ -100,18 +112,20 @@ class Pipeline {
 
   // pipeline.cc: the way to the service.
   PipelineStep Go(Instant now);
+  void Take(UserRecord record);
   void Aggregate(UserRecord record);
   void TakeAgain(Instant now);
   void Limit(Instant now);
   Lane& LaneOf(Place place, Instant now);
   void Drain(Place place, Lane& lane, Instant now);
   void Expire(KinesisRecord record, Instant now);
+  void ExpireWaiting(Instant now);
   void Send(Instant now, std::vector<PipelineStep::Send>& sends);
   std::optional<Instant> Wake() const;
 
   // pipeline_answers.cc: the way back.
   void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
-  void OnRequestFailed(Flight flight, const AwsFailure& failure, Instant now);
+  void OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now);
   void Bisect(Collector::Request records);
   void Judge(Parked parked, Instant now);
   void GiveUpExpired(Instant now);
@@ -119,6 +133,7 @@ class Pipeline {
   void TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind, Instant now);
   void Succeed(KinesisRecord record, const Attempt& attempt, const std::string& sequence_number);
   void Fail(UserRecord record);
+  void FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored);
 
   PipelineOptions options_;
   Rng rng_;
@@ -129,12 +144,11 @@ class Pipeline {
   std::map<Place, Lane> lanes_;
   std::set<std::pair<Instant, Place>> lane_wakes_;
   Collector collector_;
-  std::deque<Collector::Request> ready_;
-  std::map<std::uint64_t, Flight> flights_;
+  Outbox outbox_;
   std::vector<Parked> parked_;
   std::vector<KinesisRecord> aggregated_;  // on their way to the lanes, within one event
   std::vector<RecordResult> results_;      // of one event
-  std::uint64_t next_id_ = 1;
+  PipelineCounts counts_;
   std::size_t pending_ = 0;
   bool hurries_ = false;
 };

@@ -24,9 +24,9 @@ FailureClass ClassOf(const AwsFailure& failure) {
 }  // namespace
 
 PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now) {
-  const auto at = flights_.find(id);
-  Flight flight = std::move(at->second);
-  flights_.erase(at);
+  std::optional<Outbox::Flight> found = outbox_.Take(id);
+  if (!found) return Go(now);
+  Outbox::Flight& flight = *found;
   if (!answer) {
     OnRequestFailed(std::move(flight), answer.error(), now);
     return Go(now);
@@ -53,12 +53,13 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
   attempt.message = std::move(answer.message);
   const FailureClass kind = ClassOfEntry(attempt.code);
   if (kind == FailureClass::kThrottle) {
+    ++counts_.throttled;
     LaneOf(record.shard, attempt.ended).limiter.OnThrottled(attempt.ended);
   }
   TryAgain(std::move(record), attempt, kind, attempt.ended);
 }
 
-void Pipeline::OnRequestFailed(Flight flight, const AwsFailure& failure, Instant now) {
+void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now) {
   const Attempt attempt{
       .began = flight.began,
       .ended = now,
@@ -69,6 +70,7 @@ void Pipeline::OnRequestFailed(Flight flight, const AwsFailure& failure, Instant
   }
   for (KinesisRecord& record : flight.records) {
     if (failure.kind == FailureClass::kThrottle) {
+      ++counts_.throttled;
       LaneOf(record.shard, now).limiter.OnThrottled(now);
     }
     TryAgain(std::move(record), attempt, ClassOf(failure), now);
@@ -81,8 +83,8 @@ void Pipeline::Bisect(Collector::Request records) {
   Collector::Request second(std::make_move_iterator(middle),
                             std::make_move_iterator(records.end()));
   records.erase(middle, records.end());
-  ready_.push_front(std::move(second));
-  ready_.push_front(std::move(records));
+  outbox_.PutFirst(std::move(second));
+  outbox_.PutFirst(std::move(records));
 }
 
 PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
@@ -143,12 +145,14 @@ void Pipeline::GiveUp(Parked parked, Instant now) {
 // All of one Kinesis record at one instant, so that they travel together again.
 void Pipeline::TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind,
                         Instant now) {
+  Unframe(record);
   for (UserRecord& user : record.records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
     Rng same = rng_;
     const auto at = RetryAt(options_.retry, {kind, user.attempts.count(), user.expires}, now, same);
     if (at) {
+      ++counts_.retries;
       again_.emplace(*at, std::move(user));
     } else {
       Fail(std::move(user));
@@ -180,6 +184,49 @@ void Pipeline::Fail(UserRecord record) {
                       .attempts = std::move(record.attempts),
                       .maybe_duplicate = record.maybe_duplicate});
   --pending_;
+}
+
+void Pipeline::FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored) {
+  for (UserRecord& user : records) {
+    user.attempts.Add(attempt);
+    user.maybe_duplicate = user.maybe_duplicate || maybe_stored;
+    Fail(std::move(user));
+  }
+}
+
+PipelineStep Pipeline::Close(Instant now) {
+  const Attempt closed{.began = now,
+                       .ended = now,
+                       .code = std::string(kClosed),
+                       .message = "the producer was closed before it was stored"};
+  std::vector<KinesisRecord> waiting = std::exchange(aggregated_, {});
+  aggregator_.TakeAll(waiting);
+  for (auto& [place, lane] : std::exchange(lanes_, {})) {
+    ShardLimiter::Drained drained = lane.limiter.DrainAll(now);
+    std::ranges::move(drained.expired, std::back_inserter(waiting));
+    std::ranges::move(drained.admitted, std::back_inserter(waiting));
+  }
+  lane_wakes_.clear();
+  std::vector<Collector::Request> collected;
+  collector_.TakeAll(collected);
+  for (Collector::Request& request : collected) outbox_.Put(std::move(request));
+  outbox_.TakeWaiting(waiting);
+  for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
+  for (auto& [at, user] : std::exchange(again_, {})) FailAll({std::move(user)}, closed, false);
+  for (Outbox::Flight& flight : outbox_.TakeUnderWay()) {
+    Attempt cut = closed;
+    cut.began = flight.began;
+    cut.message = "the producer was closed before it was answered";
+    for (KinesisRecord& record : flight.records) FailAll(std::move(record.records), cut, true);
+  }
+  for (Parked& parked : std::exchange(parked_, {})) {
+    if (parked.record.records.size() == 1) {
+      GiveUp(std::move(parked), now);
+    } else {
+      FailAll(std::move(parked.record.records), closed, true);
+    }
+  }
+  return Go(now);
 }
 
 }  // namespace weir::kinesis

@@ -159,6 +159,7 @@ class Trial {
     }
     now = until;
   }
+  void Close() { Follow(pipeline.Close(now)); }
   /// Until nothing happens any more.
   void Finish() {
     for (int i = 0; i < 100'000 && Next(now + std::chrono::hours(1)); ++i) {
@@ -352,7 +353,7 @@ TEST(Pipeline, FlushDoesNotWaitForCompanyButForTheRate) {
 TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
   Pipeline pipeline({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
                      .collector = {.max_count = 1},
-                     .max_in_flight = 3},
+                     .outbox = {.max_requests = 3}},
                     1);
   std::size_t sends = 0;
   for (std::uint64_t i = 0; i < 10; ++i) {
@@ -364,6 +365,37 @@ TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
       1, std::vector<EntryAnswer>{{.shard = "shardId-0", .sequence_number = "1"}}, kStart);
   EXPECT_THAT(step.results, SizeIs(1));
   EXPECT_THAT(step.sends, SizeIs(1));
+}
+
+// Wherever they stand: waiting for company, for the rate, for a connection, for another try, for an
+// answer.
+TEST(Pipeline, CloseGivesEachRecordItsResultAtOnce) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Trial run(seed,
+              {.throttle = 0.2, .fail = 0.1, .lose = 0.1, .fail_list = 0.2, .split_or_merge = 0.1},
+              {.aggregator = {.max_bytes = 300},
+               .limiter = {.records = PerSecond(60)},
+               .collector = {.max_count = 4},
+               .outbox = {.max_requests = 2}});
+    run.PutMany(150);
+    run.Close();
+    ExpectHonest(run, seed);
+    run.Finish();
+    ExpectHonest(run, seed);
+  }
+}
+
+TEST(Pipeline, ManyPutAtOnceAreAsManyPutOneByOne) {
+  Pipeline pipeline({}, 1);
+  std::vector<UserRecord> records;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    records.push_back({.number = i, .partition_key = "k", .expires = kStart + seconds(9)});
+  }
+  EXPECT_THAT(pipeline.PutAll(std::move(records), kStart).sends, IsEmpty());
+  EXPECT_EQ(pipeline.pending(), 10U);
+  const PipelineStep step = pipeline.Flush(kStart);
+  ASSERT_THAT(step.sends, SizeIs(1));
+  EXPECT_THAT(step.sends.front().records->front().records, SizeIs(10));
 }
 
 }  // namespace

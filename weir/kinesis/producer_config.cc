@@ -93,6 +93,11 @@ const std::vector<Known>& KnownProperties() {
       {"ConnectTimeout", NumberFrom(100, 300'000, &Config::connect_timeout)},
       {"RequestTimeout", NumberFrom(100, 600'000, &Config::request_timeout)},
       {"MaxConnections", NumberFrom(1, 256, &Config::max_connections)},
+      {"max_outstanding_records", NumberFrom(1, 1'000'000'000, &Config::max_outstanding_records)},
+      {"max_outstanding_bytes", NumberFrom(1'048'576, kAny, &Config::max_outstanding_bytes)},
+      {"max_in_flight_bytes", NumberFrom(1'048'576, kAny, &Config::max_in_flight_bytes)},
+      {"put_timeout", NumberFrom(0, kAny, &Config::put_timeout)},
+      {"ordered", Flag(&Config::ordered)},
       {"MetricsLevel", OneOf({"none", "summary", "detailed"}, &Config::metrics_level)},
       {"MetricsGranularity", OneOf({"global", "stream", "shard"}, &Config::metrics_granularity)},
   };
@@ -162,16 +167,17 @@ PipelineOptions ProducerConfig::Pipeline() const {
     return PerSecond(set > 0 ? set : std::max<std::int64_t>(whole * percent / 100, 1));
   };
   using Mode = AggregatorOptions::Mode;
-  return {.aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
-                         .max_count = Size(aggregation_max_count),
-                         .max_bytes = Size(aggregation_max_bytes)},
-          .limiter = {.records = rate(shard_records_per_second, kShardRecords),
-                      .bytes = rate(shard_bytes_per_second, kShardBytes)},
-          .collector = {.max_count = Size(collection_max_count),
-                        .max_bytes = Size(collection_max_bytes),
-                        .linger = LingerFor(record_max_buffered_time)},
-          .retry = {.fail_if_throttled = fail_if_throttled},
-          .max_in_flight = Size(max_connections)};
+  return {
+      .aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
+                     .max_count = Size(aggregation_max_count),
+                     .max_bytes = Size(aggregation_max_bytes)},
+      .limiter = {.records = rate(shard_records_per_second, kShardRecords),
+                  .bytes = rate(shard_bytes_per_second, kShardBytes)},
+      .collector = {.max_count = Size(collection_max_count),
+                    .max_bytes = Size(collection_max_bytes),
+                    .linger = LingerFor(record_max_buffered_time)},
+      .retry = {.fail_if_throttled = fail_if_throttled},
+      .outbox = {.max_requests = Size(max_connections), .max_bytes = Size(max_in_flight_bytes)}};
 }
 
 Result<LoadedConfig> ParseProperties(std::string_view text) {

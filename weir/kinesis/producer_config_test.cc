@@ -72,7 +72,7 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   EXPECT_EQ(options.collector.max_bytes, 1'048'576U);
   EXPECT_EQ(options.collector.linger, milliseconds(50));
   EXPECT_TRUE(options.retry.fail_if_throttled);
-  EXPECT_EQ(options.max_in_flight, 48U);
+  EXPECT_EQ(options.outbox.max_requests, 48U);
 }
 
 TEST(ProducerConfig, SendsWhatAShardTakesUnlessToldOtherwise) {

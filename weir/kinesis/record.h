@@ -31,7 +31,9 @@ struct UserRecord {
 
 /// One entry of PutRecords.
 struct KinesisRecord {
-  std::vector<UserRecord> records;  ///< at least one, in the order in which they are framed
+  /// At least one, in the order in which they are framed. Their data and keys are in `data` and
+  /// `partition_key` alone, so that nothing is kept twice: Unframe in aggregator.h.
+  std::vector<UserRecord> records;
   std::string partition_key;
   std::optional<std::string> explicit_hash_key;
   std::string data;

@@ -1,0 +1,112 @@
+#include "weir/kinesis/outbox.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+// How far behind the first a request may pass it: looking further would cost more than it brings.
+constexpr std::size_t kLookAhead = 64;
+
+}  // namespace
+
+Outbox::Load Outbox::LoadOf(const Request& request) {
+  Load load;
+  for (const KinesisRecord& record : request) {
+    load.bytes += record.bytes();
+    const bool known = std::ranges::find(load.shards, record.shard) != load.shards.end();
+    if (!known) load.shards.push_back(record.shard);
+  }
+  return load;
+}
+
+Outbox::Waiting Outbox::Admit(Request request) {
+  for (const KinesisRecord& record : request) {
+    expires_ = std::min(expires_.value_or(record.expires), record.expires);
+  }
+  Load load = LoadOf(request);
+  return {std::move(request), std::move(load)};
+}
+
+void Outbox::Put(Request request) { waiting_.push_back(Admit(std::move(request))); }
+
+void Outbox::PutFirst(Request request) { waiting_.push_front(Admit(std::move(request))); }
+
+bool Outbox::Fits(const Load& load) const {
+  if (under_way_.empty()) return true;
+  if (bytes_ + load.bytes > options_.max_bytes) return false;
+  return std::ranges::all_of(load.shards, [this](const auto& shard) {
+    const auto at = shard_requests_.find(shard);
+    return at == shard_requests_.end() || at->second < options_.max_shard_requests;
+  });
+}
+
+std::optional<Outbox::Sent> Outbox::Send(Instant now) {
+  if (under_way_.size() >= options_.max_requests) return std::nullopt;
+  const std::size_t far = std::min(waiting_.size(), kLookAhead);
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(far);
+  const auto next = std::find_if(waiting_.begin(), end,
+                                 [this](const Waiting& waiting) { return Fits(waiting.load); });
+  if (next == end) return std::nullopt;
+  Waiting goes = std::move(*next);
+  waiting_.erase(next);
+  if (waiting_.empty()) expires_.reset();
+  Count(goes.load);
+  const std::uint64_t id = next_id_++;
+  const auto flight =
+      under_way_.emplace(id, UnderWay{{std::move(goes.records), now}, std::move(goes.load)}).first;
+  return Sent{id, &flight->second.flight.records};
+}
+
+std::optional<Outbox::Flight> Outbox::Take(std::uint64_t id) {
+  const auto at = under_way_.find(id);
+  if (at == under_way_.end()) return std::nullopt;
+  Discount(at->second.load);
+  Flight flight = std::move(at->second.flight);
+  under_way_.erase(at);
+  return flight;
+}
+
+void Outbox::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
+  if (!expires_ || *expires_ > now) return;
+  expires_.reset();
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    Request good;
+    for (KinesisRecord& record : waiting.records) {
+      (record.expires > now ? good : out).push_back(std::move(record));
+    }
+    if (!good.empty()) Put(std::move(good));
+  }
+}
+
+void Outbox::TakeWaiting(std::vector<KinesisRecord>& out) {
+  for (Waiting& waiting : waiting_) std::ranges::move(waiting.records, std::back_inserter(out));
+  waiting_.clear();
+  expires_.reset();
+}
+
+std::vector<Outbox::Flight> Outbox::TakeUnderWay() {
+  std::vector<Flight> flights;
+  for (auto& [id, under_way] : under_way_) flights.push_back(std::move(under_way.flight));
+  under_way_.clear();
+  shard_requests_.clear();
+  bytes_ = 0;
+  return flights;
+}
+
+void Outbox::Count(const Load& load) {
+  bytes_ += load.bytes;
+  for (const auto& shard : load.shards) ++shard_requests_[shard];
+}
+
+void Outbox::Discount(const Load& load) {
+  bytes_ -= load.bytes;
+  for (const auto& shard : load.shards) {
+    const auto at = shard_requests_.find(shard);
+    if (--at->second == 0) shard_requests_.erase(at);
+  }
+}
+
+}  // namespace weir::kinesis

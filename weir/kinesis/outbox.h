@@ -1,0 +1,80 @@
+// Requests on their way out: those that wait for their turn, and those that are under way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "weir/kinesis/collector.h"
+
+namespace weir::kinesis {
+
+struct OutboxOptions {
+  std::size_t max_requests = 24;                 ///< under way at once
+  std::size_t max_bytes = std::size_t{8} << 20;  ///< of data and partition keys under way
+  std::size_t max_shard_requests = 16;           ///< under way that hold records of one shard
+};
+
+/// A value. Requests leave in the order in which they came, except that one whose shards are busy
+/// lets others pass. One that is larger than max_bytes leaves alone.
+class Outbox {
+ public:
+  using Request = Collector::Request;
+  struct Flight {
+    Request records;
+    Instant began;
+  };
+  struct Sent {
+    std::uint64_t id = 0;              ///< never 0
+    const Request* records = nullptr;  ///< until Take
+  };
+
+  explicit Outbox(const OutboxOptions& options) : options_(options) {}
+
+  void Put(Request request);
+  void PutFirst(Request request);
+  /// The next that may go; it is under way then.
+  std::optional<Sent> Send(Instant now);
+  /// One that is under way no more; nothing where none of this id is.
+  std::optional<Flight> Take(std::uint64_t id);
+  /// Takes what waits and has expired out of its requests.
+  void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
+  /// When the first of what waits expires.
+  std::optional<Instant> Wake() const { return expires_; }
+
+  void TakeWaiting(std::vector<KinesisRecord>& out);
+  std::vector<Flight> TakeUnderWay();
+
+ private:
+  /// What a request takes of the bounds.
+  struct Load {
+    std::size_t bytes = 0;
+    std::vector<std::optional<ShardId>> shards;  ///< each once
+  };
+  struct Waiting {
+    Request records;
+    Load load;
+  };
+  struct UnderWay {
+    Flight flight;
+    Load load;
+  };
+
+  static Load LoadOf(const Request& request);
+  Waiting Admit(Request request);
+  bool Fits(const Load& load) const;
+  void Count(const Load& load);
+  void Discount(const Load& load);
+
+  OutboxOptions options_;
+  std::deque<Waiting> waiting_;
+  std::optional<Instant> expires_;  // the earliest of waiting_, or earlier
+  std::map<std::uint64_t, UnderWay> under_way_;
+  std::map<std::optional<ShardId>, std::size_t> shard_requests_;
+  std::size_t bytes_ = 0;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace weir::kinesis

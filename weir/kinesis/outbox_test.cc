@@ -1,0 +1,119 @@
+#include "weir/kinesis/outbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr Instant kNow{1'000};
+
+KinesisRecord Record(std::uint64_t number, std::optional<ShardId> shard, std::size_t bytes = 10,
+                     Instant expires = kNow + milliseconds(1)) {
+  KinesisRecord record{.partition_key = "", .data = std::string(bytes, 'x'), .shard = shard};
+  record.records.push_back({.number = number});
+  record.expires = expires;
+  return record;
+}
+
+std::uint64_t FirstOf(const Outbox::Request& request) {
+  return request.front().records.front().number;
+}
+
+/// The numbers of what may go now.
+std::vector<std::uint64_t> Sends(Outbox& outbox) {
+  std::vector<std::uint64_t> numbers;
+  while (const auto sent = outbox.Send(kNow)) numbers.push_back(FirstOf(*sent->records));
+  return numbers;
+}
+
+Outbox::Request One(KinesisRecord record) {
+  Outbox::Request request;
+  request.push_back(std::move(record));
+  return request;
+}
+
+TEST(Outbox, SendsInOrderUpToItsBound) {
+  Outbox outbox({.max_requests = 2});
+  for (std::uint64_t i = 1; i <= 3; ++i) outbox.Put(One(Record(i, ShardId{0})));
+  EXPECT_THAT(Sends(outbox), ElementsAre(1, 2));
+  const auto flight = outbox.Take(1);
+  ASSERT_TRUE(flight);
+  EXPECT_EQ(FirstOf(flight->records), 1U);
+  EXPECT_EQ(flight->began, kNow);
+  EXPECT_THAT(Sends(outbox), ElementsAre(3));
+  EXPECT_FALSE(outbox.Take(1)) << "it is under way no more";
+}
+
+TEST(Outbox, WhatIsPutFirstGoesFirst) {
+  Outbox outbox({});
+  outbox.Put(One(Record(1, ShardId{0})));
+  outbox.PutFirst(One(Record(2, ShardId{0})));
+  EXPECT_THAT(Sends(outbox), ElementsAre(2, 1));
+}
+
+TEST(Outbox, ABusyShardLetsOthersPass) {
+  Outbox outbox({.max_shard_requests = 1});
+  for (std::uint64_t i = 1; i <= 3; ++i) outbox.Put(One(Record(i, ShardId{0})));
+  outbox.Put(One(Record(4, ShardId{1})));
+  outbox.Put(One(Record(5, std::nullopt)));
+  EXPECT_THAT(Sends(outbox), ElementsAre(1, 4, 5));
+  ASSERT_TRUE(outbox.Take(1));
+  EXPECT_THAT(Sends(outbox), ElementsAre(2));
+}
+
+TEST(Outbox, BytesUnderWayAreBoundedAndALargeOneGoesAlone) {
+  Outbox outbox({.max_bytes = 100});
+  outbox.Put(One(Record(1, ShardId{0}, 60)));
+  outbox.Put(One(Record(2, ShardId{0}, 60)));
+  outbox.Put(One(Record(3, ShardId{0}, 40)));
+  EXPECT_THAT(Sends(outbox), ElementsAre(1, 3)) << "60 and 40 fit, twice 60 does not";
+  ASSERT_TRUE(outbox.Take(1));
+  EXPECT_THAT(Sends(outbox), ElementsAre(2));
+  outbox.Put(One(Record(4, ShardId{0}, 500)));
+  EXPECT_THAT(Sends(outbox), IsEmpty());
+  ASSERT_TRUE(outbox.Take(2));
+  ASSERT_TRUE(outbox.Take(3));
+  EXPECT_THAT(Sends(outbox), ElementsAre(4));
+}
+
+TEST(Outbox, GivesBackWhatExpiredWhileItWaited) {
+  Outbox outbox({});
+  Outbox::Request request = One(Record(1, ShardId{0}, 10, kNow + milliseconds(5)));
+  request.push_back(Record(2, ShardId{0}, 10, kNow + milliseconds(3)));
+  outbox.Put(std::move(request));
+  EXPECT_EQ(outbox.Wake(), kNow + milliseconds(3));
+  std::vector<KinesisRecord> expired;
+  outbox.TakeExpired(kNow + milliseconds(3), expired);
+  ASSERT_THAT(expired, SizeIs(1));
+  EXPECT_EQ(expired.front().records.front().number, 2U);
+  EXPECT_EQ(outbox.Wake(), kNow + milliseconds(5));
+  EXPECT_THAT(Sends(outbox), ElementsAre(1));
+  EXPECT_EQ(outbox.Wake(), std::nullopt) << "what is under way waits for its answer";
+}
+
+TEST(Outbox, CanBeEmptied) {
+  Outbox outbox({.max_requests = 1});
+  outbox.Put(One(Record(1, ShardId{0})));
+  outbox.Put(One(Record(2, ShardId{0})));
+  EXPECT_THAT(Sends(outbox), ElementsAre(1));
+  std::vector<KinesisRecord> waiting;
+  outbox.TakeWaiting(waiting);
+  ASSERT_THAT(waiting, SizeIs(1));
+  EXPECT_EQ(waiting.front().records.front().number, 2U);
+  const auto flights = outbox.TakeUnderWay();
+  ASSERT_THAT(flights, SizeIs(1));
+  EXPECT_EQ(FirstOf(flights.front().records), 1U);
+  EXPECT_FALSE(outbox.Take(1));
+  outbox.Put(One(Record(3, ShardId{0})));
+  EXPECT_THAT(Sends(outbox), ElementsAre(3)) << "nothing is under way any more";
+}
+
+}  // namespace
+}  // namespace weir::kinesis

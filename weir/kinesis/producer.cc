@@ -1,0 +1,258 @@
+// What callers do, on their threads. What follows from it: producer_tasks.cc.
+#include "weir/kinesis/producer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/kinesis/producer_state.h"
+#include "weir/runtime/await.h"
+
+namespace weir::kinesis {
+namespace {
+
+tl::unexpected<Error> Closed() { return Fail(Code::kCancelled, "the producer is closed"); }
+
+tl::unexpected<Error> Full() {
+  return Fail(Code::kResourceExhausted,
+              "the producer holds as many records as it may (max_outstanding_records, "
+              "max_outstanding_bytes): put again when some have their results");
+}
+
+std::size_t SizeOf(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+Status CheckAddress(const StreamAddress& address) {
+  if (address.name.empty() != address.arn.empty()) return {};
+  return Fail(Code::kInvalidArgument, "a stream has a name or an ARN: give one of them");
+}
+
+/// What a record takes of the room.
+std::size_t BytesOf(const UserRecord& record) {
+  return kRecordOverhead + record.data.size() + record.partition_key.size();
+}
+
+Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
+                         PutDone done) {
+  WEIR_ASSIGN_OR_RETURN(UserRecord user, Prepare(config, std::move(record), clock));
+  const std::size_t bytes = BytesOf(user);
+  return Incoming{std::move(user), {.done = std::move(done), .bytes = bytes}};
+}
+
+}  // namespace
+
+Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64_t seed)
+    : parts(with),
+      config(std::move(as)),
+      room({.max_records = SizeOf(config.max_outstanding_records),
+            .max_bytes = SizeOf(config.max_outstanding_bytes)}),
+      rng_(seed) {}
+
+Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
+  WEIR_RETURN_IF_ERROR(CheckAddress(address));
+  const MutexLock lock(mutex);
+  if (closed_) return Closed();
+  std::unique_ptr<Stream>& stream = streams_[{address.name, address.arn}];
+  if (stream == nullptr) {
+    stream = std::make_unique<Stream>(address, room.AddTenant(),
+                                      Pipeline(config.Pipeline(), rng_.Next()));
+    parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
+      self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
+    });
+  }
+  return stream.get();
+}
+
+void Producer::State::PutIn(Stream& stream, Incoming incoming) {
+  ++stats.records;
+  stats.bytes += incoming.record.data.size();
+  incoming.debt.epoch = epoch_;
+  ++epochs_[epoch_];
+  stream.inbox.push_back(std::move(incoming));
+  if (stream.inbox.size() > 1) return;
+  parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
+}
+
+Status Producer::State::TryPut(Stream& stream, Incoming incoming) {
+  const MutexLock lock(mutex);
+  if (closed_) return Closed();
+  if (!room.Take(stream.tenant, {1, incoming.debt.bytes})) return Full();
+  PutIn(stream, std::move(incoming));
+  return {};
+}
+
+Status Producer::State::PutOrWait(Stream& stream, Incoming incoming) {
+  const Load load{1, incoming.debt.bytes};
+  {
+    const MutexLock lock(mutex);
+    if (closed_) return Closed();
+    if (room.Take(stream.tenant, load)) {
+      PutIn(stream, std::move(incoming));
+      return {};
+    }
+  }
+  WEIR_RETURN_IF_ERROR(
+      Await<void>([&](Done<void> done) { AwaitRoom(stream, load.bytes, std::move(done)); }));
+  const MutexLock lock(mutex);
+  if (closed_) {
+    std::vector<Room::Ticket> nobody;  // who waited was refused when the producer was closed
+    room.GiveBack(stream.tenant, load, nobody);
+    return Closed();
+  }
+  PutIn(stream, std::move(incoming));
+  return {};
+}
+
+void Producer::State::AwaitRoom(Stream& stream, std::size_t bytes, Done<void> done) {
+  {
+    const MutexLock lock(mutex);
+    if (!closed_ && !room.Take(stream.tenant, {1, bytes})) {
+      const Room::Ticket ticket = room.Wait(stream.tenant, {1, bytes});
+      Waiter& waiter = waiters_[ticket];
+      waiter.done = std::move(done);
+      const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
+      if (config.put_timeout == milliseconds::max() || end.is_never()) return;
+      waiter.timer = parts.scheduler.At(
+          end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
+      return;
+    }
+    if (closed_) return done(Closed());
+  }
+  done({});
+}
+
+void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
+  Done<void> done;
+  {
+    const MutexLock lock(mutex);
+    if (!room.Leave(ticket)) return;
+    done = std::move(waiters_.extract(ticket).mapped().done);
+  }
+  done(Full());
+}
+
+bool Producer::State::IsThrough(std::uint64_t epoch) const {
+  return epochs_.empty() || epochs_.begin()->first > epoch;
+}
+
+void Producer::State::Flush(Deadline deadline, Done<void> done) {
+  {
+    const MutexLock lock(mutex);
+    const std::uint64_t last = epoch_++;
+    if (!IsThrough(last)) {
+      const std::uint64_t id = next_flusher_++;
+      Flusher& flusher = flushers_.emplace_back(id, last, std::move(done));
+      parts.scheduler.Post([self = shared_from_this()] { self->Hurry(); });
+      if (deadline.is_never()) return;
+      flusher.timer = parts.scheduler.At(deadline.at(),
+                                         [self = shared_from_this(), id] { self->EndFlusher(id); });
+      return;
+    }
+  }
+  done({});
+}
+
+std::vector<Done<void>> Producer::State::Refused() {
+  std::vector<Done<void>> refused;
+  for (auto& [ticket, waiter] : std::exchange(waiters_, {})) {
+    room.Leave(ticket);
+    refused.push_back(std::move(waiter.done));
+  }
+  return refused;
+}
+
+void Producer::State::Close(Deadline deadline, Done<void> done) {
+  std::vector<Done<void>> refused;
+  {
+    const MutexLock lock(mutex);
+    closed_ = true;
+    refused = Refused();
+  }
+  for (Done<void>& waiter : refused) waiter(Closed());
+  Flush(deadline, [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
+    self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
+      self->CutOff();
+      done({});
+    });
+  });
+}
+
+Producer::Producer(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed)
+    : state_(std::make_shared<State>(parts, std::move(config), seed)) {}
+
+Producer::~Producer() {
+  if (state_->HasEnded()) return;
+  Close(Deadline::At(state_->Now()));
+  // What it waited for ends it, well or not.
+  static_cast<void>(Await<void>([&](Done<void> done) { state_->WhenEnded(std::move(done)); }));
+}
+
+Result<Producer::Stream*> Producer::Open(const StreamAddress& address) {
+  return state_->Open(address);
+}
+
+Status Producer::Put(Stream& stream, Record record, PutDone done) {
+  if (state_->config.put_timeout == milliseconds(0)) {
+    return TryPut(stream, std::move(record), std::move(done));
+  }
+  WEIR_ASSIGN_OR_RETURN(Incoming incoming, Receipt(state_->config, state_->parts.scheduler.clock(),
+                                                   std::move(record), std::move(done)));
+  return state_->PutOrWait(stream, std::move(incoming));
+}
+
+Status Producer::TryPut(Stream& stream, Record record, PutDone done) {
+  WEIR_ASSIGN_OR_RETURN(Incoming incoming, Receipt(state_->config, state_->parts.scheduler.clock(),
+                                                   std::move(record), std::move(done)));
+  return state_->TryPut(stream, std::move(incoming));
+}
+
+Result<RecordResult> Producer::PutBlocking(Stream& stream, Record record) {
+  Status put;
+  auto result = Await<RecordResult>([&](Done<RecordResult> done) {
+    put = Put(stream, std::move(record),
+              [done = std::move(done)](RecordResult got) mutable { done(std::move(got)); });
+  });
+  WEIR_RETURN_IF_ERROR(put);
+  return result;
+}
+
+Result<std::size_t> Producer::PutBatch(Stream& stream, std::vector<Record> records,
+                                       const BatchDone& done) {
+  const auto shared = std::make_shared<const BatchDone>(done);
+  for (std::size_t place = 0; place < records.size(); ++place) {
+    const Status put = Put(stream, std::move(records[place]),
+                           [shared, place](RecordResult got) { (*shared)(place, std::move(got)); });
+    if (!put && place == 0) return Fail(put.error());
+    if (!put) return place;
+  }
+  return records.size();
+}
+
+void Producer::Flush(Deadline deadline, Done<void> done) {
+  state_->Flush(deadline, std::move(done));
+}
+
+Status Producer::Flush(Deadline deadline) {
+  return Await<void>([&](Done<void> done) { Flush(deadline, std::move(done)); });
+}
+
+void Producer::Close(Deadline deadline, Done<void> done) {
+  state_->Close(deadline, std::move(done));
+}
+
+void Producer::Close(Deadline deadline) {
+  static_cast<void>(Await<void>([&](Done<void> done) { Close(deadline, std::move(done)); }));
+}
+
+ProducerStats Producer::stats() const { return state_->Stats(); }
+
+std::size_t Producer::pending() const {
+  const MutexLock lock(state_->mutex);
+  return state_->room.used().records;
+}
+
+std::size_t Producer::pending_bytes() const {
+  const MutexLock lock(state_->mutex);
+  return state_->room.used().bytes;
+}
+
+}  // namespace weir::kinesis

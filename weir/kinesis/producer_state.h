@@ -1,0 +1,99 @@
+// What the threads of a producer share. Inside of the producer only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/kinesis/producer_stream.h"
+
+namespace weir::kinesis {
+
+/// Callers take room and put into a stream's inbox, under the lock; all else happens in tasks of
+/// the scheduler, of which each keeps this alive.
+struct Producer::State : std::enable_shared_from_this<State> {
+ public:
+  State(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
+
+  // producer.cc: for callers, on any thread.
+  Result<Stream*> Open(const StreamAddress& address) WEIR_EXCLUDES(mutex);
+  Status TryPut(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  Status PutOrWait(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  void Flush(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  /// `done` runs when nothing is under way any more, after Close.
+  void WhenEnded(Done<void> done) WEIR_EXCLUDES(mutex);
+  bool HasEnded() const WEIR_EXCLUDES(mutex);
+  ProducerStats Stats() const WEIR_EXCLUDES(mutex);
+  Instant Now() const { return parts.scheduler.clock().Now(); }
+
+  const ProducerParts parts;
+  const ProducerConfig config;
+
+  mutable Mutex mutex;
+  Room room WEIR_GUARDED_BY(mutex);
+  ProducerStats stats WEIR_GUARDED_BY(mutex);
+
+ private:
+  struct Flusher {
+    std::uint64_t id = 0;
+    std::uint64_t epoch = 0;  ///< the last that it waits for
+    Done<void> done{};
+    std::optional<TimerId> timer{};
+  };
+  struct Waiter {
+    Done<void> done{};
+    std::optional<TimerId> timer{};
+  };
+  using Key = std::pair<std::string, std::string>;
+
+  void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
+  void AwaitRoom(Stream& stream, std::size_t bytes, Done<void> done) WEIR_EXCLUDES(mutex);
+  void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
+  bool IsThrough(std::uint64_t epoch) const WEIR_REQUIRES(mutex);
+  void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
+  std::vector<Done<void>> Refused() WEIR_REQUIRES(mutex);
+
+  // producer_tasks.cc: for tasks of the scheduler.
+  void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
+  void Hurry() WEIR_EXCLUDES(mutex);
+  void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  void Pay(Stream& stream, std::vector<RecordResult> results) WEIR_EXCLUDES(mutex);
+  void Arm(Stream& stream, std::optional<Instant> wake);
+  void Dispatch();
+  void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
+  void List(Stream& stream, const std::string& token);
+  void EndHurry() WEIR_EXCLUDES(mutex);
+  void EndCall() WEIR_EXCLUDES(mutex);
+  void CutOff() WEIR_EXCLUDES(mutex);
+  void EndIfThrough() WEIR_EXCLUDES(mutex);
+  std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
+  Deadline CallDeadline() const;
+
+  Rng rng_ WEIR_GUARDED_BY(mutex);
+  std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);
+  std::map<Room::Ticket, Waiter> waiters_ WEIR_GUARDED_BY(mutex);
+  std::map<std::uint64_t, std::size_t> epochs_ WEIR_GUARDED_BY(mutex);  // records without a result
+  std::uint64_t epoch_ WEIR_GUARDED_BY(mutex) = 0;
+  std::vector<Flusher> flushers_ WEIR_GUARDED_BY(mutex);
+  std::uint64_t next_flusher_ WEIR_GUARDED_BY(mutex) = 1;
+  bool closed_ WEIR_GUARDED_BY(mutex) = false;
+  bool ended_ WEIR_GUARDED_BY(mutex) = false;
+  Done<void> on_end_ WEIR_GUARDED_BY(mutex);
+
+  // For tasks of the scheduler.
+  std::deque<Stream*> ring_;  // that have something to send, in turn
+  std::size_t requests_ = 0;  // under way
+  std::size_t bytes_ = 0;     // of these, as the outboxes count them
+  std::size_t calls_ = 0;     // under way: requests and listings
+  bool cut_off_ = false;
+};
+
+}  // namespace weir::kinesis

@@ -1,0 +1,87 @@
+#include "weir/kinesis/producer_stream.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+
+#include "weir/runtime/deadline.h"
+
+namespace weir::kinesis {
+namespace {
+
+constexpr std::size_t kMostKeyCharacters = 256;
+
+std::size_t CharactersIn(std::string_view utf8) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(utf8, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+tl::unexpected<Error> Bad(std::string message) {
+  return Fail(Code::kInvalidArgument, std::move(message));
+}
+
+Status CheckKey(std::string_view key) {
+  if (key.empty()) return Bad("the partition key is empty: give 1 to 256 characters");
+  if (!simdjson::validate_utf8(key)) return Bad("the partition key is not UTF-8");
+  if (key.size() > kMostKeyCharacters && CharactersIn(key) > kMostKeyCharacters) {
+    return Bad(
+        fmt::format("the partition key has {} characters: give 1 to 256", CharactersIn(key)));
+  }
+  return {};
+}
+
+Status CheckData(const ProducerConfig& config, const Record& record) {
+  if (std::cmp_greater(record.data.size(), config.max_user_record_bytes)) {
+    return Bad(fmt::format("the record has {} bytes: give at most {} (MaxUserRecordSize)",
+                           record.data.size(), config.max_user_record_bytes));
+  }
+  if (record.buffered_time && *record.buffered_time < milliseconds(0)) {
+    return Bad("the record's buffered time is negative: give 0 or more");
+  }
+  if (record.ttl && *record.ttl <= milliseconds(0)) {
+    return Bad("the record's time to live is not positive: give 1 ms or more");
+  }
+  return {};
+}
+
+}  // namespace
+
+nanoseconds Saturated(milliseconds time) {
+  return std::min(time, std::chrono::floor<milliseconds>(nanoseconds::max()));
+}
+
+std::uint64_t Ledger::Add(Debt debt) {
+  if (free_.empty()) {
+    debts_.push_back(std::move(debt));
+    return debts_.size() - 1;
+  }
+  const std::uint64_t number = free_.back();
+  free_.pop_back();
+  debts_[number] = std::move(debt);
+  return number;
+}
+
+Debt Ledger::Take(std::uint64_t number) {
+  free_.push_back(number);
+  return std::exchange(debts_[number], {});
+}
+
+Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Clock& clock) {
+  WEIR_RETURN_IF_ERROR(CheckKey(record.partition_key));
+  WEIR_RETURN_IF_ERROR(CheckData(config, record));
+  UserRecord user{.partition_key = std::move(record.partition_key), .data = std::move(record.data)};
+  if (record.explicit_hash_key) {
+    WEIR_ASSIGN_OR_RETURN(user.hash, ParseHashKey(*record.explicit_hash_key));
+    user.explicit_hash_key = FormatHashKey(user.hash);
+  } else {
+    user.hash = HashOfPartitionKey(user.partition_key);
+  }
+  const milliseconds buffered = record.buffered_time.value_or(config.record_max_buffered_time);
+  const milliseconds ttl = record.ttl.value_or(config.record_ttl);
+  user.deadline = Deadline::After(clock, Saturated(buffered)).at();
+  user.expires = Deadline::After(clock, Saturated(ttl)).at();
+  return user;
+}
+
+}  // namespace weir::kinesis

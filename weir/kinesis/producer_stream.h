@@ -1,0 +1,69 @@
+// One stream of a producer. Inside of the producer only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/kinesis/producer.h"
+#include "weir/kinesis/room.h"
+
+namespace weir::kinesis {
+
+/// What a record owes: its result to its caller, its place to the room, and to Flush that it is
+/// through. Epochs: those that began with a Flush are numbered by it.
+struct Debt {
+  PutDone done;
+  std::size_t bytes = 0;
+  std::uint64_t epoch = 0;
+};
+
+/// A record that was taken and has not reached its pipeline.
+struct Incoming {
+  UserRecord record;
+  Debt debt;
+};
+
+/// Debts by small numbers that are used again. A value.
+class Ledger {
+ public:
+  std::uint64_t Add(Debt debt);
+  /// REQUIRES: Add gave this number, and nobody has taken it since.
+  Debt Take(std::uint64_t number);
+
+ private:
+  std::vector<Debt> debts_;
+  std::vector<std::uint64_t> free_;
+};
+
+class Producer::Stream {
+ public:
+  Stream(StreamAddress to, Room::Tenant as, Pipeline through)
+      : address(std::move(to)), tenant(as), pipeline(std::move(through)) {}
+
+  const StreamAddress address;
+  const Room::Tenant tenant;
+
+  // For tasks of the scheduler.
+  Pipeline pipeline;
+  Ledger ledger;
+  std::deque<PipelineStep::Send> sends;  // that wait for a connection
+  std::optional<std::pair<Instant, TimerId>> timer;
+
+  // Guarded by the producer's lock.
+  std::vector<Incoming> inbox;
+  PipelineCounts counts;
+};
+
+/// In nanoseconds; what is beyond them stands for ever.
+nanoseconds Saturated(milliseconds time);
+
+/// The record as it goes into the pipeline at `now`. kInvalidArgument, naming what is wrong, where
+/// it can never be put.
+[[nodiscard]] Result<UserRecord> Prepare(const ProducerConfig& config, Record record,
+                                         const Clock& clock);
+
+}  // namespace weir::kinesis

@@ -1,0 +1,357 @@
+// A producer in simulated time, before a service that a test writes.
+#include "weir/kinesis/producer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::kinesis {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// One shard; stores everything, after a trip.
+class FakeKinesis final : public JsonClient {
+ public:
+  explicit FakeKinesis(sim::SimScheduler& scheduler) : scheduler_(scheduler) {}
+
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
+    ++under_way;
+    most_under_way = std::max(most_under_way, under_way);
+    const Instant now = scheduler_.clock().Now();
+    const bool silent = is_silent && call.operation == "PutRecords";
+    const Instant at = silent ? deadline.at() : now + trip;
+    auto answer = silent ? Lost() : Answer(call);
+    scheduler_.At(at, [this, done = std::move(done), answer = std::move(answer)]() mutable {
+      --under_way;
+      done(std::move(answer));
+    });
+  }
+
+  bool is_silent = false;
+  nanoseconds trip = milliseconds(10);
+  std::map<std::string, std::vector<std::size_t>> requests;  ///< entries of each, by stream
+  std::vector<std::string> order;                            ///< the streams, in turn
+  int under_way = 0;
+  int most_under_way = 0;
+
+ private:
+  static tl::expected<JsonReply, AwsFailure> Lost() {
+    return tl::unexpected(AwsFailure{
+        .kind = FailureClass::kAmbiguous, .message = "no answer", .maybe_applied = true});
+  }
+
+  tl::expected<JsonReply, AwsFailure> Answer(const JsonCall& call) {
+    const json body = json::parse(call.body);
+    if (call.operation == "ListShards") {
+      const json range{{"StartingHashKey", "0"},
+                       {"EndingHashKey", "340282366920938463463374607431768211455"}};
+      const json shard{{"ShardId", "shardId-000000000000"}, {"HashKeyRange", range}};
+      return JsonReply{.body = json{{"Shards", {shard}}}.dump()};
+    }
+    const std::string stream = body.value("StreamName", body.value("StreamARN", ""));
+    requests[stream].push_back(body["Records"].size());
+    order.push_back(stream);
+    json records = json::array();
+    for (std::size_t i = 0; i < body["Records"].size(); ++i) {
+      records.push_back({{"ShardId", "shardId-000000000000"}, {"SequenceNumber", "77"}});
+    }
+    return JsonReply{.body = json{{"FailedRecordCount", 0}, {"Records", records}}.dump()};
+  }
+
+  sim::SimScheduler& scheduler_;
+};
+
+class ProducerTest : public testing::Test {
+ protected:
+  ~ProducerTest() override { EndProducer(); }
+
+  Producer& Make(const ProducerConfig& config = {}) {
+    producer_ = std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_}, config, 1);
+    return *producer_;
+  }
+  Producer::Stream& Open(const std::string& name) {
+    return **producer_->Open({.name = name, .arn = ""});
+  }
+  PutDone Keep() {
+    return [this](RecordResult result) { results_.push_back(std::move(result)); };
+  }
+  Status TryPut(Producer::Stream& stream, std::string data = "data") {
+    Record record{.partition_key = "key", .data = std::move(data)};
+    return producer_->TryPut(stream, std::move(record), Keep());
+  }
+  void EndProducer() {
+    if (producer_ == nullptr) return;
+    producer_->Close(Deadline::At(scheduler_.clock().Now()), [](const Status&) {});
+    scheduler_.Advance(seconds(60));
+    producer_.reset();
+  }
+
+  sim::SimScheduler scheduler_;
+  FakeKinesis kinesis_{scheduler_};
+  std::vector<RecordResult> results_;
+  std::unique_ptr<Producer> producer_;
+};
+
+TEST_F(ProducerTest, GivesEachRecordItsPlaceInTheStream) {
+  Make();
+  auto& stream = Open("s");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(stream));
+  EXPECT_EQ(producer_->pending(), 3U);
+  scheduler_.Advance(seconds(1));
+  ASSERT_THAT(results_, SizeIs(3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(results_[i].stored);
+    EXPECT_EQ(results_[i].shard, ShardId{0});
+    EXPECT_EQ(results_[i].sequence_number, "77");
+    EXPECT_EQ(results_[i].sub_number, i);
+    EXPECT_FALSE(results_[i].maybe_duplicate);
+  }
+  EXPECT_EQ(producer_->pending(), 0U);
+  EXPECT_EQ(producer_->pending_bytes(), 0U);
+  const ProducerStats stats = producer_->stats();
+  EXPECT_EQ(stats.records, 3U);
+  EXPECT_EQ(stats.bytes, 12U);
+  EXPECT_EQ(stats.stored, 3U);
+  EXPECT_EQ(stats.requests, 1U);
+  EXPECT_EQ(stats.kinesis_records, 1U);
+}
+
+TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
+  Make({.max_user_record_bytes = 64});
+  auto& stream = Open("s");
+  const auto refusal = [&](Record record) {
+    const Status put = producer_->TryPut(stream, std::move(record), Keep());
+    EXPECT_FALSE(put);
+    EXPECT_EQ(put.error().code, Code::kInvalidArgument);
+    return put.error().message;
+  };
+  EXPECT_THAT(refusal({.partition_key = ""}), HasSubstr("empty"));
+  EXPECT_THAT(refusal({.partition_key = std::string(257, 'k')}), HasSubstr("257"));
+  EXPECT_THAT(refusal({.partition_key = "\xC3"}), HasSubstr("UTF-8"));
+  EXPECT_THAT(refusal({.partition_key = "k", .data = std::string(65, 'x')}), HasSubstr("64"));
+  EXPECT_THAT(refusal({.partition_key = "k", .explicit_hash_key = "-1"}), HasSubstr("hash key"));
+  EXPECT_THAT(refusal({.partition_key = "k", .ttl = milliseconds(0)}), HasSubstr("live"));
+  EXPECT_THAT(refusal({.partition_key = "k", .buffered_time = milliseconds(-1)}),
+              HasSubstr("buffered"));
+  EXPECT_EQ(producer_->pending(), 0U);
+  std::string two_bytes_each;
+  for (int i = 0; i < 256; ++i) two_bytes_each += "\xC3\xA4";
+  EXPECT_TRUE(producer_->TryPut(stream, {.partition_key = two_bytes_each}, Keep()))
+      << "256 characters in 512 bytes";
+}
+
+TEST_F(ProducerTest, OpensAStreamByNameOrArnAndTheSameOnce) {
+  Make();
+  EXPECT_EQ(&Open("a"), &Open("a"));
+  EXPECT_NE(&Open("a"), &Open("b"));
+  const std::string arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/a";
+  auto other = producer_->Open({.name = "", .arn = arn});
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(TryPut(**other));
+  scheduler_.Advance(seconds(1));
+  EXPECT_THAT(kinesis_.requests[arn], ElementsAre(1));
+  EXPECT_EQ(producer_->Open({.name = "a", .arn = arn}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(producer_->Open({}).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(ProducerTest, SaysWhenItIsFullAndTakesMoreAfterResults) {
+  Make({.max_outstanding_records = 2});
+  auto& stream = Open("s");
+  ASSERT_TRUE(TryPut(stream));
+  ASSERT_TRUE(TryPut(stream));
+  const Status third = TryPut(stream);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, Code::kResourceExhausted);
+  scheduler_.Advance(seconds(1));
+  EXPECT_TRUE(TryPut(stream));
+}
+
+TEST_F(ProducerTest, BoundsBytesByWhatRecordsOccupy) {
+  Make({.max_outstanding_bytes = 1 << 20});
+  auto& stream = Open("s");
+  const std::size_t each = (std::size_t{1} << 20) / 4;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(stream, std::string(each, 'x')));
+  EXPECT_FALSE(TryPut(stream, std::string(each, 'x'))) << "keys and overhead count as well";
+  EXPECT_GT(producer_->pending_bytes(), 3 * each);
+}
+
+TEST_F(ProducerTest, FlushDoesNotWaitForCompany) {
+  Make({.record_max_buffered_time = seconds(20)});
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(1));
+  EXPECT_THAT(results_, IsEmpty());
+  std::optional<Status> flushed;
+  producer_->Flush(Deadline::Never(), [&](Status status) { flushed = std::move(status); });
+  scheduler_.Advance(milliseconds(15));
+  EXPECT_THAT(results_, SizeIs(1));
+  ASSERT_TRUE(flushed);
+  EXPECT_TRUE(*flushed);
+}
+
+TEST_F(ProducerTest, FlushWaitsForWhatWasPutBeforeAndNoLonger) {
+  Make({.record_max_buffered_time = seconds(20)});
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(TryPut(stream));
+  bool flushed = false;
+  producer_->Flush(Deadline::Never(), [&](const Status&) { flushed = true; });
+  scheduler_.Advance(milliseconds(5));
+  ASSERT_TRUE(TryPut(stream));
+  kinesis_.trip = seconds(5);
+  scheduler_.Advance(milliseconds(10));
+  EXPECT_TRUE(flushed) << "the second came after it";
+  bool at_once = false;
+  scheduler_.Advance(seconds(30));
+  producer_->Flush(Deadline::Never(), [&](const Status&) { at_once = true; });
+  EXPECT_TRUE(at_once) << "nothing is pending";
+}
+
+TEST_F(ProducerTest, FlushEndsByItsDeadline) {
+  Make();
+  auto& stream = Open("s");
+  kinesis_.is_silent = true;
+  ASSERT_TRUE(TryPut(stream));
+  std::optional<Status> flushed;
+  producer_->Flush(Deadline::After(scheduler_.clock(), seconds(1)),
+                   [&](Status status) { flushed = std::move(status); });
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(flushed);
+  EXPECT_EQ(flushed->error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(results_, IsEmpty()) << "the record goes on";
+}
+
+TEST_F(ProducerTest, CloseGivesWhatIsLeftAResultAtItsDeadline) {
+  Make();
+  auto& stream = Open("s");
+  kinesis_.is_silent = true;
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(1));
+  bool closed = false;
+  producer_->Close(Deadline::After(scheduler_.clock(), seconds(2)),
+                   [&](const Status&) { closed = true; });
+  EXPECT_EQ(TryPut(stream).error().code, Code::kCancelled);
+  scheduler_.Advance(milliseconds(1999));
+  EXPECT_FALSE(closed);
+  scheduler_.Advance(milliseconds(1));
+  EXPECT_TRUE(closed);
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_FALSE(results_.front().stored);
+  EXPECT_TRUE(results_.front().maybe_duplicate) << "it was under way";
+  EXPECT_EQ(results_.front().attempts.kept().back().code, kClosed);
+  scheduler_.Advance(seconds(60));
+  EXPECT_THAT(results_, SizeIs(1)) << "the answer came too late";
+}
+
+TEST_F(ProducerTest, CloseLetsRecordsFinishThatCan) {
+  Make({.record_max_buffered_time = seconds(20)});
+  auto& stream = Open("s");
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(TryPut(stream));
+  bool closed = false;
+  producer_->Close(Deadline::After(scheduler_.clock(), seconds(2)),
+                   [&](const Status&) { closed = true; });
+  scheduler_.Advance(milliseconds(100));
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(producer_->stats().stored, 5U);
+}
+
+TEST_F(ProducerTest, StreamsShareTheConnectionsInTurn) {
+  Make({.aggregation_enabled = false, .collection_max_count = 1, .max_connections = 1});
+  auto& first = Open("a");
+  auto& second = Open("b");
+  scheduler_.Advance(seconds(1));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(TryPut(first));
+  scheduler_.Advance(milliseconds(5));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(second));
+  scheduler_.Advance(seconds(2));
+  EXPECT_EQ(kinesis_.most_under_way, 2) << "two listings at first, then one request at a time";
+  const auto last_of_second = std::find(kinesis_.order.rbegin(), kinesis_.order.rend(), "b");
+  EXPECT_LT(kinesis_.order.rend() - last_of_second, 10)
+      << "three requests behind twenty of another stream do not wait for all of these";
+  EXPECT_THAT(results_, SizeIs(23));
+}
+
+TEST_F(ProducerTest, AStreamThatIsStuckLeavesRoomForAnother) {
+  Make({.max_outstanding_records = 100});
+  auto& stuck = Open("stuck");
+  auto& lively = Open("lively");
+  while (TryPut(stuck)) {
+  }
+  EXPECT_TRUE(TryPut(lively));
+}
+
+TEST_F(ProducerTest, ABatchTellsEachResultItsPlace) {
+  Make();
+  auto& stream = Open("s");
+  std::vector<Record> records(4, {.partition_key = "k", .data = "d"});
+  std::vector<std::size_t> places;
+  const auto taken =
+      producer_->PutBatch(stream, std::move(records),
+                          [&](std::size_t place, const RecordResult&) { places.push_back(place); });
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(*taken, 4U);
+  scheduler_.Advance(seconds(1));
+  EXPECT_THAT(places, ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(ProducerTest, ABatchIsTakenAsFarAsItGoes) {
+  Make({.max_outstanding_records = 2, .put_timeout = milliseconds(0)});
+  auto& stream = Open("s");
+  const std::vector<Record> records(3, {.partition_key = "k"});
+  const auto ignore = [](std::size_t, const RecordResult&) {};
+  EXPECT_EQ(producer_->PutBatch(stream, records, ignore), 2U);
+  EXPECT_EQ(producer_->PutBatch(stream, records, ignore).error().code, Code::kResourceExhausted);
+}
+
+TEST_F(ProducerTest, HoldsToTheRecordsOwnTimes) {
+  Make({.record_max_buffered_time = seconds(20)});
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  Record hasty{.partition_key = "k", .data = "d", .buffered_time = milliseconds(50)};
+  ASSERT_TRUE(producer_->TryPut(stream, std::move(hasty), Keep()));
+  scheduler_.Advance(milliseconds(150));
+  EXPECT_THAT(results_, SizeIs(1));
+  kinesis_.is_silent = true;
+  Record brief{.partition_key = "k", .data = "d", .ttl = seconds(1)};
+  ASSERT_TRUE(producer_->TryPut(stream, std::move(brief), Keep()));
+  scheduler_.Advance(seconds(20));
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_FALSE(results_.back().stored);
+}
+
+TEST_F(ProducerTest, TimesWithoutEndDoNotOverflow) {
+  Make({.record_max_buffered_time = milliseconds::max(), .record_ttl = milliseconds::max()});
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(100));
+  EXPECT_THAT(results_, IsEmpty()) << "neither due nor expired";
+  producer_->Flush(Deadline::Never(), [](const Status&) {});
+  scheduler_.Advance(seconds(1));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_TRUE(results_.front().stored);
+}
+
+TEST_F(ProducerTest, NothingToDoIsNoTaskAtAll) {
+  Make();
+  for (int i = 0; i < 100; ++i) Open(fmt::format("s{}", i));
+  scheduler_.Advance(seconds(5));
+  EXPECT_EQ(scheduler_.pending(), 0U) << "no timer, no poll";
+}
+
+}  // namespace
+}  // namespace weir::kinesis
