@@ -19,7 +19,9 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
       map_(options.shards, rng_.Next()),
       aggregator_(options.aggregator),
       collector_(options.collector),
-      outbox_(options.outbox) {}
+      outbox_(options.outbox) {
+  if (options.ordered) gate_.emplace();
+}
 
 PipelineStep Pipeline::Put(UserRecord record, Instant now) {
   Take(std::move(record));
@@ -69,23 +71,22 @@ void Pipeline::Aggregate(UserRecord record) {
   aggregator_.Put(std::move(record), place, aggregated_);
 }
 
-void Pipeline::TakeAgain(Instant now) {
-  while (!again_.empty() && again_.begin()->first <= now) {
-    UserRecord record = std::move(again_.extract(again_.begin()).mapped());
-    record.deadline = std::min(now + options_.retry_linger, record.expires);
-    Aggregate(std::move(record));
+// In ordered mode the gate comes between; what it holds back expires there.
+void Pipeline::PassGate() {
+  for (KinesisRecord& record : std::exchange(aggregated_, {})) {
+    if (gate_) {
+      gate_->Put(std::move(record), passed_);
+    } else {
+      passed_.push_back(std::move(record));
+    }
   }
-}
-
-Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
-  return lanes_.try_emplace(place, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
-      .first->second;
 }
 
 // What expires on the way may go back into the aggregator and come out of it again.
 void Pipeline::Limit(Instant now) {
-  while (!aggregated_.empty() || (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now)) {
-    for (KinesisRecord& record : std::exchange(aggregated_, {})) {
+  PassGate();
+  while (!passed_.empty() || (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now)) {
+    for (KinesisRecord& record : std::exchange(passed_, {})) {
       const Place place = record.shard;
       Lane& lane = LaneOf(place, now);
       lane.limiter.Put(std::move(record));
@@ -95,7 +96,13 @@ void Pipeline::Limit(Instant now) {
       const Place place = lane_wakes_.begin()->second;
       Drain(place, lanes_.at(place), now);
     }
+    PassGate();
   }
+}
+
+Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
+  return lanes_.try_emplace(place, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
+      .first->second;
 }
 
 void Pipeline::Drain(Place place, Lane& lane, Instant now) {
@@ -109,28 +116,6 @@ void Pipeline::Drain(Place place, Lane& lane, Instant now) {
   if (lane.wake) lane_wakes_.emplace(*lane.wake, place);
 }
 
-// A Kinesis record expires with the first of its user records; the others go on.
-void Pipeline::Expire(KinesisRecord record, Instant now) {
-  Unframe(record);
-  for (UserRecord& user : record.records) {
-    if (user.expires > now) {
-      Aggregate(std::move(user));
-      continue;
-    }
-    user.attempts.Add({.began = now,
-                       .ended = now,
-                       .code = std::string(kExpired),
-                       .message = "its time to live ended before it could be sent"});
-    Fail(std::move(user));
-  }
-}
-
-void Pipeline::ExpireWaiting(Instant now) {
-  std::vector<KinesisRecord> expired;
-  outbox_.TakeExpired(now, expired);
-  for (KinesisRecord& record : expired) Expire(std::move(record), now);
-}
-
 void Pipeline::Send(Instant now, std::vector<PipelineStep::Send>& sends) {
   while (const auto sent = outbox_.Send(now)) {
     sends.push_back({sent->id, sent->records});
@@ -142,6 +127,8 @@ void Pipeline::Send(Instant now, std::vector<PipelineStep::Send>& sends) {
 std::optional<Instant> Pipeline::Wake() const {
   std::optional<Instant> wake = map_wake_;
   if (!again_.empty()) Earlier(wake, again_.begin()->first);
+  if (!held_.empty()) Earlier(wake, held_.begin()->first);
+  if (gate_) Earlier(wake, gate_->Wake());
   if (!lane_wakes_.empty()) Earlier(wake, lane_wakes_.begin()->first);
   Earlier(wake, aggregator_.Wake());
   Earlier(wake, collector_.Wake());

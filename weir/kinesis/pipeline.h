@@ -13,6 +13,7 @@
 #include "weir/aws/failure.h"
 #include "weir/kinesis/aggregator.h"
 #include "weir/kinesis/collector.h"
+#include "weir/kinesis/order_gate.h"
 #include "weir/kinesis/outbox.h"
 #include "weir/kinesis/retry_policy.h"
 #include "weir/kinesis/shard_limiter.h"
@@ -28,6 +29,7 @@ struct PipelineOptions {
   ShardMapOptions shards;
   OutboxOptions outbox;
   nanoseconds retry_linger = milliseconds(50);  ///< what is tried again waits so long for company
+  bool ordered = false;   ///< what has one hash key is stored in the order of its puts
   int most_listings = 3;  ///< after so many that do not tell a shard's range it is sent again
 };
 
@@ -109,17 +111,21 @@ class Pipeline {
     std::string sequence_number;
     int listings = 0;  ///< that did not tell
   };
+  /// In ordered mode: what is left of a Kinesis record, which keeps its place until it is tried
+  /// again.
+  struct Held {
+    OrderGate::Ticket ticket = 0;
+    std::vector<UserRecord> records;
+  };
 
   // pipeline.cc: the way to the service.
   PipelineStep Go(Instant now);
   void Take(UserRecord record);
   void Aggregate(UserRecord record);
-  void TakeAgain(Instant now);
+  void PassGate();
   void Limit(Instant now);
   Lane& LaneOf(Place place, Instant now);
   void Drain(Place place, Lane& lane, Instant now);
-  void Expire(KinesisRecord record, Instant now);
-  void ExpireWaiting(Instant now);
   void Send(Instant now, std::vector<PipelineStep::Send>& sends);
   std::optional<Instant> Wake() const;
 
@@ -128,10 +134,17 @@ class Pipeline {
   void OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now);
   void Bisect(Collector::Request records);
   void Judge(Parked parked, Instant now);
-  void GiveUpExpired(Instant now);
   void GiveUp(Parked parked, Instant now);
-  void TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind, Instant now);
   void Succeed(KinesisRecord record, const Attempt& attempt, const std::string& sequence_number);
+
+  // pipeline_retries.cc: what is tried again, and what is not.
+  void TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind, Instant now);
+  void Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at);
+  void TakeAgain(Instant now);
+  std::vector<KinesisRecord> FrameAnew(std::vector<UserRecord> records);
+  void GiveUpExpired(Instant now);
+  void ExpireWaiting(Instant now);
+  void Expire(KinesisRecord record, Instant now);
   void Fail(UserRecord record);
   void FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored);
 
@@ -140,14 +153,18 @@ class Pipeline {
   ShardMap map_;
   std::optional<Instant> map_wake_;
   std::multimap<Instant, UserRecord> again_;
+  std::multimap<Instant, Held> held_;
   Aggregator aggregator_;
+  std::optional<OrderGate> gate_;
   std::map<Place, Lane> lanes_;
   std::set<std::pair<Instant, Place>> lane_wakes_;
   Collector collector_;
   Outbox outbox_;
   std::vector<Parked> parked_;
-  std::vector<KinesisRecord> aggregated_;  // on their way to the lanes, within one event
-  std::vector<RecordResult> results_;      // of one event
+  // On their way within one event.
+  std::vector<KinesisRecord> aggregated_;  // to the gate, where there is one
+  std::vector<KinesisRecord> passed_;      // to the lanes
+  std::vector<RecordResult> results_;
   PipelineCounts counts_;
   std::size_t pending_ = 0;
   bool hurries_ = false;

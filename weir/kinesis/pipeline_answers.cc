@@ -95,6 +95,8 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
     const auto& [place, lane] = entry;
     return place && lane.limiter.empty() && !map_.RangeOf(*place);
   });
+  // What is aggregated by the old map leaves before what the new one says, so that it stays first.
+  if (gate_) aggregator_.TakeAll(aggregated_);
   for (Parked& parked : std::exchange(parked_, {})) {
     const bool hopeless = ++parked.listings >= options_.most_listings;
     hopeless ? GiveUp(std::move(parked), now) : Judge(std::move(parked), now);
@@ -122,16 +124,6 @@ void Pipeline::Judge(Parked parked, Instant now) {
   }
 }
 
-void Pipeline::GiveUpExpired(Instant now) {
-  for (Parked& parked : std::exchange(parked_, {})) {
-    if (parked.record.expires > now) {
-      parked_.push_back(std::move(parked));
-    } else {
-      GiveUp(std::move(parked), now);
-    }
-  }
-}
-
 // Stored, and perhaps delivered. One that stands alone is.
 void Pipeline::GiveUp(Parked parked, Instant now) {
   if (parked.record.records.size() == 1) {
@@ -140,25 +132,6 @@ void Pipeline::GiveUp(Parked parked, Instant now) {
   parked.attempt.code = kWrongShard;
   parked.attempt.message = "nobody could tell whether the shard that stored it holds all of it";
   TryAgain(std::move(parked.record), parked.attempt, FailureClass::kAmbiguous, now);
-}
-
-// All of one Kinesis record at one instant, so that they travel together again.
-void Pipeline::TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind,
-                        Instant now) {
-  Unframe(record);
-  for (UserRecord& user : record.records) {
-    user.attempts.Add(attempt);
-    user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
-    Rng same = rng_;
-    const auto at = RetryAt(options_.retry, {kind, user.attempts.count(), user.expires}, now, same);
-    if (at) {
-      ++counts_.retries;
-      again_.emplace(*at, std::move(user));
-    } else {
-      Fail(std::move(user));
-    }
-  }
-  rng_.Next();
 }
 
 void Pipeline::Succeed(KinesisRecord record, const Attempt& attempt,
@@ -177,56 +150,7 @@ void Pipeline::Succeed(KinesisRecord record, const Attempt& attempt,
     if (framed) result.sub_number = place++;
   }
   pending_ -= record.records.size();
-}
-
-void Pipeline::Fail(UserRecord record) {
-  results_.push_back({.number = record.number,
-                      .attempts = std::move(record.attempts),
-                      .maybe_duplicate = record.maybe_duplicate});
-  --pending_;
-}
-
-void Pipeline::FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored) {
-  for (UserRecord& user : records) {
-    user.attempts.Add(attempt);
-    user.maybe_duplicate = user.maybe_duplicate || maybe_stored;
-    Fail(std::move(user));
-  }
-}
-
-PipelineStep Pipeline::Close(Instant now) {
-  const Attempt closed{.began = now,
-                       .ended = now,
-                       .code = std::string(kClosed),
-                       .message = "the producer was closed before it was stored"};
-  std::vector<KinesisRecord> waiting = std::exchange(aggregated_, {});
-  aggregator_.TakeAll(waiting);
-  for (auto& [place, lane] : std::exchange(lanes_, {})) {
-    ShardLimiter::Drained drained = lane.limiter.DrainAll(now);
-    std::ranges::move(drained.expired, std::back_inserter(waiting));
-    std::ranges::move(drained.admitted, std::back_inserter(waiting));
-  }
-  lane_wakes_.clear();
-  std::vector<Collector::Request> collected;
-  collector_.TakeAll(collected);
-  for (Collector::Request& request : collected) outbox_.Put(std::move(request));
-  outbox_.TakeWaiting(waiting);
-  for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
-  for (auto& [at, user] : std::exchange(again_, {})) FailAll({std::move(user)}, closed, false);
-  for (Outbox::Flight& flight : outbox_.TakeUnderWay()) {
-    Attempt cut = closed;
-    cut.began = flight.began;
-    cut.message = "the producer was closed before it was answered";
-    for (KinesisRecord& record : flight.records) FailAll(std::move(record.records), cut, true);
-  }
-  for (Parked& parked : std::exchange(parked_, {})) {
-    if (parked.record.records.size() == 1) {
-      GiveUp(std::move(parked), now);
-    } else {
-      FailAll(std::move(parked.record.records), closed, true);
-    }
-  }
-  return Go(now);
+  if (gate_) gate_->Done(record.ticket, passed_);
 }
 
 }  // namespace weir::kinesis

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "weir/kinesis/deaggregate.h"
@@ -90,6 +91,8 @@ class TestStream {
   }
 
   const std::map<std::uint64_t, int>& delivered() const { return delivered_; }
+  /// By key, in the order in which a consumer sees them.
+  const std::map<std::string, std::vector<std::uint64_t>>& log() const { return log_; }
   const Counts& counts() const { return counts_; }
   int stored() const { return stored_; }
 
@@ -116,7 +119,11 @@ class TestStream {
     const auto shard = std::ranges::find_if(
         shards_, [&](const auto& entry) { return entry.second.Contains(hash); });
     const auto seen = Deaggregate(record.partition_key, record.data, shard->second);
-    for (const UserRecordView& view : *seen) ++delivered_[std::stoull(std::string(view.data))];
+    for (const UserRecordView& view : *seen) {
+      const std::uint64_t number = std::stoull(std::string(view.data));
+      ++delivered_[number];
+      log_[std::string(view.partition_key)].push_back(number);
+    }
     ++stored_;
     if (fails) return {.code = "InternalFailure"};
     return {.shard = FormatShardId({shard->first}), .sequence_number = std::to_string(stored_)};
@@ -127,6 +134,7 @@ class TestStream {
   std::map<std::uint64_t, HashRange> shards_;
   std::uint64_t next_shard_ = 2;
   std::map<std::uint64_t, int> delivered_;
+  std::map<std::string, std::vector<std::uint64_t>> log_;
   Counts counts_;
   bool is_listed_ = true;
   int stored_ = 0;
@@ -297,6 +305,46 @@ TEST(Pipeline, SplitsAndMergesCostNoRecordAndNoDuplicate) {
   EXPECT_GT(reshards, 50);
 }
 
+/// Each record for the first time after all that its key had before. (Sent again, some stand there
+/// twice.)
+bool IsInOrder(const std::vector<std::uint64_t>& log) {
+  std::set<std::uint64_t> seen;
+  for (const std::uint64_t number : log) {
+    if (seen.insert(number).second && number != *seen.rbegin()) return false;
+  }
+  return true;
+}
+
+// R10. Fails if the gate lets all pass, if what is tried again goes through the aggregator, and if
+// a new shard map is used before what is aggregated by the old one has left.
+TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
+  int out_of_order = 0;
+  for (const bool ordered : {true, false}) {
+    for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+      PipelineOptions options = kSmall;
+      options.ordered = ordered;
+      Trial run(seed,
+                {.throttle = 0.1,
+                 .fail = 0.05,
+                 .lose = 0.05,
+                 .refuse = 0.05,
+                 .miscount = 0.02,
+                 .fail_list = 0.2,
+                 .split_or_merge = 0.1},
+                options);
+      run.PutMany(150);
+      run.Finish();
+      ExpectHonest(run, seed);
+      for (const auto& [key, log] : run.stream.log()) {
+        EXPECT_TRUE(!ordered || IsInOrder(log)) << key << " of seed " << seed;
+        out_of_order += IsInOrder(log) ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GT(out_of_order, 500)
+      << "that is what the faults do to records that nobody keeps in order";
+}
+
 TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
   Trial run(1, {}, {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   for (int i = 0; i < 300; ++i)
@@ -376,7 +424,8 @@ TEST(Pipeline, CloseGivesEachRecordItsResultAtOnce) {
               {.aggregator = {.max_bytes = 300},
                .limiter = {.records = PerSecond(60)},
                .collector = {.max_count = 4},
-               .outbox = {.max_requests = 2}});
+               .outbox = {.max_requests = 2},
+               .ordered = seed % 2 == 0});
     run.PutMany(150);
     run.Close();
     ExpectHonest(run, seed);

@@ -167,17 +167,17 @@ PipelineOptions ProducerConfig::Pipeline() const {
     return PerSecond(set > 0 ? set : std::max<std::int64_t>(whole * percent / 100, 1));
   };
   using Mode = AggregatorOptions::Mode;
-  return {
-      .aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
-                     .max_count = Size(aggregation_max_count),
-                     .max_bytes = Size(aggregation_max_bytes)},
-      .limiter = {.records = rate(shard_records_per_second, kShardRecords),
-                  .bytes = rate(shard_bytes_per_second, kShardBytes)},
-      .collector = {.max_count = Size(collection_max_count),
-                    .max_bytes = Size(collection_max_bytes),
-                    .linger = LingerFor(record_max_buffered_time)},
-      .retry = {.fail_if_throttled = fail_if_throttled},
-      .outbox = {.max_requests = Size(max_connections), .max_bytes = Size(max_in_flight_bytes)}};
+  return {.aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
+                         .max_count = Size(aggregation_max_count),
+                         .max_bytes = Size(aggregation_max_bytes)},
+          .limiter = {.records = rate(shard_records_per_second, kShardRecords),
+                      .bytes = rate(shard_bytes_per_second, kShardBytes)},
+          .collector = {.max_count = Size(collection_max_count),
+                        .max_bytes = Size(collection_max_bytes),
+                        .linger = LingerFor(record_max_buffered_time)},
+          .retry = {.fail_if_throttled = fail_if_throttled},
+          .outbox = {.max_requests = Size(max_connections), .max_bytes = Size(max_in_flight_bytes)},
+          .ordered = ordered};
 }
 
 Result<LoadedConfig> ParseProperties(std::string_view text) {

@@ -40,6 +40,7 @@ struct KinesisRecord {
   std::optional<ShardId> shard;  ///< where it is expected to go
   Instant deadline;              ///< the earliest of its records'
   Instant expires;               ///< the same
+  std::uint64_t ticket = 0;      ///< of the order gate, where there is one
 
   /// As the service counts: data and partition key.
   std::size_t bytes() const { return data.size() + partition_key.size(); }

@@ -1,0 +1,164 @@
+// What was not stored: tried again, expired, or ended.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "weir/kinesis/pipeline.h"
+#include "weir/runtime/deadline.h"
+
+namespace weir::kinesis {
+
+// All of one Kinesis record at one instant, so that they travel together again.
+void Pipeline::TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind,
+                        Instant now) {
+  Unframe(record);
+  std::vector<UserRecord> rest;
+  Instant latest = now;
+  for (UserRecord& user : record.records) {
+    user.attempts.Add(attempt);
+    user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
+    Rng same = rng_;
+    const auto at = RetryAt(options_.retry, {kind, user.attempts.count(), user.expires}, now, same);
+    if (!at) {
+      Fail(std::move(user));
+    } else {
+      ++counts_.retries;
+      latest = std::max(latest, *at);
+      rest.push_back(std::move(user));
+    }
+  }
+  rng_.Next();
+  Keep(record.ticket, std::move(rest), latest);
+}
+
+void Pipeline::Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at) {
+  if (gate_ && rest.empty()) {
+    gate_->Done(ticket, passed_);
+  } else if (gate_) {
+    held_.emplace(at, Held{ticket, std::move(rest)});
+  } else {
+    for (UserRecord& user : rest) again_.emplace(at, std::move(user));
+  }
+}
+
+void Pipeline::TakeAgain(Instant now) {
+  while (!again_.empty() && again_.begin()->first <= now) {
+    UserRecord record = std::move(again_.extract(again_.begin()).mapped());
+    record.deadline = std::min(now + options_.retry_linger, record.expires);
+    Aggregate(std::move(record));
+  }
+  while (!held_.empty() && held_.begin()->first <= now) {
+    Held held = std::move(held_.extract(held_.begin()).mapped());
+    gate_->Split(held.ticket, FrameAnew(std::move(held.records)), passed_);
+  }
+}
+
+// By what the map says now: its shard may have been split since.
+std::vector<KinesisRecord> Pipeline::FrameAnew(std::vector<UserRecord> records) {
+  Aggregator aggregator(options_.aggregator);
+  std::vector<KinesisRecord> framed;
+  for (UserRecord& record : records) {
+    const Place place = map_.ShardOf(record.hash);
+    aggregator.Put(std::move(record), place, framed);
+  }
+  aggregator.TakeAll(framed);
+  return framed;
+}
+
+void Pipeline::GiveUpExpired(Instant now) {
+  for (Parked& parked : std::exchange(parked_, {})) {
+    if (parked.record.expires > now) {
+      parked_.push_back(std::move(parked));
+    } else {
+      GiveUp(std::move(parked), now);
+    }
+  }
+}
+
+void Pipeline::ExpireWaiting(Instant now) {
+  std::vector<KinesisRecord> expired;
+  outbox_.TakeExpired(now, expired);
+  if (gate_) gate_->Lift(now, expired);
+  for (KinesisRecord& record : expired) Expire(std::move(record), now);
+}
+
+// A Kinesis record expires with the first of its user records; the others go on.
+void Pipeline::Expire(KinesisRecord record, Instant now) {
+  Unframe(record);
+  std::vector<UserRecord> rest;
+  for (UserRecord& user : record.records) {
+    if (user.expires > now) {
+      rest.push_back(std::move(user));
+      continue;
+    }
+    user.attempts.Add({.began = now,
+                       .ended = now,
+                       .code = std::string(kExpired),
+                       .message = "its time to live ended before it could be sent"});
+    Fail(std::move(user));
+  }
+  if (gate_) {
+    gate_->Split(record.ticket, FrameAnew(std::move(rest)), passed_);
+  } else {
+    for (UserRecord& user : rest) Aggregate(std::move(user));
+  }
+}
+
+void Pipeline::Fail(UserRecord record) {
+  results_.push_back({.number = record.number,
+                      .attempts = std::move(record.attempts),
+                      .maybe_duplicate = record.maybe_duplicate});
+  --pending_;
+}
+
+void Pipeline::FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored) {
+  for (UserRecord& user : records) {
+    user.attempts.Add(attempt);
+    user.maybe_duplicate = user.maybe_duplicate || maybe_stored;
+    Fail(std::move(user));
+  }
+}
+
+PipelineStep Pipeline::Close(Instant now) {
+  const Attempt closed{.began = now,
+                       .ended = now,
+                       .code = std::string(kClosed),
+                       .message = "the producer was closed before it was stored"};
+  std::vector<KinesisRecord> waiting = std::exchange(aggregated_, {});
+  std::ranges::move(std::exchange(passed_, {}), std::back_inserter(waiting));
+  aggregator_.TakeAll(waiting);
+  if (gate_) gate_->Lift(Deadline::Never().at(), waiting);
+  for (auto& [place, lane] : std::exchange(lanes_, {})) {
+    ShardLimiter::Drained drained = lane.limiter.DrainAll(now);
+    std::ranges::move(drained.expired, std::back_inserter(waiting));
+    std::ranges::move(drained.admitted, std::back_inserter(waiting));
+  }
+  lane_wakes_.clear();
+  std::vector<Collector::Request> collected;
+  collector_.TakeAll(collected);
+  for (Collector::Request& request : collected) outbox_.Put(std::move(request));
+  outbox_.TakeWaiting(waiting);
+  for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
+  for (auto& [at, user] : std::exchange(again_, {})) {
+    user.attempts.Add(closed);
+    Fail(std::move(user));
+  }
+  for (auto& [at, held] : std::exchange(held_, {})) FailAll(std::move(held.records), closed, false);
+  for (Outbox::Flight& flight : outbox_.TakeUnderWay()) {
+    Attempt cut = closed;
+    cut.began = flight.began;
+    cut.message = "the producer was closed before it was answered";
+    for (KinesisRecord& record : flight.records) FailAll(std::move(record.records), cut, true);
+  }
+  for (Parked& parked : std::exchange(parked_, {})) {
+    if (parked.record.records.size() == 1) {
+      GiveUp(std::move(parked), now);
+    } else {
+      FailAll(std::move(parked.record.records), closed, true);
+    }
+  }
+  if (gate_) gate_.emplace();
+  return Go(now);
+}
+
+}  // namespace weir::kinesis
