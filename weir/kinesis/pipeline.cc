@@ -21,6 +21,7 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
       collector_(options.collector),
       outbox_(options.outbox) {
   if (options.ordered) gate_.emplace();
+  if (options.shared_budget) budget_.emplace(*options.shared_budget);
 }
 
 PipelineStep Pipeline::Put(UserRecord record, Instant now) {
@@ -56,6 +57,7 @@ PipelineStep Pipeline::Go(Instant now) {
   collector_.TakeDue(now, due);
   if (hurries_) collector_.TakeAll(due);
   for (Collector::Request& request : due) outbox_.Put(std::move(request));
+  if (budget_) budget_->TakeAsks(now, step.asks);
   Send(now, step.sends);
   ShardMap::Step map = map_.Next(now);
   if (map.list) step.list = std::move(map.next_token);
@@ -105,12 +107,27 @@ Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
       .first->second;
 }
 
+void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
+  std::vector<Collector::Request> full;
+  for (KinesisRecord& record : records) collector_.Put(std::move(record), now, full);
+  for (Collector::Request& request : full) outbox_.Put(std::move(request));
+}
+
+PipelineStep Pipeline::OnGranted(ShardId shard, bool granted, Instant now) {
+  std::vector<KinesisRecord> records;
+  if (budget_) budget_->OnAnswer(shard, granted, records);
+  Collect(std::move(records), now);
+  return Go(now);
+}
+
 void Pipeline::Drain(Place place, Lane& lane, Instant now) {
   ShardLimiter::Drained drained = lane.limiter.Drain(now);
   for (KinesisRecord& record : drained.expired) Expire(std::move(record), now);
-  std::vector<Collector::Request> full;
-  for (KinesisRecord& record : drained.admitted) collector_.Put(std::move(record), now, full);
-  for (Collector::Request& request : full) outbox_.Put(std::move(request));
+  if (budget_ && place) {
+    for (KinesisRecord& record : drained.admitted) budget_->Put(std::move(record));
+  } else {
+    Collect(std::move(drained.admitted), now);
+  }
   if (lane.wake) lane_wakes_.erase({*lane.wake, place});
   lane.wake = lane.limiter.Wake(now);
   if (lane.wake) lane_wakes_.emplace(*lane.wake, place);
@@ -133,6 +150,7 @@ std::optional<Instant> Pipeline::Wake() const {
   Earlier(wake, aggregator_.Wake());
   Earlier(wake, collector_.Wake());
   Earlier(wake, outbox_.Wake());
+  if (budget_) Earlier(wake, budget_->Wake());
   for (const Parked& parked : parked_) Earlier(wake, parked.record.expires);
   return wake;
 }

@@ -12,6 +12,7 @@
 
 #include "weir/aws/failure.h"
 #include "weir/kinesis/aggregator.h"
+#include "weir/kinesis/budget_gate.h"
 #include "weir/kinesis/collector.h"
 #include "weir/kinesis/order_gate.h"
 #include "weir/kinesis/outbox.h"
@@ -29,6 +30,8 @@ struct PipelineOptions {
   ShardMapOptions shards;
   OutboxOptions outbox;
   nanoseconds retry_linger = milliseconds(50);  ///< what is tried again waits so long for company
+  /// What goes to a shard is asked for first: PipelineStep::asks.
+  std::optional<BudgetOptions> shared_budget = std::nullopt;
   bool ordered = false;   ///< what has one hash key is stored in the order of its puts
   int most_listings = 3;  ///< after so many that do not tell a shard's range it is sent again
 };
@@ -61,6 +64,7 @@ struct PipelineStep {
   };
   std::vector<Send> sends;
   std::optional<std::string> list;  ///< send ListShards for the page of this token
+  std::vector<BudgetAsk> asks;      ///< then OnGranted
   std::vector<RecordResult> results;
   std::optional<Instant> wake;  ///< call OnWake then, at the latest
 };
@@ -84,6 +88,7 @@ class Pipeline {
   /// Of a request that is not known (any more) nothing is heeded.
   PipelineStep OnAnswer(std::uint64_t id, PutAnswer answer, Instant now);
   PipelineStep OnListed(Result<ShardPage> page, Instant now);
+  PipelineStep OnGranted(ShardId shard, bool granted, Instant now);
   PipelineStep OnWake(Instant now) { return Go(now); }
   /// What is there now does not wait for company; it still waits for the shards' rates.
   PipelineStep Flush(Instant now);
@@ -125,6 +130,7 @@ class Pipeline {
   void PassGate();
   void Limit(Instant now);
   Lane& LaneOf(Place place, Instant now);
+  void Collect(std::vector<KinesisRecord> records, Instant now);
   void Drain(Place place, Lane& lane, Instant now);
   void Send(Instant now, std::vector<PipelineStep::Send>& sends);
   std::optional<Instant> Wake() const;
@@ -158,6 +164,7 @@ class Pipeline {
   std::optional<OrderGate> gate_;
   std::map<Place, Lane> lanes_;
   std::set<std::pair<Instant, Place>> lane_wakes_;
+  std::optional<BudgetGate> budget_;
   Collector collector_;
   Outbox outbox_;
   std::vector<Parked> parked_;

@@ -79,6 +79,7 @@ void Pipeline::ExpireWaiting(Instant now) {
   std::vector<KinesisRecord> expired;
   outbox_.TakeExpired(now, expired);
   if (gate_) gate_->Lift(now, expired);
+  if (budget_) budget_->TakeExpired(now, expired);
   for (KinesisRecord& record : expired) Expire(std::move(record), now);
 }
 
@@ -138,6 +139,7 @@ PipelineStep Pipeline::Close(Instant now) {
   collector_.TakeAll(collected);
   for (Collector::Request& request : collected) outbox_.Put(std::move(request));
   outbox_.TakeWaiting(waiting);
+  if (budget_) budget_->TakeAll(waiting);
   for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
   for (auto& [at, user] : std::exchange(again_, {})) {
     user.attempts.Add(closed);

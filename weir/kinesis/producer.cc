@@ -53,8 +53,9 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
   if (closed_) return Closed();
   std::unique_ptr<Stream>& stream = streams_[{address.name, address.arn}];
   if (stream == nullptr) {
-    stream = std::make_unique<Stream>(address, room.AddTenant(),
-                                      Pipeline(config.Pipeline(), rng_.Next()));
+    PipelineOptions options = config.Pipeline();
+    if (parts.budget != nullptr) options.shared_budget.emplace();
+    stream = std::make_unique<Stream>(address, room.AddTenant(), Pipeline(options, rng_.Next()));
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
       self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
     });

@@ -14,6 +14,7 @@
 #include "weir/base/result.h"
 #include "weir/kinesis/pipeline.h"
 #include "weir/kinesis/producer_config.h"
+#include "weir/kinesis/shared_budget.h"
 #include "weir/kinesis/wire.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
@@ -50,7 +51,8 @@ struct ProducerStats {
 /// itself what was throttled or may have been applied: the producer does, and knows more.
 struct ProducerParts {
   JsonClient& client;
-  Scheduler& scheduler;  ///< where all of its work runs
+  Scheduler& scheduler;            ///< where all of its work runs
+  SharedBudget* budget = nullptr;  ///< of producers that share the shards; null: it has them alone
 };
 
 /// Thread-safe, except that it must not be destroyed while a call is under way, nor from a task of

@@ -70,6 +70,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Dispatch();
   void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
   void List(Stream& stream, const std::string& token);
+  void Ask(Stream& stream, const BudgetAsk& ask);
   void EndHurry() WEIR_EXCLUDES(mutex);
   void EndCall() WEIR_EXCLUDES(mutex);
   void CutOff() WEIR_EXCLUDES(mutex);

@@ -58,6 +58,7 @@ void Producer::State::Follow(Stream& stream, PipelineStep step) {
   std::ranges::copy(step.sends, std::back_inserter(stream.sends));
   Arm(stream, step.wake);
   if (step.list && !cut_off_) List(stream, *std::move(step.list));
+  for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
   Dispatch();
   Pay(stream, std::move(step.results));
 }
@@ -181,6 +182,17 @@ void Producer::State::List(Stream& stream, const std::string& token) {
                                      stream.pipeline.OnListed(std::move(page), self->Now()));
                       });
                     });
+}
+
+void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
+  ++calls_;
+  parts.budget->Ask(
+      stream.address, ask, [self = shared_from_this(), &stream, shard = ask.shard](bool granted) {
+        self->parts.scheduler.Post([self, &stream, shard, granted] {
+          self->EndCall();
+          self->Follow(stream, stream.pipeline.OnGranted(shard, granted, self->Now()));
+        });
+      });
 }
 
 Deadline Producer::State::CallDeadline() const {

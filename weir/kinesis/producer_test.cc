@@ -74,6 +74,24 @@ class FakeKinesis final : public JsonClient {
   sim::SimScheduler& scheduler_;
 };
 
+/// Grants what a test lets it.
+class FakeBudget final : public SharedBudget {
+ public:
+  void Ask(const StreamAddress& stream, const BudgetAsk& ask,
+           std::move_only_function<void(bool)> done) override {
+    asked.push_back(fmt::format("{} {} {}", stream.name, ask.records, ask.bytes));
+    waiting.push_back(std::move(done));
+  }
+  void Answer(bool granted) {
+    auto done = std::move(waiting.front());
+    waiting.pop_front();
+    done(granted);
+  }
+
+  std::vector<std::string> asked;
+  std::deque<std::move_only_function<void(bool)>> waiting;
+};
+
 class ProducerTest : public testing::Test {
  protected:
   ~ProducerTest() override { EndProducer(); }
@@ -344,6 +362,29 @@ TEST_F(ProducerTest, TimesWithoutEndDoNotOverflow) {
   scheduler_.Advance(seconds(1));
   ASSERT_THAT(results_, SizeIs(1));
   EXPECT_TRUE(results_.front().stored);
+}
+
+TEST_F(ProducerTest, SendsToASharedShardOnlyWhatIsGranted) {
+  FakeBudget budget;
+  producer_ =
+      std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_, &budget}, ProducerConfig{}, 1);
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(1));
+  EXPECT_THAT(budget.asked, ElementsAre("s 1 7"));
+  EXPECT_THAT(kinesis_.requests["s"], IsEmpty());
+  budget.Answer(true);
+  scheduler_.Advance(seconds(1));
+  EXPECT_THAT(results_, SizeIs(1));
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(1));
+  budget.Answer(false);
+  scheduler_.Advance(seconds(60));
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_EQ(results_.back().attempts.kept().back().code, kExpired);
+  EXPECT_THAT(kinesis_.requests["s"], SizeIs(1));
+  EndProducer();
 }
 
 TEST_F(ProducerTest, NothingToDoIsNoTaskAtAll) {

@@ -1,0 +1,84 @@
+#include "weir/kinesis/budget_gate.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir::kinesis {
+
+void BudgetGate::Put(KinesisRecord record) {
+  expires_ = std::min(expires_.value_or(record.expires), record.expires);
+  lanes_[*record.shard].waiting.push_back(std::move(record));
+}
+
+BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane) const {
+  BudgetAsk ask{.shard = shard, .until = lane.waiting.front().expires};
+  for (const KinesisRecord& record : lane.waiting) {
+    const bool fits =
+        ask.records < options_.max_records && ask.bytes + record.bytes() <= options_.max_bytes;
+    if (ask.records > 0 && !fits) break;
+    ++ask.records;
+    ask.bytes += record.bytes();
+    ask.until = std::min(ask.until, record.expires);
+  }
+  return ask;
+}
+
+void BudgetGate::TakeAsks(Instant now, std::vector<BudgetAsk>& asks) {
+  for (auto& [shard, lane] : lanes_) {
+    if (lane.asked > 0 || (lane.refused && *lane.refused > now)) continue;
+    asks.push_back(AskFor(shard, lane));
+    lane.asked = asks.back().records;
+    lane.refused.reset();
+  }
+}
+
+void BudgetGate::OnAnswer(ShardId shard, bool yes, std::vector<KinesisRecord>& granted) {
+  const auto at = lanes_.find(shard);
+  if (at == lanes_.end() || at->second.asked == 0) return;
+  Lane& lane = at->second;
+  const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(std::exchange(lane.asked, 0));
+  if (yes) {
+    std::move(lane.waiting.begin(), end, std::back_inserter(granted));
+    lane.waiting.erase(lane.waiting.begin(), end);
+    if (lane.waiting.empty()) lanes_.erase(at);
+    return;
+  }
+  const auto earliest =
+      std::min_element(lane.waiting.begin(), end,
+                       [](const auto& a, const auto& b) { return a.expires < b.expires; });
+  lane.refused = earliest->expires;
+  expires_ = std::min(expires_.value_or(*lane.refused), *lane.refused);
+}
+
+void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
+  if (!expires_ || *expires_ > now) return;
+  expires_.reset();
+  for (auto at = lanes_.begin(); at != lanes_.end();) {
+    TakeExpired(at->second, now, out);
+    at = at->second.waiting.empty() ? lanes_.erase(at) : std::next(at);
+  }
+}
+
+void BudgetGate::TakeExpired(Lane& lane, Instant now, std::vector<KinesisRecord>& out) {
+  std::deque<KinesisRecord> rest;
+  for (KinesisRecord& record : lane.waiting) {
+    const bool asked = rest.size() < lane.asked;
+    if (!asked && record.expires <= now) {
+      out.push_back(std::move(record));
+      continue;
+    }
+    if (!asked) expires_ = std::min(expires_.value_or(record.expires), record.expires);
+    rest.push_back(std::move(record));
+  }
+  lane.waiting = std::move(rest);
+}
+
+void BudgetGate::TakeAll(std::vector<KinesisRecord>& out) {
+  for (auto& [shard, lane] : std::exchange(lanes_, {})) {
+    std::ranges::move(lane.waiting, std::back_inserter(out));
+  }
+  expires_.reset();
+}
+
+}  // namespace weir::kinesis
