@@ -12,6 +12,7 @@ namespace weir {
 namespace {
 
 using prometheus::ClientMetric;
+using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -66,6 +67,20 @@ std::string EscapedHelp(std::string_view help) {
   return escaped;
 }
 
+Status CheckText(std::string_view metric, const HistogramText& text) {
+  if (text.units > 0 && text.lowest >= 1 && text.highest >= text.lowest) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("metric {}: units {} and bounds {} to {}, all above 0 and in order are "
+                          "right",
+                          metric, text.units, text.lowest, text.highest));
+}
+
+MetricName NameOf(const FamilyName& family) {
+  MetricName name{family.name, family.help};
+  for (const std::string& label : family.labels) name.labels.emplace_back(label, "");
+  return name;
+}
+
 void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMetric& metric) {
   metric.histogram.sample_count = snapshot.count();
   metric.histogram.sample_sum = static_cast<double>(snapshot.sum()) / text.units;
@@ -78,11 +93,27 @@ void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMe
   }
 }
 
+template <typename Value, typename TellOne>
+std::function<void(MetricFamily&)> TellAll(std::vector<std::string> names, ReadLabelled<Value> read,
+                                           TellOne tell) {
+  return [names = std::move(names), read = std::move(read), tell](MetricFamily& into) {
+    for (const Labelled<Value>& one : read()) {
+      if (one.labels.size() != names.size()) continue;
+      ClientMetric& metric = into.metric.emplace_back();
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!one.labels[i].empty()) metric.label.emplace_back(names[i], one.labels[i]);
+      }
+      tell(one.value, metric);
+    }
+  };
+}
+
 }  // namespace
 
 struct Registry::Source {
   MetricType type;
-  std::function<void(ClientMetric&)> tell;
+  std::function<void(ClientMetric&)> tell;  ///< of one metric, or
+  std::function<void(MetricFamily&)> tell_all{};
 };
 
 struct Registry::Families {
@@ -90,25 +121,29 @@ struct Registry::Families {
     std::string help;
     MetricType type;
     std::map<Labels, std::function<void(ClientMetric&)>> metrics;
+    std::function<void(MetricFamily&)> tell_all;
   };
   std::map<std::string, Family> by_name;
 
-  Status CheckNew(const MetricName& name, MetricType type) const;
+  Status CheckNew(const MetricName& name, const Source& source) const;
 };
 
-Status Registry::Families::CheckNew(const MetricName& name, MetricType type) const {
+Status Registry::Families::CheckNew(const MetricName& name, const Source& source) const {
   const auto taken = [&](std::string_view why) {
     return Fail(Code::kAlreadyExists, fmt::format("metric {}: {}", name.name, why));
   };
   const auto found = by_name.find(name.name);
   if (found != by_name.end()) {
     const Family& family = found->second;
-    if (family.type != type) return taken("one type for all labels is right; it has another");
+    if (family.type != source.type) {
+      return taken("one type for all labels is right; it has another");
+    }
     if (family.help != name.help) return taken("one help for all labels is right; it has another");
+    if (family.tell_all || source.tell_all) return taken("all its labels are told by one already");
     if (family.metrics.contains(name.labels)) return taken("these labels are there already");
     return {};
   }
-  const std::vector<std::string> wanted = ToldAs(name.name, type);
+  const std::vector<std::string> wanted = ToldAs(name.name, source.type);
   for (const auto& [other, family] : by_name) {
     const std::vector<std::string> theirs = ToldAs(other, family.type);
     const auto clash = std::ranges::find_first_of(wanted, theirs);
@@ -130,12 +165,7 @@ Status Registry::Add(MetricName name, const Gauge& gauge) {
 }
 
 Status Registry::Add(MetricName name, const Histogram& histogram, HistogramText text) {
-  if (!(text.units > 0) || text.lowest < 1 || text.highest < text.lowest) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("metric {}: units {} and bounds {} to {}, all above 0 and in order are "
-                            "right",
-                            name.name, text.units, text.lowest, text.highest));
-  }
+  WEIR_RETURN_IF_ERROR(CheckText(name.name, text));
   return Put(std::move(name), {MetricType::Histogram, [&histogram, text](ClientMetric& metric) {
                                  Tell(histogram.Snapshot(), text, metric);
                                }});
@@ -153,17 +183,40 @@ Status Registry::AddGauge(MetricName name, std::function<double()> read) {
                                }});
 }
 
+Status Registry::AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t> read) {
+  const auto tell = [](std::uint64_t value, ClientMetric& metric) {
+    metric.counter.value = static_cast<double>(value);
+  };
+  return Put(NameOf(name), {MetricType::Counter, {}, TellAll(name.labels, std::move(read), tell)});
+}
+
+Status Registry::AddGauges(const FamilyName& name, ReadLabelled<double> read) {
+  const auto tell = [](double value, ClientMetric& metric) { metric.gauge.value = value; };
+  return Put(NameOf(name), {MetricType::Gauge, {}, TellAll(name.labels, std::move(read), tell)});
+}
+
+Status Registry::AddHistograms(const FamilyName& name, HistogramText text,
+                               ReadLabelled<HistogramSnapshot> read) {
+  WEIR_RETURN_IF_ERROR(CheckText(name.name, text));
+  const auto tell = [text](const HistogramSnapshot& value, ClientMetric& metric) {
+    Tell(value, text, metric);
+  };
+  return Put(NameOf(name),
+             {MetricType::Histogram, {}, TellAll(name.labels, std::move(read), tell)});
+}
+
 Status Registry::Put(MetricName name, Source source) {
   std::ranges::sort(name.labels);
   WEIR_RETURN_IF_ERROR(CheckName(name.name));
   WEIR_RETURN_IF_ERROR(CheckLabels(name, source.type));
   MutexLock lock(mutex_);
-  WEIR_RETURN_IF_ERROR(families_->CheckNew(name, source.type));
+  WEIR_RETURN_IF_ERROR(families_->CheckNew(name, source));
   auto families = std::make_shared<Families>(*families_);
   auto& family = families->by_name[std::move(name.name)];
   family.help = std::move(name.help);
   family.type = source.type;
-  family.metrics.emplace(std::move(name.labels), std::move(source.tell));
+  if (source.tell) family.metrics.emplace(std::move(name.labels), std::move(source.tell));
+  family.tell_all = std::move(source.tell_all);
   families_ = std::move(families);
   return {};
 }
@@ -174,9 +227,10 @@ std::string Registry::Text() const {
     MutexLock lock(mutex_);
     families = families_;
   }
-  std::vector<prometheus::MetricFamily> told;
+  std::vector<MetricFamily> told;
   for (const auto& [name, family] : families->by_name) {
     auto& into = told.emplace_back(name, EscapedHelp(family.help), family.type);
+    if (family.tell_all) family.tell_all(into);
     for (const auto& [labels, tell] : family.metrics) {
       ClientMetric& metric = into.metric.emplace_back();
       for (const auto& [label, value] : labels) metric.label.emplace_back(label, value);

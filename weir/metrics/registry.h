@@ -24,6 +24,22 @@ struct MetricName {
   Labels labels = {};
 };
 
+/// For a name whose metrics come and go: the names of their labels.
+struct FamilyName {
+  std::string name;
+  std::string help;
+  std::vector<std::string> labels;
+};
+
+/// One of these metrics.
+template <typename Value>
+struct Labelled {
+  std::vector<std::string> labels;  ///< values, as many as names; an empty one is not told
+  Value value{};
+};
+template <typename Value>
+using ReadLabelled = std::function<std::vector<Labelled<Value>>()>;
+
 /// In which unit and with which bounds a histogram is told. The bounds are 2^k - 1 recorded units,
 /// which are edges of its buckets, so that the counts told are exact: from the first that is at
 /// least `lowest` to the first that is at least `highest`.
@@ -56,6 +72,13 @@ class Registry {
   /// For numbers that are kept elsewhere: read on the thread that asks for the text, under no lock.
   [[nodiscard]] Status AddCounter(MetricName name, std::function<std::uint64_t()> read);
   [[nodiscard]] Status AddGauge(MetricName name, std::function<double()> read);
+
+  /// The same for all metrics of a name at once, told in the order in which they are read, each
+  /// once (the caller's duty). What has more or fewer labels than names is left out.
+  [[nodiscard]] Status AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t> read);
+  [[nodiscard]] Status AddGauges(const FamilyName& name, ReadLabelled<double> read);
+  [[nodiscard]] Status AddHistograms(const FamilyName& name, HistogramText text,
+                                     ReadLabelled<HistogramSnapshot> read);
 
   /// Text exposition format 0.0.4, content type "text/plain; version=0.0.4". Names in order, and
   /// under each name the labels in order. Numbers are doubles: whole up to 2^53.

@@ -92,6 +92,43 @@ TEST(Registry, TellsTheValuesOfTheMomentItIsAsked) {
   EXPECT_THAT(registry.Text(), HasSubstr("\nx 5\n"));
 }
 
+TEST(Registry, TellsWhatComesAndGoesUnderOneName) {
+  std::vector<Labelled<std::uint64_t>> rows{{{"s", "a\"b"}, 7}, {{"s", ""}, 3}, {{"s"}, 9}};
+  Registry registry;
+  ASSERT_TRUE(
+      registry.AddCounters({"x_total", "Help.", {"stream", "shard"}}, [&] { return rows; }));
+  EXPECT_EQ(registry.Text(),
+            "# HELP x_total Help.\n"
+            "# TYPE x_total counter\n"
+            "x_total{stream=\"s\",shard=\"a\\\"b\"} 7\n"
+            "x_total{stream=\"s\"} 3\n")
+      << "an empty label is none; a row that lacks one is left out";
+  rows.erase(rows.begin());
+  EXPECT_THAT(registry.Text(), testing::Not(HasSubstr("} 7\n")));
+}
+
+TEST(Registry, TellsGaugesAndHistogramsThatComeAndGo) {
+  Histogram sizes;
+  sizes.Record(2);
+  Registry registry;
+  ASSERT_TRUE(registry.AddGauges({"g", "Help.", {"l"}},
+                                 [] { return std::vector<Labelled<double>>{{{"a"}, -0.5}}; }));
+  ASSERT_TRUE(registry.AddHistograms(
+      {"h", "Help.", {"l"}}, {.units = 1, .lowest = 1, .highest = 2},
+      [&] { return std::vector<Labelled<HistogramSnapshot>>{{{"a"}, sizes.Snapshot()}}; }));
+  EXPECT_EQ(registry.Text(),
+            "# HELP g Help.\n"
+            "# TYPE g gauge\n"
+            "g{l=\"a\"} -0.5\n"
+            "# HELP h Help.\n"
+            "# TYPE h histogram\n"
+            "h_count{l=\"a\"} 1\n"
+            "h_sum{l=\"a\"} 2\n"
+            "h_bucket{l=\"a\",le=\"1\"} 0\n"
+            "h_bucket{l=\"a\",le=\"3\"} 1\n"
+            "h_bucket{l=\"a\",le=\"+Inf\"} 1\n");
+}
+
 class RegistryRefuses : public testing::Test {
  protected:
   /// The error's code, and that nothing was added.
@@ -145,6 +182,20 @@ TEST_F(RegistryRefuses, TheSameNameAndLabelsTwice) {
   EXPECT_EQ(CodeOf(registry_.Add({"x", "h", {{"a", "2"}}}, gauge_)), Code::kAlreadyExists);
   EXPECT_EQ(CodeOf(registry_.Add({"x", "other", {{"a", "2"}}}, counter_)), Code::kAlreadyExists);
   EXPECT_TRUE(registry_.Add({"x", "h", {{"a", "2"}}}, counter_));
+}
+
+TEST_F(RegistryRefuses, ASecondSourceOfANameWhoseLabelsComeAndGo) {
+  const auto none = [] { return std::vector<Labelled<std::uint64_t>>(); };
+  ASSERT_TRUE(registry_.AddCounters({"x", "h", {"a"}}, none));
+  ASSERT_TRUE(registry_.Add({"y", "h"}, counter_));
+  Remember();
+  EXPECT_EQ(CodeOf(registry_.AddCounters({"x", "h", {"a"}}, none)), Code::kAlreadyExists);
+  EXPECT_EQ(CodeOf(registry_.Add({"x", "h", {{"b", "1"}}}, counter_)), Code::kAlreadyExists);
+  EXPECT_EQ(CodeOf(registry_.AddCounters({"y", "h", {"a"}}, none)), Code::kAlreadyExists);
+  EXPECT_EQ(CodeOf(registry_.AddCounters({"z", "h", {"a-b"}}, none)), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(registry_.AddCounters({"z", "h", {"a", "a"}}, none)), Code::kInvalidArgument);
+  EXPECT_EQ(CodeOf(registry_.AddHistograms({"z", "h", {"a"}}, {.units = 0}, {})),
+            Code::kInvalidArgument);
 }
 
 TEST_F(RegistryRefuses, NamesThatAHistogramIsToldUnder) {
