@@ -56,7 +56,7 @@ std::optional<Outbox::Sent> Outbox::Send(Instant now) {
   Count(goes.load);
   const std::uint64_t id = next_id_++;
   const auto flight =
-      under_way_.emplace(id, UnderWay{{std::move(goes.records), now}, std::move(goes.load)}).first;
+      under_way_.emplace(id, Out{{std::move(goes.records), now}, std::move(goes.load)}).first;
   return Sent{id, &flight->second.flight.records};
 }
 
@@ -67,6 +67,11 @@ std::optional<Outbox::Flight> Outbox::Take(std::uint64_t id) {
   Flight flight = std::move(at->second.flight);
   under_way_.erase(at);
   return flight;
+}
+
+const Outbox::Flight* Outbox::UnderWay(std::uint64_t id) const {
+  const auto at = under_way_.find(id);
+  return at == under_way_.end() ? nullptr : &at->second.flight;
 }
 
 void Outbox::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {

@@ -39,6 +39,8 @@ class Outbox {
   std::optional<Sent> Send(Instant now);
   /// One that is under way no more; nothing where none of this id is.
   std::optional<Flight> Take(std::uint64_t id);
+  /// As Take, leaving it; null where there is none.
+  const Flight* UnderWay(std::uint64_t id) const;
   /// Takes what waits and has expired out of its requests.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
   /// When the first of what waits expires.
@@ -57,7 +59,7 @@ class Outbox {
     Request records;
     Load load;
   };
-  struct UnderWay {
+  struct Out {
     Flight flight;
     Load load;
   };
@@ -71,7 +73,7 @@ class Outbox {
   OutboxOptions options_;
   std::deque<Waiting> waiting_;
   std::optional<Instant> expires_;  // the earliest of waiting_, or earlier
-  std::map<std::uint64_t, UnderWay> under_way_;
+  std::map<std::uint64_t, Out> under_way_;
   std::map<std::optional<ShardId>, std::size_t> shard_requests_;
   std::size_t bytes_ = 0;
   std::uint64_t next_id_ = 1;

@@ -98,6 +98,8 @@ class Pipeline {
   /// later are not heeded.
   PipelineStep Close(Instant now);
 
+  /// What was sent under this id; null where it is answered, or was never sent.
+  const Outbox::Flight* UnderWay(std::uint64_t id) const { return outbox_.UnderWay(id); }
   /// User records without a result.
   std::size_t pending() const { return pending_; }
   const PipelineCounts& counts() const { return counts_; }

@@ -34,8 +34,10 @@ std::size_t BytesOf(const UserRecord& record) {
 Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
                          PutDone done) {
   WEIR_ASSIGN_OR_RETURN(UserRecord user, Prepare(config, std::move(record), clock));
-  const std::size_t bytes = BytesOf(user);
-  return Incoming{std::move(user), {.done = std::move(done), .bytes = bytes}};
+  Debt debt{.done = std::move(done),
+            .bytes = BytesOf(user),
+            .origin = {.put = clock.Now(), .bytes = user.data.size()}};
+  return Incoming{std::move(user), std::move(debt)};
 }
 
 }  // namespace
@@ -45,6 +47,7 @@ Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64
       config(std::move(as)),
       room({.max_records = SizeOf(config.max_outstanding_records),
             .max_bytes = SizeOf(config.max_outstanding_bytes)}),
+      metrics(MetricsOf(config)),
       rng_(seed) {}
 
 Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
@@ -55,7 +58,9 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
   if (stream == nullptr) {
     PipelineOptions options = config.Pipeline();
     if (parts.budget != nullptr) options.shared_budget.emplace();
-    stream = std::make_unique<Stream>(address, room.AddTenant(), Pipeline(options, rng_.Next()));
+    const std::string& name = address.name.empty() ? address.arn : address.name;
+    stream = std::make_unique<Stream>(address, room.AddTenant(), Pipeline(options, rng_.Next()),
+                                      metrics.Stream(name));
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
       self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
     });
@@ -245,6 +250,8 @@ void Producer::Close(Deadline deadline) {
 }
 
 ProducerStats Producer::stats() const { return state_->Stats(); }
+
+const ProducerMetrics& Producer::metrics() const { return state_->metrics; }
 
 std::size_t Producer::pending() const {
   const MutexLock lock(state_->mutex);

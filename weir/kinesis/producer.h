@@ -14,6 +14,7 @@
 #include "weir/base/result.h"
 #include "weir/kinesis/pipeline.h"
 #include "weir/kinesis/producer_config.h"
+#include "weir/kinesis/producer_metrics.h"
 #include "weir/kinesis/shared_budget.h"
 #include "weir/kinesis/wire.h"
 #include "weir/runtime/deadline.h"
@@ -105,6 +106,8 @@ class Producer {
   void Close(Deadline deadline);
 
   ProducerStats stats() const;
+  /// Under the Kinesis Producer Library's names, and for Prometheus; lives as long as the producer.
+  const ProducerMetrics& metrics() const;
   /// Records without a result, and what they occupy as max_outstanding_bytes counts it.
   std::size_t pending() const;
   std::size_t pending_bytes() const;

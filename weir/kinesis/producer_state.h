@@ -40,6 +40,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   mutable Mutex mutex;
   Room room WEIR_GUARDED_BY(mutex);
   ProducerStats stats WEIR_GUARDED_BY(mutex);
+  ProducerMetrics metrics;
 
  private:
   struct Flusher {
@@ -69,6 +70,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Arm(Stream& stream, std::optional<Instant> wake);
   void Dispatch();
   void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
+  void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
   void List(Stream& stream, const std::string& token);
   void Ask(Stream& stream, const BudgetAsk& ask);
   void EndHurry() WEIR_EXCLUDES(mutex);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/kinesis/producer.h"
+#include "weir/kinesis/producer_metrics.h"
 #include "weir/kinesis/room.h"
 
 namespace weir::kinesis {
@@ -19,6 +20,7 @@ struct Debt {
   PutDone done;
   std::size_t bytes = 0;
   std::uint64_t epoch = 0;
+  PutOrigin origin;
 };
 
 /// A record that was taken and has not reached its pipeline.
@@ -41,14 +43,15 @@ class Ledger {
 
 class Producer::Stream {
  public:
-  Stream(StreamAddress to, Room::Tenant as, Pipeline through)
-      : address(std::move(to)), tenant(as), pipeline(std::move(through)) {}
+  Stream(StreamAddress to, Room::Tenant as, Pipeline through, StreamMetrics& tells)
+      : address(std::move(to)), tenant(as), pipeline(std::move(through)), metrics(tells) {}
 
   const StreamAddress address;
   const Room::Tenant tenant;
 
   // For tasks of the scheduler.
   Pipeline pipeline;
+  StreamMetrics& metrics;
   Ledger ledger;
   std::deque<PipelineStep::Send> sends;  // that wait for a connection
   std::optional<std::pair<Instant, TimerId>> timer;

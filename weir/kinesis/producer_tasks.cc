@@ -40,6 +40,7 @@ void Producer::State::Receive(Stream& stream) {
   std::vector<UserRecord> records;
   records.reserve(inbox.size());
   for (Incoming& incoming : inbox) {
+    stream.metrics.OnPut(incoming.debt.origin.bytes);
     incoming.record.number = stream.ledger.Add(std::move(incoming.debt));
     records.push_back(std::move(incoming.record));
   }
@@ -65,14 +66,13 @@ void Producer::State::Follow(Stream& stream, PipelineStep step) {
 
 // Callers come last: what they do in `done` may take time, and may put again.
 void Producer::State::Pay(Stream& stream, std::vector<RecordResult> results) {
-  std::vector<PutDone> owed;
+  std::vector<Debt> owed;
   std::vector<Waiter> served;
   std::vector<Flusher> flushed;
   bool calm = false;
   {
     const MutexLock lock(mutex);
     stream.counts = stream.pipeline.counts();
-    if (results.empty()) return;
     Load load;
     for (const RecordResult& result : results) {
       Debt debt = stream.ledger.Take(result.number);
@@ -82,10 +82,10 @@ void Producer::State::Pay(Stream& stream, std::vector<RecordResult> results) {
       if (--epoch->second == 0) epochs_.erase(epoch);
       ++(result.stored ? stats.stored : stats.failed);
       stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
-      owed.push_back(std::move(debt.done));
+      owed.push_back(std::move(debt));
     }
     std::vector<Room::Ticket> tickets;
-    room.GiveBack(stream.tenant, load, tickets);
+    if (load.records > 0) room.GiveBack(stream.tenant, load, tickets);
     for (const Room::Ticket ticket : tickets) {
       served.push_back(std::move(waiters_.extract(ticket).mapped()));
     }
@@ -94,7 +94,12 @@ void Producer::State::Pay(Stream& stream, std::vector<RecordResult> results) {
     }
     calm = flushers_.empty() && !flushed.empty();
   }
-  for (std::size_t i = 0; i < results.size(); ++i) owed[i](std::move(results[i]));
+  const Instant now = Now();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    stream.metrics.OnResult(results[i], owed[i].origin, now);
+  }
+  stream.metrics.Publish(now);
+  for (std::size_t i = 0; i < results.size(); ++i) owed[i].done(std::move(results[i]));
   for (Waiter& waiter : served) {
     if (waiter.timer) parts.scheduler.Cancel(*waiter.timer);
     waiter.done({});
@@ -148,6 +153,7 @@ void Producer::State::Dispatch() {
     if (!stream.sends.empty()) ring_.push_back(&stream);
     ++requests_;
     bytes_ += bytes;
+    stream.metrics.OnSend(*send.records);
     Send(stream, send, bytes);
   }
 }
@@ -164,9 +170,17 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
               --self->requests_;
               self->bytes_ -= bytes;
               self->EndCall();
-              self->Follow(stream, stream.pipeline.OnAnswer(id, std::move(answer), self->Now()));
+              self->OnAnswer(stream, id, std::move(answer));
             });
       });
+}
+
+void Producer::State::OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) {
+  const Instant now = Now();
+  if (const Outbox::Flight* flight = stream.pipeline.UnderWay(id)) {
+    stream.metrics.OnAnswer(flight->records, answer, flight->began, now);
+  }
+  Follow(stream, stream.pipeline.OnAnswer(id, std::move(answer), now));
 }
 
 void Producer::State::List(Stream& stream, const std::string& token) {

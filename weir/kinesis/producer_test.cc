@@ -147,6 +147,23 @@ TEST_F(ProducerTest, GivesEachRecordItsPlaceInTheStream) {
   EXPECT_EQ(stats.kinesis_records, 1U);
 }
 
+TEST_F(ProducerTest, CountsUnderTheLibrarysNames) {
+  Make();
+  auto& stream = Open("s");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(1));
+  const auto of = [this](Metric metric) {
+    const auto readings =
+        producer_->metrics().Read({.metric = metric, .window = {}}, scheduler_.clock().Now());
+    return readings->front().statistic;
+  };
+  EXPECT_EQ(of(Metric::kUserRecordsReceived).sum, 3);
+  EXPECT_EQ(of(Metric::kUserRecordsPut).sum, 3);
+  EXPECT_EQ(of(Metric::kUserRecordsDataPut).sum, 12);
+  EXPECT_EQ(of(Metric::kKinesisRecordsPut).sum, 1);
+  EXPECT_EQ(of(Metric::kRequestTime).max, 10);
+}
+
 TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
   Make({.max_user_record_bytes = 64});
   auto& stream = Open("s");
