@@ -146,11 +146,11 @@ void Producer::State::Flush(Deadline deadline, Done<void> done) {
     const std::uint64_t last = epoch_++;
     if (!IsThrough(last)) {
       const std::uint64_t id = next_flusher_++;
-      Flusher& flusher = flushers_.emplace_back(id, last, std::move(done));
+      Flusher& flusher = flushers_.emplace_back(id, last, Waiter{.done = std::move(done)});
       parts.scheduler.Post([self = shared_from_this()] { self->Hurry(); });
       if (deadline.is_never()) return;
-      flusher.timer = parts.scheduler.At(deadline.at(),
-                                         [self = shared_from_this(), id] { self->EndFlusher(id); });
+      flusher.waiter.timer = parts.scheduler.At(
+          deadline.at(), [self = shared_from_this(), id] { self->EndFlusher(id); });
       return;
     }
   }

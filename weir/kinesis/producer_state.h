@@ -43,15 +43,21 @@ struct Producer::State : std::enable_shared_from_this<State> {
   ProducerMetrics metrics;
 
  private:
-  struct Flusher {
-    std::uint64_t id = 0;
-    std::uint64_t epoch = 0;  ///< the last that it waits for
-    Done<void> done{};
-    std::optional<TimerId> timer{};
-  };
   struct Waiter {
     Done<void> done{};
     std::optional<TimerId> timer{};
+  };
+  struct Flusher {
+    std::uint64_t id = 0;
+    std::uint64_t epoch = 0;  ///< the last that it waits for
+    Waiter waiter{};
+  };
+  /// What results mean to others.
+  struct Settled {
+    std::vector<Debt> owed;  ///< for each result
+    std::vector<Waiter> served{};
+    std::vector<Flusher> flushed{};
+    bool calm = false;  ///< nobody waits for a Flush any more
   };
   using Key = std::pair<std::string, std::string>;
 
@@ -66,18 +72,22 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
   void Hurry() WEIR_EXCLUDES(mutex);
   void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  Settled Settle(Stream& stream, const std::vector<RecordResult>& results) WEIR_REQUIRES(mutex);
+  void Tell(Waiter& waiter);
   void Pay(Stream& stream, std::vector<RecordResult> results) WEIR_EXCLUDES(mutex);
   void Arm(Stream& stream, std::optional<Instant> wake);
-  void Dispatch();
-  void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
-  void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
-  void List(Stream& stream, const std::string& token);
-  void Ask(Stream& stream, const BudgetAsk& ask);
   void EndHurry() WEIR_EXCLUDES(mutex);
   void EndCall() WEIR_EXCLUDES(mutex);
   void CutOff() WEIR_EXCLUDES(mutex);
   void EndIfThrough() WEIR_EXCLUDES(mutex);
   std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
+
+  // producer_calls.cc: the same.
+  void Dispatch();
+  void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
+  void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
+  void List(Stream& stream, const std::string& token);
+  void Ask(Stream& stream, const BudgetAsk& ask);
   Deadline CallDeadline() const;
 
   Rng rng_ WEIR_GUARDED_BY(mutex);
