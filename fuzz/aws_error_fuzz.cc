@@ -4,6 +4,7 @@
 
 #include "fuzz/require.h"
 #include "weir/aws/attempt.h"
+#include "weir/aws/cbor_writer.h"
 #include "weir/aws/failure.h"
 
 namespace weir {
@@ -19,6 +20,13 @@ void CheckCode(const HttpResponse& response) {
   RequireOneLine(code, 128);
   RequireOneLine(ErrorText(response), 300);
   Require(ErrorCode({.body = R"({"__type":"a.b#)" + code + R"("})"}) == code, "a code reads back");
+  const std::string cbor = WriteSized([&code](auto& sink) {
+    CborWriter out(sink);
+    out.OpenMap(1);
+    out.Name("__type");
+    out.Text("a.b#" + code);
+  });
+  Require(ErrorCode({.body = cbor}) == code, "a code reads back from CBOR");
 }
 
 void CheckAnswer(const HttpResponse& response) {

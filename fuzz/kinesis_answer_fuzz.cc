@@ -1,4 +1,5 @@
-// Answers of Kinesis with any body: an error says what, and what is read could have been sent.
+// Answers of Kinesis with any body, in either format: an error says what and where, and what is
+// read could have been sent.
 #include <string_view>
 
 #include "fuzz/require.h"
@@ -7,14 +8,14 @@
 namespace weir::kinesis {
 namespace {
 
-void Check(std::string_view body) {
-  const auto entries = ReadPutRecords(body);
+void Check(WireFormat format, std::string_view body) {
+  const auto entries = ReadPutRecords(format, body);
   Require(entries.has_value() || !entries.error().message.empty(), "an error says what");
   for (std::size_t i = 0; entries && i < entries->size(); ++i) {
     const EntryAnswer& entry = (*entries)[i];
     Require(!entry.code.empty() || !entry.sequence_number.empty(), "an entry is stored or failed");
   }
-  const auto page = ReadListShards(body);
+  const auto page = ReadListShards(format, body);
   Require(page.has_value() || !page.error().message.empty(), "an error says what");
 }
 
@@ -22,6 +23,8 @@ void Check(std::string_view body) {
 }  // namespace weir::kinesis
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  weir::kinesis::Check({reinterpret_cast<const char*>(bytes), size});
+  const std::string_view body(reinterpret_cast<const char*>(bytes), size);
+  weir::kinesis::Check(weir::kinesis::WireFormat::kJson, body);
+  weir::kinesis::Check(weir::kinesis::WireFormat::kCbor, body);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/aws/cbor.h"
 #include "weir/aws/xml_error.h"
 
 namespace weir {
@@ -113,8 +114,9 @@ std::string BareCode(std::string_view type) {
   return sound ? std::string(type) : std::string();
 }
 
-/// A string at the top of a JSON object; empty where there is none of any of these names.
-std::string TextIn(const std::string& body, std::initializer_list<std::string_view> names) {
+using Names = std::initializer_list<std::string_view>;
+
+std::string TextInJson(const std::string& body, Names names) {
   // Not On-Demand, which must not be asked further once it met a mistake: the body may be anything.
   simdjson::dom::parser parser;
   simdjson::dom::element document;
@@ -124,6 +126,27 @@ std::string TextIn(const std::string& body, std::initializer_list<std::string_vi
     if (document[name].get(text) == simdjson::SUCCESS) return std::string(text);
   }
   return {};
+}
+
+std::string TextInCbor(std::string_view body, Names names) {
+  CborReader in(body);
+  std::string text;
+  const auto* best = names.end();
+  for (auto members = in.Map(); in.More(members);) {
+    const auto* const name = std::find(names.begin(), best, in.Text());
+    if (name == best || !in.AtText()) {
+      in.Skip();
+    } else {
+      text = in.Text();
+      best = name;
+    }
+  }
+  return in.Finish() ? text : std::string();
+}
+
+/// A text at the top of the body's object, of the first of these names that has one; else empty.
+std::string TextIn(const std::string& body, Names names) {
+  return IsCborMap(body) ? TextInCbor(body, names) : TextInJson(body, names);
 }
 
 }  // namespace

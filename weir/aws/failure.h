@@ -59,10 +59,10 @@ AuthMend MendOf(std::string_view code);
 /// kAuth for want of a permission: the service knows the caller. Such an answer repeats no secret.
 bool IsPermission(std::string_view code);
 
-/// The code in an answer of a service: `__type` in a body of JSON, `Code` in one of XML
-/// (xml_error.h), or x-amzn-errortype, without namespace and without the address some services add;
-/// empty where there is none of these, or where it is not made of at most 128 letters, digits, '.',
-/// '_' and '-'.
+/// The code in an answer of a service: `__type` in a body of JSON or CBOR, which its first byte
+/// tells apart, `Code` in one of XML (xml_error.h), or x-amzn-errortype, without namespace and
+/// without the address some services add; empty where there is none of these, or where it is not
+/// made of at most 128 letters, digits, '.', '_' and '-'.
 std::string ErrorCode(const HttpResponse& response);
 
 /// The service's own words, its first line, at most 300 printable characters; may be empty.

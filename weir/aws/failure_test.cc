@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -145,6 +146,38 @@ TEST(ErrorCode, IsEmptyWhereThereIsNone) {
     EXPECT_THAT(ErrorCode(WithBody(body)), IsEmpty()) << body;
   }
   EXPECT_THAT(ErrorCode(WithType(std::string(129, 'x'))), IsEmpty());
+}
+
+HttpResponse WithCbor(const nlohmann::json& body) {
+  const auto bytes = nlohmann::json::to_cbor(body);
+  return {.status = 400, .body = {bytes.begin(), bytes.end()}};
+}
+
+TEST(ErrorCode, ComesFromCborAsWell) {
+  HttpResponse response = WithCbor({{"inner", {{"__type", "Y"}}},
+                                    {"message", "one\ntwo"},
+                                    {"__type", "com.amazonaws.kinesis#ExpiredTokenException"}});
+  EXPECT_EQ(ErrorCode(response), "ExpiredTokenException");
+  EXPECT_EQ(ErrorText(response), "one");
+  EXPECT_EQ(ErrorText(WithCbor({{"Message", "of old"}, {"at", 1.5}})), "of old");
+  EXPECT_EQ(ErrorText(WithCbor({{"Message", "second"}, {"message", "first"}})), "first");
+  EXPECT_EQ(ErrorText(WithCbor({{"message", 7}, {"Message", "a text"}})), "a text");
+  response.headers = {{"x-amzn-errortype", "OfTheHeader"}};
+  EXPECT_EQ(ErrorCode(response), "ExpiredTokenException");
+  response.body.pop_back();
+  EXPECT_EQ(ErrorCode(response), "OfTheHeader") << "a body that is cut says nothing";
+  EXPECT_THAT(ErrorText(response), IsEmpty());
+}
+
+TEST(ErrorCode, IsEmptyWhereCborHasNone) {
+  for (const nlohmann::json& body : {nlohmann::json::object(),
+                                     {{"__type", 7}},
+                                     {{"__type", "<b>"}},
+                                     {{"inner", {{"__type", "X"}}}}}) {
+    EXPECT_THAT(ErrorCode(WithCbor(body)), IsEmpty()) << body;
+  }
+  EXPECT_THAT(ErrorCode(WithBody("\xa1\x66__type\x61X!")), IsEmpty());
+  EXPECT_EQ(ErrorCode(WithBody("\xbf\x66__type\x7f\x61X\x61Y\xff\xff")), "XY");
 }
 
 constexpr const char* kXml =

@@ -5,6 +5,12 @@
 #include "weir/kinesis/deaggregate.h"
 
 namespace weir::kinesis {
+namespace {
+
+// An assignment of nothing would keep the allocation.
+void Free(std::string& text) { std::string().swap(text); }
+
+}  // namespace
 
 void Unframe(KinesisRecord& record) {
   if (record.records.size() == 1) {
@@ -45,6 +51,7 @@ void Aggregator::Add(const Group& group, UserRecord record) {
   const auto [at, is_new] = batches_.try_emplace(group);
   Batch& batch = at->second;
   if (is_new) {
+    batch.records.reserve(std::min(largest_, options_.max_count));
     batch.deadline = record.deadline;
     batch.expires = record.expires;
     due_.emplace(batch.deadline, group);
@@ -56,9 +63,9 @@ void Aggregator::Add(const Group& group, UserRecord record) {
   batch.expires = std::min(batch.expires, record.expires);
   batch.writer.Add(record.View());
   // The writer has a copy. The keys of the first are needed again if it stays alone.
-  record.data = {};
+  Free(record.data);
   if (!is_new) {
-    record.partition_key = {};
+    Free(record.partition_key);
     record.explicit_hash_key.reset();
   }
   batch.records.push_back(std::move(record));
@@ -84,6 +91,7 @@ void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) 
   } else {
     record.explicit_hash_key = FormatHashKey(first.hash);
   }
+  largest_ = std::max(full.records.size(), largest_ - largest_ / 8);
   record.records = std::move(full.records);
   batches_.erase(batch);
   out.push_back(std::move(record));
@@ -93,6 +101,10 @@ void Aggregator::TakeDue(Instant now, std::vector<KinesisRecord>& out) {
   while (!due_.empty() && due_.begin()->first <= now) {
     Take(batches_.find(due_.begin()->second), out);
   }
+}
+
+void Aggregator::TakeUnplaced(std::vector<KinesisRecord>& out) {
+  while (!batches_.empty() && !batches_.begin()->first.shard) Take(batches_.begin(), out);
 }
 
 void Aggregator::TakeAll(std::vector<KinesisRecord>& out) {

@@ -41,6 +41,8 @@ class Aggregator {
   /// Batches whose deadline has come.
   void TakeDue(Instant now, std::vector<KinesisRecord>& out);
   void TakeAll(std::vector<KinesisRecord>& out);
+  /// What was put without a shard.
+  void TakeUnplaced(std::vector<KinesisRecord>& out);
   /// When the next batch is due; nothing where there is none.
   std::optional<Instant> Wake() const;
 
@@ -70,7 +72,8 @@ class Aggregator {
   void Take(Batches::iterator batch, std::vector<KinesisRecord>& out);
 
   AggregatorOptions options_;
-  Batches batches_;
+  Batches batches_;          // those without a shard first
+  std::size_t largest_ = 1;  // of the last batches, in user records
   std::set<std::pair<Instant, Group>> due_;
 };
 

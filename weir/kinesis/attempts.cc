@@ -6,7 +6,7 @@
 
 namespace weir::kinesis {
 
-void Attempts::Add(Attempt attempt) {
+void Attempts::Add(Shared attempt) {
   ++count_;
   if (kept_.size() == kKept) kept_.erase(kept_.begin() + 1);
   kept_.push_back(std::move(attempt));
@@ -14,10 +14,10 @@ void Attempts::Add(Attempt attempt) {
 
 const Attempt* Attempts::LastCause() const {
   const auto newest_first = std::views::reverse(kept_);
-  const auto cause = std::ranges::find_if(newest_first, [](const Attempt& attempt) {
-    return !attempt.succeeded() && attempt.code != kExpired && attempt.code != kClosed;
+  const auto cause = std::ranges::find_if(newest_first, [](const Shared& attempt) {
+    return !attempt->succeeded() && attempt->code != kExpired && attempt->code != kClosed;
   });
-  return cause == newest_first.end() ? nullptr : &*cause;
+  return cause == newest_first.end() ? nullptr : cause->get();
 }
 
 }  // namespace weir::kinesis

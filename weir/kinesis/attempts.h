@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/base/time.h"
@@ -32,9 +34,13 @@ class Attempts {
  public:
   static constexpr std::size_t kKept = 8;
 
-  /// Beyond kKept the second one kept makes room.
-  void Add(Attempt attempt);
-  const std::vector<Attempt>& kept() const { return kept_; }
+  /// Shared by the user records that were tried together, so that a failure costs each a pointer.
+  using Shared = std::shared_ptr<const Attempt>;
+
+  /// Beyond kKept the second one kept makes room. REQUIRES: not null.
+  void Add(Shared attempt);
+  void Add(Attempt attempt) { Add(std::make_shared<const Attempt>(std::move(attempt))); }
+  const std::vector<Shared>& kept() const { return kept_; }
   std::uint32_t count() const { return count_; }
   /// The latest that failed for another reason than time running out or the producer being closed:
   /// what a user must be told.
@@ -42,7 +48,7 @@ class Attempts {
   const Attempt* LastCause() const;
 
  private:
-  std::vector<Attempt> kept_;
+  std::vector<Shared> kept_;
   std::uint32_t count_ = 0;
 };
 

@@ -8,8 +8,7 @@ namespace weir::kinesis {
 void Collector::Put(KinesisRecord record, Instant now, std::vector<Request>& out) {
   const std::size_t bytes = record.bytes();
   if (!request_.empty() && bytes_ + bytes > options_.max_bytes) TakeAll(out);
-  const Instant due = std::max(record.deadline, now + options_.linger);
-  due_ = request_.empty() ? due : std::min(due_, due);
+  if (request_.empty()) due_ = now + options_.linger;
   bytes_ += bytes;
   if (record.shard) {
     fullest_shard_ = std::max(fullest_shard_, shard_bytes_[*record.shard] += bytes);

@@ -16,7 +16,8 @@ struct CollectorOptions {
   std::size_t max_bytes = std::size_t{5} << 20;  ///< data and partition keys
   /// So much for one shard sends the request: a larger burst is only throttled.
   std::size_t max_shard_bytes = std::size_t{256} << 10;
-  /// A record waits so long for others to go with it, also where its deadline has come.
+  /// A record waits so long for others to go with it, and not longer: its shard's rate was counted
+  /// when it came here, and what leaves later leaves in a heap.
   nanoseconds linger = milliseconds(20);
 };
 

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "weir/kinesis/md5.h"
 
 namespace weir::kinesis {
 namespace {
 
 constexpr HashKey kMax = std::numeric_limits<HashKey>::max();
+constexpr int kPieceDigits = 19;
+constexpr std::uint64_t kPiece = 10'000'000'000'000'000'000U;
 
 tl::unexpected<Error> NoHashKey(std::string_view text) {
   return Fail(Code::kInvalidArgument,
@@ -36,12 +40,18 @@ Result<HashKey> ParseHashKey(std::string_view decimal) {
 }
 
 std::string FormatHashKey(HashKey key) {
-  std::string reversed;
+  // Dividing 128 bits is slow: once for all digits that 64 bits hold, not once for each.
+  std::array<char, 39> digits;
+  auto at = digits.end();
   do {
-    reversed += static_cast<char>('0' + static_cast<int>(key % 10));
-    key /= 10;
+    auto piece = absl::Uint128Low64(key % kPiece);
+    key /= kPiece;
+    for (int i = 0; piece != 0 || (key != 0 && i < kPieceDigits); ++i, piece /= 10) {
+      *--at = static_cast<char>('0' + piece % 10);
+    }
   } while (key != 0);
-  return {reversed.rbegin(), reversed.rend()};
+  if (at == digits.end()) *--at = '0';
+  return {at, digits.end()};
 }
 
 }  // namespace weir::kinesis

@@ -40,6 +40,19 @@ TEST(HashKey, RefusesWhatIsNone) {
   }
 }
 
+TEST(HashKey, IsWrittenWithEachOfItsZeros) {
+  constexpr std::string_view kMost = "340282366920938463463374607431768211455";
+  for (const std::string_view decimal :
+       {std::string_view("0"), std::string_view("9999999999999999999"),
+        std::string_view("10000000000000000000"), std::string_view("10000000000000000001"),
+        std::string_view("100000000000000000000000000000000000000"),
+        std::string_view("100000000000000000010000000000000000007"), kMost}) {
+    const auto key = ParseHashKey(decimal);
+    ASSERT_TRUE(key) << decimal;
+    EXPECT_EQ(FormatHashKey(*key), decimal);
+  }
+}
+
 // Fails if: a carry between the halves is lost.
 RC_GTEST_PROP(HashKey, SurvivesItsText, (std::uint64_t high, std::uint64_t low)) {
   const HashKey key = absl::MakeUint128(high, low);

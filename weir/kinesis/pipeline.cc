@@ -55,7 +55,8 @@ PipelineStep Pipeline::Go(Instant now) {
   Limit(now);
   std::vector<Collector::Request> due;
   collector_.TakeDue(now, due);
-  if (hurries_) collector_.TakeAll(due);
+  // While shards hold something back it comes in small portions: a request for each would be waste.
+  if (hurries_ && lane_wakes_.empty()) collector_.TakeAll(due);
   for (Collector::Request& request : due) outbox_.Put(std::move(request));
   if (budget_) budget_->TakeAsks(now, step.asks);
   Send(now, step.sends);

@@ -141,12 +141,15 @@ class Pipeline {
   void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
   void OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now);
   void Bisect(Collector::Request records);
+  void PlaceAnew();
   void Judge(Parked parked, Instant now);
   void GiveUp(Parked parked, Instant now);
-  void Succeed(KinesisRecord record, const Attempt& attempt, const std::string& sequence_number);
+  void Succeed(KinesisRecord record, const Attempts::Shared& attempt,
+               const std::string& sequence_number);
 
   // pipeline_retries.cc: what is tried again, and what is not.
-  void TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind, Instant now);
+  void TryAgain(KinesisRecord record, const Attempts::Shared& attempt, FailureClass kind,
+                Instant now);
   void Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at);
   void TakeAgain(Instant now);
   std::vector<KinesisRecord> FrameAnew(std::vector<UserRecord> records);
@@ -154,7 +157,7 @@ class Pipeline {
   void ExpireWaiting(Instant now);
   void Expire(KinesisRecord record, Instant now);
   void Fail(UserRecord record);
-  void FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored);
+  void FailAll(std::vector<UserRecord> records, const Attempts::Shared& attempt, bool maybe_stored);
 
   PipelineOptions options_;
   Rng rng_;

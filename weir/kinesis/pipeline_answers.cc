@@ -16,6 +16,8 @@ bool MayBePoisoned(const AwsFailure& failure) {
   return failure.kind == FailureClass::kPermanent && failure.code != "ResourceNotFoundException";
 }
 
+Attempts::Shared Share(const Attempt& attempt) { return std::make_shared<const Attempt>(attempt); }
+
 FailureClass ClassOf(const AwsFailure& failure) {
   if (failure.maybe_applied) return FailureClass::kAmbiguous;
   return failure.kind == FailureClass::kDeadline ? FailureClass::kTransient : failure.kind;
@@ -56,15 +58,16 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
     ++counts_.throttled;
     LaneOf(record.shard, attempt.ended).limiter.OnThrottled(attempt.ended);
   }
-  TryAgain(std::move(record), attempt, kind, attempt.ended);
+  const Instant now = attempt.ended;
+  TryAgain(std::move(record), std::make_shared<const Attempt>(std::move(attempt)), kind, now);
 }
 
 void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now) {
-  const Attempt attempt{
-      .began = flight.began,
-      .ended = now,
-      .code = failure.code.empty() ? std::string(Name(failure.kind)) : failure.code,
-      .message = failure.message};
+  const auto attempt = std::make_shared<const Attempt>(
+      Attempt{.began = flight.began,
+              .ended = now,
+              .code = failure.code.empty() ? std::string(Name(failure.kind)) : failure.code,
+              .message = failure.message});
   if (MayBePoisoned(failure) && flight.records.size() > 1) {
     return Bisect(std::move(flight.records));
   }
@@ -95,13 +98,24 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
     const auto& [place, lane] = entry;
     return place && lane.limiter.empty() && !map_.RangeOf(*place);
   });
-  // What is aggregated by the old map leaves before what the new one says, so that it stays first.
-  if (gate_) aggregator_.TakeAll(aggregated_);
+  PlaceAnew();
   for (Parked& parked : std::exchange(parked_, {})) {
     const bool hopeless = ++parked.listings >= options_.most_listings;
     hopeless ? GiveUp(std::move(parked), now) : Judge(std::move(parked), now);
   }
   return Go(now);
+}
+
+// What waits for company without a shard finds more of it now. In ordered mode the rest leaves
+// before what the new map says, so that it stays first.
+void Pipeline::PlaceAnew() {
+  std::vector<KinesisRecord> unplaced;
+  aggregator_.TakeUnplaced(unplaced);
+  if (gate_) aggregator_.TakeAll(aggregated_);
+  for (KinesisRecord& record : unplaced) {
+    Unframe(record);
+    for (UserRecord& user : record.records) Aggregate(std::move(user));
+  }
 }
 
 void Pipeline::Judge(Parked parked, Instant now) {
@@ -113,12 +127,13 @@ void Pipeline::Judge(Parked parked, Instant now) {
   if (landing.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
   switch (landing.verdict) {
     case Landing::Verdict::kStored:
-      return Succeed(std::move(parked.record), parked.attempt, parked.sequence_number);
+      return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);
     case Landing::Verdict::kMixed:
       parked.attempt.code = kWrongShard;
       parked.attempt.message =
           fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
-      return TryAgain(std::move(parked.record), parked.attempt, FailureClass::kTransient, now);
+      return TryAgain(std::move(parked.record), Share(parked.attempt), FailureClass::kTransient,
+                      now);
     case Landing::Verdict::kUnknown:
       parked_.push_back(std::move(parked));
   }
@@ -127,14 +142,14 @@ void Pipeline::Judge(Parked parked, Instant now) {
 // Stored, and perhaps delivered. One that stands alone is.
 void Pipeline::GiveUp(Parked parked, Instant now) {
   if (parked.record.records.size() == 1) {
-    return Succeed(std::move(parked.record), parked.attempt, parked.sequence_number);
+    return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);
   }
   parked.attempt.code = kWrongShard;
   parked.attempt.message = "nobody could tell whether the shard that stored it holds all of it";
-  TryAgain(std::move(parked.record), parked.attempt, FailureClass::kAmbiguous, now);
+  TryAgain(std::move(parked.record), Share(parked.attempt), FailureClass::kAmbiguous, now);
 }
 
-void Pipeline::Succeed(KinesisRecord record, const Attempt& attempt,
+void Pipeline::Succeed(KinesisRecord record, const Attempts::Shared& attempt,
                        const std::string& sequence_number) {
   const bool framed = record.records.size() > 1;
   std::uint64_t place = 0;
@@ -143,7 +158,7 @@ void Pipeline::Succeed(KinesisRecord record, const Attempt& attempt,
     RecordResult& result = results_.emplace_back();
     result = {.number = user.number,
               .stored = true,
-              .shard = attempt.shard,
+              .shard = attempt->shard,
               .sequence_number = sequence_number,
               .attempts = std::move(user.attempts),
               .maybe_duplicate = user.maybe_duplicate};

@@ -9,11 +9,11 @@
 namespace weir::kinesis {
 
 // All of one Kinesis record at one instant, so that they travel together again.
-void Pipeline::TryAgain(KinesisRecord record, const Attempt& attempt, FailureClass kind,
+void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, FailureClass kind,
                         Instant now) {
   Unframe(record);
   std::vector<UserRecord> rest;
-  Instant latest = now;
+  std::optional<Instant> earliest;
   for (UserRecord& user : record.records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
@@ -23,12 +23,12 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempt& attempt, FailureCla
       Fail(std::move(user));
     } else {
       ++counts_.retries;
-      latest = std::max(latest, *at);
+      earliest = std::min(earliest.value_or(*at), *at);
       rest.push_back(std::move(user));
     }
   }
   rng_.Next();
-  Keep(record.ticket, std::move(rest), latest);
+  Keep(record.ticket, std::move(rest), earliest.value_or(now));
 }
 
 void Pipeline::Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at) {
@@ -112,7 +112,8 @@ void Pipeline::Fail(UserRecord record) {
   --pending_;
 }
 
-void Pipeline::FailAll(std::vector<UserRecord> records, const Attempt& attempt, bool maybe_stored) {
+void Pipeline::FailAll(std::vector<UserRecord> records, const Attempts::Shared& attempt,
+                       bool maybe_stored) {
   for (UserRecord& user : records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || maybe_stored;
@@ -121,10 +122,11 @@ void Pipeline::FailAll(std::vector<UserRecord> records, const Attempt& attempt, 
 }
 
 PipelineStep Pipeline::Close(Instant now) {
-  const Attempt closed{.began = now,
-                       .ended = now,
-                       .code = std::string(kClosed),
-                       .message = "the producer was closed before it was stored"};
+  const Attempt end{.began = now,
+                    .ended = now,
+                    .code = std::string(kClosed),
+                    .message = "the producer was closed before it was stored"};
+  const auto closed = std::make_shared<const Attempt>(end);
   std::vector<KinesisRecord> waiting = std::exchange(aggregated_, {});
   std::ranges::move(std::exchange(passed_, {}), std::back_inserter(waiting));
   aggregator_.TakeAll(waiting);
@@ -147,9 +149,10 @@ PipelineStep Pipeline::Close(Instant now) {
   }
   for (auto& [at, held] : std::exchange(held_, {})) FailAll(std::move(held.records), closed, false);
   for (Outbox::Flight& flight : outbox_.TakeUnderWay()) {
-    Attempt cut = closed;
-    cut.began = flight.began;
-    cut.message = "the producer was closed before it was answered";
+    Attempt late = end;
+    late.began = flight.began;
+    late.message = "the producer was closed before it was answered";
+    const auto cut = std::make_shared<const Attempt>(std::move(late));
     for (KinesisRecord& record : flight.records) FailAll(std::move(record.records), cut, true);
   }
   for (Parked& parked : std::exchange(parked_, {})) {

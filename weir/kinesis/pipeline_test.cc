@@ -248,10 +248,13 @@ TEST(Pipeline, SendsWhatIsPutOnceAndInAggregates) {
   run.Finish();
   ExpectHonest(run, 1);
   EXPECT_LT(run.stream.stored(), 300) << "many user records in each Kinesis record";
-  const RecordResult& result = run.ResultOf(2999);
-  EXPECT_TRUE(result.stored);
-  EXPECT_TRUE(result.sub_number);
-  EXPECT_EQ(result.attempts.count(), 1U);
+  const auto in_aggregates = std::ranges::count_if(run.results, [](const auto& entry) {
+    const RecordResult& result = entry.second.front();
+    EXPECT_TRUE(result.stored);
+    EXPECT_EQ(result.attempts.count(), 1U);
+    return result.sub_number.has_value();
+  });
+  EXPECT_GT(in_aggregates, 2900);
   EXPECT_EQ(run.pipeline.OnWake(run.now).wake, std::nullopt) << "nothing to do, nothing to poll";
 }
 
@@ -379,7 +382,7 @@ TEST(Pipeline, ExpiresWhatWaitsForTheRateOfItsShard) {
   int stored = 0;
   for (const auto& [number, results] : run.results) {
     stored += results.front().stored ? 1 : 0;
-    const std::string& last = results.front().attempts.kept().back().code;
+    const std::string& last = results.front().attempts.kept().back()->code;
     EXPECT_EQ(last, results.front().stored ? "" : kExpired);
   }
   EXPECT_EQ(stored, 30 - 1) << "ten at once and ten a second, but for the last, which is too late";

@@ -12,9 +12,9 @@ std::size_t BytesOf(const std::vector<KinesisRecord>& records) {
   return bytes;
 }
 
-PutAnswer ToAnswer(tl::expected<JsonReply, AwsFailure> reply) {
+PutAnswer ToAnswer(WireFormat format, tl::expected<JsonReply, AwsFailure> reply) {
   if (!reply) return tl::unexpected(std::move(reply.error()));
-  auto entries = ReadPutRecords(reply->body);
+  auto entries = ReadPutRecords(format, reply->body);
   if (entries) return *std::move(entries);
   return tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous,
                                    .code = "UnreadableAnswer",
@@ -22,9 +22,9 @@ PutAnswer ToAnswer(tl::expected<JsonReply, AwsFailure> reply) {
                                    .maybe_applied = true});
 }
 
-Result<ShardPage> ToPage(const tl::expected<JsonReply, AwsFailure>& reply) {
+Result<ShardPage> ToPage(WireFormat format, const tl::expected<JsonReply, AwsFailure>& reply) {
   if (!reply) return Fail(ToError(reply.error()));
-  return ReadListShards(reply->body);
+  return ReadListShards(format, reply->body);
 }
 
 }  // namespace
@@ -48,13 +48,15 @@ void Producer::State::Dispatch() {
 
 void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t bytes) {
   ++calls_;
-  JsonCall call{.operation = "PutRecords", .body = PutRecordsBody(stream.address, *send.records)};
+  JsonCall call{.operation = "PutRecords",
+                .body = PutRecordsBody(config.wire, stream.address, *send.records)};
   const auto self = shared_from_this();
   parts.client.Call(
       std::move(call), CallDeadline(),
       [self, &stream, id = send.id, bytes](tl::expected<JsonReply, AwsFailure> reply) {
         self->parts.scheduler.Post(
-            [self, &stream, id, bytes, answer = ToAnswer(std::move(reply))]() mutable {
+            [self, &stream, id, bytes,
+             answer = ToAnswer(self->config.wire, std::move(reply))]() mutable {
               --self->requests_;
               self->bytes_ -= bytes;
               self->EndCall();
@@ -73,16 +75,18 @@ void Producer::State::OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answe
 
 void Producer::State::List(Stream& stream, const std::string& token) {
   ++calls_;
-  JsonCall call{
-      .operation = "ListShards", .body = ListShardsBody(stream.address, token), .repeatable = true};
+  JsonCall call{.operation = "ListShards",
+                .body = ListShardsBody(config.wire, stream.address, token),
+                .repeatable = true};
   const auto self = shared_from_this();
   parts.client.Call(std::move(call), CallDeadline(),
                     [self, &stream](const tl::expected<JsonReply, AwsFailure>& reply) {
-                      self->parts.scheduler.Post([self, &stream, page = ToPage(reply)]() mutable {
-                        self->EndCall();
-                        self->Follow(stream,
-                                     stream.pipeline.OnListed(std::move(page), self->Now()));
-                      });
+                      self->parts.scheduler.Post(
+                          [self, &stream, page = ToPage(self->config.wire, reply)]() mutable {
+                            self->EndCall();
+                            self->Follow(stream,
+                                         stream.pipeline.OnListed(std::move(page), self->Now()));
+                          });
                     });
 }
 

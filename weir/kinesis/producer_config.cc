@@ -157,6 +157,15 @@ nanoseconds LingerFor(milliseconds buffered) {
   return std::min(buffered, 5 * kLongest) / 5;
 }
 
+// So that no second, however it is cut, sees more than `whole`: what flows and what may go at once
+// are 98 % of it together. The rest is for what arrives less evenly than it was sent.
+Quota EvenFlow(std::int64_t whole) {
+  const auto part = [whole](std::int64_t percent) {
+    return std::max<std::int64_t>(whole * percent / 100, 1);
+  };
+  return PerSecond(part(96)).Burst(part(2));
+}
+
 std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
@@ -164,7 +173,7 @@ std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number);
 PipelineOptions ProducerConfig::Pipeline() const {
   const std::int64_t percent = std::min(rate_limit_percent, kMostPercent);
   const auto rate = [percent](std::int64_t set, std::int64_t whole) {
-    return PerSecond(set > 0 ? set : std::max<std::int64_t>(whole * percent / 100, 1));
+    return set > 0 ? PerSecond(set) : EvenFlow(std::max<std::int64_t>(whole * percent / 100, 1));
   };
   using Mode = AggregatorOptions::Mode;
   return {.aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,

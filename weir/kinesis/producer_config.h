@@ -9,6 +9,7 @@
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/kinesis/pipeline.h"
+#include "weir/kinesis/wire.h"
 
 namespace weir::kinesis {
 
@@ -27,6 +28,7 @@ struct ProducerConfig {
   bool fail_if_throttled = false;                   ///< FailIfThrottled
   /// RateLimit, percent of what a shard takes: 1 to 2^63 - 1. Here 100, where the library has 150:
   /// one that sends more than a shard takes throttles itself. (More than 10000 counts as that.)
+  /// Of these percent 96 in 100 flow evenly and 2 may go at once: docs/design/kinesis.md.
   std::int64_t rate_limit_percent = 100;
   /// rate_limit_records_per_sec_per_shard, rate_limit_bytes_per_sec_per_shard (aiokpl's): 1 to
   /// 10^9; 0: as RateLimit says.
@@ -41,6 +43,9 @@ struct ProducerConfig {
   std::int64_t max_connections = 24;          ///< MaxConnections: 1 to 256
   std::string metrics_level = "detailed";     ///< MetricsLevel: none, summary or detailed
   std::string metrics_granularity = "shard";  ///< MetricsGranularity: global, stream or shard
+  /// No property of the library, which speaks JSON. CBOR, as data go in as they are: a full request
+  /// and its answer take less time than in JSON (bench: wire), and are a quarter smaller.
+  WireFormat wire = WireFormat::kCbor;
 
   // What the library has not.
 

@@ -66,8 +66,8 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kSeparately);
   EXPECT_EQ(options.aggregator.max_count, 1000U);
   EXPECT_EQ(options.aggregator.max_bytes, 65'536U);
-  EXPECT_EQ(options.limiter.records, PerSecond(800));
-  EXPECT_EQ(options.limiter.bytes, PerSecond(838'860));
+  EXPECT_EQ(options.limiter.records, PerSecond(768).Burst(16));
+  EXPECT_EQ(options.limiter.bytes, PerSecond(805'305).Burst(16'777));
   EXPECT_EQ(options.collector.max_count, 250U);
   EXPECT_EQ(options.collector.max_bytes, 1'048'576U);
   EXPECT_EQ(options.collector.linger, milliseconds(50));
@@ -77,8 +77,9 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
 
 TEST(ProducerConfig, SendsWhatAShardTakesUnlessToldOtherwise) {
   const PipelineOptions options = ProducerConfig().Pipeline();
-  EXPECT_EQ(options.limiter.records, PerSecond(1000));
-  EXPECT_EQ(options.limiter.bytes, PerSecond(1024 * 1024));
+  EXPECT_EQ(options.limiter.records, PerSecond(960).Burst(20))
+      << "not more than 1000 in any second";
+  EXPECT_EQ(options.limiter.bytes, PerSecond(1'006'632).Burst(20'971));
   EXPECT_EQ(options.collector.linger, milliseconds(20)) << "a fifth of the buffered time";
 }
 

@@ -96,7 +96,8 @@ class ProducerTest : public testing::Test {
  protected:
   ~ProducerTest() override { EndProducer(); }
 
-  Producer& Make(const ProducerConfig& config = {}) {
+  Producer& Make(ProducerConfig config = {}) {
+    config.wire = WireFormat::kJson;
     producer_ = std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_}, config, 1);
     return *producer_;
   }
@@ -287,7 +288,7 @@ TEST_F(ProducerTest, CloseGivesWhatIsLeftAResultAtItsDeadline) {
   ASSERT_THAT(results_, SizeIs(1));
   EXPECT_FALSE(results_.front().stored);
   EXPECT_TRUE(results_.front().maybe_duplicate) << "it was under way";
-  EXPECT_EQ(results_.front().attempts.kept().back().code, kClosed);
+  EXPECT_EQ(results_.front().attempts.kept().back()->code, kClosed);
   scheduler_.Advance(seconds(60));
   EXPECT_THAT(results_, SizeIs(1)) << "the answer came too late";
 }
@@ -383,8 +384,8 @@ TEST_F(ProducerTest, TimesWithoutEndDoNotOverflow) {
 
 TEST_F(ProducerTest, SendsToASharedShardOnlyWhatIsGranted) {
   FakeBudget budget;
-  producer_ =
-      std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_, &budget}, ProducerConfig{}, 1);
+  producer_ = std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_, &budget},
+                                         ProducerConfig{.wire = WireFormat::kJson}, 1);
   auto& stream = Open("s");
   scheduler_.Advance(seconds(1));
   ASSERT_TRUE(TryPut(stream));
@@ -399,7 +400,7 @@ TEST_F(ProducerTest, SendsToASharedShardOnlyWhatIsGranted) {
   budget.Answer(false);
   scheduler_.Advance(seconds(60));
   ASSERT_THAT(results_, SizeIs(2));
-  EXPECT_EQ(results_.back().attempts.kept().back().code, kExpired);
+  EXPECT_EQ(results_.back().attempts.kept().back()->code, kExpired);
   EXPECT_THAT(kinesis_.requests["s"], SizeIs(1));
   EndProducer();
 }

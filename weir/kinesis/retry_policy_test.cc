@@ -79,9 +79,9 @@ TEST(Attempts, KeepTheFirstAndTheLatest) {
   for (int i = 0; i < 100; ++i) attempts.Add(Failing(std::to_string(i)));
   EXPECT_EQ(attempts.count(), 100U);
   ASSERT_EQ(attempts.kept().size(), Attempts::kKept);
-  EXPECT_EQ(attempts.kept().front().code, "0");
-  EXPECT_EQ(attempts.kept()[1].code, "93");
-  EXPECT_EQ(attempts.kept().back().code, "99");
+  EXPECT_EQ(attempts.kept().front()->code, "0");
+  EXPECT_EQ(attempts.kept()[1]->code, "93");
+  EXPECT_EQ(attempts.kept().back()->code, "99");
 }
 
 // Other producers tell "Expired" alone, and nobody learns that a permission was missing.

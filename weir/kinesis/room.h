@@ -12,7 +12,7 @@
 namespace weir::kinesis {
 
 /// What a record occupies besides its data and keys: itself, its callback, its result.
-inline constexpr std::size_t kRecordOverhead = 512;
+inline constexpr std::size_t kRecordOverhead = 768;
 
 struct RoomOptions {
   std::size_t max_records = 100'000;

@@ -81,10 +81,10 @@ void StreamMetrics::OnResult(const RecordResult& result, const PutOrigin& origin
   if (result.stored) shard.Add(Metric::kUserRecordsDataPut, static_cast<double>(origin.bytes));
   shard.Add(Metric::kTimeToResult, InMillis(now - origin.put));
   time_to_result_.Record((now - origin.put).count());
-  const std::vector<Attempt>& attempts = result.attempts.kept();
+  const auto& attempts = result.attempts.kept();
   if (attempts.empty()) return;
   shard.Add(Metric::kRetriesPerRecord, result.attempts.count() - 1);
-  const bool expired = !result.stored && attempts.back().code == kExpired;
+  const bool expired = !result.stored && attempts.back()->code == kExpired;
   if (expired) shard.Add(Metric::kUserRecordExpired, 1);
   OnBuffered(shard, result.attempts, origin.put);
 }
@@ -93,7 +93,7 @@ void StreamMetrics::OnBuffered(Fresh& fresh, const Attempts& attempts, Instant p
   const bool some_are_gone = attempts.count() > attempts.kept().size();
   Instant since = put;
   for (std::size_t i = 0; i < attempts.kept().size(); ++i) {
-    const Attempt& attempt = attempts.kept()[i];
+    const Attempt& attempt = *attempts.kept()[i];
     // The gap behind the first one kept holds those that are gone.
     if (i != 1 || !some_are_gone) {
       fresh.Add(Metric::kBufferingTime, InMillis(attempt.began - since));

@@ -1,98 +1,82 @@
 #include "weir/kinesis/wire.h"
 
-#include <absl/strings/escaping.h>
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <utility>
 
-#include "weir/aws/json_text.h"
+#include "weir/aws/cbor_writer.h"
+#include "weir/aws/sized_text.h"
+#include "weir/kinesis/json_writer.h"
+#include "weir/kinesis/wire_readers.h"
 
 namespace weir::kinesis {
 namespace {
 
-using simdjson::ondemand::array;
-using simdjson::ondemand::document;
-using simdjson::ondemand::field;
-using simdjson::ondemand::object;
-using simdjson::ondemand::parser;
-using Json = simdjson::ondemand::value;
-
-// Around the data of an entry: names, quotes and a hash key.
-constexpr std::size_t kEntryFrame = 120;
-
-void AppendMember(std::string& out, std::string_view name, std::string_view text) {
-  AppendJson(out, name);
-  out += ':';
-  AppendJson(out, text);
+template <class Writer>
+void WriteMember(Writer& out, std::string_view name, std::string_view text) {
+  out.Name(name);
+  out.Text(text);
 }
 
-void AppendStream(std::string& out, const StreamAddress& stream) {
+template <class Writer>
+void WriteStream(Writer& out, const StreamAddress& stream) {
   if (stream.arn.empty()) {
-    AppendMember(out, "StreamName", stream.name);
+    WriteMember(out, "StreamName", stream.name);
   } else {
-    AppendMember(out, "StreamARN", stream.arn);
+    WriteMember(out, "StreamARN", stream.arn);
   }
 }
 
-void AppendBase64(std::string& out, std::string_view bytes) {
-  // absl has a string_view of its own, and writes whole strings.
-  out += '"';
-  out += absl::Base64Escape({bytes.data(), bytes.size()});
-  out += '"';
+template <class Writer>
+void WriteEntry(Writer& out, const KinesisRecord& record) {
+  out.OpenMap(record.explicit_hash_key ? 3 : 2);
+  out.Name("Data");
+  out.Bytes(record.data);
+  WriteMember(out, "PartitionKey", record.partition_key);
+  if (record.explicit_hash_key) WriteMember(out, "ExplicitHashKey", *record.explicit_hash_key);
+  out.CloseMap();
 }
 
-void AppendEntry(std::string& out, const KinesisRecord& record) {
-  out += R"({"Data":)";
-  AppendBase64(out, record.data);
-  out += ',';
-  AppendMember(out, "PartitionKey", record.partition_key);
-  if (record.explicit_hash_key) {
-    out += ',';
-    AppendMember(out, "ExplicitHashKey", *record.explicit_hash_key);
-  }
-  out += '}';
+template <class Writer>
+void WriteFirstPage(Writer& out, const StreamAddress& stream) {
+  out.OpenMap(3);
+  out.Name("MaxResults");
+  out.Number(1000);
+  WriteStream(out, stream);
+  out.Name("ShardFilter");
+  out.OpenMap(1);
+  WriteMember(out, "Type", "AT_LATEST");
+  out.CloseMap();
+  out.CloseMap();
 }
 
-std::string TextOf(Json json) {
-  if (json.is_null()) return "";
-  return std::string(std::string_view(json.get_string()));
+// The service takes a stream's name with the first page only; its ARN with each.
+template <class Writer>
+void WriteNextPage(Writer& out, const StreamAddress& stream, std::string_view next_token) {
+  out.OpenMap(stream.arn.empty() ? 2 : 3);
+  out.Name("MaxResults");
+  out.Number(1000);
+  WriteMember(out, "NextToken", next_token);
+  if (!stream.arn.empty()) WriteStream(out, stream);
+  out.CloseMap();
 }
 
-EntryAnswer ReadEntry(object fields) {
-  EntryAnswer entry;
-  for (field member : fields) {
-    const std::string name(std::string_view(member.unescaped_key()));
-    if (name == "ShardId") entry.shard = TextOf(member.value());
-    if (name == "SequenceNumber") entry.sequence_number = TextOf(member.value());
-    if (name == "ErrorCode") entry.code = TextOf(member.value());
-    if (name == "ErrorMessage") entry.message = TextOf(member.value());
-  }
-  return entry;
+/// What `write` writes to the writer of that format.
+template <class Write>
+std::string Body(WireFormat format, const Write& write) {
+  return WriteSized([&](auto& sink) {
+    if (format == WireFormat::kCbor) {
+      CborWriter out(sink);
+      write(out);
+    } else {
+      JsonWriter out(sink);
+      write(out);
+    }
+  });
 }
 
-struct ShardText {
-  std::string id;
-  std::string first;
-  std::string last;
-};
-
-void ReadRange(object fields, ShardText& shard) {
-  for (field member : fields) {
-    const std::string name(std::string_view(member.unescaped_key()));
-    if (name == "StartingHashKey") shard.first = TextOf(member.value());
-    if (name == "EndingHashKey") shard.last = TextOf(member.value());
-  }
-}
-
-ShardText ReadShard(object fields) {
-  ShardText shard;
-  for (field member : fields) {
-    const std::string name(std::string_view(member.unescaped_key()));
-    if (name == "ShardId") shard.id = TextOf(member.value());
-    if (name == "HashKeyRange") ReadRange(member.value().get_object(), shard);
-  }
-  return shard;
+tl::unexpected<Error> Malformed(std::string_view operation, std::string_view what) {
+  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, what));
 }
 
 Result<Shard> ParseShard(const ShardText& text) {
@@ -102,86 +86,58 @@ Result<Shard> ParseShard(const ShardText& text) {
   return Shard{id, {first, last}};
 }
 
-tl::unexpected<Error> Malformed(std::string_view operation, std::string_view what) {
-  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, what));
-}
-
-/// Hands each member of the answer to `read`. simdjson throws; nothing of that leaves this file.
-template <class Read>
-Status ReadMembers(std::string_view operation, std::string_view body, Read read) {
-  try {
-    parser reader;
-    const simdjson::padded_string padded(body);
-    document answer = reader.iterate(padded);
-    for (field member : answer.get_object()) {
-      const std::string name(std::string_view(member.unescaped_key()));
-      read(name, member.value());
-    }
-    return {};
-  } catch (const simdjson::simdjson_error& error) {
-    return Malformed(operation, error.what());
-  }
-}
-
 }  // namespace
 
-std::string PutRecordsBody(const StreamAddress& stream, const std::vector<KinesisRecord>& records) {
-  std::size_t size = kEntryFrame;
-  for (const KinesisRecord& record : records) size += record.bytes() * 4 / 3 + kEntryFrame;
-  std::string body;
-  body.reserve(size);
-  body += '{';
-  AppendStream(body, stream);
-  body += R"(,"Records":[)";
-  for (const KinesisRecord& record : records) {
-    if (&record != &records.front()) body += ',';
-    AppendEntry(body, record);
-  }
-  body += "]}";
-  return body;
+std::string_view ContentType(WireFormat format) {
+  return format == WireFormat::kCbor ? "application/x-amz-cbor-1.1" : "application/x-amz-json-1.1";
 }
 
-Result<std::vector<EntryAnswer>> ReadPutRecords(std::string_view body) {
-  std::vector<EntryAnswer> entries;
-  bool there = false;
-  WEIR_RETURN_IF_ERROR(ReadMembers("PutRecords", body, [&](const std::string& name, Json json) {
-    if (name != "Records") return;
-    there = true;
-    for (auto entry : json.get_array()) entries.push_back(ReadEntry(entry.get_object()));
-  }));
-  if (!there) return Malformed("PutRecords", "it has no Records");
-  for (const EntryAnswer& entry : entries) {
-    if (entry.code.empty() && entry.sequence_number.empty()) {
-      return Malformed("PutRecords", "an entry has neither a sequence number nor an error code");
+std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
+                           const std::vector<KinesisRecord>& records) {
+  return Body(format, [&](auto& out) {
+    out.OpenMap(2);
+    WriteStream(out, stream);
+    out.Name("Records");
+    out.OpenArray(records.size());
+    for (const KinesisRecord& record : records) WriteEntry(out, record);
+    out.CloseArray();
+    out.CloseMap();
+  });
+}
+
+Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format, std::string_view body) {
+  auto read = format == WireFormat::kCbor ? ReadCborEntries(body) : ReadJsonEntries(body);
+  if (!read) return Malformed("PutRecords", read.error().message);
+  if (!*read) return Malformed("PutRecords", "it has no Records");
+  std::vector<EntryAnswer>& entries = **read;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].code.empty() || !entries[i].sequence_number.empty()) continue;
+    return Malformed("PutRecords",
+                     fmt::format("entry {} has neither a sequence number nor an error code", i));
+  }
+  return std::move(entries);
+}
+
+std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
+                           std::string_view next_token) {
+  return Body(format, [&](auto& out) {
+    if (next_token.empty()) {
+      WriteFirstPage(out, stream);
+    } else {
+      WriteNextPage(out, stream, next_token);
     }
-  }
-  return entries;
+  });
 }
 
-std::string ListShardsBody(const StreamAddress& stream, std::string_view next_token) {
-  std::string body = R"({"MaxResults":1000,)";
-  // The service takes the stream with the first page only; an ARN with each.
-  if (!next_token.empty()) {
-    AppendMember(body, "NextToken", next_token);
-    if (!stream.arn.empty()) body += ',';
-  }
-  if (next_token.empty() || !stream.arn.empty()) AppendStream(body, stream);
-  if (next_token.empty()) body += R"(,"ShardFilter":{"Type":"AT_LATEST"})";
-  body += '}';
-  return body;
-}
-
-Result<ShardPage> ReadListShards(std::string_view body) {
-  std::vector<ShardText> shards;
+Result<ShardPage> ReadListShards(WireFormat format, std::string_view body) {
+  auto read = format == WireFormat::kCbor ? ReadCborShards(body) : ReadJsonShards(body);
+  if (!read) return Malformed("ListShards", read.error().message);
   ShardPage page;
-  WEIR_RETURN_IF_ERROR(ReadMembers("ListShards", body, [&](const std::string& name, Json json) {
-    if (name == "NextToken") page.next_token = TextOf(json);
-    if (name != "Shards") return;
-    for (auto shard : json.get_array()) shards.push_back(ReadShard(shard.get_object()));
-  }));
-  for (const ShardText& text : shards) {
-    const auto shard = ParseShard(text);
-    if (!shard) return Malformed("ListShards", shard.error().message);
+  page.next_token = std::move(read->next_token);
+  for (std::size_t i = 0; i < read->shards.size(); ++i) {
+    const auto shard = ParseShard(read->shards[i]);
+    if (!shard)
+      return Malformed("ListShards", fmt::format("shard {}: {}", i, shard.error().message));
     page.shards.push_back(*shard);
   }
   return page;

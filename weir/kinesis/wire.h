@@ -1,5 +1,5 @@
-// The bodies of PutRecords and ListShards in JSON (Amazon Kinesis Data Streams API reference,
-// version 2013-12-02).
+// The bodies of PutRecords and ListShards (Amazon Kinesis Data Streams API reference, version
+// 2013-12-02), in the two formats that the service speaks.
 #pragma once
 
 #include <string>
@@ -12,7 +12,12 @@
 namespace weir::kinesis {
 
 inline constexpr std::string_view kTargetPrefix = "Kinesis_20131202";
-inline constexpr std::string_view kContentType = "application/x-amz-json-1.1";
+
+/// CBOR carries data as they are, JSON in base64: a third more to write, hash, encrypt and send.
+enum class WireFormat { kJson, kCbor };
+
+/// Of a request, which the service answers in the same.
+std::string_view ContentType(WireFormat format);
 
 /// A stream of this account by name, or any by its ARN. One of them, not both.
 struct StreamAddress {
@@ -20,13 +25,18 @@ struct StreamAddress {
   std::string arn;
 };
 
-std::string PutRecordsBody(const StreamAddress& stream, const std::vector<KinesisRecord>& records);
-/// One answer for each entry, in order. kDataLoss where it is no such answer.
-[[nodiscard]] Result<std::vector<EntryAnswer>> ReadPutRecords(std::string_view body);
+/// One allocation, of the size of the body. REQUIRES: partition keys in UTF-8.
+std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
+                           const std::vector<KinesisRecord>& records);
+/// One answer for each entry, in order. kDataLoss, with the place, where it is no such answer.
+[[nodiscard]] Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
+                                                              std::string_view body);
 
 /// The page of this token; the first where it is empty.
-std::string ListShardsBody(const StreamAddress& stream, std::string_view next_token);
-/// kDataLoss where it is no such answer, or names a shard or a hash key that cannot be.
-[[nodiscard]] Result<ShardPage> ReadListShards(std::string_view body);
+std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
+                           std::string_view next_token);
+/// kDataLoss, with the place, where it is no such answer, or names a shard or a hash key that
+/// cannot be.
+[[nodiscard]] Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
 
 }  // namespace weir::kinesis

@@ -1,0 +1,68 @@
+// Bodies that are written twice: once to learn their size, then into one allocation of that size.
+// The code that counts is the code that writes, so the two cannot disagree.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+/// A sink that counts. What writes to a sink calls Write(size, fill) for each piece, where
+/// fill(char*) writes exactly `size` bytes.
+struct TextSize {
+  std::size_t size = 0;
+
+  template <class Fill>
+  void Write(std::size_t bytes, const Fill& /*fill*/) {
+    size += bytes;
+  }
+};
+
+/// A sink that writes, into room that TextSize has counted.
+struct TextCursor {
+  char* at;
+
+  template <class Fill>
+  void Write(std::size_t bytes, const Fill& fill) {
+    fill(at);
+    at += bytes;
+  }
+};
+
+/// Makes `text` that long, without zeroing first what `fill` writes.
+template <class Fill>
+void ResizeAndOverwrite(std::string& text, std::size_t size, const Fill& fill) {
+  // Not the size that it passes: libstdc++ 12 passes the capacity of a string that grew.
+  text.resize_and_overwrite(size, [&](char* begin, std::size_t) {
+    fill(begin);
+    return size;
+  });
+}
+
+template <class Sink>
+void Put(Sink& sink, std::string_view text) {
+  sink.Write(text.size(), [text](char* at) { text.copy(at, text.size()); });
+}
+
+/// Appends what `write` writes to the sink it is given. REQUIRES: it writes the same each time.
+template <class WriteTo>
+void AppendSized(std::string& text, const WriteTo& write) {
+  const std::size_t before = text.size();
+  TextSize counted;
+  write(counted);
+  ResizeAndOverwrite(text, before + counted.size, [&](char* begin) {
+    TextCursor cursor{begin + before};
+    write(cursor);
+  });
+}
+
+/// The same, alone: one allocation, of its size.
+template <class WriteTo>
+std::string WriteSized(const WriteTo& write) {
+  std::string text;
+  AppendSized(text, write);
+  return text;
+}
+
+}  // namespace weir
