@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "apps/weir/context.h"
+#include "apps/weir/kinesis_verbs.h"
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/verbs.h"
 
@@ -46,6 +47,7 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddNamespace(app, chosen, WithTableOfStore);
   AddAudit(app, chosen, WithTableOfStore);
   AddUsage(app, chosen, WithTableOfStore);
+  AddKinesis(app, chosen, WithKinesisOfRegion);
 }
 
 /// "weir entity create": the words of the command line up to where parsing got.

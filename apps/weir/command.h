@@ -24,6 +24,7 @@ enum class Exit {
 struct World {
   const Clock& clock;
   Scheduler& scheduler;  ///< Run is not called on its thread
+  std::istream& in;
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;

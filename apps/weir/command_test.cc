@@ -38,11 +38,13 @@ class CommandTest : public testing::Test {
   }
 
   std::map<std::string, std::string> environment_{{"WEIR_STORE", "memory:"}};
+  std::istringstream in_;
   std::ostringstream out_;
   std::ostringstream err_;
   sim::SimScheduler scheduler_;
   World world_{.clock = scheduler_.clock(),
                .scheduler = scheduler_,
+               .in = in_,
                .out = out_,
                .err = err_,
                .environment = [this](const std::string& name) -> std::optional<std::string> {
@@ -64,6 +66,9 @@ TEST_F(CommandTest, EveryVerbHasHelp) {
                                                        {"buckets"},
                                                        {"load"},
                                                        {"replay"},
+                                                       {"kinesis"},
+                                                       {"kinesis", "put"},
+                                                       {"kinesis", "cat"},
                                                        {"limits"},
                                                        {"limits", "check"},
                                                        {"limits", "plan"},

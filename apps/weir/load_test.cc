@@ -71,6 +71,7 @@ class LoadTest : public testing::Test {
     Limiter limiter(*backend_, scheduler_);
     const World world{.clock = scheduler_.clock(),
                       .scheduler = scheduler_,
+                      .in = in_,
                       .out = out_,
                       .err = out_,
                       .environment = {},
@@ -80,6 +81,7 @@ class LoadTest : public testing::Test {
     return *std::move(report);
   }
 
+  std::istringstream in_;
   std::ostringstream out_;
   sim::SimScheduler scheduler_;
   std::unique_ptr<Backend> backend_ = MakeMemoryBackend();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/weir/command.h"
+#include "apps/weir/standard_input.h"
 #include "weir/base/time.h"
 #include "weir/runtime/loop.h"
 
@@ -46,8 +47,11 @@ std::optional<std::string> Environment(const std::string& name) {
 int main(int argc, char** argv) {
   const weir::SystemClock clock;
   weir::Loop loop(clock);
+  weir::app::InterruptibleInput input(STDIN_FILENO, Interrupted);
+  std::istream in(&input);
   const weir::app::World world{.clock = clock,
                                .scheduler = loop,
+                               .in = in,
                                .out = std::cout,
                                .err = std::cerr,
                                .err_is_terminal = isatty(STDERR_FILENO) != 0,

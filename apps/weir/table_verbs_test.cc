@@ -73,10 +73,12 @@ class TableVerbsTest : public testing::Test {
   bool json_ = false;
   Exit exit_ = Exit::kDone;
   std::string error_;
+  std::istringstream in_;
   std::ostringstream out_;
   std::ostringstream err_;
   World world_{.clock = sim_.scheduler.clock(),
                .scheduler = sim_.scheduler,
+               .in = in_,
                .out = out_,
                .err = err_,
                .environment = [](const std::string&) { return std::nullopt; },

@@ -25,6 +25,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 ENGINES = HERE.parent.parent / "build/deps/engines"
 PYTHON = ENGINES / "default/venv/bin/python"
+DEAGGREGATOR = ENGINES / "kinesis/python"  # a folder for PYTHON's path
 START_SECONDS = 30
 STOP_SECONDS = 5
 TRIES = 3  # somebody else may take a port between finding it free and listening on it
@@ -74,6 +75,16 @@ def call_dynamodb(url, operation, request):
         "Authorization": ANY_SIGNATURE.format(service="dynamodb")}))
 
 
+def call_kinesis(url, operation, request):
+    """As call_dynamodb."""
+    answer = post(url, json.dumps(request), {
+        "Content-Type": "application/x-amz-json-1.1",
+        "X-Amz-Target": f"Kinesis_20131202.{operation}",
+        "X-Amz-Date": "20260101T000000Z",
+        "Authorization": ANY_SIGNATURE.format(service="kinesis")})
+    return json.loads(answer) if answer else {}
+
+
 def loopback_only(folder):
     """Settings that keep a server in which would listen on every interface; built in `folder`."""
     library = folder / "loopback.so"
@@ -92,19 +103,22 @@ class Engine:
     def ping(self):
         call_dynamodb(self.url, "ListTables", {})
 
+    def endpoints(self):
+        return {"AWS_ENDPOINT_URL_DYNAMODB": self.url, "WEIR_TEST_DYNAMODB": self.url}
+
     def environment(self):
         """For a program that is to use this engine; without other AWS settings of the caller."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-        return kept | {
+        return kept | self.endpoints() | {
             "AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key,
-            "AWS_ENDPOINT_URL_DYNAMODB": self.url, "WEIR_TEST_DYNAMODB": self.url,
             "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EC2_METADATA_DISABLED": "true"}
 
     def __enter__(self):
         if not self.needs.exists():
-            wanted = [] if self.needs.parent.name == "default" else [self.needs.parent.name]
+            name = self.needs.parent.name
+            wanted = [] if name in ("default", "kinesis") else [name]
             raise Failed(" ".join([f"{type(self).__name__} is not installed: run",
                                    "tests/engines/install.py", *wanted]))
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="weir-engine-"))
@@ -271,3 +285,69 @@ class DynamoDbLocal(Engine):
         native, = (ENGINES / "dynamodb-local").glob("package/lib/*/DynamoDBLocal_lib")
         settings = {"DDB_LOCAL_TELEMETRY": "0", "LD_LIBRARY_PATH": str(native)}
         return super().own_environment() | loopback_only(self.folder) | settings
+
+
+class Kinesis(Engine):
+    """What the engines for Kinesis share: they listen on all interfaces unless they are kept from
+    it, which needs cc."""
+
+    def ping(self):
+        call_kinesis(self.url, "ListStreams", {})
+
+    def own_environment(self):
+        return super().own_environment() | loopback_only(self.folder)
+
+    def endpoints(self):
+        return {"AWS_ENDPOINT_URL_KINESIS": self.url}
+
+    def create_stream(self, name, shards):
+        call_kinesis(self.url, "CreateStream", {"StreamName": name, "ShardCount": shards})
+        self.wait_for_stream(name)
+
+    def wait_for_stream(self, name):
+        """Returns when it is made, or its shards are split or merged."""
+        until = time.monotonic() + START_SECONDS
+        while self.status(name) != "ACTIVE":
+            if time.monotonic() > until:
+                raise Failed(f"{type(self).__name__}: stream {name} does not become active")
+            time.sleep(0.02)
+
+    def status(self, stream):
+        told = call_kinesis(self.url, "DescribeStreamSummary", {"StreamName": stream})
+        return told["StreamDescriptionSummary"]["StreamStatus"]
+
+
+class KinesisLocal(Kinesis):
+    """Shards, splits and merges as the service has them, no limits; slow, and slower with each
+    record it holds."""
+
+    needs = ENGINES / "kinesis/stamp"
+    extra_ports = 1  # TLS
+
+    def command(self, port, tls_port):
+        return ["node", ENGINES / "kinesis/kinesis-local/package/main.js"]
+
+    def own_environment(self):
+        plain, tls = map(str, self.ports)
+        certificate = ENGINES / "kinesis/kinesis-local/package/server.json"
+        quick = {f"{what}_DURATION": "20ms" for what in (
+            "CREATE_STREAM", "SPLIT_SHARD", "MERGE_SHARDS", "UPDATE_SHARD_COUNT")}
+        return super().own_environment() | quick | {
+            "KINESIS_MOCK_PLAIN_PORT": plain, "KINESIS_MOCK_TLS_PORT": tls,
+            "KINESIS_MOCK_CERT_PATH": str(certificate), "LOG_LEVEL": "ERROR", "SHARD_LIMIT": "200"}
+
+
+class Ferrokinesis(Kinesis):
+    """Fast, and the one that throttles, if `limits`: each shard takes 1000 records and 1 MiB in
+    each whole second of its clock, without their partition keys. It lists closed shards whatever
+    the filter. Only when asked for."""
+
+    needs = ENGINES / "ferrokinesis/stamp"
+
+    def __init__(self, limits=True):
+        self.limits = limits
+
+    def command(self, port):
+        return [ENGINES / "ferrokinesis/bin/ferrokinesis", "--port", str(port), "--enforce-limits",
+                str(self.limits).lower(), "--create-stream-ms", "20", "--update-stream-ms", "20",
+                "--shard-limit", "200", "--max-request-body-mb", "16", "--log-level", "warn"]

@@ -167,6 +167,20 @@ class Servers(TestCase):
             self.assertEqual([address for address, of in listening() if of == port],
                              ["127.0.0.1"])
 
+    def test_the_kinesis_engines_take_records_on_the_loopback_alone(self):
+        for make in (engine.KinesisLocal, engine.Ferrokinesis):
+            if not make.needs.exists():
+                continue  # install.py ferrokinesis installs that one
+            with self.subTest(make.__name__), make() as running:
+                running.create_stream("stream", 2)
+                shards = engine.call_kinesis(running.url, "ListShards", {"StreamName": "stream"})
+                self.assertEqual(len(shards["Shards"]), 2)
+                put = engine.call_kinesis(running.url, "PutRecord", {
+                    "StreamName": "stream", "PartitionKey": "a", "Data": "eA=="})
+                self.assertEqual(put["ShardId"], "shardId-000000000000")
+                self.assertEqual({address for address, of in listening() if of in running.ports},
+                                 {"127.0.0.1"})
+
 
 def listening():
     """[(address, port)] of all sockets that listen, by the kernel's own table."""

@@ -153,6 +153,8 @@ class Server(socketserver.ThreadingTCPServer):
 class FaultProxy:
     """`url`: where to ask instead of the engine's own."""
 
+    handler = Handler
+
     def __init__(self, engine):
         self.engine = engine
         there = urllib.parse.urlsplit(engine.url)
@@ -164,7 +166,7 @@ class FaultProxy:
         self.under_way = self.peak = self.turns = 0
 
     def __enter__(self):
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server(("127.0.0.1", 0), self.handler)
         self.server.proxy = self
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))

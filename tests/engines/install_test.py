@@ -55,11 +55,33 @@ class Installer(unittest.TestCase):
         self.assertFalse(self.folder.exists())
 
     def test_every_requirement_has_its_hash(self):
-        lines = [line for line in install.REQUIREMENTS.read_text().splitlines()
-                 if not line.startswith("#")]
-        for requirement, digest in zip(lines[::2], lines[1::2], strict=True):
-            self.assertRegex(requirement, r"\A[a-z0-9_.-]+==[\w.]+ \\\Z")
-            self.assertRegex(digest, r"\A    --hash=sha256:[0-9a-f]{64}\Z")
+        for pinned in (install.REQUIREMENTS, install.KINESIS_REQUIREMENTS):
+            lines = [line for line in pinned.read_text().splitlines() if not line.startswith("#")]
+            for requirement, digest in zip(lines[::2], lines[1::2], strict=True):
+                self.assertRegex(requirement, r"\A[a-z0-9_.-]+==[\w.]+ \\\Z")
+                self.assertRegex(digest, r"\A    --hash=sha256:[0-9a-f]{64}\Z")
+
+    def rust(self, version):
+        """Makes this the only one there is; None: there is none."""
+        tools = self.folder.parent / "bin"
+        tools.mkdir(exist_ok=True)
+        if version is not None:
+            (tools / "cargo").write_text("#!/bin/sh\n")
+            (tools / "rustc").write_text(f"#!/bin/sh\necho 'rustc {version} (0123abc 2026-01-01)'\n")
+            for tool in ("cargo", "rustc"):
+                (tools / tool).chmod(0o755)
+        self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])
+        os.environ["PATH"] = str(tools)
+
+    def test_without_a_rust_that_is_new_enough_it_says_so(self):
+        self.rust(None)
+        with self.assertRaisesRegex(install.Failed, "Rust 1.87 or later: cargo or rustc is missing"):
+            install.check_rust()
+        self.rust("1.63.0")
+        with self.assertRaisesRegex(install.Failed, "Rust 1.87 or later: this is 1.63.0"):
+            install.check_rust()
+        self.rust("1.87.0-nightly")
+        install.check_rust()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs a command beside a real engine and passes its exit code on.
 
-usage: run.py [--engine dynoxide|moto|dynamodb-local] [--faults] -- COMMAND...
+usage: run.py [--engine dynoxide|moto|dynamodb-local|kinesis-local|ferrokinesis] [--faults]
+              -- COMMAND...
 
-COMMAND gets WEIR_TEST_DYNAMODB and AWS_ENDPOINT_URL_DYNAMODB (where the engine answers), a region
-and credentials it takes, and WEIR_TEST_DYNOXIDE_CONTROL from dynoxide. No other AWS setting of the
-caller reaches it. With moto signatures are verified. Without the engine the exit code is 1.
+COMMAND gets WEIR_TEST_DYNAMODB and AWS_ENDPOINT_URL_DYNAMODB, or of an engine for Kinesis
+AWS_ENDPOINT_URL_KINESIS (where the engine answers), a region and credentials it takes, and
+WEIR_TEST_DYNOXIDE_CONTROL from dynoxide. No other AWS setting of the caller reaches it. With moto
+signatures are verified. Without the engine the exit code is 1.
 
 --faults: dynoxide keeps its data in a file, and there is a proxy before it. COMMAND gets
 WEIR_TEST_PROXY, where that answers, and WEIR_TEST_CONTROL, the port that takes the lines of
@@ -22,7 +24,8 @@ import engine  # noqa: E402
 import fault_proxy  # noqa: E402
 
 ENGINES = {"dynoxide": engine.Dynoxide, "moto": lambda: engine.Moto(verify=True),
-           "dynamodb-local": engine.DynamoDbLocal}
+           "dynamodb-local": engine.DynamoDbLocal, "kinesis-local": engine.KinesisLocal,
+           "ferrokinesis": engine.Ferrokinesis}
 
 
 def run(command, environment, meanwhile=None):

@@ -6,13 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <iterator>
-#include <sstream>
 
 #include "tests/simulation/scenario.h"
+#include "tests/simulation/seed_runs.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
 
 namespace weir::simulation {
@@ -79,60 +77,41 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
   return Broken(scenario, fleet, workload.tally(), ended);
 }
 
-/// Tells each fault; false if one that is asked for never happened.
+/// False if a fault that is asked for never happened.
 bool Tell(const Scenario& scenario, const Counts& counts) {
-  bool all = true;
-  const auto tell = [&](std::string_view name, double chance, std::uint64_t met) {
-    if (chance <= 0) return;
-    fmt::print("  {:<18} {}\n", name, met);
-    all = all && met > 0;
-  };
-  tell("refuse", scenario.network.refuse, counts.network.refused);
-  tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
-  tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
-  tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
-  tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
-  tell("throttle", scenario.network.throttle, counts.network.throttled);
-  tell("table_throttle", scenario.table.throttle, counts.table_throttled);
-  tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
-  tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
-  tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
-  fmt::print("  {:<18} {}\n  {:<18} {}\n", "admitted", counts.admitted, "refused", counts.denied);
-  return all && counts.admitted > 0 && counts.denied > 0;
+  FaultReport report;
+  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
+  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
+  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
+  report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
+  report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  report.Tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
+  report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
+  report.Tell("admitted", 1, static_cast<std::uint64_t>(counts.admitted));
+  report.Tell("refused", 1, static_cast<std::uint64_t>(counts.denied));
+  return report.complete();
 }
 
-int Run(const std::string& file, std::uint64_t first, std::uint64_t last) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto scenario = ParseScenario(text.str());
-  if (!in || !scenario) {
-    std::cerr << file << ": " << (in ? scenario.error().message : "cannot be read") << '\n';
+int Run(const SeedRuns& runs) {
+  const auto text = ReadScenario(runs);
+  const auto scenario = text ? ParseScenario(*text) : tl::unexpected(text.error());
+  if (!scenario) {
+    std::cerr << runs.file << ": " << scenario.error().message << '\n';
     return 2;
   }
   Counts counts;
-  std::uint64_t violations = 0;
-  for (std::uint64_t seed = first; seed <= last; ++seed) {
-    for (const std::string& what : RunOnce(*scenario, seed, counts)) {
-      ++violations;
-      fmt::print("seed {}: {}\n  again: ./dev test --seed {} {}\n", seed, what, seed, file);
-    }
-  }
-  fmt::print("{}: {} seeds, {} violations\n", file, last - first + 1, violations);
-  const bool fired = Tell(*scenario, counts) || first == last;
-  if (!fired) fmt::print("something that the scenario asks for never happened\n");
-  return violations == 0 && fired ? 0 : 1;
+  const std::uint64_t violations =
+      CountViolations(runs, [&](std::uint64_t seed) { return RunOnce(*scenario, seed, counts); });
+  return ExitCode(runs, violations, Tell(*scenario, counts));
 }
 
 }  // namespace
 }  // namespace weir::simulation
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: fleet_simulation SCENARIO FIRST LAST\n";
-    return 2;
-  }
-  return weir::simulation::Run(argv[1], std::strtoull(argv[2], nullptr, 10),
-                               std::strtoull(argv[3], nullptr, 10));
+  return weir::simulation::Run(weir::simulation::ReadArguments(argc, argv));
 }

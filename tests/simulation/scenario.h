@@ -20,8 +20,7 @@ struct Scenario {
   sim::DynamoFaults table;
 };
 
-/// Lines `name value`; blank ones and those that begin with '#' are passed over. kInvalidArgument,
-/// naming the line, for a name that is none or a value that does not fit.
+/// The format: scenario_text.h.
 [[nodiscard]] Result<Scenario> ParseScenario(std::string_view text);
 
 }  // namespace weir::simulation

@@ -78,6 +78,7 @@ class TlsOptions {
     return Fail(Code::kInvalidArgument,
                 fmt::format("authorities to trust in '{}': {}", ca_file, LastCrtError()));
   }
+  void TrustAnyone() { aws_tls_ctx_options_set_verify_peer(&options_, false); }
   aws_tls_ctx* NewContext() { return aws_tls_client_ctx_new(aws_default_allocator(), &options_); }
 
  private:
@@ -119,6 +120,7 @@ Status CrtRuntime::State::Start(const CrtOptions& options) {
 Status CrtRuntime::State::StartTls(const CrtOptions& options) {
   TlsOptions tls;
   if (!options.ca_file.empty()) WEIR_RETURN_IF_ERROR(tls.Trust(options.ca_file));
+  if (!options.verify_certificate) tls.TrustAnyone();
   tls_.reset(tls.NewContext());
   if (tls_ != nullptr) return {};
   return Fail(Code::kInvalidArgument,

@@ -15,13 +15,16 @@ namespace weir {
 
 struct CrtOptions {
   std::string ca_file;  ///< PEM, trusted instead of the system's authorities; empty: the system's
+  /// False: whoever answers is believed to be the host, whatever the certificate says. For engines
+  /// on this machine.
+  bool verify_certificate = true;
 };
 
 /// One event loop with its thread, a host resolver, and a TLS context that checks peer and host
-/// name (TLS 1.2 at least). Everything made from it must be destroyed before it; the destructor
-/// waits for its threads and must not be called from one of them. Several may live side by side. Do
-/// not fork while one lives. The runtime's own logging stays off: at level INFO it writes session
-/// tokens.
+/// name, unless told not to (TLS 1.2 at least). Everything made from it must be destroyed before
+/// it; the destructor waits for its threads and must not be called from one of them. Several may
+/// live side by side. Do not fork while one lives. The runtime's own logging stays off: at level
+/// INFO it writes session tokens.
 class CrtRuntime {
  public:
   /// kInvalidArgument: the file of authorities cannot be read; kUnavailable: the system gives no

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "weir/aws/loopback_server_fixture.h"
+#include "weir/aws/tls_server_fixture.h"
 
 namespace weir {
 namespace {
@@ -363,6 +364,20 @@ TEST_F(CrtTransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
   EXPECT_FALSE(answer.error().maybe_sent);
   EXPECT_FALSE(answer.error().timed_out);
   EXPECT_TRUE(server.seen().empty());
+}
+
+// That it is refused otherwise takes half a minute to show: the runtime makes whoever offers a bad
+// certificate wait.
+TEST_F(CrtTransportTest, ACertificateThatNobodyVouchesForIsBelievedIfToldTo) {
+  SelfSignedServer server;
+  const TransportOptions options{.host = "127.0.0.1", .port = server.port()};
+  const auto believing = CrtRuntime::Start({.ca_file = {}, .verify_certificate = false});
+  ASSERT_TRUE(believing) << believing.error().message;
+  const auto transport = MakeTransport(**believing, clock_, options);
+  ASSERT_TRUE(transport) << transport.error().message;
+  const Answer answer = Ask(**transport, {.body = "hello"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "ok");
 }
 
 TEST_F(CrtTransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {

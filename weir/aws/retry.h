@@ -17,7 +17,9 @@
 namespace weir {
 
 struct RetryOptions {
-  int max_attempts = 5;        ///< 1: never again
+  /// 1: never again. What failed for rejected credentials or a wrong clock that could be mended
+  /// does not count.
+  int max_attempts = 5;
   milliseconds base{25};       ///< the first wait is at most this, each further one twice that ...
   milliseconds cap{20'000};    ///< ... up to this; REQUIRES: 0 < base <= cap
   milliseconds least_time{5};  ///< no try begins with less left: it would only add doubt
@@ -60,7 +62,8 @@ struct RetryDecision {
 /// The retries of one call.
 ///
 /// Tried again: kThrottle and kTransient; kAmbiguous if the call is repeatable; kAuth at once, and
-/// once for expired credentials and once for the clock. Never: what would begin after the deadline.
+/// once for expired credentials and once for the clock, however many attempts there may be. Never:
+/// what would begin after the deadline.
 class RetryPolicy {
  public:
   RetryPolicy(const RetryOptions& options, bool repeatable, Deadline deadline);

@@ -102,6 +102,14 @@ TEST(RetryPolicy, TheAttemptsHaveABound) {
   EXPECT_FALSE(Retries({.max_attempts = 1}).Again(kThrottle));
 }
 
+TEST(RetryPolicy, WhatIsMendedIsTriedAgainEvenWhereNothingElseIs) {
+  Retries retries({.max_attempts = 1});
+  EXPECT_TRUE(retries.After({.kind = kAuth, .mend = AuthMend::kFreshCredentials}).again);
+  EXPECT_TRUE(retries.After({.kind = kAuth, .mend = AuthMend::kClock}).again);
+  EXPECT_FALSE(retries.After({.kind = kAuth, .mend = AuthMend::kClock}).again);
+  EXPECT_FALSE(retries.Again(kThrottle));
+}
+
 TEST(RetryPolicy, ATimeOutCostsTwiceAsMuch) {
   Retries retries;
   EXPECT_TRUE(retries.After({.kind = kTransient}).again);
@@ -162,6 +170,7 @@ RC_GTEST_PROP(RetryPolicyProperty, EveryRetryIsInTimeWithinBoundsAndPaid, ()) {
   retries.rng = Rng(*rc::gen::arbitrary<std::uint64_t>());
   Instant now = kNow;
   int attempts = 1;
+  int mended = 0;
   for (;; ++attempts) {
     const FailedAttempt failed = SomeFailure();
     const std::int64_t before = retries.quota.available();
@@ -169,11 +178,13 @@ RC_GTEST_PROP(RetryPolicyProperty, EveryRetryIsInTimeWithinBoundsAndPaid, ()) {
     const std::int64_t cost = failed.timed_out ? kTimeoutRetryCost : kRetryCost;
     RC_ASSERT(before - retries.quota.available() == (decision.again ? cost : 0));
     if (!decision.again) break;
+    mended += failed.kind == kAuth ? 1 : 0;
     RC_ASSERT(decision.at >= now && decision.at - now <= options.cap);
     RC_ASSERT(decision.at + options.least_time <= deadline.at());
     now = decision.at + milliseconds(*rc::gen::inRange(0, 100));
   }
-  RC_ASSERT(attempts <= options.max_attempts);
+  RC_ASSERT(mended <= 2);
+  RC_ASSERT(attempts - mended <= options.max_attempts);
 }
 
 TEST(RetryPolicy, WaitsSpreadOverTheirWholeRange) {

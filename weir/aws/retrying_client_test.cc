@@ -392,12 +392,22 @@ TEST_F(RetryingClientTest, WhoGaveCredentialsHearsThatTheyWereRefused) {
 }
 
 TEST_F(RetryingClientTest, WhoGaveCredentialsHearsOfItEvenIfThereIsNoOtherTry) {
+  Script(Refusal("ExpiredTokenException"), seconds(1) - milliseconds(1));
+  EXPECT_TRUE(Call(false, Within(seconds(1))).failed(kAuth));
+  EXPECT_THAT(credentials_.rejected, ElementsAre("key-1"));
+}
+
+TEST_F(RetryingClientTest, OneAttemptIsOneThatTheServiceCouldTake) {
   JsonClientOptions options = Options();
   options.retry.max_attempts = 1;
   Make(options);
   Script(Refusal("ExpiredTokenException"));
-  EXPECT_TRUE(Call().failed(kAuth));
+  Script(Dated(Refusal("RequestExpired"), kTenMinutesLater));
+  EXPECT_TRUE(Call().good());
+  EXPECT_EQ(transport_.requests.size(), 3U);
   EXPECT_THAT(credentials_.rejected, ElementsAre("key-1"));
+  Script(Refusal("ThrottlingException"));
+  EXPECT_TRUE(Call().failed(kThrottle));
 }
 
 TEST_F(RetryingClientTest, TheSameCredentialsAreNotTriedTwice) {

@@ -13,7 +13,8 @@ namespace {
 
 /// One entry that the service does not understand makes it refuse all of them.
 bool MayBePoisoned(const AwsFailure& failure) {
-  return failure.kind == FailureClass::kPermanent && failure.code != "ResourceNotFoundException";
+  return failure.code == "ValidationException" || failure.code == "InvalidArgumentException" ||
+         failure.code == "SerializationException" || failure.http_status == 413;
 }
 
 Attempts::Shared Share(const Attempt& attempt) { return std::make_shared<const Attempt>(attempt); }

@@ -50,7 +50,7 @@ class TestStream {
     const bool poisoned = std::ranges::any_of(records, [](const KinesisRecord& record) {
       return record.data.find("poison") != std::string::npos;
     });
-    if (poisoned) return Failure(FailureClass::kPermanent, counts_.poisoned);
+    if (poisoned) return Poisoned();
     const bool lost = Happens(faults_.lose);
     if (lost && rng_.Below(2) == 0) return Failure(FailureClass::kAmbiguous, counts_.lost);
     std::vector<EntryAnswer> answers;
@@ -98,6 +98,12 @@ class TestStream {
 
  private:
   bool Happens(double probability) { return rng_.Unit() < probability; }
+
+  PutAnswer Poisoned() {
+    ++counts_.poisoned;
+    return tl::unexpected(AwsFailure{
+        .kind = FailureClass::kPermanent, .code = "ValidationException", .message = "poison"});
+  }
 
   PutAnswer Failure(FailureClass kind, int& count) {
     ++count;
@@ -357,8 +363,24 @@ TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
   for (const auto& [number, results] : run.results) {
     EXPECT_EQ(results.front().stored, number != 137) << number;
   }
-  EXPECT_EQ(run.ResultOf(137).attempts.LastCause()->code, "Scripted");
+  EXPECT_EQ(run.ResultOf(137).attempts.LastCause()->code, "ValidationException");
   EXPECT_LE(run.stream.counts().poisoned, 10) << "log2(500) and one";
+}
+
+// Nothing in a request can be at fault there, so nothing is tried again in halves.
+TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnce) {
+  Pipeline pipeline({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}}, 1);
+  std::vector<UserRecord> records;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    records.push_back({.number = i, .partition_key = "k", .expires = kStart + seconds(9)});
+  }
+  const auto sent = pipeline.PutAll(std::move(records), kStart);
+  ASSERT_THAT(sent.sends, IsEmpty());
+  ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
+  const AwsFailure missing{.kind = FailureClass::kPermanent, .code = "ResourceNotFoundException"};
+  const auto step = pipeline.OnAnswer(1, tl::unexpected(missing), kStart);
+  EXPECT_THAT(step.results, SizeIs(10));
+  EXPECT_THAT(step.sends, IsEmpty());
 }
 
 TEST(Pipeline, TellsTheRealCauseWhereTimeRunsOut) {

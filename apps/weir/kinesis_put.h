@@ -1,0 +1,63 @@
+// Lines into a stream of Kinesis, each a record, and what became of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "apps/weir/command.h"
+#include "apps/weir/line_reader.h"
+#include "apps/weir/record_key.h"
+#include "weir/kinesis/producer.h"
+#include "weir/metrics/histogram.h"
+
+namespace weir::app {
+
+/// What is used of a producer, as kinesis::Producer has it.
+struct PutPort {
+  /// kResourceExhausted: no room came within a while; then it is tried again.
+  std::function<Status(kinesis::Record, kinesis::PutDone)> put;
+  std::function<Status(Deadline)> flush;
+  std::function<void(Deadline)> close;
+};
+
+/// All of it outlives the run.
+struct PutInput {
+  LineReader& lines;
+  RecordKeys& keys;
+  std::ostream* failed_lines = nullptr;  ///< null: they are not kept
+};
+
+struct PutOutcome {
+  std::uint64_t records = 0;  ///< lines that were read
+  std::uint64_t bytes = 0;    ///< of them, without newlines
+  std::uint64_t failed = 0;   ///< of them, those that had no key or were not stored
+  nanoseconds elapsed{0};
+  HistogramSnapshot latency;  ///< from put to result of those that were stored, in ns
+  /// The first lines that failed, by number, and why.
+  std::map<std::uint64_t, std::string> causes{};
+};
+
+inline constexpr std::size_t kMostCauses = 3;
+/// After an interruption what was read has so long to get out.
+inline constexpr std::chrono::seconds kLastFlush{10};
+
+/// Puts each line, until the lines end or the run is interrupted; then closes the port, when all is
+/// stored or has failed or, interrupted, after kLastFlush. Blocks. kUnavailable: the lines cannot
+/// be read, or what failed cannot be kept; what was read before is put all the same.
+[[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
+                                          const World& world);
+
+struct PutReport {
+  PutOutcome outcome;
+  kinesis::ProducerStats stats;
+};
+
+nlohmann::ordered_json ToJson(const PutReport& report);
+std::string TextOf(const PutReport& report);
+/// One line for stderr where something failed: how many, the first causes, and where the lines are.
+std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in);
+
+}  // namespace weir::app

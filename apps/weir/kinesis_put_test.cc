@@ -1,0 +1,234 @@
+#include "apps/weir/kinesis_put.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::app {
+namespace {
+
+using kinesis::RecordResult;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+RecordResult Stored() {
+  RecordResult result;
+  result.stored = true;
+  return result;
+}
+RecordResult Failed(const std::string& code, const std::string& message) {
+  RecordResult result;
+  kinesis::Attempt attempt;
+  attempt.code = code;
+  attempt.message = message;
+  result.attempts.Add(std::move(attempt));
+  return result;
+}
+
+// A run on a producer that answers when it is flushed, or as the test says.
+class PutLinesTest : public testing::Test {
+ protected:
+  PutOutcome Run(const std::string& text, RecordKeys keys = RecordKeys::Field("k")) {
+    in_.str(text);
+    LineReader lines(in_, 40);
+    auto outcome = PutLines(
+        {.put = [this](kinesis::Record record,
+                       kinesis::PutDone done) { return Put(std::move(record), std::move(done)); },
+         .flush = [this](Deadline deadline) { return Flush(deadline); },
+         .close = [this](Deadline deadline) { Close(deadline); }},
+        {lines, keys, keep_ ? &kept_ : nullptr}, world_);
+    EXPECT_EQ(closed_, 1);
+    if (outcome) return *outcome;
+    error_ = outcome.error().message;
+    return {};
+  }
+
+  Status Put(kinesis::Record record, kinesis::PutDone done) {
+    clock().Advance(milliseconds(1));
+    if (!refusals_.empty()) {
+      const Code code = refusals_.front();
+      refusals_.pop_front();
+      return Fail(code, "refused");
+    }
+    keys_.push_back(record.partition_key);
+    data_.push_back(record.data);
+    waiting_.push_back(std::move(done));
+    return {};
+  }
+  Status Flush(Deadline deadline) {
+    if (flushes_-- > 0) {
+      clock().Advance(deadline.Left(clock().Now()));
+      return Fail(Code::kDeadlineExceeded, "not yet");
+    }
+    AnswerAll();
+    return {};
+  }
+  void Close(Deadline deadline) {
+    ++closed_;
+    patience_ = deadline.Left(clock().Now());
+    AnswerAll();
+  }
+  void AnswerAll() {
+    for (kinesis::PutDone& done : std::exchange(waiting_, {})) {
+      done(results_.empty() ? Stored() : results_.front());
+      if (!results_.empty()) results_.pop_front();
+    }
+  }
+  sim::SimClock& clock() { return scheduler_.sim_clock(); }
+
+  sim::SimScheduler scheduler_;
+  std::istringstream in_;
+  std::ostringstream out_, err_, kept_;
+  bool keep_ = true;
+  int looks_ = 1'000'000;  // until it is interrupted
+  World world_{.clock = scheduler_.clock(),
+               .scheduler = scheduler_,
+               .in = in_,
+               .out = out_,
+               .err = err_,
+               .environment = {},
+               .interrupted = [this] { return --looks_ < 0; }};
+  std::deque<Code> refusals_;
+  std::deque<RecordResult> results_;
+  int flushes_ = 0;  // that end too early
+  int closed_ = 0;
+  nanoseconds patience_{0};
+  std::vector<kinesis::PutDone> waiting_;
+  std::vector<std::string> keys_, data_;
+  std::string error_;
+};
+
+TEST_F(PutLinesTest, EachLineIsARecordWithItsKey) {
+  const PutOutcome outcome = Run("{\"k\":\"a\"}\n{\"k\":2}\n");
+  EXPECT_EQ(outcome.records, 2U);
+  EXPECT_EQ(outcome.bytes, 16U);
+  EXPECT_EQ(outcome.failed, 0U);
+  EXPECT_THAT(data_, ElementsAre("{\"k\":\"a\"}", "{\"k\":2}"));
+  EXPECT_THAT(keys_, ElementsAre("a", "2"));
+  EXPECT_EQ(outcome.latency.count(), 2U);
+  EXPECT_GE(outcome.latency.max(), 1'000'000);
+  EXPECT_EQ(kept_.str(), "");
+}
+
+TEST_F(PutLinesTest, ALineWithoutAKeyFailsByItsNumberAndTheOthersGoOn) {
+  const PutOutcome outcome = Run("{\"k\":1}\nnone\n{\"k\":3}\n");
+  EXPECT_EQ(outcome.records, 3U);
+  EXPECT_EQ(outcome.failed, 1U);
+  EXPECT_THAT(keys_, ElementsAre("1", "3"));
+  EXPECT_EQ(kept_.str(), "none\n");
+  EXPECT_EQ(FailuresOf(outcome, "f"), "1 of 3 records failed: line 2: it is no JSON object; see f");
+}
+
+TEST_F(PutLinesTest, WhatKinesisRefusedIsKeptWithItsCause) {
+  results_ = {Stored(), Failed("InternalFailure", "later"), Failed("Throttled", "")};
+  const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n");
+  EXPECT_EQ(outcome.failed, 2U);
+  EXPECT_EQ(kept_.str(), "{\"k\":2}\n{\"k\":3}\n");
+  EXPECT_THAT(FailuresOf(outcome, ""),
+              AllOf(HasSubstr("line 2: InternalFailure: later; line 3: Throttled;"),
+                    HasSubstr("--failed-to")));
+}
+
+TEST_F(PutLinesTest, OnlyTheFirstCausesAreTold) {
+  const PutOutcome outcome = Run("a\nb\nc\nd\ne\n");
+  EXPECT_EQ(outcome.failed, 5U);
+  EXPECT_THAT(FailuresOf(outcome, ""),
+              AllOf(StartsWith("5 of 5 records failed: line 1:"), HasSubstr("line 3:"),
+                    testing::Not(HasSubstr("line 4:")), HasSubstr("; ...;")));
+}
+
+TEST_F(PutLinesTest, NothingIsKeptUnlessAsked) {
+  keep_ = false;
+  EXPECT_EQ(Run("a\n").failed, 1U);
+}
+
+TEST_F(PutLinesTest, ALineThatIsTooLongFailsAlone) {
+  const PutOutcome outcome = Run(std::string(100, 'x') + "\n{\"k\":1}\n");
+  EXPECT_EQ(outcome.records, 2U);
+  EXPECT_EQ(outcome.failed, 1U);
+  EXPECT_THAT(keys_, ElementsAre("1"));
+  EXPECT_THAT(FailuresOf(outcome, ""), HasSubstr("line 1: it is too long"));
+}
+
+TEST_F(PutLinesTest, WhereThereIsNoRoomItWaits) {
+  refusals_ = {Code::kResourceExhausted, Code::kResourceExhausted};
+  EXPECT_EQ(Run("{\"k\":1}\n").failed, 0U);
+  EXPECT_THAT(keys_, ElementsAre("1"));
+}
+
+TEST_F(PutLinesTest, WhatCanNeverBePutIsNotTriedAgain) {
+  refusals_ = {Code::kInvalidArgument};
+  EXPECT_THAT(FailuresOf(Run("{\"k\":1}\n{\"k\":2}\n"), ""), HasSubstr("line 1: refused"));
+  EXPECT_THAT(keys_, ElementsAre("2"));
+}
+
+TEST_F(PutLinesTest, AnInterruptionEndsReadingAndLeavesTenSeconds) {
+  looks_ = 2;
+  const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n");
+  EXPECT_EQ(outcome.records, 2U);
+  EXPECT_THAT(keys_, ElementsAre("1", "2"));
+  EXPECT_EQ(patience_, std::chrono::seconds(10));
+  EXPECT_EQ(outcome.latency.count(), 2U);
+}
+
+TEST_F(PutLinesTest, AnInterruptionEndsTheWaitForRoomAndForTheEnd) {
+  looks_ = 3;
+  refusals_.assign(100, Code::kResourceExhausted);
+  EXPECT_EQ(Run("{\"k\":1}\n{\"k\":2}\n").failed, 1U);
+  looks_ = 5;
+  closed_ = 0;
+  refusals_.clear();
+  flushes_ = 1000;
+  in_.clear();
+  EXPECT_EQ(Run("{\"k\":1}\n").failed, 0U);
+  EXPECT_GT(flushes_, 990);
+}
+
+TEST_F(PutLinesTest, ItShowsHowFarItIsOnATerminal) {
+  world_.err_is_terminal = true;
+  flushes_ = 2;
+  Run("{\"k\":1}\nx\n");
+  EXPECT_THAT(err_.str(), HasSubstr("2 records read, 1 failed"));
+}
+
+TEST_F(PutLinesTest, InputThatBreaksIsAnError) {
+  world_.interrupted = [this] {
+    if (data_.size() == 1) in_.setstate(std::ios::badbit);
+    return false;
+  };
+  Run("{\"k\":1}\n{\"k\":2}\n");
+  EXPECT_EQ(error_, "cannot read standard input after line 1");
+}
+
+TEST(PutReport, HasTheseMembers) {
+  Histogram latency;
+  latency.Record(2'000'000);
+  const PutReport report{
+      .outcome = {.records = 10,
+                  .bytes = 70,
+                  .failed = 2,
+                  .elapsed = std::chrono::seconds(2),
+                  .latency = latency.Snapshot()},
+      .stats = {
+          .maybe_duplicate = 1, .kinesis_records = 5, .requests = 3, .throttled = 4, .retries = 6}};
+  EXPECT_EQ(ToJson(report).dump(),
+            R"({"records":10,"bytes":70,"failed":2,"kinesis_records":5,"requests":3,"throttled":4,)"
+            R"("retries":6,"maybe_duplicates":1,"p50_ms":2,"p99_ms":2,"records_per_s":4})");
+  EXPECT_EQ(TextOf(report),
+            "records   10: stored 8, failed 2, perhaps twice 1\n"
+            "bytes     70\n"
+            "sent      5 Kinesis records in 3 requests, 4 throttled, 6 retries\n"
+            "latency   p50 2 ms, p99 2 ms\n"
+            "rate      4 records/s for 2s\n");
+}
+
+}  // namespace
+}  // namespace weir::app

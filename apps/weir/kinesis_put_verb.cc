@@ -1,0 +1,180 @@
+// weir kinesis put: lines into a stream.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/files.h"
+#include "apps/weir/json.h"
+#include "apps/weir/kinesis_put.h"
+#include "apps/weir/kinesis_verbs.h"
+#include "apps/weir/options.h"
+#include "weir/backends/open.h"
+#include "weir/budget/limiter_budget.h"
+#include "weir/kinesis/producer.h"
+#include "weir/limiter/limiter.h"
+
+namespace weir::app {
+namespace {
+
+/// A put that finds no room looks so often whether it is to stop.
+constexpr milliseconds kPutTimeout{200};
+constexpr char kRandom[] = "random";
+
+struct PutOptions {
+  StreamOptions stream;
+  std::string key = kRandom;
+  std::string key_regex;
+  bool ordered = false;
+  std::optional<std::uint64_t> rate_limit;
+  std::string properties;
+  std::string failed_to;
+  std::string share;
+};
+
+/// What this producer shares with others, or nothing.
+struct Shared {
+  std::unique_ptr<Backend> store;
+  std::unique_ptr<Limiter> limiter;
+  std::unique_ptr<LimiterBudget> budget;
+};
+
+Result<kinesis::LoadedConfig> ConfigOf(const PutOptions& options) {
+  kinesis::LoadedConfig loaded;
+  if (!options.properties.empty()) {
+    WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.properties));
+    auto parsed = kinesis::ParseProperties(text);
+    if (!parsed) {
+      return Fail(parsed.error().code,
+                  fmt::format("{}: {}", options.properties, parsed.error().message));
+    }
+    loaded = *std::move(parsed);
+  }
+  if (options.rate_limit) {
+    loaded.config.rate_limit_percent = static_cast<std::int64_t>(*options.rate_limit);
+  }
+  loaded.config.ordered |= options.ordered;
+  loaded.config.put_timeout = kPutTimeout;
+  return loaded;
+}
+
+void TellIgnored(const kinesis::LoadedConfig& loaded, std::ostream& err) {
+  if (loaded.ignored.empty()) return;
+  std::string names;
+  for (const std::string& name : loaded.ignored) names += (names.empty() ? "" : ", ") + name;
+  err << "weir: properties that mean nothing here: " << names << '\n';
+}
+
+Result<RecordKeys> KeysOf(const PutOptions& options, std::uint64_t seed) {
+  if (!options.key_regex.empty()) return RecordKeys::Matching(options.key_regex);
+  if (options.key == kRandom) return RecordKeys::Random(seed);
+  return RecordKeys::Field(options.key);
+}
+
+Result<std::optional<std::ofstream>> OpenFailed(const std::string& path) {
+  std::optional<std::ofstream> file;
+  if (path.empty()) return file;
+  file.emplace(path, std::ios::binary);
+  if (file->is_open()) return file;
+  return Fail(Code::kUnavailable, fmt::format("cannot write {} for the lines that fail", path));
+}
+
+Result<Shared> Share(const PutOptions& options, const World& world) {
+  Shared shared;
+  if (options.share.empty()) return shared;
+  BackendOptions how;
+  how.surroundings = SurroundingsOf(world);
+  WEIR_ASSIGN_OR_RETURN(shared.store, OpenBackend(options.share, world.clock, how));
+  shared.limiter = std::make_unique<Limiter>(*shared.store, world.scheduler);
+  shared.budget = std::make_unique<LimiterBudget>(*shared.limiter, world.clock, ShardQuotas{});
+  return shared;
+}
+
+Result<Exit> Answer(const PutOptions& options, Context& context, const PutReport& report) {
+  context.Answer(ToJson(report), TextOf(report));
+  if (report.outcome.failed == 0) return Exit::kDone;
+  context.Warn(FailuresOf(report.outcome, options.failed_to));
+  return Exit::kFailed;
+}
+
+Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::ProducerConfig& config,
+                 const OpenedKinesis& opened) {
+  WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
+  WEIR_ASSIGN_OR_RETURN(std::optional<std::ofstream> failed, OpenFailed(options.failed_to));
+  WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context.world()));
+  kinesis::Producer producer({opened.client, opened.scheduler, shared.budget.get()}, config,
+                             opened.seed);
+  WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
+                        producer.Open(options.stream.stream));
+  const PutPort port{.put =
+                         [&](kinesis::Record record, kinesis::PutDone done) {
+                           return producer.Put(*stream, std::move(record), std::move(done));
+                         },
+                     .flush = [&](Deadline deadline) { return producer.Flush(deadline); },
+                     .close = [&](Deadline deadline) { producer.Close(deadline); }};
+  LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes));
+  WEIR_ASSIGN_OR_RETURN(
+      const PutOutcome outcome,
+      PutLines(port, {lines, keys, failed ? &*failed : nullptr}, context.world()));
+  return Answer(options, context, {outcome, producer.stats()});
+}
+
+Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
+                           const WithKinesis& with_kinesis) {
+  WEIR_ASSIGN_OR_RETURN(const kinesis::LoadedConfig loaded, ConfigOf(options));
+  TellIgnored(loaded, context.world().err);
+  kinesis::ConnectionOptions connection = ConnectionFor(options.stream, loaded.config);
+  connection.content_type = kinesis::ContentType(loaded.config.wire);
+  return with_kinesis(context, connection, [&](const OpenedKinesis& opened) {
+    return Put(options, context, loaded.config, opened);
+  });
+}
+
+Result<std::uint64_t> ParsePercent(const std::string& text) { return ParseWhole(text, 1, 10'000); }
+Result<std::string> ParseExpression(const std::string& text) {
+  WEIR_RETURN_IF_ERROR(RecordKeys::Matching(text));
+  return text;
+}
+
+void AddHow(CLI::App& verb, PutOptions& options) {
+  CLI::Option* key =
+      verb.add_option("--key", options.key,
+                      "partition key: the member FIELD of lines that are JSON objects, or random "
+                      "(default: random)")
+          ->option_text("FIELD|random");
+  AddParsed(verb, "--key-regex", options.key_regex, ParseExpression,
+            "partition key: what the first group of this POSIX extended expression matches, or "
+            "all of it")
+      ->option_text("RE")
+      ->excludes(key);
+  verb.add_flag("--ordered", options.ordered, "keep the order of the lines of each key");
+  AddParsed(verb, "--rate-limit", options.rate_limit, ParsePercent,
+            "percent of what a shard takes, 1 to 10000 (default: 100)")
+      ->option_text("PCT");
+  verb.add_option("--properties", options.properties,
+                  "settings as the Kinesis Producer Library reads them")
+      ->option_text("FILE");
+  verb.add_option("--share", options.share,
+                  "share the shards with the other producers that name this store")
+      ->option_text("STORE");
+  verb.add_option("--failed-to", options.failed_to, "write the lines that fail to this file")
+      ->option_text("FILE");
+}
+
+}  // namespace
+
+void AddKinesisPut(CLI::App& group, Action& chosen, const WithKinesis& with_kinesis) {
+  auto options = std::make_shared<PutOptions>();
+  CLI::App& verb = AddVerb(group, "put", "Put each line of standard input as a record", options,
+                           chosen, [with_kinesis](const PutOptions& given, Context& context) {
+                             return ConnectAndPut(given, context, with_kinesis);
+                           });
+  AddStream(verb, options->stream);
+  AddHow(verb, *options);
+}
+
+}  // namespace weir::app

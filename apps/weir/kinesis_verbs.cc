@@ -1,0 +1,65 @@
+// weir kinesis: what its verbs share.
+#include "apps/weir/kinesis_verbs.h"
+
+#include <fmt/format.h>
+
+#include "apps/weir/options.h"
+#include "weir/kinesis/stream_address.h"
+
+namespace weir::app {
+namespace {
+
+std::string FirstOf(const std::string& first, const std::string& second, const std::string& third) {
+  if (!first.empty()) return first;
+  return second.empty() ? third : second;
+}
+
+std::string EndpointOf(const kinesis::ProducerConfig& config) {
+  return config.endpoint.empty() ? "" : fmt::format("https://{}:{}", config.endpoint, config.port);
+}
+
+}  // namespace
+
+void AddStream(CLI::App& verb, StreamOptions& options) {
+  AddParsed(verb, "--stream", options.stream, kinesis::ParseStreamAddress, "its name or its ARN")
+      ->required()
+      ->option_text("S");
+  verb.add_option("--endpoint", options.endpoint, "where Kinesis is (default: the region's)")
+      ->option_text("URL");
+  verb.add_option("--region", options.region,
+                  "of the stream (default: its ARN's, or as AWS's tools find it)")
+      ->option_text("R");
+}
+
+kinesis::ConnectionOptions ConnectionFor(const StreamOptions& stream,
+                                         const kinesis::ProducerConfig& config) {
+  return {.region = FirstOf(stream.region, config.region, kinesis::RegionOf(stream.stream)),
+          .endpoint_url = FirstOf(stream.endpoint, EndpointOf(config), ""),
+          .content_type = {},
+          .connect_timeout = config.connect_timeout,
+          .request_timeout = config.request_timeout,
+          .max_connections = static_cast<std::size_t>(config.max_connections),
+          .verify_certificate = config.verify_certificate};
+}
+
+Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOptions& options,
+                                 const KinesisWork& work) {
+  auto connection =
+      kinesis::Connection::Open(options, context.world().clock, SurroundingsOf(context.world()));
+  if (!connection) {
+    const bool usage = connection.error().code == Code::kInvalidArgument;
+    if (usage) context.failure = Exit::kUsage;
+    return Fail(connection.error());
+  }
+  return work({.client = (*connection)->client(),
+               .scheduler = (*connection)->scheduler(),
+               .seed = kinesis::Connection::Seed()});
+}
+
+void AddKinesis(CLI::App& app, Action& chosen, const WithKinesis& with_kinesis) {
+  CLI::App& group = AddGroup(app, "kinesis", "Records into a stream of Kinesis, and back");
+  AddKinesisPut(group, chosen, with_kinesis);
+  AddKinesisCat(group, chosen, with_kinesis);
+}
+
+}  // namespace weir::app

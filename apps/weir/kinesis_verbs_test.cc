@@ -1,0 +1,150 @@
+#include "apps/weir/kinesis_verbs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "weir/kinesis/blocking_reader_fixture.h"
+
+namespace weir::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class KinesisVerbsTest : public testing::Test {
+ protected:
+  /// What stdout holds after `weir kinesis ...`.
+  std::string Run(std::vector<std::string> args) {
+    CLI::App app("", "weir");
+    app.fallthrough();
+    CommonOptions common;
+    app.add_flag("--json", common.json);
+    Action chosen;
+    AddKinesis(
+        app, chosen,
+        [this](Context&, const kinesis::ConnectionOptions& options, const KinesisWork& work) {
+          connection_ = options;
+          return work({client_, scheduler_, 1});
+        });
+    args.insert(args.begin(), "kinesis");
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+    Context context(world_, common);
+    out_.str("");
+    const Result<Exit> done = chosen(context);
+    exit_ = done ? *done : context.failure;
+    error_ = done ? context.warning() : done.error().message;
+    return out_.str() + context.answer();
+  }
+
+  kinesis::FakeStream stream_;
+  kinesis::ImpatientScheduler scheduler_;
+  kinesis::FakeClient client_{stream_, scheduler_.clock()};
+  kinesis::ConnectionOptions connection_;
+  std::istringstream in_;
+  std::ostringstream out_, err_;
+  int looks_ = 1'000'000;
+  World world_{.clock = scheduler_.clock(),
+               .scheduler = scheduler_,
+               .in = in_,
+               .out = out_,
+               .err = err_,
+               .environment = [](const std::string&) { return std::nullopt; },
+               .interrupted = [this] { return --looks_ < 0; }};
+  Exit exit_ = Exit::kDone;
+  std::string error_;
+};
+
+TEST_F(KinesisVerbsTest, CatWritesOneRecordALine) {
+  stream_.Put(0, "k", "a");
+  stream_.Put(0, "k", "b c");
+  EXPECT_EQ(Run({"cat", "--stream", "s"}), "a\nb c\n");
+  EXPECT_EQ(exit_, Exit::kDone);
+}
+
+TEST_F(KinesisVerbsTest, CatEndsAtTheCount) {
+  for (int i = 0; i < 9; ++i) stream_.Put(0, "k", std::to_string(i));
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--count", "3"}), "0\n1\n2\n");
+}
+
+TEST_F(KinesisVerbsTest, CatFromLatestGoesOnUntilInterrupted) {
+  stream_.Put(0, "k", "before");
+  looks_ = 20;
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--from", "latest"}), "");
+  EXPECT_EQ(exit_, Exit::kDone);
+}
+
+TEST_F(KinesisVerbsTest, CatInJsonTellsWhereEachRecordIs) {
+  stream_.Put(0, "k", "a\"");
+  stream_.Put(0, "k", "\xff");
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--json"}),
+            R"({"shard":"shardId-000000000000","sequence_number":"100","sub_sequence_number":0,)"
+            R"("partition_key":"k","data":"a\""})"
+            "\n"
+            R"({"shard":"shardId-000000000000","sequence_number":"101","sub_sequence_number":0,)"
+            R"("partition_key":"k","data_base64":"/w=="})"
+            "\n");
+}
+
+TEST_F(KinesisVerbsTest, CatOfAStreamThatFailsTellsWhy) {
+  stream_.shards[0];
+  stream_.faults = 1;
+  Run({"cat", "--stream", "s"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_NE(error_, "");
+}
+
+TEST_F(KinesisVerbsTest, TheStreamSaysWhereToConnect) {
+  stream_.shards[0];
+  const std::string arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/s";
+  Run({"cat", "--stream", arn});
+  EXPECT_EQ(connection_.region, "eu-west-1");
+  EXPECT_EQ(connection_.endpoint_url, "");
+  EXPECT_GT(connection_.max_attempts, 1);
+  EXPECT_EQ(connection_.content_type, "application/x-amz-json-1.1");
+  Run({"cat", "--stream", arn, "--region", "r", "--endpoint", "http://h:1"});
+  EXPECT_EQ(connection_.region, "r");
+  EXPECT_EQ(connection_.endpoint_url, "http://h:1");
+}
+
+TEST_F(KinesisVerbsTest, ABadStreamOrBeginningIsAUsageError) {
+  EXPECT_THROW(Run({"cat"}), CLI::RequiredError);
+  EXPECT_THROW(Run({"cat", "--stream", "a b"}), CLI::ValidationError);
+  EXPECT_THROW(Run({"cat", "--stream", "s", "--from", "noon"}), CLI::ValidationError);
+  EXPECT_THROW(Run({"cat", "--stream", "s", "--count", "0"}), CLI::ValidationError);
+  EXPECT_THROW(Run({"put", "--stream", "s", "--rate-limit", "0"}), CLI::ValidationError);
+  EXPECT_THROW(Run({"put", "--stream", "s", "--key-regex", "("}), CLI::ValidationError);
+  EXPECT_THROW(Run({"put", "--stream", "s", "--key", "a", "--key-regex", "b"}), CLI::ExcludesError);
+}
+
+TEST(ConnectionFor, TheCommandLineCountsBeforeThePropertiesAndThoseBeforeTheArn) {
+  StreamOptions stream{.stream = {.name = {}, .arn = "arn:aws:kinesis:arn-1:123456789012:stream/s"},
+                       .endpoint = {},
+                       .region = {}};
+  kinesis::ProducerConfig config;
+  EXPECT_EQ(ConnectionFor(stream, config).region, "arn-1");
+  config.region = "file-1";
+  config.endpoint = "h";
+  config.port = 4567;
+  config.verify_certificate = false;
+  config.max_connections = 3;
+  config.request_timeout = milliseconds(700);
+  const kinesis::ConnectionOptions options = ConnectionFor(stream, config);
+  EXPECT_EQ(options.region, "file-1");
+  EXPECT_EQ(options.endpoint_url, "https://h:4567");
+  EXPECT_FALSE(options.verify_certificate);
+  EXPECT_EQ(options.max_connections, 3U);
+  EXPECT_EQ(options.request_timeout, milliseconds(700));
+  EXPECT_EQ(options.max_attempts, 1);
+  stream.region = "line-1";
+  stream.endpoint = "http://x";
+  EXPECT_EQ(ConnectionFor(stream, config).region, "line-1");
+  EXPECT_EQ(ConnectionFor(stream, config).endpoint_url, "http://x");
+}
+
+}  // namespace
+}  // namespace weir::app

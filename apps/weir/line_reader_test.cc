@@ -1,0 +1,67 @@
+#include "apps/weir/line_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <sstream>
+#include <vector>
+
+namespace weir::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// "*" for what is too long.
+std::vector<std::string> LinesOf(const std::string& text, std::size_t longest) {
+  std::istringstream in(text);
+  LineReader reader(in, longest);
+  std::vector<std::string> lines;
+  for (LineReader::Got got; (got = reader.Next()) != LineReader::Got::kEnd;) {
+    lines.push_back(got == LineReader::Got::kLine ? std::string(reader.line()) : "*");
+    EXPECT_EQ(reader.number(), lines.size());
+  }
+  return lines;
+}
+
+TEST(LineReader, LinesAreWhatNewlinesEnd) {
+  EXPECT_THAT(LinesOf("", 9), IsEmpty());
+  EXPECT_THAT(LinesOf("a\n\nb\r\n", 9), ElementsAre("a", "", "b\r"));
+  EXPECT_THAT(LinesOf("a\nlast", 9), ElementsAre("a", "last"));
+  EXPECT_THAT(LinesOf(std::string("a\0b\n", 4), 9), ElementsAre(std::string("a\0b", 3)));
+}
+
+TEST(LineReader, WhatIsTooLongIsPassedOver) {
+  EXPECT_THAT(LinesOf("abc\nabcd\nabcde\nabcdefghijkl\nabc\n", 3),
+              ElementsAre("abc", "*", "*", "*", "abc"));
+  for (const char* text : {"abcd", "abcde", "abcdef"}) {
+    EXPECT_THAT(LinesOf(text, 3), ElementsAre("*")) << text;
+  }
+  EXPECT_THAT(LinesOf("abc", 3), ElementsAre("abc"));
+}
+
+TEST(LineReader, AStreamThatBreaksIsSeenToBeBroken) {
+  std::istringstream in("a\nb\n");
+  LineReader reader(in, 9);
+  EXPECT_EQ(reader.Next(), LineReader::Got::kLine);
+  in.setstate(std::ios::badbit);
+  EXPECT_EQ(reader.Next(), LineReader::Got::kEnd);
+  EXPECT_TRUE(reader.broken());
+}
+
+// Fails if: a line of the longest length is refused or one byte more is taken, with a newline or
+// without, or what is left of a long line is taken for the next.
+RC_GTEST_PROP(LineReaderProperty, CutsAsSplittingAtNewlinesDoes, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::element('a', 'b', '\n'));
+  const auto longest = *rc::gen::inRange<std::size_t>(1, 6);
+  std::vector<std::string> expected;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    expected.push_back(line.size() > longest ? "*" : line);
+  }
+  RC_ASSERT(LinesOf(text, longest) == expected);
+}
+
+}  // namespace
+}  // namespace weir::app

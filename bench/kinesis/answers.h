@@ -1,0 +1,22 @@
+// What the responder answers, in JSON and in CBOR.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/kinesis/entries.h"
+
+namespace weir::bench {
+
+enum class Format { kJson, kCbor };
+std::string_view ContentType(Format format);
+
+/// Every entry stored, each on its shard.
+std::string PutRecordsAnswer(Format format, const std::vector<int>& shards);
+/// The whole stream on one page.
+std::string ListShardsAnswer(Format format);
+/// DescribeStream and DescribeStreamSummary; JSON.
+std::string DescribeAnswer(std::string_view operation);
+
+}  // namespace weir::bench

@@ -1,0 +1,47 @@
+// What the responder took, counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_set>
+#include <vector>
+
+#include "bench/kinesis/answers.h"
+#include "bench/kinesis/entries.h"
+
+namespace weir::bench {
+
+/// Thread-safe.
+class Delivery {
+ public:
+  /// `verify`: user records too, by taking everything apart, which costs more than all the rest.
+  explicit Delivery(bool verify) : verify_(verify) {}
+
+  void Take(Format format, std::size_t bytes, const std::vector<Entry>& entries,
+            const std::vector<int>& shards);
+
+  struct Counts {
+    std::uint64_t requests = 0;
+    std::uint64_t entries = 0;
+    std::uint64_t bytes = 0;      ///< of bodies
+    std::uint64_t delivered = 0;  ///< user records that a consumer would be given
+    std::uint64_t distinct = 0;   ///< of those, by key and data
+    std::uint64_t lost = 0;       ///< entries of which it would be given nothing
+  };
+  Counts counts() const;
+
+ private:
+  void Verify(Format format, const Entry& entry, int shard);
+
+  const bool verify_;
+  std::atomic<std::uint64_t> requests_ = 0;
+  std::atomic<std::uint64_t> entries_ = 0;
+  std::atomic<std::uint64_t> bytes_ = 0;
+  mutable std::mutex mutex_;  // over what stands below
+  std::uint64_t delivered_ = 0;
+  std::uint64_t lost_ = 0;
+  std::unordered_set<std::size_t> distinct_;  // hashes
+};
+
+}  // namespace weir::bench

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Real text through four shards: consumers get each line once.
+
+usage: readback_test.py WEIR ENGINE LINES
+"""
+
+import itertools
+import sys
+import unittest
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+from streams import Stream  # noqa: E402
+from put import ENGINES, Put, check, real_lines  # noqa: E402
+from put_proxy import PutProxy  # noqa: E402
+
+LINES = int(sys.argv.pop())
+ENGINE = sys.argv.pop()
+WEIR = sys.argv.pop()
+SHARDS = 4
+
+
+class ReadBack(unittest.TestCase):
+    def test_each_line_is_delivered_once(self):
+        running = self.enterContext(ENGINES[ENGINE]())
+        stream = Stream(running, "readback", SHARDS)
+        proxy = self.enterContext(PutProxy(running))
+        put = self.enterContext(Put(WEIR, stream, proxy.url, "--key-regex", "^[0-9]+"))
+        # What is put before the shards are known travels alone.
+        lines = real_lines()
+        put.feed(itertools.islice(lines, 1))
+        proxy.wait_for_answer()
+        put.feed(itertools.islice(lines, LINES - 1))
+        report = put.finish()
+        found = stream.read()
+        print(f"{ENGINE}: {LINES} lines, {found.kinesis_records} Kinesis records, {report}")
+        check(self, put, report, found)
+        self.assertEqual((report["failed"], report["maybe_duplicates"]), (0, 0))
+        self.assertEqual(report["bytes"], sum(map(len, put.fed)))
+        self.assertEqual(sorted(put.fed), sorted(data.decode() for data in found.data()))
+        self.assertEqual(found.dropped, [])
+        self.aggregated(found)
+        self.assertEqual([key.key for key in found.delivered],
+                         [key.data.decode().partition(",")[0] for key in found.delivered])
+        for shard in stream.shards():
+            self.assertNotEqual(list(stream.raw(shard)), [], f"{shard['ShardId']} is empty")
+
+    def aggregated(self, found):
+        """At most a few records of each shard travelled alone."""
+        self.assertGreater(found.aggregates, 0)
+        self.assertLess(found.kinesis_records, LINES / 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

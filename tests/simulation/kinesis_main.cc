@@ -1,0 +1,105 @@
+// Producers on a simulated stream, under many seeds; each run is held against what must be true of
+// every run (stream_oracle.h).
+//
+//     kinesis_simulation SCENARIO FIRST LAST
+//
+// Exit 1 if a run broke something, or if a fault that the scenario asks for never happened.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <utility>
+
+#include "tests/simulation/kinesis_stream.h"
+#include "tests/simulation/seed_runs.h"
+#include "tests/simulation/stream_oracle.h"
+
+namespace weir::simulation {
+namespace {
+
+struct Counts {
+  sim::NetworkCounts network;
+  sim::KinesisCounts stream;
+  std::uint64_t requests = 0;  ///< PutRecords
+  std::uint64_t stored = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t doubtful = 0;
+};
+
+void Count(const sim::KinesisCounts& run, sim::KinesisCounts& counts) {
+  counts.over_limit += run.over_limit;
+  counts.throttled += run.throttled;
+  counts.failed_before += run.failed_before;
+  counts.failed_after += run.failed_after;
+  counts.miscounted += run.miscounted;
+  counts.refused_lists += run.refused_lists;
+  counts.splits += run.splits;
+  counts.merges += run.merges;
+  counts.errors += run.errors;
+}
+
+void Count(StreamRun& run, Counts& counts) {
+  Count(run.server().counts(), counts.stream);
+  counts.requests += run.server().counts().Requests("PutRecords");
+  for (const auto& producer : run.producers()) counts.network += producer->network().counts();
+  for (const auto& [name, put] : run.records()) {
+    for (const kinesis::RecordResult& result : put.results) {
+      ++(result.stored ? counts.stored : counts.failed);
+      if (result.maybe_duplicate) ++counts.doubtful;
+    }
+  }
+}
+
+std::vector<std::string> RunOnce(const StreamScenario& scenario, std::uint64_t seed,
+                                 Counts& counts) {
+  StreamRun run(scenario, seed);
+  const bool ended = run.Run();
+  Count(run, counts);
+  return Broken(run, ended);
+}
+
+/// False if a fault that is asked for never happened.
+bool Tell(const StreamScenario& scenario, const Counts& counts) {
+  FaultReport report;
+  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
+  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
+  report.Tell("entry_throttle", scenario.faults.throttle, counts.stream.throttled);
+  report.Tell("entry_fail_before", scenario.faults.fail_before, counts.stream.failed_before);
+  report.Tell("entry_fail_after", scenario.faults.fail_after, counts.stream.failed_after);
+  report.Tell("miscount", scenario.faults.miscount, counts.stream.miscounted);
+  report.Tell("refuse_list", scenario.faults.refuse_list, counts.stream.refused_lists);
+  report.Tell("splits", scenario.faults.reshard, counts.stream.splits);
+  report.Tell("merges", scenario.faults.reshard, counts.stream.merges);
+  report.Tell("error", scenario.faults.error, counts.stream.errors);
+  report.Tell("stored", 1, counts.stored);
+  for (const auto& [name, count] :
+       {std::pair("failed", counts.failed), std::pair("maybe_duplicate", counts.doubtful),
+        std::pair("over_limit", counts.stream.over_limit),
+        std::pair("requests", counts.requests)}) {
+    fmt::print("  {:<18} {}\n", name, count);
+  }
+  return report.complete();
+}
+
+int Run(const SeedRuns& runs) {
+  const auto text = ReadScenario(runs);
+  const auto scenario = text ? ParseStreamScenario(*text) : tl::unexpected(text.error());
+  if (!scenario) {
+    std::cerr << runs.file << ": " << scenario.error().message << '\n';
+    return 2;
+  }
+  Counts counts;
+  const std::uint64_t violations =
+      CountViolations(runs, [&](std::uint64_t seed) { return RunOnce(*scenario, seed, counts); });
+  return ExitCode(runs, violations, Tell(*scenario, counts));
+}
+
+}  // namespace
+}  // namespace weir::simulation
+
+int main(int argc, char** argv) {
+  return weir::simulation::Run(weir::simulation::ReadArguments(argc, argv));
+}

@@ -1,0 +1,68 @@
+// The texts of scenarios: lines `name value`; blank ones and those that begin with '#' are passed
+// over.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "weir/base/integer_text.h"
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+
+namespace weir::simulation {
+
+/// The values: each false for a text that is none.
+bool ReadChance(std::string_view text, double& chance);   ///< "0.02": 0 to 1
+bool ReadTime(std::string_view text, nanoseconds& time);  ///< "30ms" or "2s"
+bool ReadYesNo(std::string_view text, bool& yes);
+
+template <class Int>
+bool ReadWithin(std::string_view text, Int least, Int most, Int& number) {
+  const auto read = ReadInteger<Int>(text);
+  if (!read || *read < least || *read > most) return false;
+  number = *read;
+  return true;
+}
+
+/// By the name that begins a line: what sets its value; false if it does not fit.
+template <class Scenario>
+using Setters =
+    std::map<std::string, std::function<bool(Scenario&, std::string_view)>, std::less<>>;
+
+/// The setter of a probability that is a member of a member.
+template <class Scenario, class Faults>
+auto ChanceIn(Faults Scenario::* faults, double Faults::* field) {
+  return [=](Scenario& s, std::string_view value) { return ReadChance(value, s.*faults.*field); };
+}
+
+/// kInvalidArgument, naming the line, for a name that is none or a value that does not fit.
+template <class Scenario>
+[[nodiscard]] Result<Scenario> ParseLines(std::string_view text, const Setters<Scenario>& setters) {
+  Scenario scenario;
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream words(line);
+    std::string name;
+    std::string value;
+    std::string more;
+    words >> name >> value;
+    const auto setter = setters.find(name);
+    const bool good = setter != setters.end() && !value.empty() && !(words >> more) &&
+                      setter->second(scenario, value);
+    if (good) continue;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("'{}' is no line of a scenario: write a name and a value, like 'trip "
+                            "30ms' or 'lose_answer 0.02'",
+                            line));
+  }
+  return scenario;
+}
+
+}  // namespace weir::simulation

@@ -1,0 +1,94 @@
+#include "tests/simulation/stream_producer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/aws/attempt.h"
+
+namespace weir::simulation {
+namespace {
+
+using kinesis::PipelineStep;
+using kinesis::PutAnswer;
+
+constexpr kinesis::WireFormat kFormat = kinesis::WireFormat::kCbor;
+const kinesis::StreamAddress kAddress{.name = kStreamName, .arn = {}};
+
+PutAnswer ToPutAnswer(const tl::expected<std::string, AwsFailure>& answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  auto entries = kinesis::ReadPutRecords(kFormat, *answer);
+  if (entries) return *std::move(entries);
+  AwsFailure damaged;
+  damaged.kind = FailureClass::kAmbiguous;
+  damaged.message = entries.error().message;
+  damaged.maybe_applied = true;
+  return tl::unexpected(std::move(damaged));
+}
+
+Result<kinesis::ShardPage> ToPage(const tl::expected<std::string, AwsFailure>& answer) {
+  if (!answer) return tl::unexpected(ToError(answer.error()));
+  return kinesis::ReadListShards(kFormat, *answer);
+}
+
+}  // namespace
+
+StreamProducer::StreamProducer(const StreamPlace& place, const kinesis::PipelineOptions& options,
+                               std::uint64_t seed, Done done)
+    : place_(place),
+      pipeline_(options, seed),
+      network_(place.scheduler, place.server, seed + 1),
+      done_(std::move(done)) {}
+
+void StreamProducer::Follow(PipelineStep step) {
+  for (kinesis::RecordResult& result : step.results) done_(std::move(result));
+  for (const PipelineStep::Send& send : step.sends) Put(send.id, *send.records);
+  if (step.list) List(*step.list);
+  WakeAt(step.wake);
+}
+
+void StreamProducer::Put(std::uint64_t id, const std::vector<kinesis::KinesisRecord>& records) {
+  most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
+  Call("PutRecords", kinesis::PutRecordsBody(kFormat, kAddress, records),
+       [this, id](const tl::expected<std::string, AwsFailure>& answer) {
+         --in_flight_;
+         Follow(pipeline_.OnAnswer(id, ToPutAnswer(answer), Now()));
+       });
+}
+
+void StreamProducer::List(std::string_view token) {
+  most_listings_ = std::max(most_listings_, ++listings_);
+  Call("ListShards", kinesis::ListShardsBody(kFormat, kAddress, token),
+       [this](const tl::expected<std::string, AwsFailure>& answer) {
+         --listings_;
+         Follow(pipeline_.OnListed(ToPage(answer), Now()));
+       });
+}
+
+void StreamProducer::Call(const std::string& operation, std::string body, Answered answered) {
+  HttpRequest request;
+  request.headers = {{"content-type", std::string(kinesis::ContentType(kFormat))},
+                     {"x-amz-target", std::string(kinesis::kTargetPrefix) + "." + operation}};
+  request.body = std::move(body);
+  network_.Send(
+      std::move(request), {.answer_within = place_.timeout},
+      [operation, answered = std::move(answered)](tl::expected<HttpResponse, HttpFailure> answer) {
+        Attempt attempt = Judge(std::move(answer), {.operation = operation, .host = "stream"});
+        if (!attempt.result) {
+          AwsFailure& failure = attempt.result.error();
+          failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;
+        }
+        answered(std::move(attempt.result));
+      });
+}
+
+void StreamProducer::WakeAt(std::optional<Instant> when) {
+  if (timer_) place_.scheduler.Cancel(*timer_);
+  timer_.reset();
+  if (!when) return;
+  timer_ = place_.scheduler.At(*when, [this] {
+    timer_.reset();
+    Follow(pipeline_.OnWake(Now()));
+  });
+}
+
+}  // namespace weir::simulation

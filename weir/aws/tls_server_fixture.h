@@ -1,0 +1,91 @@
+// An HTTPS server on 127.0.0.1 whose certificate nobody vouches for. Tests only.
+#pragma once
+
+#include <arpa/inet.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+namespace weir {
+
+/// Answers "200 OK" to the first request of each connection, one connection after the other, for
+/// those that go through with the handshake.
+class SelfSignedServer {
+ public:
+  SelfSignedServer() {
+    Certify();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    bind(listener_, any, size);
+    listen(listener_, 8);
+    getsockname(listener_, any, &size);
+    port_ = ntohs(address.sin_port);
+    acceptor_ = std::jthread([this] { Accept(); });
+  }
+  ~SelfSignedServer() {
+    shutdown(listener_, SHUT_RDWR);
+    acceptor_.join();
+    close(listener_);
+  }
+  SelfSignedServer(const SelfSignedServer&) = delete;
+  SelfSignedServer& operator=(const SelfSignedServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  template <class T, void (*Free)(T*)>
+  struct FreeBy {
+    void operator()(T* what) const { Free(what); }
+  };
+  template <class T, void (*Free)(T*)>
+  using Owned = std::unique_ptr<T, FreeBy<T, Free>>;
+
+  void Certify() {
+    const Owned<EVP_PKEY, EVP_PKEY_free> key(EVP_EC_gen("P-256"));
+    const Owned<X509, X509_free> certificate(X509_new());
+    X509_set_version(certificate.get(), 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
+    X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -3600);
+    X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+    X509_set_pubkey(certificate.get(), key.get());
+    X509_NAME* const name = X509_get_subject_name(certificate.get());
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>("nobody"), -1, -1, 0);
+    X509_set_issuer_name(certificate.get(), name);
+    X509_sign(certificate.get(), key.get(), EVP_sha256());
+    SSL_CTX_use_certificate(context_.get(), certificate.get());
+    SSL_CTX_use_PrivateKey(context_.get(), key.get());
+  }
+
+  void Accept() {
+    for (int fd; (fd = accept(listener_, nullptr, nullptr)) >= 0; close(fd)) {
+      const Owned<SSL, SSL_free> tls(SSL_new(context_.get()));
+      SSL_set_fd(tls.get(), fd);
+      std::array<char, 4096> request{};
+      if (SSL_accept(tls.get()) != 1) continue;
+      if (SSL_read(tls.get(), request.data(), static_cast<int>(request.size())) <= 0) continue;
+      constexpr std::string_view kAnswer =
+          "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
+      SSL_write(tls.get(), kAnswer.data(), static_cast<int>(kAnswer.size()));
+      SSL_shutdown(tls.get());
+    }
+  }
+
+  const Owned<SSL_CTX, SSL_CTX_free> context_{SSL_CTX_new(TLS_server_method())};
+  const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::uint16_t port_ = 0;
+  std::jthread acceptor_;
+};
+
+}  // namespace weir

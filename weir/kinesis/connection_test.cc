@@ -1,0 +1,94 @@
+#include "weir/kinesis/connection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "weir/aws/loopback_server_fixture.h"
+#include "weir/kinesis/wire.h"
+#include "weir/runtime/await.h"
+
+namespace weir::kinesis {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// An engine that answers as the test says, and the keys of somebody it does not check.
+class ConnectionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("AWS_ACCESS_KEY_ID", "key", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+  }
+
+  static ConnectionOptions Options(const LoopbackServer& server) {
+    return {.region = "eu-west-1",
+            .endpoint_url = "http://127.0.0.1:" + std::to_string(server.port()),
+            .content_type = "application/x-amz-test"};
+  }
+  static Surroundings NoSurroundings() {
+    return {.environment = [](std::string_view) { return std::nullopt; },
+            .read_file = [](const std::string&) { return Fail(Code::kNotFound, "none"); }};
+  }
+  Result<std::string> Ask(const ConnectionOptions& options) {
+    WEIR_ASSIGN_OR_RETURN(const auto connection,
+                          Connection::Open(options, clock_, NoSurroundings()));
+    return Await<std::string>([&](auto done) {
+      connection->client().Call(
+          {"ListShards", "{}", true}, Deadline::After(clock_, std::chrono::seconds(30)),
+          [done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+            if (!reply) return done(Fail(ToError(reply.error())));
+            done(std::move(reply->body));
+          });
+    });
+  }
+
+  SystemClock clock_;
+};
+
+std::string Throttle() {
+  const std::string body = R"({"__type":"LimitExceededException"})";
+  return "HTTP/1.1 400 Bad Request\r\ncontent-length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         body;
+}
+
+TEST_F(ConnectionTest, CallsAreKinesisOnesSignedForTheRegion) {
+  LoopbackServer server([](const SeenRequest&) { return ScriptedReply{.bytes = Ok("hello")}; });
+  EXPECT_EQ(Ask(Options(server)), "hello");
+  ASSERT_EQ(server.seen().size(), 1U);
+  EXPECT_THAT(server.seen().front().head,
+              AllOf(HasSubstr("POST / "), HasSubstr("x-amz-target: Kinesis_20131202.ListShards"),
+                    HasSubstr("content-type: application/x-amz-test"),
+                    HasSubstr("/eu-west-1/kinesis/aws4_request")));
+}
+
+TEST_F(ConnectionTest, WhatFailedIsToldAtOnceUnlessMoreAttemptsAreAsked) {
+  LoopbackServer server([](const SeenRequest&) { return ScriptedReply{.bytes = Throttle()}; });
+  ConnectionOptions options = Options(server);
+  EXPECT_FALSE(Ask(options));
+  EXPECT_EQ(server.seen().size(), 1U);
+  options.max_attempts = 2;
+  EXPECT_FALSE(Ask(options));
+  EXPECT_EQ(server.seen().size(), 3U);
+}
+
+TEST_F(ConnectionTest, AnEngineThatIsSilentIsGivenUpAfterTheTimeOfARequest) {
+  LoopbackServer server([](const SeenRequest&) { return ScriptedReply{}; });
+  ConnectionOptions options = Options(server);
+  options.request_timeout = milliseconds(50);
+  EXPECT_FALSE(Ask(options));
+}
+
+TEST_F(ConnectionTest, WithoutARegionThereIsNoService) {
+  const auto connection = Connection::Open({}, clock_, NoSurroundings());
+  ASSERT_FALSE(connection);
+  EXPECT_EQ(connection.error().code, Code::kInvalidArgument);
+}
+
+TEST_F(ConnectionTest, EachSeedIsAnother) { EXPECT_NE(Connection::Seed(), Connection::Seed()); }
+
+}  // namespace
+}  // namespace weir::kinesis

@@ -1,0 +1,103 @@
+#include "weir/kinesis/read_stream.h"
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace weir::kinesis {
+namespace {
+
+constexpr milliseconds kLook{100};
+constexpr std::chrono::seconds kRequestDeadline{30};
+
+/// The answer to a request, or with id 0 that it is time to wake.
+struct Event {
+  std::uint64_t id = 0;
+  StreamReader::Answer answer;
+};
+
+/// From the threads of client and scheduler to the one that reads; lives as long as the last of
+/// them needs it.
+class Mailbox {
+ public:
+  void Expect() {
+    const std::lock_guard lock(mutex_);
+    ++expected_;
+  }
+  void Put(Event event) {
+    const std::lock_guard lock(mutex_);
+    if (event.id != 0) --expected_;
+    events_.push_back(std::move(event));
+    arrived_.notify_one();
+  }
+  /// Nothing where nothing comes for a while.
+  std::optional<Event> Take(milliseconds wait) {
+    std::unique_lock lock(mutex_);
+    if (!arrived_.wait_for(lock, wait, [this] { return !events_.empty(); })) return std::nullopt;
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+  /// Until each answer that was expected is there.
+  void AwaitAnswers() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [this] { return expected_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<Event> events_;
+  std::size_t expected_ = 0;
+};
+
+using Box = std::shared_ptr<Mailbox>;
+
+void Send(ReaderStep::Ask ask, const ReadParts& parts, const Box& box) {
+  box->Expect();
+  const Deadline deadline = Deadline::After(parts.scheduler.clock(), kRequestDeadline);
+  parts.client.Call({std::move(ask.operation), std::move(ask.body), true}, deadline,
+                    [box, id = ask.id](tl::expected<JsonReply, AwsFailure> reply) {
+                      if (!reply) return box->Put({id, tl::unexpected(std::move(reply.error()))});
+                      box->Put({id, std::move(reply->body)});
+                    });
+}
+
+std::optional<Event> Next(const ReadParts& parts, Mailbox& box) {
+  while (!parts.interrupted()) {
+    if (std::optional<Event> event = box.Take(kLook)) return event;
+  }
+  return std::nullopt;
+}
+
+Status Drive(StreamReader& reader, const ReadParts& parts, const Box& box) {
+  const Clock& clock = parts.scheduler.clock();
+  ReaderStep step = reader.OnWake(clock.Now());
+  for (;;) {
+    for (ReaderStep::Ask& ask : step.asks) Send(std::move(ask), parts, box);
+    if (!step.records.empty() && !parts.take(std::move(step.records))) return {};
+    if (step.error) return Fail(*std::move(step.error));
+    if (step.done) return {};
+    std::optional<TimerId> timer;
+    if (step.wake) timer = parts.scheduler.At(*step.wake, [box] { box->Put({}); });
+    std::optional<Event> event = Next(parts, *box);
+    if (timer) parts.scheduler.Cancel(*timer);
+    if (!event) return {};
+    const Instant now = clock.Now();
+    step = event->id == 0 ? reader.OnWake(now) : reader.OnAnswer(event->id, event->answer, now);
+  }
+}
+
+}  // namespace
+
+Status ReadStream(StreamReader& reader, const ReadParts& parts) {
+  const auto box = std::make_shared<Mailbox>();
+  Status status = Drive(reader, parts, box);
+  box->AwaitAnswers();
+  return status;
+}
+
+}  // namespace weir::kinesis

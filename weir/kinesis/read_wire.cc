@@ -1,0 +1,199 @@
+#include "weir/kinesis/read_wire.h"
+
+#include <absl/strings/escaping.h>
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <utility>
+
+#include "weir/kinesis/json_members.h"
+
+namespace weir::kinesis {
+namespace {
+
+struct ShardText {
+  std::string id;
+  std::string first;
+  std::string last;
+  std::vector<std::string> parents;
+  bool closed = false;
+};
+
+void ReadRange(simdjson::ondemand::object fields, ShardText& shard) {
+  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+    if (name == "StartingHashKey") shard.first = TextOf(json);
+    if (name == "EndingHashKey") shard.last = TextOf(json);
+  });
+}
+
+void ReadSequence(simdjson::ondemand::object fields, ShardText& shard) {
+  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+    if (name == "EndingSequenceNumber") shard.closed = !TextOf(json).empty();
+  });
+}
+
+// A shard of ListShards or, with ParentShards, a child of GetRecords.
+ShardText ReadShardText(simdjson::ondemand::object fields) {
+  ShardText shard;
+  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+    if (name == "ShardId") shard.id = TextOf(json);
+    if (name == "HashKeyRange") ReadRange(json.get_object(), shard);
+    if (name == "SequenceNumberRange") ReadSequence(json.get_object(), shard);
+    if (name == "ParentShardId" || name == "AdjacentParentShardId") {
+      shard.parents.push_back(TextOf(json));
+    }
+    if (name == "ParentShards" && !json.is_null()) {
+      for (auto parent : json.get_array()) shard.parents.push_back(TextOf(parent.value()));
+    }
+  });
+  return shard;
+}
+
+void ReadShardTexts(JsonValue json, std::vector<ShardText>& shards) {
+  if (json.is_null()) return;
+  for (auto shard : json.get_array()) shards.push_back(ReadShardText(shard.get_object()));
+}
+
+Result<ReadShard> ParseShard(const ShardText& text) {
+  ReadShard shard{.id = {}, .range = {}, .parents = {}, .closed = text.closed};
+  WEIR_ASSIGN_OR_RETURN(shard.id, ParseShardId(text.id));
+  WEIR_ASSIGN_OR_RETURN(shard.range.first, ParseHashKey(text.first));
+  WEIR_ASSIGN_OR_RETURN(shard.range.last, ParseHashKey(text.last));
+  for (const std::string& name : text.parents) {
+    if (name.empty()) continue;
+    WEIR_ASSIGN_OR_RETURN(const ShardId parent, ParseShardId(name));
+    shard.parents.push_back(parent);
+  }
+  return shard;
+}
+
+Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
+                                           const std::vector<ShardText>& texts) {
+  std::vector<ReadShard> shards;
+  for (const ShardText& text : texts) {
+    auto shard = ParseShard(text);
+    if (!shard) return Malformed(operation, shard.error().message);
+    shards.push_back(*std::move(shard));
+  }
+  return shards;
+}
+
+// What is no base64 leaves `good` false.
+StoredRecord ReadStored(simdjson::ondemand::object fields, bool& good) {
+  StoredRecord record;
+  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+    if (name == "SequenceNumber") record.sequence_number = TextOf(json);
+    if (name == "PartitionKey") record.partition_key = TextOf(json);
+    if (name == "Data") {
+      const std::string_view text = json.get_string();
+      good &= absl::Base64Unescape({text.data(), text.size()}, &record.data);
+    }
+  });
+  return record;
+}
+
+std::string_view NameOf(Position::At at) {
+  switch (at) {
+    case Position::At::kTrimHorizon:
+      return "TRIM_HORIZON";
+    case Position::At::kLatest:
+      return "LATEST";
+    case Position::At::kAfter:
+      break;
+  }
+  return "AFTER_SEQUENCE_NUMBER";
+}
+
+}  // namespace
+
+std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next_token) {
+  std::string body = R"({"MaxResults":1000)";
+  // The service takes a stream's name with the first page only; an ARN with each.
+  if (next_token.empty() || !stream.arn.empty()) {
+    body += ',';
+    AppendStream(body, stream);
+  }
+  if (!next_token.empty()) {
+    body += ',';
+    AppendMember(body, "NextToken", next_token);
+  }
+  body += '}';
+  return body;
+}
+
+Result<ReadShards> ReadListAllShards(std::string_view body) {
+  std::vector<ShardText> texts;
+  ReadShards page;
+  WEIR_RETURN_IF_ERROR(
+      ReadMembers("ListShards", body, [&](const std::string& name, JsonValue json) {
+        if (name == "NextToken") page.next_token = TextOf(json);
+        if (name == "Shards") ReadShardTexts(json, texts);
+      }));
+  WEIR_ASSIGN_OR_RETURN(page.shards, ParseShards("ListShards", texts));
+  return page;
+}
+
+std::string GetShardIteratorBody(const StreamAddress& stream, ShardId shard,
+                                 const Position& position) {
+  std::string body = "{";
+  AppendStream(body, stream);
+  body += ',';
+  AppendMember(body, "ShardId", FormatShardId(shard));
+  body += ',';
+  AppendMember(body, "ShardIteratorType", NameOf(position.at));
+  if (position.at == Position::At::kAfter) {
+    body += ',';
+    AppendMember(body, "StartingSequenceNumber", position.sequence_number);
+  }
+  body += '}';
+  return body;
+}
+
+Result<std::string> ReadGetShardIterator(std::string_view body) {
+  std::string iterator;
+  WEIR_RETURN_IF_ERROR(
+      ReadMembers("GetShardIterator", body, [&](const std::string& name, JsonValue json) {
+        if (name == "ShardIterator") iterator = TextOf(json);
+      }));
+  if (iterator.empty()) return Malformed("GetShardIterator", "it has no ShardIterator");
+  return iterator;
+}
+
+std::string GetRecordsBody(const StreamAddress& stream, std::string_view iterator,
+                           std::size_t most) {
+  std::string body = "{";
+  AppendMember(body, "ShardIterator", iterator);
+  body += fmt::format(R"(,"Limit":{})", most);
+  if (!stream.arn.empty()) {
+    body += ',';
+    AppendStream(body, stream);
+  }
+  body += '}';
+  return body;
+}
+
+Result<RecordPage> ReadGetRecords(std::string_view body) {
+  RecordPage page;
+  std::vector<ShardText> children;
+  bool there = false;
+  bool good = true;
+  WEIR_RETURN_IF_ERROR(
+      ReadMembers("GetRecords", body, [&](const std::string& name, JsonValue json) {
+        if (name == "NextShardIterator") page.next_iterator = TextOf(json);
+        if (name == "MillisBehindLatest" && !json.is_null()) {
+          page.behind = milliseconds(std::int64_t{json.get_int64()});
+        }
+        if (name == "ChildShards") ReadShardTexts(json, children);
+        if (name != "Records") return;
+        there = true;
+        for (auto record : json.get_array()) {
+          page.records.push_back(ReadStored(record.get_object(), good));
+        }
+      }));
+  if (!there) return Malformed("GetRecords", "it has no Records");
+  if (!good) return Malformed("GetRecords", "the data of a record are not base64");
+  WEIR_ASSIGN_OR_RETURN(page.children, ParseShards("GetRecords", children));
+  return page;
+}
+
+}  // namespace weir::kinesis

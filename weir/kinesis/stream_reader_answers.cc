@@ -1,0 +1,149 @@
+// What the answers mean to a reader.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "weir/kinesis/deaggregate.h"
+#include "weir/kinesis/stream_reader.h"
+
+namespace weir::kinesis {
+namespace {
+
+constexpr nanoseconds kListingGap = std::chrono::seconds(1);
+
+/// An answer that cannot be read is as good as lost.
+AwsFailure Unreadable(const Error& error) {
+  AwsFailure failure;
+  failure.kind = FailureClass::kAmbiguous;
+  failure.message = error.message;
+  return failure;
+}
+
+bool MayGoBetter(FailureClass kind) {
+  return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
+         kind == FailureClass::kAmbiguous || kind == FailureClass::kDeadline;
+}
+
+}  // namespace
+
+Status StreamReader::OnListing(const Answer& answer, Instant now) {
+  if (!answer) return OnListingFailed(answer.error(), now);
+  auto page = ReadListAllShards(*answer);
+  if (!page) return OnListingFailed(Unreadable(page.error()), now);
+  listing_.tries.failures = 0;
+  std::ranges::move(page->shards, std::back_inserter(listing_.found));
+  listing_.token = std::move(page->next_token);
+  listing_.wanted |= !listing_.token.empty();
+  if (listing_.token.empty()) OnListed(now);
+  return {};
+}
+
+Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
+  listing_.wanted = true;
+  if (failure.code == "ExpiredNextTokenException") {
+    listing_.token.clear();
+    listing_.found.clear();
+    listing_.due = now + kListingGap;
+    return {};
+  }
+  WEIR_ASSIGN_OR_RETURN(listing_.due, TryAgain(listing_.tries, failure, now));
+  return {};
+}
+
+// All pages at once: a child may stand before its parent.
+void StreamReader::OnListed(Instant now) {
+  for (const ReadShard& shard : std::exchange(listing_.found, {})) Learn(shard, now);
+  listed_ = true;
+  listing_.wanted = std::exchange(listing_.again, false);
+  listing_.due = now + kListingGap;
+  if (!options_.from_latest || ended_ < readings_.size()) {
+    listing_.tries.backoff.Reset();
+    return;
+  }
+  // Nothing is open to be waited for, so a child must come.
+  listing_.wanted = true;
+  listing_.due = listing_.due + listing_.tries.backoff.Next(rng_);
+}
+
+Status StreamReader::OnShard(Reading& reading, const Answer& answer, Instant now,
+                             ReaderStep& step) {
+  if (!answer) return OnShardFailed(reading, answer.error(), now);
+  if (reading.stage == Stage::kBegins) {
+    auto iterator = ReadGetShardIterator(*answer);
+    if (!iterator) return OnShardFailed(reading, Unreadable(iterator.error()), now);
+    reading.iterator = *std::move(iterator);
+    Ask(reading, Stage::kReads, now);
+    return {};
+  }
+  auto page = ReadGetRecords(*answer);
+  if (!page) return OnShardFailed(reading, Unreadable(page.error()), now);
+  OnPage(reading, *std::move(page), now, step);
+  return {};
+}
+
+Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, Instant now) {
+  if (failure.code == "ExpiredIteratorException") {
+    Ask(reading, Stage::kBegins, now + options_.least_gap);
+    return {};
+  }
+  // What a shard held is forgotten after a while, and the shard with it. Whether it was the stream
+  // that is gone, a listing tells.
+  if (failure.code == "ResourceNotFoundException") {
+    Close(reading, {}, now);
+    return {};
+  }
+  WEIR_ASSIGN_OR_RETURN(const Instant again, TryAgain(reading.tries, failure, now));
+  Ask(reading, reading.stage, std::max(again, now + options_.least_gap));
+  return {};
+}
+
+Result<Instant> StreamReader::TryAgain(Tries& tries, const AwsFailure& failure, Instant now) {
+  if (failure.kind != FailureClass::kThrottle) ++tries.failures;
+  if (!MayGoBetter(failure.kind) || tries.failures >= options_.most_tries) {
+    return Fail(ToError(failure));
+  }
+  return now + tries.backoff.Next(rng_);
+}
+
+void StreamReader::OnPage(Reading& reading, RecordPage page, Instant now, ReaderStep& step) {
+  reading.tries.failures = 0;
+  reading.tries.backoff.Reset();
+  for (const StoredRecord& stored : page.records) Deliver(reading.shard, stored, step);
+  if (!page.records.empty()) {
+    reading.position = {Position::At::kAfter, page.records.back().sequence_number};
+  }
+  if (page.next_iterator.empty()) return Close(reading, page.children, now);
+  reading.iterator = std::move(page.next_iterator);
+  // Some engines always say that nothing is behind; a full page belies them.
+  const bool at_end = page.behind.count() == 0 && page.records.size() < options_.page_records;
+  if (at_end && !reading.shard.closed && !options_.from_latest) {
+    reading.stage = Stage::kCaughtUp;
+    return;
+  }
+  const bool idle = at_end && page.records.empty() && !reading.shard.closed;
+  Ask(reading, Stage::kReads, now + (idle ? options_.idle_gap : options_.least_gap));
+}
+
+void StreamReader::Deliver(const ReadShard& shard, const StoredRecord& stored, ReaderStep& step) {
+  ++stats_.kinesis_records;
+  const auto views = Deaggregate(stored.partition_key, stored.data, shard.range);
+  if (!views) {
+    ++stats_.damaged;
+    if (!stats_.first_damage) {
+      stats_.first_damage = Error{views.error().code,
+                                  fmt::format("{}, sequence number {}: {}", FormatShardId(shard.id),
+                                              stored.sequence_number, views.error().message)};
+    }
+    return;
+  }
+  if (views->empty()) ++stats_.dropped;
+  for (std::uint64_t place = 0; const UserRecordView& view : *views) {
+    step.records.push_back({shard.id, stored.sequence_number, place++,
+                            std::string(view.partition_key), std::string(view.data)});
+  }
+  stats_.records += views->size();
+}
+
+}  // namespace weir::kinesis
