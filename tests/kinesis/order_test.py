@@ -55,7 +55,7 @@ class Order(unittest.TestCase):
 
     def test_each_key_keeps_its_order(self):
         put = self.enterContext(Put(WEIR, self.stream, self.proxy.url, "--key-regex", "^key[0-9]+",
-                                    "--ordered", RecordTtl=300_000))
+                                    "--ordered", RecordTtl=300_000, wire_format="json"))
         self.proxy.throttled_share = 0.3
         with Feeder(put, lines(), each=10, pause=0.02):
             for place, fault in enumerate(FAULTS):

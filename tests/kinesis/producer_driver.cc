@@ -53,6 +53,7 @@ void WaitForLine() {
 // The fake service has no limits; what it does not answer is tried again soon.
 ProducerConfig Config(bool aggregated, std::int64_t bound) {
   ProducerConfig config;
+  config.wire = WireFormat::kJson;
   config.aggregation_enabled = aggregated;
   config.shard_records_per_second = config.shard_bytes_per_second = 1'000'000'000;
   config.request_timeout = milliseconds(1'000);
@@ -72,7 +73,7 @@ class Driver {
   Driver(std::string endpoint, const ProducerConfig& config)
       : connection_(Take(
             Connection::Open({.endpoint_url = std::move(endpoint),
-                              .content_type = std::string(ContentType(WireFormat::kCbor)),
+                              .content_type = std::string(ContentType(config.wire)),
                               .request_timeout = config.request_timeout,
                               .max_connections = static_cast<std::size_t>(config.max_connections)},
                              clock_, ProcessSurroundings()))),

@@ -48,7 +48,7 @@ class Rates(unittest.TestCase):
         """So many lines a second, three times what the shard takes, until what is left is enough
         for it to the end."""
         put = self.enterContext(Put(WEIR, self.stream, self.proxy.url, "--key-regex", "^[0-9]+",
-                                    AggregationEnabled="false", RecordTtl=600_000))
+                                    AggregationEnabled="false", RecordTtl=600_000, wire_format="json"))
         wanted = rate / 3 * (SECONDS + 3)
         with Feeder(put, lines, each=rate // TICKS, pause=1 / TICKS):
             while len(put.fed) < wanted:

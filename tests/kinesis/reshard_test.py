@@ -30,7 +30,7 @@ class Reshard(unittest.TestCase):
 
     def test_nothing_acknowledged_is_lost(self):
         put = self.enterContext(Put(WEIR, self.stream, self.proxy.url, "--key-regex", "^[0-9]+",
-                                    RecordTtl=120_000))
+                                    RecordTtl=120_000, wire_format="json"))
         steps = [(self.split, 0), (self.split, 2), (self.merge, 1), (self.merge, 0),
                  (self.split, 0), (self.merge, 1)]
         with Feeder(put, real_lines(), each=20, pause=0.02):

@@ -64,6 +64,12 @@ Setter OneOf(std::vector<std::string_view> words, std::string ProducerConfig::* 
   };
 }
 
+Status SetWire(ProducerConfig& config, const Property& property) {
+  if (property.value != "cbor" && property.value != "json") return Bad(property, "cbor or json");
+  config.wire = property.value == "json" ? WireFormat::kJson : WireFormat::kCbor;
+  return {};
+}
+
 struct Known {
   std::string_view name;
   Setter set;
@@ -98,6 +104,7 @@ const std::vector<Known>& KnownProperties() {
       {"max_in_flight_bytes", NumberFrom(1'048'576, kAny, &Config::max_in_flight_bytes)},
       {"put_timeout", NumberFrom(0, kAny, &Config::put_timeout)},
       {"ordered", Flag(&Config::ordered)},
+      {"wire_format", SetWire},
       {"MetricsLevel", OneOf({"none", "summary", "detailed"}, &Config::metrics_level)},
       {"MetricsGranularity", OneOf({"global", "stream", "shard"}, &Config::metrics_granularity)},
   };

@@ -43,12 +43,12 @@ struct ProducerConfig {
   std::int64_t max_connections = 24;          ///< MaxConnections: 1 to 256
   std::string metrics_level = "detailed";     ///< MetricsLevel: none, summary or detailed
   std::string metrics_granularity = "shard";  ///< MetricsGranularity: global, stream or shard
-  /// No property of the library, which speaks JSON. CBOR, as data go in as they are: a full request
-  /// and its answer take less time than in JSON (bench: wire), and are a quarter smaller.
-  WireFormat wire = WireFormat::kCbor;
 
   // What the library has not.
 
+  /// wire_format: cbor or json. CBOR, as data go in as they are: a full request and its answer take
+  /// less time than in JSON (bench: wire), and are a quarter smaller.
+  WireFormat wire = WireFormat::kCbor;
   /// max_outstanding_records (aiokpl's): without a result at once. 1 to 10^9.
   std::int64_t max_outstanding_records = 100'000;
   /// max_outstanding_bytes: what these records occupy in this process: data, keys, and

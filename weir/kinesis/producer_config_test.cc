@@ -83,6 +83,22 @@ TEST(ProducerConfig, SendsWhatAShardTakesUnlessToldOtherwise) {
   EXPECT_EQ(options.collector.linger, milliseconds(20)) << "a fifth of the buffered time";
 }
 
+TEST(ProducerConfig, KnowsSettingsThatTheLibraryHasNot) {
+  const auto loaded = ParseProperties(
+      "wire_format=json\nordered=true\nput_timeout=0\nmax_outstanding_records=7\n"
+      "max_outstanding_bytes=2000000\nmax_in_flight_bytes=3000000");
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->config.wire, WireFormat::kJson);
+  EXPECT_TRUE(loaded->config.ordered);
+  EXPECT_TRUE(loaded->config.Pipeline().ordered);
+  EXPECT_EQ(loaded->config.put_timeout, milliseconds(0));
+  EXPECT_EQ(loaded->config.max_outstanding_records, 7);
+  EXPECT_EQ(loaded->config.max_outstanding_bytes, 2'000'000);
+  EXPECT_EQ(loaded->config.Pipeline().outbox.max_bytes, 3'000'000U);
+  EXPECT_FALSE(ParseProperties("wire_format=xml"));
+  EXPECT_EQ(ParseProperties("wire_format=cbor")->config.wire, WireFormat::kCbor);
+}
+
 TEST(ProducerConfig, TakesTheRatesOfAShardInNumbers) {
   const auto loaded = ParseProperties(
       "rate_limit_records_per_sec_per_shard=250\nrate_limit_bytes_per_sec_per_shard=99");
