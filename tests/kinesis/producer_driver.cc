@@ -133,7 +133,7 @@ int Bound(const std::vector<std::string>& words) {
 }
 
 int Idle(const std::vector<std::string>& words) {
-  Driver driver(words[1], ProducerConfig{});
+  Driver driver(words[1], ProducerConfig{.wire = WireFormat::kJson});
   for (std::int64_t n = Number(words[2]); n > 0; --n) driver.Open(fmt::format("stream{}", n));
   Say(R"({"ready":true})");
   WaitForLine();

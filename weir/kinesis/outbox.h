@@ -13,7 +13,7 @@ namespace weir::kinesis {
 
 struct OutboxOptions {
   std::size_t max_requests = 24;                 ///< under way at once
-  std::size_t max_bytes = std::size_t{8} << 20;  ///< of data and partition keys under way
+  std::size_t max_bytes = std::size_t{4} << 20;  ///< of data and partition keys under way
   std::size_t max_shard_requests = 16;           ///< under way that hold records of one shard
 };
 

@@ -26,9 +26,11 @@ Status CheckAddress(const StreamAddress& address) {
   return Fail(Code::kInvalidArgument, "a stream has a name or an ARN: give one of them");
 }
 
-/// What a record takes of the room.
+/// What a record takes of the room. Data count twice: as they came and as they are framed, which
+/// are allocations of two threads, so that the memory of the first is not used again for the
+/// second.
 std::size_t BytesOf(const UserRecord& record) {
-  return kRecordOverhead + record.data.size() + record.partition_key.size();
+  return kRecordOverhead + 2 * record.data.size() + record.partition_key.size();
 }
 
 Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
