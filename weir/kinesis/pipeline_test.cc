@@ -269,7 +269,7 @@ TEST(Pipeline, SendsWhatIsPutOnceAndInAggregates) {
 // again at once or forgotten; an answer for one count is taken for another.
 TEST(Pipeline, IsHonestWhateverTheStreamDoes) {
   Counts met;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Trial run(seed,
               {.throttle = 0.05,
                .fail = 0.03,
@@ -300,7 +300,7 @@ TEST(Pipeline, IsHonestWhateverTheStreamDoes) {
 // it.
 TEST(Pipeline, SplitsAndMergesCostNoRecordAndNoDuplicate) {
   int reshards = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Trial run(seed, {.split_or_merge = 0.05, .calm = true}, kSmall);
     run.PutMany(150);
     run.Finish();
@@ -311,7 +311,7 @@ TEST(Pipeline, SplitsAndMergesCostNoRecordAndNoDuplicate) {
       EXPECT_FALSE(results.front().maybe_duplicate) << number << " " << seed;
     }
   }
-  EXPECT_GT(reshards, 50);
+  EXPECT_GT(reshards, 25);
 }
 
 /// Each record for the first time after all that its key had before. (Sent again, some stand there
@@ -329,7 +329,7 @@ bool IsInOrder(const std::vector<std::uint64_t>& log) {
 TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
   int out_of_order = 0;
   for (const bool ordered : {true, false}) {
-    for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
       PipelineOptions options = kSmall;
       options.ordered = ordered;
       Trial run(seed,
@@ -350,7 +350,7 @@ TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
       }
     }
   }
-  EXPECT_GT(out_of_order, 500)
+  EXPECT_GT(out_of_order, 150)
       << "that is what the faults do to records that nobody keeps in order";
 }
 
