@@ -62,7 +62,7 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
   WEIR_RETURN_IF_ERROR(kinesis::ReadStream(
       reader, {.client = opened.client,
                .scheduler = opened.scheduler,
-               .take = [&](std::vector<StreamRecord> records) { return writer.Write(records); },
+               .take = [&](const std::vector<StreamRecord>& records) { return writer.Write(records); },
                .interrupted = context.world().interrupted}));
   const kinesis::ReaderStats& stats = reader.stats();
   if (stats.damaged == 0) return Exit::kDone;

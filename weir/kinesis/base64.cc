@@ -42,7 +42,7 @@ std::uint64_t SixBytes(const char* from) {
 
 void WriteBase64(char* at, std::string_view bytes) {
   for (; bytes.size() >= sizeof(std::uint64_t); bytes.remove_prefix(6), at += 8) {
-    const std::uint64_t six = SixBytes(bytes.data());
+    const std::uint64_t six = SixBytes(&bytes.front());
     WritePair(at, six >> 36);
     WritePair(at + 2, six >> 24);
     WritePair(at + 4, six >> 12);

@@ -94,6 +94,7 @@ void Outbox::TakeWaiting(std::vector<KinesisRecord>& out) {
 
 std::vector<Outbox::Flight> Outbox::TakeUnderWay() {
   std::vector<Flight> flights;
+  flights.reserve(under_way_.size());
   for (auto& [id, under_way] : under_way_) flights.push_back(std::move(under_way.flight));
   under_way_.clear();
   shard_requests_.clear();

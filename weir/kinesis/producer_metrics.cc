@@ -51,6 +51,7 @@ bool ProducerMetrics::Keeps(Metric metric) const {
 std::vector<ProducerMetrics::Named> ProducerMetrics::Streams() const {
   const MutexLock lock(mutex_);
   std::vector<Named> streams;
+  streams.reserve(streams_.size());
   for (const auto& [name, metrics] : streams_) streams.push_back({name, metrics.get()});
   return streams;
 }

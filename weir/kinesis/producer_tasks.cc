@@ -167,6 +167,7 @@ void Producer::State::WhenEnded(Done<void> done) {
 std::vector<Producer::Stream*> Producer::State::Streams() const {
   const MutexLock lock(mutex);
   std::vector<Stream*> all;
+  all.reserve(streams_.size());
   for (const auto& [key, stream] : streams_) all.push_back(stream.get());
   return all;
 }

@@ -10,7 +10,7 @@ constexpr nanoseconds kPendingPeriod = milliseconds(200);
 constexpr nanoseconds kForgetAfter = std::chrono::hours(1);
 constexpr nanoseconds kSweepPeriod = std::chrono::minutes(1);
 
-const std::string kOther = "Other";
+constexpr char kOther[] = "Other";
 
 std::string CodeOf(const AwsFailure& failure) {
   return failure.code.empty() ? std::string(Name(failure.kind)) : failure.code;
