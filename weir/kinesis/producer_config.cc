@@ -17,6 +17,10 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostPercent = 10'000;
 constexpr std::int64_t kShardRecords = 1'000;
 constexpr std::int64_t kShardBytes = 1024 * 1024;
+// Percent. Bytes come in pieces of up to 50 KiB and more, each of which waits up to a millisecond
+// longer than it had to: that is 1 % more that does not arrive.
+constexpr std::int64_t kRecordFlow = 96;
+constexpr std::int64_t kByteFlow = 97;
 
 using Setter = std::function<Status(ProducerConfig&, const Property&)>;
 
@@ -165,12 +169,13 @@ nanoseconds LingerFor(milliseconds buffered) {
 }
 
 // So that no second, however it is cut, sees more than `whole`: what flows and what may go at once
-// are 98 % of it together. The rest is for what arrives less evenly than it was sent.
-Quota EvenFlow(std::int64_t whole) {
-  const auto part = [whole](std::int64_t percent) {
-    return std::max<std::int64_t>(whole * percent / 100, 1);
+// are less than that together. The rest is for what arrives less evenly than it was sent.
+Quota EvenFlow(std::int64_t whole, std::int64_t percent) {
+  constexpr std::int64_t kBurstPercent = 2;
+  const auto part = [whole](std::int64_t of) {
+    return std::max<std::int64_t>(whole * of / 100, 1);
   };
-  return PerSecond(part(96)).Burst(part(2));
+  return PerSecond(part(percent)).Burst(part(kBurstPercent));
 }
 
 std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number); }
@@ -179,15 +184,16 @@ std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number);
 
 PipelineOptions ProducerConfig::Pipeline() const {
   const std::int64_t percent = std::min(rate_limit_percent, kMostPercent);
-  const auto rate = [percent](std::int64_t set, std::int64_t whole) {
-    return set > 0 ? PerSecond(set) : EvenFlow(std::max<std::int64_t>(whole * percent / 100, 1));
+  const auto rate = [percent](std::int64_t set, std::int64_t whole, std::int64_t flow) {
+    if (set > 0) return PerSecond(set);
+    return EvenFlow(std::max<std::int64_t>(whole * percent / 100, 1), flow);
   };
   using Mode = AggregatorOptions::Mode;
   return {.aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
                          .max_count = Size(aggregation_max_count),
                          .max_bytes = Size(aggregation_max_bytes)},
-          .limiter = {.records = rate(shard_records_per_second, kShardRecords),
-                      .bytes = rate(shard_bytes_per_second, kShardBytes)},
+          .limiter = {.records = rate(shard_records_per_second, kShardRecords, kRecordFlow),
+                      .bytes = rate(shard_bytes_per_second, kShardBytes, kByteFlow)},
           .collector = {.max_count = Size(collection_max_count),
                         .max_bytes = Size(collection_max_bytes),
                         .linger = LingerFor(record_max_buffered_time)},

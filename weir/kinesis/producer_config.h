@@ -28,7 +28,7 @@ struct ProducerConfig {
   bool fail_if_throttled = false;                   ///< FailIfThrottled
   /// RateLimit, percent of what a shard takes: 1 to 2^63 - 1. Here 100, where the library has 150:
   /// one that sends more than a shard takes throttles itself. (More than 10000 counts as that.)
-  /// Of these percent 96 in 100 flow evenly and 2 may go at once: docs/design/kinesis.md.
+  /// Of these 96 % (of bytes 97 %) flow evenly and 2 % may go at once: docs/design/kinesis.md.
   std::int64_t rate_limit_percent = 100;
   /// rate_limit_records_per_sec_per_shard, rate_limit_bytes_per_sec_per_shard (aiokpl's): 1 to
   /// 10^9; 0: as RateLimit says.

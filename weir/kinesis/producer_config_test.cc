@@ -67,7 +67,7 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   EXPECT_EQ(options.aggregator.max_count, 1000U);
   EXPECT_EQ(options.aggregator.max_bytes, 65'536U);
   EXPECT_EQ(options.limiter.records, PerSecond(768).Burst(16));
-  EXPECT_EQ(options.limiter.bytes, PerSecond(805'305).Burst(16'777));
+  EXPECT_EQ(options.limiter.bytes, PerSecond(813'694).Burst(16'777));
   EXPECT_EQ(options.collector.max_count, 250U);
   EXPECT_EQ(options.collector.max_bytes, 1'048'576U);
   EXPECT_EQ(options.collector.linger, milliseconds(50));
@@ -79,7 +79,7 @@ TEST(ProducerConfig, SendsWhatAShardTakesUnlessToldOtherwise) {
   const PipelineOptions options = ProducerConfig().Pipeline();
   EXPECT_EQ(options.limiter.records, PerSecond(960).Burst(20))
       << "not more than 1000 in any second";
-  EXPECT_EQ(options.limiter.bytes, PerSecond(1'006'632).Burst(20'971));
+  EXPECT_EQ(options.limiter.bytes, PerSecond(1'017'118).Burst(20'971));
   EXPECT_EQ(options.collector.linger, milliseconds(20)) << "a fifth of the buffered time";
 }
 
