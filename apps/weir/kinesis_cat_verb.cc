@@ -60,10 +60,11 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
                                opened.seed);
   Writer writer(context, options.count);
   WEIR_RETURN_IF_ERROR(kinesis::ReadStream(
-      reader, {.client = opened.client,
-               .scheduler = opened.scheduler,
-               .take = [&](const std::vector<StreamRecord>& records) { return writer.Write(records); },
-               .interrupted = context.world().interrupted}));
+      reader,
+      {.client = opened.client,
+       .scheduler = opened.scheduler,
+       .take = [&](const std::vector<StreamRecord>& records) { return writer.Write(records); },
+       .interrupted = context.world().interrupted}));
   const kinesis::ReaderStats& stats = reader.stats();
   if (stats.damaged == 0) return Exit::kDone;
   context.Warn(
