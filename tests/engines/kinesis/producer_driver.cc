@@ -72,12 +72,12 @@ class Driver {
  public:
   Driver(std::string endpoint, const ProducerConfig& config)
       : connection_(Take(
-            Connection::Open({.endpoint_url = std::move(endpoint),
+            Connect({.endpoint_url = std::move(endpoint),
                               .content_type = std::string(ContentType(config.wire)),
                               .request_timeout = config.request_timeout,
                               .max_connections = static_cast<std::size_t>(config.max_connections)},
                              clock_, ProcessSurroundings()))),
-        producer_({connection_->client(), connection_->scheduler()}, config, Connection::Seed()) {}
+        producer_({connection_->client(), connection_->scheduler()}, config, SystemSeed()) {}
 
   Producer::Stream& Open(const std::string& name) {
     Producer::Stream& stream = *Take(producer_.Open({.name = name, .arn = ""}));
@@ -114,7 +114,7 @@ class Driver {
   }
 
   SystemClock clock_;  // outlives what follows
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<ServiceConnection> connection_;
   Producer producer_;
 };
 

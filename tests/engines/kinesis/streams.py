@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "engines"))
+sys.path.insert(0, str(HERE.parent))
 import engine  # noqa: E402
 
 sys.path.append(str(engine.DEAGGREGATOR))

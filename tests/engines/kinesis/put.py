@@ -12,7 +12,7 @@ import threading
 
 from streams import HERE, engine
 
-DATA = HERE.parent.parent / "examples/data/azure_llm_2023_conv.csv"
+DATA = HERE.parent.parent.parent / "examples/data/azure_llm_2023_conv.csv"
 ENGINES = {"kinesis-local": engine.KinesisLocal, "ferrokinesis": engine.Ferrokinesis}
 
 
