@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "apps/weir/options.h"
+#include "weir/base/rng.h"
 #include "weir/kinesis/stream_address.h"
 
 namespace weir::app {
@@ -45,7 +46,7 @@ kinesis::ConnectionOptions ConnectionFor(const StreamOptions& stream,
 Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOptions& options,
                                  const KinesisWork& work) {
   auto connection =
-      kinesis::Connection::Open(options, context.world().clock, SurroundingsOf(context.world()));
+      kinesis::Connect(options, context.world().clock, SurroundingsOf(context.world()));
   if (!connection) {
     const bool usage = connection.error().code == Code::kInvalidArgument;
     if (usage) context.failure = Exit::kUsage;
@@ -53,7 +54,7 @@ Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOpti
   }
   return work({.client = (*connection)->client(),
                .scheduler = (*connection)->scheduler(),
-               .seed = kinesis::Connection::Seed()});
+               .seed = SystemSeed()});
 }
 
 void AddKinesis(CLI::App& app, Action& chosen, const WithKinesis& with_kinesis) {

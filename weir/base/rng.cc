@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <random>
 
 namespace weir {
 namespace {
@@ -47,6 +48,11 @@ std::int64_t Rng::Between(std::int64_t low, std::int64_t high) {
 }
 
 double Rng::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+
+std::uint64_t SystemSeed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
 
 Zipf::Zipf(std::uint64_t n, double exponent) {
   cumulative_.reserve(n);

@@ -26,6 +26,9 @@ class Rng {
   std::uint64_t state_[4];
 };
 
+/// 64 bits from the system: seeds that nobody else has.
+std::uint64_t SystemSeed();
+
 /// Ranks 0 .. n-1, rank k with weight 1 / (k + 1)^exponent. Draws by binary search in a table of
 /// n doubles. Immutable after construction; share it between threads freely.
 class Zipf {

@@ -150,5 +150,7 @@ RC_GTEST_PROP(ZipfProperty, EveryRankIsBelowTheirNumber, ()) {
   for (int i = 0; i < 100; ++i) RC_ASSERT(zipf.Draw(rng) < n);
 }
 
+TEST(SystemSeed, IsAnotherEachTime) { EXPECT_NE(SystemSeed(), SystemSeed()); }
+
 }  // namespace
 }  // namespace weir

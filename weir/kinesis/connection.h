@@ -1,14 +1,11 @@
-// Kinesis, ready to be called: everything between a region and the network.
+// Kinesis, ready to be called.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "weir/aws/json_client.h"
-#include "weir/aws/service_location.h"
+#include "weir/aws/service_connection.h"
 #include "weir/base/result.h"
-#include "weir/runtime/scheduler.h"
 
 namespace weir::kinesis {
 
@@ -25,28 +22,10 @@ struct ConnectionOptions {
   int max_attempts = 1;
 };
 
-/// Owns the network, the credentials and a thread for what is due later. Thread-safe. Destroy it
-/// when no call is under way, and from none of its threads.
-class Connection {
- public:
-  /// Reads files and environment; asks nobody yet. Errors of LocateService. `clock` must be a real
-  /// one and outlive it.
-  [[nodiscard]] static Result<std::unique_ptr<Connection>> Open(const ConnectionOptions& options,
-                                                                const Clock& clock,
-                                                                const Surroundings& surroundings);
-  ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
-  JsonClient& client();
-  Scheduler& scheduler();
-  /// 64 bits from the system.
-  static std::uint64_t Seed();
-
- private:
-  struct Parts;
-  explicit Connection(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
-};
+/// Reads files and environment; asks nobody yet. Errors of ServiceConnection::Open. `clock` must be
+/// a real one and outlive it.
+[[nodiscard]] Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& options,
+                                                                 const Clock& clock,
+                                                                 const Surroundings& surroundings);
 
 }  // namespace weir::kinesis

@@ -34,8 +34,7 @@ class ConnectionTest : public testing::Test {
             .read_file = [](const std::string&) { return Fail(Code::kNotFound, "none"); }};
   }
   Result<std::string> Ask(const ConnectionOptions& options) {
-    WEIR_ASSIGN_OR_RETURN(const auto connection,
-                          Connection::Open(options, clock_, NoSurroundings()));
+    WEIR_ASSIGN_OR_RETURN(const auto connection, Connect(options, clock_, NoSurroundings()));
     return Await<std::string>([&](auto done) {
       connection->client().Call(
           {"ListShards", "{}", true}, Deadline::After(clock_, std::chrono::seconds(30)),
@@ -83,12 +82,10 @@ TEST_F(ConnectionTest, AnEngineThatIsSilentIsGivenUpAfterTheTimeOfARequest) {
 }
 
 TEST_F(ConnectionTest, WithoutARegionThereIsNoService) {
-  const auto connection = Connection::Open({}, clock_, NoSurroundings());
+  const auto connection = Connect({}, clock_, NoSurroundings());
   ASSERT_FALSE(connection);
   EXPECT_EQ(connection.error().code, Code::kInvalidArgument);
 }
-
-TEST_F(ConnectionTest, EachSeedIsAnother) { EXPECT_NE(Connection::Seed(), Connection::Seed()); }
 
 }  // namespace
 }  // namespace weir::kinesis

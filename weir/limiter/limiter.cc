@@ -1,20 +1,11 @@
 #include "weir/limiter/limiter.h"
 
-#include <random>
 #include <utility>
 
 #include "weir/limiter/state.h"
 #include "weir/runtime/await.h"
 
 namespace weir {
-namespace {
-
-std::uint64_t SystemSeed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
-}
-
-}  // namespace
 
 Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
                       const LimiterOptions& options)

@@ -1,0 +1,58 @@
+#include "weir/aws/service_connection.h"
+
+#include <utility>
+
+#include "weir/aws/credentials_cache.h"
+#include "weir/aws/crt_credentials.h"
+#include "weir/aws/crt_signer.h"
+#include "weir/base/rng.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+
+// In the order in which each needs those before it.
+struct ServiceConnection::Parts {
+  explicit Parts(const Clock& clock) : loop(clock) {}
+
+  std::unique_ptr<CrtRuntime> runtime;
+  std::unique_ptr<HttpTransport> transport;
+  std::unique_ptr<Signer> signer;
+  Loop loop;
+  std::unique_ptr<CredentialsProvider> credentials;
+  std::unique_ptr<JsonClient> client;
+};
+
+ServiceConnection::ServiceConnection(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+ServiceConnection::~ServiceConnection() = default;
+
+Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
+    ServiceConnectionOptions options, const Clock& clock, const Surroundings& surroundings) {
+  WEIR_ASSIGN_OR_RETURN(const ServiceLocation location,
+                        LocateService(options.service, surroundings));
+  const Endpoint& endpoint = location.endpoint;
+  options.transport.host = endpoint.host;
+  options.transport.port = endpoint.port;
+  options.transport.tls = endpoint.tls;
+  options.client.host = HostHeader(endpoint);
+  options.client.path = endpoint.path;
+  options.client.seed = SystemSeed();
+  auto parts = std::make_unique<Parts>(clock);
+  WEIR_ASSIGN_OR_RETURN(parts->runtime, CrtRuntime::Start(options.runtime));
+  WEIR_ASSIGN_OR_RETURN(parts->transport, MakeTransport(*parts->runtime, clock, options.transport));
+  parts->signer = MakeSigner(*parts->runtime, {location.region, options.service.service});
+  parts->credentials = MakeCachedCredentials(MakeCrtCredentials(*parts->runtime, clock, {}),
+                                             parts->loop, SystemSeed());
+  parts->client =
+      MakeJsonClient({*parts->transport, *parts->signer, *parts->credentials, parts->loop},
+                     std::move(options.client));
+  return std::unique_ptr<ServiceConnection>(new ServiceConnection(std::move(parts)));
+}
+
+JsonClient& ServiceConnection::client() { return *parts_->client; }
+Scheduler& ServiceConnection::scheduler() { return parts_->loop; }
+
+std::optional<std::string> Given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+}  // namespace weir

@@ -1,0 +1,50 @@
+// A JSON service of AWS's, ready to be called: everything between its name and the network.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weir/aws/crt_runtime.h"
+#include "weir/aws/crt_transport.h"
+#include "weir/aws/json_client.h"
+#include "weir/aws/retrying_client.h"
+#include "weir/aws/service_location.h"
+#include "weir/base/result.h"
+#include "weir/runtime/scheduler.h"
+
+namespace weir {
+
+/// Host, port, scheme, path and seed are found or drawn: what stands there is not heeded.
+struct ServiceConnectionOptions {
+  ServiceOptions service;
+  JsonClientOptions client;
+  TransportOptions transport;
+  CrtOptions runtime;
+};
+
+/// Owns the network, the credentials and a thread for what is due later. Thread-safe. Destroy it
+/// when no call is under way, and from none of its threads.
+class ServiceConnection {
+ public:
+  /// Reads files and environment; asks nobody yet. Errors of LocateService, CrtRuntime::Start and
+  /// MakeTransport. `clock` must be a real one and outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<ServiceConnection>> Open(
+      ServiceConnectionOptions options, const Clock& clock, const Surroundings& surroundings);
+  ~ServiceConnection();
+  ServiceConnection(const ServiceConnection&) = delete;
+  ServiceConnection& operator=(const ServiceConnection&) = delete;
+
+  JsonClient& client();
+  Scheduler& scheduler();
+
+ private:
+  struct Parts;
+  explicit ServiceConnection(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// As ServiceOptions has it: what is empty is not given.
+std::optional<std::string> Given(const std::string& text);
+
+}  // namespace weir
