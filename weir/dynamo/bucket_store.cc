@@ -7,8 +7,9 @@
 namespace weir::dynamo {
 namespace {
 
-// What was taken in vain goes back even if the caller's time is over.
-constexpr nanoseconds kGiveBackTime = std::chrono::seconds(5);
+// What was taken in vain goes back even if the caller's time is over: so much longer it may take,
+// and the call is answered after it.
+constexpr nanoseconds kGiveBackGrace = std::chrono::seconds(1);
 
 // Of one request: other shards that are asked after one refused, and times that the buckets turn
 // out to be divided otherwise than was known.
@@ -120,13 +121,13 @@ void DynamoBucketStore::Finish(const RunningPtr& running, CallStep step) {
 }
 
 void DynamoBucketStore::GiveBack(const RunningPtr& running, CallStep step) {
-  const auto back = std::make_shared<Request>(
-      Request{.charges = {},
-              .token = AdjustToken{Draw(), Draw()},
-              .now = running->request->now,
-              .began = scheduler_.clock().Now(),
-              .deadline = Deadline::After(scheduler_.clock(), kGiveBackTime),
-              .done = {}});
+  const auto back = std::make_shared<Request>(Request{
+      .charges = {},
+      .token = AdjustToken{Draw(), Draw()},
+      .now = running->request->now,
+      .began = scheduler_.clock().Now(),
+      .deadline = std::max(running->deadline, Deadline::After(scheduler_.clock(), kGiveBackGrace)),
+      .done = {}});
   Route route;
   for (Charge& charge : step.give_back) {
     route.origins.push_back(route.parts.size());

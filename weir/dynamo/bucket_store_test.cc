@@ -132,5 +132,56 @@ TEST_F(BucketStoreTest, WhatIsRefusedHalfWayLeavesNothingTaken) {
   EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);
 }
 
+/// Lets so many calls through; the others are answered at their deadline: nobody knows.
+class SilentClient final : public JsonClient {
+ public:
+  SilentClient(JsonClient& client, Scheduler& scheduler) : client_(client), scheduler_(scheduler) {}
+
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
+    if (passes > 0) {
+      --passes;
+      return client_.Call(std::move(call), deadline, std::move(done));
+    }
+    ++silent;
+    scheduler_.At(deadline.at(), [done = std::move(done)]() mutable {
+      done(tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous, .message = "no answer"}));
+    });
+  }
+
+  int passes = 1000;
+  int silent = 0;
+
+ private:
+  JsonClient& client_;
+  Scheduler& scheduler_;
+};
+
+// What one bucket gave is given back before the answer. Fails if that has a time of its own: with
+// five seconds for it the answer came after six.
+TEST_F(BucketStoreTest, ACallThatGivesBackEndsSoonAfterItsDeadline) {
+  SilentClient client(table_.client, table_.scheduler);
+  Table table(client, table_.scheduler, table_.table.name(), 1);
+  DynamoBucketStore store(table, Keys("ns"), table_.scheduler, {.seed = 3});
+  const std::vector<Charge> charges{{Bucket("acme"), {1000}}, {Bucket("all"), {1000}}};
+  std::vector<std::pair<bool, Instant>> answers;
+  const auto acquire = [&](Deadline deadline) {
+    store.Acquire(charges, kStart, deadline, [&](const Result<Decision>& decision) {
+      answers.emplace_back(decision.has_value(), table_.scheduler.clock().Now());
+    });
+  };
+  acquire(Deadline::Never());
+  table_.scheduler.RunReady();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_TRUE(answers[0].first) << "both buckets are there and known";
+  client.passes = 1;
+  const Instant begin = table_.scheduler.clock().Now();
+  acquire(Deadline::At(begin + std::chrono::seconds(1)));
+  table_.scheduler.Advance(std::chrono::seconds(60));
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_FALSE(answers[1].first);
+  EXPECT_GE(client.silent, 2) << "a write, and what gives back";
+  EXPECT_LE(answers[1].second, begin + std::chrono::seconds(2));
+}
+
 }  // namespace
 }  // namespace weir::dynamo
