@@ -41,9 +41,9 @@ tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpRe
   return tl::unexpected(std::move(attempt.result.error()));
 }
 
-void CreateTableIn(sim::SimServer& server, std::string_view name) {
-  const HttpResponse made = server.Handle(
-      RequestOf({.operation = "CreateTable", .body = CreateTableBody(name, OurLayout())}));
+void CreateTableIn(sim::SimServer& server, std::string_view name, const TableLayout& layout) {
+  const HttpResponse made =
+      server.Handle(RequestOf({.operation = "CreateTable", .body = CreateTableBody(name, layout)}));
   if (made.status != 200) std::abort();
 }
 
@@ -66,10 +66,12 @@ void DirectClient::Call(JsonCall call, Deadline, JsonDone done) {
   done(ReplyTo(call.operation, std::move(response)));
 }
 
-SimTable::SimTable(bool empty, std::uint64_t seed)
-    : server(scheduler.clock(), seed), client(server), table(client, scheduler, kTableName, seed) {
+SimTable::SimTable(bool empty, std::uint64_t seed, const TableLayout& layout)
+    : server(scheduler.clock(), seed),
+      client(server),
+      table(client, scheduler, kTableName, seed, layout) {
   if (empty) return;
-  CreateTableIn(server, kTableName);
+  CreateTableIn(server, kTableName, layout);
 }
 
 void SimTable::Put(Item item) {
@@ -89,7 +91,9 @@ std::optional<Item> SimTable::Get(const TableKey& key) {
 std::vector<TableKey> SimTable::AllKeys() {
   std::vector<TableKey> keys;
   for (const auto& [key, stored] : server.Table(kTableName)->items()) {
-    if (stored.now) keys.push_back({TextOf(*stored.now, "PK"), TextOf(*stored.now, "SK")});
+    if (!stored.now) continue;
+    const IndexLayout& names = table.layout().keys;
+    keys.push_back({TextOf(*stored.now, names.hash), TextOf(*stored.now, names.range)});
   }
   std::ranges::sort(keys);
   return keys;

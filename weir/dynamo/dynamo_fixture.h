@@ -21,9 +21,10 @@ namespace weir::dynamo {
 /// What an answer of the server means to whoever made the call once.
 tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpResponse response);
 
-/// The request of a call, and a table of our layout in a server that has none of that name.
+/// The request of a call, and a table in a server that has none of that name.
 HttpRequest RequestOf(const JsonCall& call);
-void CreateTableIn(sim::SimServer& server, std::string_view name);
+void CreateTableIn(sim::SimServer& server, std::string_view name,
+                   const TableLayout& layout = OurLayout());
 
 /// Hands each call to the server and classifies what it answers; tries nothing again.
 class DirectClient final : public JsonClient {
@@ -70,9 +71,10 @@ class HastyScheduler final : public Scheduler {
   sim::SimClock& clock_;
 };
 
-/// The table's layout is ours; it is there from the start unless `empty`.
+/// It is there from the start unless `empty`. The layout must outlive it.
 struct SimTable {
-  explicit SimTable(bool empty = false, std::uint64_t seed = 1);
+  explicit SimTable(bool empty = false, std::uint64_t seed = 1,
+                    const TableLayout& layout = OurLayout());
 
   sim::SimScheduler scheduler;
   sim::SimDynamo server;

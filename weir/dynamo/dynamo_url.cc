@@ -120,14 +120,6 @@ Result<Fields> Split(std::string_view url) {
   return fields;
 }
 
-Status CheckTable(std::string_view table) {
-  const bool fits = table.size() >= 3 && table.size() <= 255 && std::ranges::all_of(table, IsPlain);
-  if (fits) return {};
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("table {}: right would be 3 to 255 letters, digits and _.-", Quoted(table)));
-}
-
 Status CheckRegion(std::string_view region) {
   const auto is_part = [](char c) {
     return c == '-' || kDigits.find(c) != kDigits.npos || kLowerCase.find(c) != kLowerCase.npos;
@@ -164,6 +156,14 @@ Status From(Status status, bool is_given, std::string_view variable) {
 
 }  // namespace
 
+Status CheckTableName(std::string_view table) {
+  const bool fits = table.size() >= 3 && table.size() <= 255 && std::ranges::all_of(table, IsPlain);
+  if (fits) return {};
+  return Fail(
+      Code::kInvalidArgument,
+      fmt::format("table {}: right would be 3 to 255 letters, digits and _.-", Quoted(table)));
+}
+
 Result<DynamoUrl> ParseDynamoUrl(std::string_view url, const Environment& environment) {
   WEIR_ASSIGN_OR_RETURN(const Fields fields, Split(url));
   DynamoUrl read{
@@ -172,7 +172,7 @@ Result<DynamoUrl> ParseDynamoUrl(std::string_view url, const Environment& enviro
       .endpoint = fields.endpoint.value_or(""),
       .namespace_name = fields.namespace_name ? *fields.namespace_name
                                               : Default(environment, "ZAEL_NAMESPACE", "default")};
-  WEIR_RETURN_IF_ERROR(From(CheckTable(read.table), fields.table.has_value(), "ZAEL_STACK"));
+  WEIR_RETURN_IF_ERROR(From(CheckTableName(read.table), fields.table.has_value(), "ZAEL_STACK"));
   WEIR_RETURN_IF_ERROR(CheckRegion(read.region));
   WEIR_RETURN_IF_ERROR(CheckEndpoint(read.endpoint));
   WEIR_RETURN_IF_ERROR(From(CheckNameOrId(read.namespace_name), fields.namespace_name.has_value(),

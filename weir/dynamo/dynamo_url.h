@@ -27,10 +27,14 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// "zae-limiter"; a namespace that is not named is ZAEL_NAMESPACE's, else "default"; variables that
 /// are empty count as not set. Bytes may be written as %XX; a plus sign is one.
 ///
-/// Tables are named by DynamoDB's rule: 3 to 255 letters, digits, `_.-`. kInvalidArgument, in one
-/// line, for anything else, and for query keys that are unknown or come twice.
+/// kInvalidArgument, in one line, for anything else, as CheckTableName, and for query keys that are
+/// unknown or come twice.
 [[nodiscard]] Result<DynamoUrl> ParseDynamoUrl(std::string_view url,
                                                const Environment& environment);
+
+/// Tables and indexes are named by DynamoDB's rule: 3 to 255 letters, digits, `_.-`.
+/// kInvalidArgument otherwise.
+[[nodiscard]] Status CheckTableName(std::string_view table);
 
 /// As a URL that reads back as the same value.
 std::string ToText(const DynamoUrl& url);

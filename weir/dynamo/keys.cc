@@ -6,13 +6,19 @@
 
 namespace weir::dynamo {
 
-Item ToItem(const TableKey& key) { return {{"PK", Of(key.pk)}, {"SK", Of(key.sk)}}; }
+Item ToItem(const TableKey& key, const IndexLayout& names) {
+  return {{names.hash, Of(key.pk)}, {names.range, Of(key.sk)}};
+}
 
-TableKey KeyOf(const Item& item) {
-  const std::string* pk = GetText(item, "PK");
-  const std::string* sk = GetText(item, "SK");
+Item ToItem(const TableKey& key) { return ToItem(key, OurLayout().keys); }
+
+TableKey KeyOf(const Item& item, const IndexLayout& names) {
+  const std::string* pk = GetText(item, names.hash);
+  const std::string* sk = GetText(item, names.range);
   return {pk == nullptr ? "" : *pk, sk == nullptr ? "" : *sk};
 }
+
+TableKey KeyOf(const Item& item) { return KeyOf(item, OurLayout().keys); }
 
 std::string Keys::Partition(std::string_view kind, std::string_view name) const {
   return fmt::format("{}/{}#{}", ns_, kind, name);

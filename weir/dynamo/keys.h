@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/dynamo/table_layout.h"
 #include "weir/dynamo/value.h"
 #include "weir/store/charge.h"
 #include "weir/store/config_store.h"
@@ -22,9 +23,12 @@ struct TableKey {
   friend auto operator<=>(const TableKey&, const TableKey&) = default;
 };
 
-/// As an item of two attributes.
+/// As an item of two attributes, by the names of `names`; those of OurLayout() where none are
+/// given.
+Item ToItem(const TableKey& key, const IndexLayout& names);
 Item ToItem(const TableKey& key);
 /// The key of an item; empty texts where it has none.
+TableKey KeyOf(const Item& item, const IndexLayout& names);
 TableKey KeyOf(const Item& item);
 
 /// Builds the keys of one namespace. A value.

@@ -15,9 +15,9 @@ std::string Begin(std::string_view table) {
   return body;
 }
 
-void AppendKey(std::string& body, const TableKey& key) {
+void AppendKey(std::string& body, const TableKey& key, const TableLayout& layout) {
   body += R"(,"Key":)";
-  AppendJson(body, ToItem(key));
+  AppendJson(body, ToItem(key, layout.keys));
 }
 
 std::string_view Operation(Write::Kind kind) {
@@ -34,56 +34,37 @@ std::string_view Operation(Write::Kind kind) {
   return "";
 }
 
-// A write without its closing brace.
-std::string WriteBody(std::string_view table, const Write& write) {
-  std::string body = Begin(table);
-  if (write.kind == Write::Kind::kPut) {
-    body += R"(,"Item":)";
-    AppendJson(body, write.item);
-  } else {
-    AppendKey(body, write.key);
-  }
-  write.expression.AppendTo(body);
-  body += R"(,"ReturnValuesOnConditionCheckFailure":"ALL_OLD")";
-  return body;
-}
-
 // The first text after all that begin so. (No key of the table is that text itself.)
 std::string After(std::string prefix) {
   ++prefix.back();
   return prefix;
 }
 
-std::string QueryBody(std::string_view table, const QueryRequest& request) {
-  std::string body = Begin(table);
-  Expression names;
-  const std::string index = request.index;
+std::string KeyCondition(Expression& names, const IndexLayout& keys, const QueryRequest& request) {
   std::string condition =
-      fmt::format("{} = {}", names.Name(index + "PK"), names.Of(Of(request.partition)));
+      fmt::format("{} = {}", names.Name(keys.hash), names.Of(Of(request.partition)));
   if (!request.sort_from.empty()) {
     condition +=
-        fmt::format(" AND {} BETWEEN {} AND {}", names.Name(index + "SK"),
+        fmt::format(" AND {} BETWEEN {} AND {}", names.Name(keys.range),
                     names.Of(Of(request.sort_from)), names.Of(Of(After(request.sort_prefix))));
   } else if (!request.sort_prefix.empty()) {
-    condition += fmt::format(" AND begins_with({}, {})", names.Name(index + "SK"),
+    condition += fmt::format(" AND begins_with({}, {})", names.Name(keys.range),
                              names.Of(Of(request.sort_prefix)));
+  } else if (!request.sort_below.empty()) {
+    condition +=
+        fmt::format(" AND {} < {}", names.Name(keys.range), names.Of(Of(request.sort_below)));
   }
-  body += R"(,"KeyConditionExpression":)";
-  AppendJson(body, std::string_view(condition));
-  names.AppendTo(body);
-  if (index.empty()) {
-    body += R"(,"ConsistentRead":true)";
-  } else {
-    body += R"(,"IndexName":)";
-    AppendJson(body, std::string_view(index));
+  return condition;
+}
+
+void AppendProjection(std::string& body, Expression& names, const QueryRequest& request) {
+  if (request.attributes.empty()) return;
+  std::string projection;
+  for (const std::string& attribute : request.attributes) {
+    projection += (projection.empty() ? "" : ", ") + names.Name(attribute);
   }
-  body += fmt::format(R"(,"ScanIndexForward":{},"Limit":{})", request.forward, request.limit);
-  if (request.start_after) {
-    body += R"(,"ExclusiveStartKey":)";
-    AppendJson(body, *request.start_after);
-  }
-  body += '}';
-  return body;
+  body += R"(,"ProjectionExpression":)";
+  AppendJson(body, std::string_view(projection));
 }
 
 WriteFailure ToWriteFailure(const AwsFailure& failure) {
@@ -122,8 +103,48 @@ std::string_view WriteFailure::ReasonOf(std::size_t action) const {
   return action < reasons.size() ? std::string_view(reasons[action].code) : std::string_view();
 }
 
-Table::Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed)
-    : client_(client), scheduler_(scheduler), name_(std::move(name)), rng_(seed) {}
+Table::Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed,
+             const TableLayout& layout)
+    : client_(client), scheduler_(scheduler), name_(std::move(name)), layout_(layout), rng_(seed) {}
+
+// A write without its closing brace.
+std::string Table::WriteBody(const Write& write) const {
+  std::string body = Begin(name_);
+  if (write.kind == Write::Kind::kPut) {
+    body += R"(,"Item":)";
+    AppendJson(body, write.item);
+  } else {
+    AppendKey(body, write.key, layout_);
+  }
+  write.expression.AppendTo(body);
+  body += R"(,"ReturnValuesOnConditionCheckFailure":"ALL_OLD")";
+  return body;
+}
+
+std::string Table::QueryBody(const QueryRequest& request) const {
+  std::string body = Begin(name_);
+  Expression names;
+  const IndexLayout& keys =
+      request.index.empty() ? layout_.keys : layout_.global_indexes.at(request.index);
+  const std::string condition = KeyCondition(names, keys, request);
+  body += R"(,"KeyConditionExpression":)";
+  AppendJson(body, std::string_view(condition));
+  AppendProjection(body, names, request);
+  names.AppendTo(body);
+  if (request.index.empty()) {
+    body += R"(,"ConsistentRead":true)";
+  } else {
+    body += R"(,"IndexName":)";
+    AppendJson(body, std::string_view(request.index));
+  }
+  body += fmt::format(R"(,"ScanIndexForward":{},"Limit":{})", request.forward, request.limit);
+  if (request.start_after) {
+    body += R"(,"ExclusiveStartKey":)";
+    AppendJson(body, *request.start_after);
+  }
+  body += '}';
+  return body;
+}
 
 void Table::Call(std::string operation, std::string body, Deadline deadline,
                  Done<std::string> done) {
@@ -140,7 +161,7 @@ void Table::CallForCode(std::string operation, std::string body, Deadline deadli
 
 void Table::Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done) {
   std::string body = Begin(name_);
-  AppendKey(body, key);
+  AppendKey(body, key, layout_);
   body += R"(,"ConsistentRead":true})";
   client_.Call(
       {.operation = "GetItem", .body = std::move(body), .repeatable = true}, deadline,
@@ -149,7 +170,7 @@ void Table::Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>
 
 void Table::Query(const QueryRequest& request, Deadline deadline, Done<QueryAnswer> done) {
   client_.Call(
-      {.operation = "Query", .body = QueryBody(name_, request), .repeatable = true}, deadline,
+      {.operation = "Query", .body = QueryBody(request), .repeatable = true}, deadline,
       Reading(std::move(done), [](const std::string& answer) { return ReadQuery(answer); }));
 }
 
@@ -188,7 +209,7 @@ void Table::QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
 }
 
 void Table::Apply(const Write& write, bool repeatable, Deadline deadline, WriteDone done) {
-  std::string body = WriteBody(name_, write);
+  std::string body = WriteBody(write);
   if (write.want_new) body += R"(,"ReturnValues":"ALL_NEW")";
   body += '}';
   client_.Call({.operation = fmt::format("{}Item", Operation(write.kind)),
@@ -214,7 +235,7 @@ std::string Table::TransactionBody(const std::vector<Write>& writes, std::string
   body += R"(,"TransactItems":[)";
   for (std::size_t i = 0; i < writes.size(); ++i) {
     body += fmt::format(R"({}{{"{}":)", i > 0 ? "," : "", Operation(writes[i].kind));
-    body += WriteBody(name_, writes[i]);
+    body += WriteBody(writes[i]);
     body += "}}";
   }
   body += "]}";

@@ -16,16 +16,20 @@
 #include "weir/dynamo/expression.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/pace.h"
+#include "weir/dynamo/table_layout.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir::dynamo {
 
 /// Partition and, where given, a beginning of the sort key.
 struct QueryRequest {
-  std::string index;  ///< "GSI1" to "GSI4"; empty: the table itself, read consistently
+  std::string index;  ///< of the layout's global ones; empty: the table itself, read consistently
   std::string partition;
   std::string sort_prefix;
-  std::string sort_from;  ///< with sort_prefix: not before this, which begins with it
+  std::string sort_from;   ///< with sort_prefix: not before this, which begins with it
+  std::string sort_below;  ///< without sort_prefix: before this
+  /// Only these attributes of each item; none: whole items.
+  std::vector<std::string> attributes{};
   bool forward = true;
   std::size_t limit = 1000;
   std::optional<Item> start_after;  ///< QueryAnswer::last_key of the page before
@@ -68,9 +72,12 @@ using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFa
 /// come before the next one is over. A batch that the scheduler drops ends with kCancelled.
 class Table {
  public:
-  /// `seed`: of the pauses; each process should have its own.
-  Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed);
+  /// `seed`: of the pauses; each process should have its own. `layout`: how keys are called; it
+  /// must outlive the table.
+  Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed,
+        const TableLayout& layout = OurLayout());
   const std::string& name() const { return name_; }
+  const TableLayout& layout() const { return layout_; }
 
   void Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done);
   /// In the order of `keys`; any number of them.
@@ -105,12 +112,15 @@ class Table {
   struct Retries;
 
   std::optional<Instant> NextTry(Pace& pace) WEIR_EXCLUDES(mutex_);
+  std::string WriteBody(const Write& write) const;
+  std::string QueryBody(const QueryRequest& request) const;
   std::string TransactionBody(const std::vector<Write>& writes, std::string_view token) const;
   void SendTransaction(std::string body, Deadline deadline, WriteDone done);
 
   JsonClient& client_;
   Scheduler& scheduler_;
   const std::string name_;
+  const TableLayout& layout_;
   Mutex mutex_;
   Rng rng_ WEIR_GUARDED_BY(mutex_);
 };

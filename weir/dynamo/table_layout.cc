@@ -40,9 +40,11 @@ TableLayout MakeLayout() {
 // Names hold nothing that JSON would have to escape, the table's own excepted
 
 void AppendKeySchema(std::string& body, const IndexLayout& index) {
-  body += fmt::format(R"("KeySchema":[{{"AttributeName":"{}","KeyType":"HASH"}},)"
-                      R"({{"AttributeName":"{}","KeyType":"RANGE"}}])",
-                      index.hash, index.range);
+  body += fmt::format(R"("KeySchema":[{{"AttributeName":"{}","KeyType":"HASH"}})", index.hash);
+  if (!index.range.empty()) {
+    body += fmt::format(R"(,{{"AttributeName":"{}","KeyType":"RANGE"}})", index.range);
+  }
+  body += ']';
 }
 
 void AppendIndexes(std::string& body, std::string_view field, const Indexes& indexes) {

@@ -15,7 +15,7 @@ namespace weir::dynamo {
 
 struct IndexLayout {
   std::string hash;
-  std::string range;
+  std::string range;       ///< empty: there is none (of an index)
   std::string projection;  ///< "ALL", "KEYS_ONLY" or "INCLUDE"; empty for the table itself
 
   friend bool operator==(const IndexLayout&, const IndexLayout&) = default;

@@ -40,25 +40,25 @@ std::vector<TableKey> TakeSome(std::vector<TableKey>& keys, std::size_t most) {
   return some;
 }
 
-std::string BatchGetBody(std::string_view table, const std::vector<TableKey>& keys) {
+std::string BatchGetBody(const Table& table, const std::vector<TableKey>& keys) {
   std::string body = R"({"RequestItems":{)";
-  AppendJson(body, table);
+  AppendJson(body, std::string_view(table.name()));
   body += R"(:{"ConsistentRead":true,"Keys":[)";
   for (const TableKey& key : keys) {
-    AppendJson(body, ToItem(key));
+    AppendJson(body, ToItem(key, table.layout().keys));
     body += ',';
   }
   body.back() = ']';
   return body + "}}}";
 }
 
-std::string BatchDeleteBody(std::string_view table, const std::vector<TableKey>& keys) {
+std::string BatchDeleteBody(const Table& table, const std::vector<TableKey>& keys) {
   std::string body = R"({"RequestItems":{)";
-  AppendJson(body, table);
+  AppendJson(body, std::string_view(table.name()));
   body += ":[";
   for (const TableKey& key : keys) {
     body += R"({"DeleteRequest":{"Key":)";
-    AppendJson(body, ToItem(key));
+    AppendJson(body, ToItem(key, table.layout().keys));
     body += "}},";
   }
   body.back() = ']';
@@ -182,15 +182,15 @@ std::vector<std::optional<Item>> Table::Retries::BatchGetting::InOrder() const {
 
 std::size_t Table::Retries::BatchGetting::Take(BatchGetAnswer some) {
   for (Item& item : some.items) {
-    TableKey key = KeyOf(item);
+    TableKey key = KeyOf(item, table.layout_.keys);
     found.insert_or_assign(std::move(key), std::move(item));
   }
-  for (const Item& key : some.unprocessed_keys) left.push_back(KeyOf(key));
+  for (const Item& key : some.unprocessed_keys) left.push_back(KeyOf(key, table.layout_.keys));
   return some.unprocessed_keys.size();
 }
 
 std::size_t Table::Retries::Deleting::Take(const BatchWriteAnswer& some) {
-  for (const Item& key : some.unprocessed_deletes) left.push_back(KeyOf(key));
+  for (const Item& key : some.unprocessed_deletes) left.push_back(KeyOf(key, table.layout_.keys));
   return some.unprocessed_deletes.size();
 }
 
@@ -211,7 +211,7 @@ void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
 void Table::Retries::Step(std::unique_ptr<BatchGetting> state) {
   if (state->left.empty()) return state->answer.Tell(state->InOrder());
   const std::vector<TableKey> some = TakeSome(state->left, kMostGets);
-  std::string body = BatchGetBody(state->table.name_, some);
+  std::string body = BatchGetBody(state->table, some);
   Send(std::move(state), std::move(body), some.size(), &ReadBatchGet);
 }
 
@@ -226,7 +226,7 @@ void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> 
 void Table::Retries::Step(std::unique_ptr<Deleting> state) {
   if (state->left.empty()) return state->answer.Tell({});
   const std::vector<TableKey> some = TakeSome(state->left, kMostDeletes);
-  std::string body = BatchDeleteBody(state->table.name_, some);
+  std::string body = BatchDeleteBody(state->table, some);
   Send(std::move(state), std::move(body), some.size(), &ReadBatchWrite);
 }
 

@@ -1,0 +1,71 @@
+#include "weir/rate_limiter_py/tables.h"
+
+#include <fmt/format.h>
+
+namespace weir::rate_limiter_py {
+namespace {
+
+constexpr char kBaseVariable[] = "LIMITER_TABLES_BASE_NAME";
+constexpr char kAll[] = "ALL";
+
+struct NameRule {
+  const char* variable;
+  const char* suffix;
+  std::string TableNames::* name;
+};
+constexpr NameRule kRules[] = {
+    {"FUNGIBLE_TABLE", "fungible-tokens", &TableNames::tokens},
+    {"LIMIT_TABLE", "limits", &TableNames::limits},
+    {"NON_FUNGIBLE_TABLE", "non-fungible-tokens", &TableNames::slots},
+    {"NON_FUNGIBLE_RES_INDEX", "resource-index", &TableNames::resource_index},
+    {"LIMIT_SERVICE_INDEX", "limits-service-index", &TableNames::service_index},
+};
+
+std::string WithSuffix(std::string_view base, std::string_view suffix) {
+  if (base.empty()) return "";
+  return fmt::format("{}{}{}", base, base.ends_with('-') ? "" : "-", suffix);
+}
+
+dynamo::TableLayout Layout(std::string_view hash, std::string_view range) {
+  dynamo::TableLayout layout;
+  layout.keys = {std::string(hash), std::string(range), ""};
+  layout.key_types = {{layout.keys.hash, "S"}, {layout.keys.range, "S"}};
+  layout.billing = "PAY_PER_REQUEST";
+  return layout;
+}
+
+void AddIndex(dynamo::TableLayout& layout, const std::string& name, std::string_view hash) {
+  layout.global_indexes[name] = {std::string(hash), "", kAll};
+  layout.key_types[std::string(hash)] = "S";
+}
+
+}  // namespace
+
+Result<TableNames> FindNames(std::string_view base, const dynamo::Environment& environment) {
+  const std::string stem = environment(kBaseVariable).value_or(std::string(base));
+  TableNames names;
+  for (const NameRule& rule : kRules) {
+    std::string& name = names.*rule.name;
+    name = environment(rule.variable).value_or(WithSuffix(stem, rule.suffix));
+    if (const Status valid = dynamo::CheckTableName(name); !valid) {
+      return Fail(Code::kInvalidArgument, fmt::format("{}; set {} or {}", valid.error().message,
+                                                      rule.variable, kBaseVariable));
+    }
+  }
+  return names;
+}
+
+TableLayouts LayoutsOf(const TableNames& names) {
+  TableLayouts layouts{.tokens = Layout(kResourceName, kAccountId),
+                       .limits = Layout(kResourceName, kAccountId),
+                       .slots = Layout(kCoordinate, kReservationId)};
+  AddIndex(layouts.limits, names.service_index, kServiceName);
+  AddIndex(layouts.slots, names.resource_index, kResourceId);
+  return layouts;
+}
+
+std::string Coordinate(std::string_view resource, std::string_view account) {
+  return fmt::format("{}:{}", resource, account);
+}
+
+}  // namespace weir::rate_limiter_py

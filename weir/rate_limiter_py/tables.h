@@ -1,0 +1,59 @@
+// rate-limiter-py's three tables: what they are called and how their keys are.
+//
+// Source: rate-limiter-py 0.3.0, its README ("table schema") and validate_table_env_fallback.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weir/base/result.h"
+#include "weir/dynamo/dynamo_url.h"
+#include "weir/dynamo/table_layout.h"
+
+namespace weir::rate_limiter_py {
+
+/// Attributes, as its clients write them.
+inline constexpr std::string_view kResourceName = "resourceName";
+inline constexpr std::string_view kAccountId = "accountId";
+inline constexpr std::string_view kTokens = "tokens";
+inline constexpr std::string_view kLastRefill = "lastRefill";  ///< ms since 1970
+inline constexpr std::string_view kLastToken = "lastToken";    ///< ms since 1970
+inline constexpr std::string_view kLimit = "limit";
+inline constexpr std::string_view kWindowSec = "windowSec";
+inline constexpr std::string_view kServiceName = "serviceName";
+inline constexpr std::string_view kCoordinate = "resourceCoordinate";  ///< resource ':' account
+inline constexpr std::string_view kReservationId = "reservationId";
+inline constexpr std::string_view kResourceId = "resourceId";
+inline constexpr std::string_view kExpirationTime = "expirationTime";  ///< s since 1970
+
+struct TableNames {
+  std::string tokens;          ///< FUNGIBLE_TABLE, or the base name and "fungible-tokens"
+  std::string limits;          ///< LIMIT_TABLE, "limits"
+  std::string slots;           ///< NON_FUNGIBLE_TABLE, "non-fungible-tokens"
+  std::string resource_index;  ///< of the slots: NON_FUNGIBLE_RES_INDEX, "resource-index"
+  std::string service_index;   ///< of the limits: LIMIT_SERVICE_INDEX, "limits-service-index"
+
+  friend bool operator==(const TableNames&, const TableNames&) = default;
+};
+
+/// The names that the environment gives, one by one as its clients find them: the variable of the
+/// name where it is set; else LIMITER_TABLES_BASE_NAME, else `base`, a '-' unless it ends in one,
+/// and the suffix. kInvalidArgument, naming the variables, where a name is empty, or is none by
+/// DynamoDB's rule (3 to 255 letters, digits, `_.-`).
+[[nodiscard]] Result<TableNames> FindNames(std::string_view base,
+                                           const dynamo::Environment& environment);
+
+/// The three layouts, paid by request.
+struct TableLayouts {
+  dynamo::TableLayout tokens;
+  dynamo::TableLayout limits;  ///< with the index of services
+  dynamo::TableLayout slots;   ///< with the index of resource ids
+};
+TableLayouts LayoutsOf(const TableNames& names);
+
+/// resource ':' account, unescaped, as its clients build it: two keys may share one coordinate.
+std::string Coordinate(std::string_view resource, std::string_view account);
+
+}  // namespace weir::rate_limiter_py

@@ -1,0 +1,35 @@
+#include "weir/store/reservation_store.h"
+
+#include <fmt/format.h>
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kMostBytes = 255;
+
+Status CheckName(std::string_view what, std::string_view name) {
+  if (!name.empty() && name.size() <= kMostBytes) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: {} bytes; right would be 1 to {}", what, name.size(), kMostBytes));
+}
+
+}  // namespace
+
+std::string Describe(const AccountKey& key) {
+  return fmt::format("{} for {}", key.resource, key.account);
+}
+
+Status Check(const AccountKey& key) {
+  WEIR_RETURN_IF_ERROR(CheckName("resource", key.resource));
+  return CheckName("account", key.account);
+}
+
+std::string NewSlotId(std::uint64_t high, std::uint64_t low) {
+  constexpr std::uint64_t kVersion = 0x4000;
+  constexpr std::uint64_t kVariant = 0x8000;
+  return fmt::format("w-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xFFFF,
+                     (high & 0x0FFF) | kVersion, ((low >> 48) & 0x3FFF) | kVariant,
+                     low & 0xFFFF'FFFF'FFFF);
+}
+
+}  // namespace weir
