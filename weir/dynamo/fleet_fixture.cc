@@ -109,35 +109,11 @@ std::vector<Division> Fleet::ReadDivisions() const {
   return divisions;
 }
 
-class FleetProcess::NoSigner final : public Signer {
- public:
-  Status Sign(HttpRequest&, const Credentials&, UnixMillis) override { return {}; }
-};
-
-class FleetProcess::Anybody final : public CredentialsProvider {
- public:
-  void Get(Deadline, Done<Credentials> done) override {
-    done(Credentials{.access_key_id = "test", .secret_access_key = "test"});
-  }
-};
-
 FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                            BucketStoreOptions options, milliseconds skew)
-    : scheduler_(scheduler),
-      skew_(skew),
-      transport_(scheduler, server, options.seed),
-      signer_(std::make_unique<NoSigner>()),
-      credentials_(std::make_unique<Anybody>()),
-      client_(MakeJsonClient({transport_, *signer_, *credentials_, scheduler},
-                             // One attempt: what is lost is the protocol's to see.
-                             {.target_prefix = "DynamoDB_20120810",
-                              .host = "dynamodb.test",
-                              .retry = {.max_attempts = 1},
-                              .seed = options.seed + 1})),
-      table_(
-          std::make_unique<Table>(*client_, scheduler, std::string(kFleetTable), options.seed + 3)),
-      buckets_(std::make_unique<DynamoBucketStore>(*table_, Keys(std::string(kFleetNamespace)),
-                                                   scheduler, options)) {}
+    : process_(scheduler, server, options.seed, skew),
+      table_(process_.client(), scheduler, std::string(kFleetTable), options.seed + 3),
+      buckets_(table_, Keys(std::string(kFleetNamespace)), scheduler, options) {}
 
 Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
     : rng_(seed),

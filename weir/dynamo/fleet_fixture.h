@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "weir/aws/retrying_client.h"
 #include "weir/dynamo/bucket_store.h"
+#include "weir/dynamo/sim_process_fixture.h"
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
-#include "weir/sim/sim_network.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir::dynamo {
@@ -54,23 +53,15 @@ class FleetProcess {
   FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
                milliseconds skew);
 
-  DynamoBucketStore& buckets() { return *buckets_; }
-  sim::SimTransport& network() { return transport_; }
+  DynamoBucketStore& buckets() { return buckets_; }
+  sim::SimTransport& network() { return process_.network(); }
   /// By its own clock.
-  UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
+  UnixMillis now() const { return process_.now(); }
 
  private:
-  class NoSigner;
-  class Anybody;
-
-  sim::SimScheduler& scheduler_;
-  milliseconds skew_;
-  sim::SimTransport transport_;
-  std::unique_ptr<Signer> signer_;
-  std::unique_ptr<CredentialsProvider> credentials_;
-  std::unique_ptr<JsonClient> client_;
-  std::unique_ptr<Table> table_;
-  std::unique_ptr<DynamoBucketStore> buckets_;
+  SimProcess process_;
+  Table table_;
+  DynamoBucketStore buckets_;
 };
 
 class Fleet {

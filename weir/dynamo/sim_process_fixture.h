@@ -1,0 +1,35 @@
+// A process in a simulated world: a clock of its own, and a way of its own to one DynamoDB.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weir/aws/retrying_client.h"
+#include "weir/sim/sim_network.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::dynamo {
+
+/// What it refers to must outlive it, and it every call of its client. Not thread-safe.
+class SimProcess {
+ public:
+  /// `skew`: how far its clock is ahead.
+  SimProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
+             milliseconds skew);
+
+  /// One attempt for each call: what is lost is the protocol's to see.
+  JsonClient& client() { return *client_; }
+  sim::SimTransport& network() { return transport_; }
+  /// By its own clock.
+  UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
+
+ private:
+  sim::SimScheduler& scheduler_;
+  milliseconds skew_;
+  sim::SimTransport transport_;
+  std::unique_ptr<Signer> signer_;
+  std::unique_ptr<CredentialsProvider> credentials_;
+  std::unique_ptr<JsonClient> client_;
+};
+
+}  // namespace weir::dynamo
