@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ENGINES = HERE.parent.parent / "build/deps/engines"
 PYTHON = ENGINES / "default/venv/bin/python"
 DEAGGREGATOR = ENGINES / "kinesis/python"  # a folder for PYTHON's path
+RATE_LIMITER_PY = ENGINES / "rate_limiter_py/python"  # a folder for PYTHON's path
 START_SECONDS = 30
 STOP_SECONDS = 5
 TRIES = 3  # somebody else may take a port between finding it free and listening on it

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs the engines of the tests into build/deps/engines, pinned by version and by hash.
 
-usage: install.py                   dynoxide, moto, the Python peer; kinesis-local, a deaggregator
+usage: install.py                   dynoxide, moto, the Python peers; kinesis-local, a deaggregator
        install.py dynamodb-local    DynamoDB Local as well; its licence is Amazon's: read it first
        install.py ferrokinesis      ferrokinesis as well: cargo compiles it, which takes minutes
        install.py lock              resolve the *requirements.in again, write the .txt of each
@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ENGINES = HERE.parent.parent / "build/deps/engines"
 REQUIREMENTS = HERE / "requirements.txt"
 KINESIS_REQUIREMENTS = HERE / "kinesis_requirements.txt"
+RATE_LIMITER_PY_REQUIREMENTS = HERE / "rate_limiter_py_requirements.txt"
 USED = "boto3, zae_limiter, moto.server, moto.dynamodb.responses, moto.iam.responses"
 
 DYNOXIDE = (
@@ -125,6 +126,14 @@ def install_kinesis(folder):
         env=os.environ | {"PYTHONPATH": str(folder / "python")})
 
 
+def install_rate_limiter_py(folder):
+    """As install_kinesis. It is used with the default's boto3."""
+    interpreter = ENGINES / "default/venv/bin/python"
+    install_pinned(interpreter, RATE_LIMITER_PY_REQUIREMENTS, "--target", folder / "python")
+    run(interpreter, "-c", "import limiter, limiter.loader, limiter.event_processors",
+        env=os.environ | {"PYTHONPATH": str(folder / "python")})
+
+
 def check_rust():
     name, version = FERROKINESIS
     needed = f"{name} {version} is compiled by cargo with Rust {'.'.join(map(str, LEAST_RUST))}"
@@ -165,12 +174,12 @@ def alone():
         yield
 
 
-def lock_requirements(requirements):
+def lock_requirements(requirements, *options):
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch) / "report.json"
         run(make_venv(pathlib.Path(scratch) / "venv"), "-m", "pip", "install", "--quiet",
             "--dry-run", "--only-binary=:all:", "--ignore-installed", "--no-cache-dir",
-            "--report", report, "--requirement", requirements.with_suffix(".in"))
+            "--report", report, "--requirement", requirements.with_suffix(".in"), *options)
         requirements.write_text(pinned(json.loads(report.read_text())))
 
 
@@ -192,10 +201,13 @@ def main():
         if wanted == "lock":
             lock_requirements(REQUIREMENTS)
             lock_requirements(KINESIS_REQUIREMENTS)
+            lock_requirements(RATE_LIMITER_PY_REQUIREMENTS, "--no-deps")
         with alone():
             once(ENGINES / "default", f"{DYNOXIDE} {REQUIREMENTS.read_text()}", install_default)
             once(ENGINES / "kinesis", f"{KINESIS_LOCAL} {KINESIS_REQUIREMENTS.read_text()}",
                  install_kinesis)
+            once(ENGINES / "rate_limiter_py", RATE_LIMITER_PY_REQUIREMENTS.read_text(),
+                 install_rate_limiter_py)
             if wanted == "dynamodb-local":
                 once(ENGINES / "dynamodb-local", f"{DYNAMODB_LOCAL}", install_dynamodb_local)
             if wanted == "ferrokinesis":
