@@ -81,6 +81,11 @@ function(weir_room room)
   endif()
 endfunction()
 
+# What `./dev check` builds for a sanitizer: programs that end by themselves and need nothing else.
+if(WEIR_DEVELOPER)
+  add_custom_target(unit_tests)
+endif()
+
 # A test program; ctest lists each of its tests by name.
 function(weir_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
@@ -90,6 +95,7 @@ function(weir_test name)
                                         GTest::gtest_main rapidcheck)
   target_compile_definitions(${name} PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+  add_dependencies(unit_tests ${name})
 endfunction()
 
 # Writes what the rooms declared to arrows.txt; tools/check_arrows.py holds every #include

@@ -51,6 +51,9 @@ Json TokensJson(std::int64_t millitokens) {
   return static_cast<double>(millitokens) / static_cast<double>(kMillitokens);
 }
 
+// Microseconds are to milliseconds what millitokens are to tokens.
+Json MillisJson(nanoseconds time) { return TokensJson(time.count() / 1000); }
+
 Json ToJson(const Decision& decision) {
   Json json = {{"admitted", decision.admitted},
                {"retry_after_ms", decision.retry_after.count()},

@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 /// Millitokens as a JSON number of tokens: an integer where whole, else with up to three decimals.
 Json TokensJson(std::int64_t millitokens);
 
+/// The number of milliseconds in it, down to a microsecond.
+Json MillisJson(nanoseconds time);
+
 /// {"admitted", "retry_after_ms", "limits": [{"entity", "name", "capacity", "available",
 /// "requested", "exceeded", "retry_after_ms"}]}
 Json ToJson(const Decision& decision);

@@ -57,8 +57,9 @@ class Tally {
 
 std::string CauseOf(const kinesis::RecordResult& result) {
   const kinesis::Attempt* cause = result.attempts.LastCause();
-  if (cause == nullptr && !result.attempts.kept().empty())
+  if (cause == nullptr && !result.attempts.kept().empty()) {
     cause = result.attempts.kept().back().get();
+  }
   if (cause == nullptr) return "it was not stored";
   if (cause->message.empty()) return cause->code;
   return fmt::format("{}: {}", cause->code, cause->message);
@@ -173,9 +174,8 @@ std::int64_t PerSecond(const PutOutcome& outcome) {
   return seconds > 0 ? static_cast<std::int64_t>(stored / seconds) : 0;
 }
 
-/// Down to a microsecond: nanoseconds are to that what millitokens are to tokens.
-std::int64_t MillisOf(const PutOutcome& outcome, double quantile) {
-  return outcome.latency.Quantile(quantile) / 1000;
+nanoseconds Latency(const PutOutcome& outcome, double quantile) {
+  return nanoseconds(outcome.latency.Quantile(quantile));
 }
 
 }  // namespace
@@ -194,8 +194,8 @@ nlohmann::ordered_json ToJson(const PutReport& report) {
           {"throttled", stats.throttled},
           {"retries", stats.retries},
           {"maybe_duplicates", stats.maybe_duplicate},
-          {"p50_ms", TokensJson(MillisOf(outcome, 0.5))},
-          {"p99_ms", TokensJson(MillisOf(outcome, 0.99))},
+          {"p50_ms", MillisJson(Latency(outcome, 0.5))},
+          {"p99_ms", MillisJson(Latency(outcome, 0.99))},
           {"records_per_s", PerSecond(outcome)}};
 }
 
@@ -209,8 +209,8 @@ std::string TextOf(const PutReport& report) {
       "rate      {} records/s for {}\n",
       outcome.records, outcome.records - outcome.failed, outcome.failed, stats.maybe_duplicate,
       outcome.bytes, stats.kinesis_records, stats.requests, stats.throttled, stats.retries,
-      FormatTokens(MillisOf(outcome, 0.5)), FormatTokens(MillisOf(outcome, 0.99)),
-      PerSecond(outcome), FormatSeconds(std::chrono::duration_cast<milliseconds>(outcome.elapsed)));
+      FormatMillis(Latency(outcome, 0.5)), FormatMillis(Latency(outcome, 0.99)), PerSecond(outcome),
+      FormatSeconds(std::chrono::duration_cast<milliseconds>(outcome.elapsed)));
 }
 
 std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in) {

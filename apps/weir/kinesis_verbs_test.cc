@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/kinesis/blocking_reader_fixture.h"
+#include "weir/sim/hasty_scheduler.h"
 
 namespace weir::app {
 namespace {
@@ -42,13 +43,14 @@ class KinesisVerbsTest : public testing::Test {
   }
 
   kinesis::FakeStream stream_;
-  kinesis::ImpatientScheduler scheduler_;
-  kinesis::FakeClient client_{stream_, scheduler_.clock()};
+  sim::SimClock clock_;
+  sim::HastyScheduler scheduler_{clock_};
+  kinesis::FakeClient client_{stream_, clock_};
   kinesis::ConnectionOptions connection_;
   std::istringstream in_;
   std::ostringstream out_, err_;
   int looks_ = 1'000'000;
-  World world_{.clock = scheduler_.clock(),
+  World world_{.clock = clock_,
                .scheduler = scheduler_,
                .in = in_,
                .out = out_,

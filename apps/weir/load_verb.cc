@@ -33,10 +33,6 @@ std::string MillitokensText(std::uint64_t sum) {
   return FormatTokens(static_cast<std::int64_t>(sum));
 }
 
-/// Down to a microsecond.
-Json MillisJson(nanoseconds time) { return TokensJson(time.count() / 1000); }
-std::string MillisText(nanoseconds time) { return FormatTokens(time.count() / 1000); }
-
 Result<double> ParseExponent(std::string_view text) {
   double exponent = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), exponent);
@@ -176,7 +172,7 @@ std::string TextOf(const LoadReport& report) {
   }
   if (report.file) {
     text += fmt::format("file            commits {}, longest gap {} ms\n", report.file->commits,
-                        MillisText(report.file->longest_gap));
+                        FormatMillis(report.file->longest_gap));
   }
   return text;
 }

@@ -58,6 +58,9 @@ std::string FormatSeconds(milliseconds duration) {
   return FormatTokens(duration.count()) + "s";
 }
 
+// Microseconds are to milliseconds what millitokens are to tokens.
+std::string FormatMillis(nanoseconds time) { return FormatTokens(time.count() / 1000); }
+
 std::string FormatThousandths(std::int64_t millitokens) {
   const auto size = millitokens < 0 ? -static_cast<std::uint64_t>(millitokens)
                                     : static_cast<std::uint64_t>(millitokens);

@@ -34,6 +34,9 @@ std::string FormatTime(UnixMillis time);
 /// Seconds with up to three decimals: `0.25s`.
 std::string FormatSeconds(milliseconds duration);
 
+/// The number of milliseconds in it, down to a microsecond: `12.5`.
+std::string FormatMillis(nanoseconds time);
+
 /// Tokens with exactly three decimals: 1500 millitokens -> "1.500", -1 -> "-0.001".
 std::string FormatThousandths(std::int64_t millitokens);
 

@@ -35,6 +35,11 @@ TEST(FormatSeconds, DropsNeedlessZeros) {
   EXPECT_EQ(FormatSeconds(milliseconds(60'000)), "60s");
 }
 
+TEST(FormatMillis, GoesDownToAMicrosecond) {
+  EXPECT_EQ(FormatMillis(nanoseconds(12'500'999)), "12.5");
+  EXPECT_EQ(FormatMillis(nanoseconds(999)), "0");
+}
+
 TEST(FormatLimits, WritesWhatParseLimitsReads) {
   const Result<std::vector<Limit>> limits = ParseLimits("rpm:100,tpm:10000/hour:15000.5");
   ASSERT_TRUE(limits);

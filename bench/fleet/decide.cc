@@ -1,7 +1,6 @@
 // Decisions on one key of a table and what they cost this process in CPU time.
 // usage: weir_bench_fleet URL COUNT WORKERS     each worker asks COUNT / WORKERS times
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <charconv>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/cpu_seconds.h"
 #include "weir/backends/open.h"
 #include "weir/limiter/limiter.h"
 #include "weir/runtime/loop.h"
@@ -17,17 +17,6 @@ namespace weir {
 namespace {
 
 constexpr int kWarmUp = 100;
-
-double Seconds(timeval time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-/// User and system time, of all threads.
-double CpuSeconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return Seconds(used.ru_utime) + Seconds(used.ru_stime);
-}
 
 Status Decide(Limiter& limiter, const Clock& clock, int count) {
   for (int i = 0; i < count; ++i) {

@@ -1,7 +1,6 @@
 // Puts records with Weir and tells what it took.
 // usage: weir_bench_kinesis ENDPOINT COUNT     credentials: as AWS's SDKs find them
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <array>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "bench/cpu_seconds.h"
 #include "weir/backends/open.h"
 #include "weir/kinesis/connection.h"
 #include "weir/kinesis/producer.h"
@@ -64,17 +64,6 @@ kinesis::ConnectionOptions Where(const std::string& endpoint,
           .request_timeout = config.request_timeout,
           .max_connections = static_cast<std::size_t>(config.max_connections),
           .verify_certificate = config.verify_certificate};
-}
-
-double Seconds(timeval time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-/// User and system time, of all threads.
-double CpuSeconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return Seconds(used.ru_utime) + Seconds(used.ru_stime);
 }
 
 class Driver {

@@ -6,7 +6,6 @@
 // Exit 1 if a run broke something, or if a fault that the scenario asks for never happened.
 #include <fmt/format.h>
 
-#include <iostream>
 #include <utility>
 
 #include "tests/simulation/kinesis_stream.h"
@@ -84,22 +83,12 @@ bool Tell(const StreamScenario& scenario, const Counts& counts) {
   return report.complete();
 }
 
-int Run(const SeedRuns& runs) {
-  const auto text = ReadScenario(runs);
-  const auto scenario = text ? ParseStreamScenario(*text) : tl::unexpected(text.error());
-  if (!scenario) {
-    std::cerr << runs.file << ": " << scenario.error().message << '\n';
-    return 2;
-  }
-  Counts counts;
-  const std::uint64_t violations =
-      CountViolations(runs, [&](std::uint64_t seed) { return RunOnce(*scenario, seed, counts); });
-  return ExitCode(runs, violations, Tell(*scenario, counts));
-}
-
 }  // namespace
 }  // namespace weir::simulation
 
 int main(int argc, char** argv) {
-  return weir::simulation::Run(weir::simulation::ReadArguments(argc, argv));
+  using namespace weir::simulation;
+  return RunSeeds(ReadArguments(argc, argv),
+                  Simulation<StreamScenario, Counts>{
+                      .parse = ParseStreamScenario, .run = RunOnce, .tell = Tell});
 }

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 
 #include "tests/simulation/scenario.h"
@@ -96,22 +95,12 @@ bool Tell(const Scenario& scenario, const Counts& counts) {
   return report.complete();
 }
 
-int Run(const SeedRuns& runs) {
-  const auto text = ReadScenario(runs);
-  const auto scenario = text ? ParseScenario(*text) : tl::unexpected(text.error());
-  if (!scenario) {
-    std::cerr << runs.file << ": " << scenario.error().message << '\n';
-    return 2;
-  }
-  Counts counts;
-  const std::uint64_t violations =
-      CountViolations(runs, [&](std::uint64_t seed) { return RunOnce(*scenario, seed, counts); });
-  return ExitCode(runs, violations, Tell(*scenario, counts));
-}
-
 }  // namespace
 }  // namespace weir::simulation
 
 int main(int argc, char** argv) {
-  return weir::simulation::Run(weir::simulation::ReadArguments(argc, argv));
+  using namespace weir::simulation;
+  return RunSeeds(
+      ReadArguments(argc, argv),
+      Simulation<Scenario, Counts>{.parse = ParseScenario, .run = RunOnce, .tell = Tell});
 }

@@ -50,4 +50,9 @@ int ExitCode(const SeedRuns& runs, std::uint64_t violations, bool complete) {
   return violations == 0 && fired ? 0 : 1;
 }
 
+int NoScenario(const SeedRuns& runs, const Error& why) {
+  std::cerr << runs.file << ": " << why.message << '\n';
+  return 2;
+}
+
 }  // namespace weir::simulation

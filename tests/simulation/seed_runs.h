@@ -40,5 +40,29 @@ class FaultReport {
 
 /// What main returns: 1 for violations, or for a fault that never happened in more than one seed.
 int ExitCode(const SeedRuns& runs, std::uint64_t violations, bool complete);
+/// The same where there is no scenario: 2, and says why.
+int NoScenario(const SeedRuns& runs, const Error& why);
+
+template <class Scenario, class Counts>
+struct Simulation {
+  Result<Scenario> (*parse)(std::string_view text);
+  /// What was broken; what happened is added to the counts.
+  std::vector<std::string> (*run)(const Scenario& scenario, std::uint64_t seed, Counts& counts);
+  /// False if a fault that is asked for never happened.
+  bool (*tell)(const Scenario& scenario, const Counts& counts);
+};
+
+/// All that such a program does, and what its main returns.
+template <class Scenario, class Counts>
+int RunSeeds(const SeedRuns& runs, const Simulation<Scenario, Counts>& simulation) {
+  const Result<std::string> text = ReadScenario(runs);
+  if (!text) return NoScenario(runs, text.error());
+  const Result<Scenario> scenario = simulation.parse(*text);
+  if (!scenario) return NoScenario(runs, scenario.error());
+  Counts counts;
+  const std::uint64_t violations = CountViolations(
+      runs, [&](std::uint64_t seed) { return simulation.run(*scenario, seed, counts); });
+  return ExitCode(runs, violations, simulation.tell(*scenario, counts));
+}
 
 }  // namespace weir::simulation

@@ -76,8 +76,9 @@ CborReader::Items CborReader::Open(unsigned major) {
 CborReader::Items CborReader::Begin(const Head& head) {
   // Each item takes a byte, so a count beyond them is a lie that need not be followed.
   const std::size_t most = head.major == kMap ? rest() / 2 : rest();
-  if (!head.endless() && head.argument > most)
+  if (!head.endless() && head.argument > most) {
     Fault("more items are announced than there are bytes");
+  }
   if (++depth_ > kDeepest) Fault("items too deep in one another");
   if (fault_ != nullptr) return {};
   return {.left = head.argument, .endless = head.endless()};

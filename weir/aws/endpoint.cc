@@ -70,8 +70,9 @@ bool ReadPort(std::string_view digits, std::uint16_t& port) {
 Result<Endpoint> ParseEndpoint(std::string_view url) {
   Endpoint endpoint;
   std::string_view rest = url;
-  if (!TakeScheme(rest, endpoint))
+  if (!TakeScheme(rest, endpoint)) {
     return BadUrl(url, "it begins with neither http:// nor https://");
+  }
   const std::size_t path = std::min(rest.find_first_of("/?#"), rest.size());
   std::string_view authority = rest.substr(0, path);
   if (authority.find('@') != std::string_view::npos) return BadUrl(url, "a user name in it");

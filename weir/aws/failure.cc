@@ -1,5 +1,6 @@
 #include "weir/aws/failure.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -173,6 +174,10 @@ std::string_view Name(FailureClass kind) {
   return "unknown";
 }
 
+std::string CodeOf(const AwsFailure& failure) {
+  return failure.code.empty() ? std::string(Name(failure.kind)) : failure.code;
+}
+
 FailureClass Classify(int http_status, std::string_view code, std::string_view operation) {
   if (code == kLimitExceeded) return OnlyReads(operation) ? kThrottle : kPermanent;
   const auto known = std::ranges::find(kKnownCodes, code, &KnownCode::code);
@@ -234,6 +239,10 @@ Error ToError(const AwsFailure& failure) {
   if (failure.code == "ResourceNotFoundException") return as(Code::kNotFound);
   const bool in_the_way = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
   return as(in_the_way ? Code::kFailedPrecondition : Code::kInvalidArgument);
+}
+
+tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why) {
+  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, why));
 }
 
 }  // namespace weir

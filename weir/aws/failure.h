@@ -34,6 +34,9 @@ struct AwsFailure {
   bool maybe_applied = false;  ///< this attempt or an earlier one may have been applied
 };
 
+/// AWS's code, or the class by its name where there is none: what metrics and histories tell.
+std::string CodeOf(const AwsFailure& failure);
+
 /// The class of an answer that is no success. Codes as in botocore's retry handlers, the pages
 /// "Error handling with DynamoDB" and "Common errors", and Kinesis' API reference; a code that is
 /// not known goes by the status: 429 throttle, 401 and 403 auth, 408 and 5xx ambiguous, all else
@@ -74,5 +77,8 @@ std::string ErrorText(const HttpResponse& response);
 /// does not exist, kFailedPrecondition for one that is in use or a limit of the account, else
 /// kInvalidArgument.
 Error ToError(const AwsFailure& failure);
+
+/// kDataLoss: the answer to that operation is no such answer, and why.
+tl::unexpected<Error> MalformedAnswer(std::string_view operation, std::string_view why);
 
 }  // namespace weir

@@ -226,6 +226,11 @@ TEST(FailureName, IsOneWordForEach) {
   EXPECT_FALSE(names.contains("unknown"));
 }
 
+TEST(CodeOf, IsNeverEmpty) {
+  EXPECT_EQ(CodeOf({.kind = kThrottle, .code = "ThrottlingException"}), "ThrottlingException");
+  EXPECT_EQ(CodeOf({.kind = kDeadline}), Name(kDeadline));
+}
+
 TEST(ToError, TellsTheCallerWhatToDo) {
   const auto code_of = [](FailureClass kind, std::string code = "") {
     return ToError({.kind = kind, .code = std::move(code)}).code;

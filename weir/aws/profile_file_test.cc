@@ -130,10 +130,11 @@ RC_GTEST_PROP(ProfileFileProperty, LinesOfCommentChangeNothing, ()) {
   const auto one = ParseProfileFile(plain, ProfileFileKind::kConfig, "f");
   const auto other = ParseProfileFile(commented, ProfileFileKind::kConfig, "f");
   RC_ASSERT(one.has_value() == other.has_value());
-  if (one)
+  if (one) {
     RC_ASSERT(*one == *other);
-  else
+  } else {
     RC_ASSERT(one.error().message.find("secret") == std::string::npos);
+  }
 }
 
 }  // namespace

@@ -34,8 +34,9 @@ RetryPolicy::RetryPolicy(const RetryOptions& options, bool repeatable, Deadline 
 RetryDecision RetryPolicy::OnFailure(const FailedAttempt& failed, Instant now, RetryQuota& quota,
                                      Rng& rng) {
   if (!IsWorthIt(failed)) return {};
-  if (failed.kind != FailureClass::kAuth && ++failures_ >= max_attempts_)
+  if (failed.kind != FailureClass::kAuth && ++failures_ >= max_attempts_) {
     return {.why_not = "that was the last attempt"};
+  }
   const nanoseconds wait = failed.kind == FailureClass::kAuth ? nanoseconds(0) : backoff_.Next(rng);
   if (deadline_.Left(now) < wait + least_time_) return {.why_not = "no time for another try"};
   const std::int64_t cost = failed.timed_out ? kTimeoutRetryCost : kRetryCost;

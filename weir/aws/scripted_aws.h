@@ -70,10 +70,11 @@ class ScriptedCredentials final : public CredentialsProvider {
 
   void Get(Deadline deadline, Done<Credentials> done) override {
     ++asked;
-    if (repeats > 0)
+    if (repeats > 0) {
       --repeats;
-    else
+    } else {
       ++key_;
+    }
     Result<Credentials> answer = Credentials{"key-" + std::to_string(key_), "SECRET", "TOKEN", {}};
     if (!errors.empty()) {
       answer = Fail(std::move(errors.front()));

@@ -42,8 +42,9 @@ struct Gcra {
   /// The instant this long after the origin; before it is as at it.
   std::uint64_t At(std::int64_t elapsed_nanos) const {
     const bool in_life = static_cast<std::uint64_t>(elapsed_nanos) <= life_nanos;
-    if (!in_life) [[unlikely]]
+    if (!in_life) [[unlikely]] {
       elapsed_nanos = elapsed_nanos < 0 ? 0 : static_cast<std::int64_t>(life_nanos);
+    }
     return static_cast<std::uint64_t>(elapsed_nanos) * units_per_nano;
   }
   /// False if no state admits n at once: n is negative or over the capacity.

@@ -49,8 +49,9 @@ class alignas(64) KeyStripe {
     const SpinLockHold hold(lock_);
     const std::uint64_t now = gcra.At(Elapsed(asked));
     std::uint64_t* word = table_.Find(asked.key, asked.hash);
-    if (word == nullptr) [[unlikely]]
+    if (word == nullptr) [[unlikely]] {
       word = Place(asked, now);
+    }
     return word != nullptr && gcra.Take(*word, now, n);
   }
 
@@ -93,8 +94,9 @@ class alignas(64) KeyStripe {
   // Not before anything was forgotten: a key forgotten as full at that instant is full from then
   // on, but may not have been before.
   std::int64_t Elapsed(const Asked& asked) const WEIR_REQUIRES(lock_) {
-    if (asked.elapsed_nanos >= latest_removal_) [[likely]]
+    if (asked.elapsed_nanos >= latest_removal_) [[likely]] {
       return asked.elapsed_nanos;
+    }
     return latest_removal_;
   }
 

@@ -30,8 +30,9 @@ class KeyTable {
   std::uint64_t* Find(KeyView<Key> key, std::uint64_t hash) {
     for (std::size_t probe = 0;; ++probe) {
       Slot& slot = At(hash, probe);
-      if (slot.Holds(key, hash) && slot.word != 0) [[likely]]
+      if (slot.Holds(key, hash) && slot.word != 0) [[likely]] {
         return &slot.word;
+      }
       if (slot.word == 0) return nullptr;
     }
   }

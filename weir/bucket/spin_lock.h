@@ -14,8 +14,9 @@ namespace weir {
 class WEIR_THREAD_ANNOTATION(capability("mutex")) SpinLock {
  public:
   void lock() WEIR_THREAD_ANNOTATION(acquire_capability()) {
-    if (taken_.exchange(1, std::memory_order_acquire) != 0) [[unlikely]]
+    if (taken_.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
       Wait();
+    }
   }
   void unlock() WEIR_THREAD_ANNOTATION(release_capability()) {
     taken_.store(0, std::memory_order_release);

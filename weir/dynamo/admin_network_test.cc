@@ -78,8 +78,9 @@ std::vector<std::string> Contradictions(const sim::DynamoTable& table) {
   for (const auto& [key, stored] : table.items()) {
     if (!stored.now) continue;
     const std::string sort = TextIn(*stored.now, "SK");
-    if (sort.starts_with("#NAMESPACE#"))
+    if (sort.starts_with("#NAMESPACE#")) {
       id_of[sort.substr(11)] = TextIn(*stored.now, "namespace_id");
+    }
     if (sort.starts_with("#NSID#")) record_of[sort.substr(6)] = *stored.now;
     if (sort == "#META") with_data.insert(TextIn(*stored.now, "GSI4PK"));
   }

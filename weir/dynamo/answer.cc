@@ -1,52 +1,43 @@
 #include "weir/dynamo/answer.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
-#include <array>
+#include <algorithm>
+#include <iterator>
+
+#include "weir/aws/json_members.h"
 
 namespace weir::dynamo {
 namespace {
 
-using simdjson::ondemand::array;
-using simdjson::ondemand::document;
-using simdjson::ondemand::field;
-using simdjson::ondemand::object;
-using simdjson::ondemand::parser;
-using Json = simdjson::ondemand::value;
-
+// Many are read in the same way.
+constexpr std::string_view kCall = "a call on DynamoDB";
 // Nested as deep as DynamoDB itself allows.
 constexpr int kDeepest = 32;
 
-// simdjson throws; nothing of that leaves this file.
-struct Malformed {
-  std::string what;
-};
+Value ReadValue(JsonValue json, int depth);
 
-Value ReadValue(Json json, int depth);
-
-Item ReadFields(object fields, int depth) {
+Item ReadFields(JsonObject fields, int depth) {
   Item item;
-  for (field entry : fields) {
-    std::string name(std::string_view(entry.unescaped_key()));
-    item.insert_or_assign(std::move(name), ReadValue(entry.value(), depth));
-  }
+  ForMembers(fields, [&](std::string_view name, JsonValue json) {
+    item.insert_or_assign(std::string(name), ReadValue(json, depth));
+  });
   return item;
 }
 
-StringSet ReadSet(array members) {
+StringSet ReadSet(JsonArray members) {
   StringSet set;
   for (auto member : members) set.members.emplace_back(std::string_view(member.get_string()));
   return set;
 }
 
-List ReadList(array elements, int depth) {
+List ReadList(JsonArray elements, int depth) {
   List list;
   for (auto element : elements) list.push_back(ReadValue(element.value(), depth));
   return list;
 }
 
-Value ReadKind(std::string_view kind, Json json, int depth) {
+Value ReadKind(std::string_view kind, JsonValue json, int depth) {
   if (kind == "S") return Of(std::string_view(json.get_string()));
   if (kind == "N") return {Number{std::string(std::string_view(json.get_string()))}};
   if (kind == "BOOL") return Of(bool(json.get_bool()));
@@ -58,132 +49,116 @@ Value ReadKind(std::string_view kind, Json json, int depth) {
   if (kind == "L") return {ReadList(json.get_array(), depth + 1)};
   if (kind == "M") return {ReadFields(json.get_object(), depth + 1)};
   if (kind != "B" && kind != "NS" && kind != "BS") {
-    throw Malformed{fmt::format("'{}' is no kind of attribute", kind)};
+    throw UnexpectedJson{fmt::format("'{}' is no kind of attribute", kind)};
   }
   const std::string_view raw = simdjson::to_json_string(json);
   return {Opaque{fmt::format(R"({{"{}":{}}})", kind, raw)}};
 }
 
-Value ReadValue(Json json, int depth) {
-  if (depth > kDeepest) throw Malformed{"nested too deep"};
+Value ReadValue(JsonValue json, int depth) {
+  if (depth > kDeepest) throw UnexpectedJson{"nested too deep"};
   std::optional<Value> value;
-  for (field entry : json.get_object()) {
-    if (value) throw Malformed{"an attribute has two kinds"};
-    const std::string kind(std::string_view(entry.unescaped_key()));
-    value = ReadKind(kind, entry.value(), depth);
-  }
-  if (!value) throw Malformed{"an attribute has no kind"};
+  ForMembers(json.get_object(), [&](std::string_view kind, JsonValue held) {
+    if (value) throw UnexpectedJson{"an attribute has two kinds"};
+    value = ReadKind(kind, held, depth);
+  });
+  if (!value) throw UnexpectedJson{"an attribute has no kind"};
   return *std::move(value);
 }
 
-std::vector<Item> ReadItems(array elements) {
+std::vector<Item> ReadItems(JsonArray elements) {
   std::vector<Item> items;
   for (auto element : elements) items.push_back(ReadFields(element.get_object(), 0));
   return items;
 }
 
-// Runs `read` with each field of the answer.
-template <class T, class Read>
-Result<T> ReadAnswer(std::string_view body, Read read) {
-  try {
-    parser reader;
-    const simdjson::padded_string padded(body);
-    document answer = reader.iterate(padded);
-    T result{};
-    for (field entry : answer.get_object()) {
-      const std::string name(std::string_view(entry.unescaped_key()));
-      read(std::string_view(name), entry.value(), result);
-    }
-    return result;
-  } catch (const simdjson::simdjson_error& error) {
-    return Fail(Code::kDataLoss, fmt::format("answer of DynamoDB: {}", error.what()));
-  } catch (const Malformed& malformed) {
-    return Fail(Code::kDataLoss, fmt::format("answer of DynamoDB: {}", malformed.what));
-  }
+void ReadResponses(JsonObject tables, BatchGetAnswer& answer) {
+  ForMembers(tables, [&](std::string_view, JsonValue table) {
+    std::ranges::move(ReadItems(table.get_array()), std::back_inserter(answer.items));
+  });
 }
 
-bool IsNull(Json json) { return json.is_null(); }
-
-void ReadWrites(array writes, BatchWriteAnswer& answer) {
-  for (auto write : writes) {
-    for (field entry : write.get_object()) {
-      const std::string kind(std::string_view(entry.unescaped_key()));
-      for (field part : entry.value().get_object()) {
-        auto& items = kind == "PutRequest" ? answer.unprocessed_puts : answer.unprocessed_deletes;
-        items.push_back(ReadFields(part.value().get_object(), 0));
-      }
-    }
-  }
+void ReadUnprocessed(JsonObject tables, BatchGetAnswer& answer) {
+  ForMembers(tables, [&](std::string_view, JsonValue table) {
+    ForMembers(table.get_object(), [&](std::string_view name, JsonValue json) {
+      if (name == "Keys") answer.unprocessed_keys = ReadItems(json.get_array());
+    });
+  });
 }
 
-CancellationReason ReadReason(object fields) {
+void ReadWrite(JsonObject write, BatchWriteAnswer& answer) {
+  ForMembers(write, [&](std::string_view kind, JsonValue request) {
+    auto& items = kind == "PutRequest" ? answer.unprocessed_puts : answer.unprocessed_deletes;
+    ForMembers(request.get_object(), [&](std::string_view, JsonValue item) {
+      items.push_back(ReadFields(item.get_object(), 0));
+    });
+  });
+}
+
+CancellationReason ReadReason(JsonObject fields) {
   CancellationReason reason;
-  for (field entry : fields) {
-    const std::string name(std::string_view(entry.unescaped_key()));
-    if (name == "Code") reason.code = std::string_view(entry.value().get_string());
-    if (name == "Item" && !IsNull(entry.value())) {
-      reason.item = ReadFields(entry.value().get_object(), 0);
-    }
-  }
+  ForMembers(fields, [&](std::string_view name, JsonValue json) {
+    if (name == "Code") reason.code = std::string_view(json.get_string());
+    if (name == "Item" && !json.is_null()) reason.item = ReadFields(json.get_object(), 0);
+  });
   return reason;
 }
 
 }  // namespace
 
 Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view wanted) {
-  return ReadAnswer<std::optional<Item>>(body, [&](std::string_view name, Json json, auto& item) {
+  std::optional<Item> item;
+  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name == wanted) item = ReadFields(json.get_object(), 0);
-  });
+  }));
+  return item;
 }
 
 Result<QueryAnswer> ReadQuery(std::string_view body) {
-  return ReadAnswer<QueryAnswer>(body, [](std::string_view name, Json json, auto& answer) {
+  QueryAnswer answer;
+  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name == "Items") answer.items = ReadItems(json.get_array());
     if (name == "LastEvaluatedKey") answer.last_key = ReadFields(json.get_object(), 0);
-  });
+  }));
+  return answer;
 }
 
 Result<BatchGetAnswer> ReadBatchGet(std::string_view body) {
-  return ReadAnswer<BatchGetAnswer>(body, [](std::string_view name, Json json, auto& answer) {
-    if (name == "Responses") {
-      for (field table : json.get_object()) {
-        for (Item& item : ReadItems(table.value().get_array())) {
-          answer.items.push_back(std::move(item));
-        }
-      }
-    } else if (name == "UnprocessedKeys") {
-      for (field table : json.get_object()) {
-        for (field part : table.value().get_object()) {
-          const std::string key(std::string_view(part.unescaped_key()));
-          if (key == "Keys") answer.unprocessed_keys = ReadItems(part.value().get_array());
-        }
-      }
-    }
-  });
+  BatchGetAnswer answer;
+  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
+    if (name == "Responses") ReadResponses(json.get_object(), answer);
+    if (name == "UnprocessedKeys") ReadUnprocessed(json.get_object(), answer);
+  }));
+  return answer;
 }
 
 Result<BatchWriteAnswer> ReadBatchWrite(std::string_view body) {
-  return ReadAnswer<BatchWriteAnswer>(body, [](std::string_view name, Json json, auto& answer) {
+  BatchWriteAnswer answer;
+  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name != "UnprocessedItems") return;
-    for (field table : json.get_object()) ReadWrites(table.value().get_array(), answer);
-  });
+    ForMembers(json.get_object(), [&](std::string_view, JsonValue table) {
+      for (auto write : table.get_array()) ReadWrite(write.get_object(), answer);
+    });
+  }));
+  return answer;
 }
 
 Result<std::vector<CancellationReason>> ReadReasons(std::string_view body) {
-  using Reasons = std::vector<CancellationReason>;
-  return ReadAnswer<Reasons>(body, [](std::string_view name, Json json, Reasons& reasons) {
+  std::vector<CancellationReason> reasons;
+  WEIR_RETURN_IF_ERROR(ReadAnswer(kCall, body, [&](std::string_view name, JsonValue json) {
     if (name != "CancellationReasons") return;
     for (auto reason : json.get_array()) reasons.push_back(ReadReason(reason.get_object()));
-  });
+  }));
+  return reasons;
 }
 
 std::optional<std::string> ReadText(std::string_view body, std::string_view path) {
   std::string pointer = "/";
   for (const char c : path) pointer += c == '.' ? '/' : c;
   try {
-    parser reader;
+    simdjson::ondemand::parser reader;
     const simdjson::padded_string padded(body);
-    document answer = reader.iterate(padded);
+    simdjson::ondemand::document answer = reader.iterate(padded);
     return std::string(std::string_view(answer.at_pointer(pointer).get_string()));
   } catch (const simdjson::simdjson_error&) {
     return std::nullopt;

@@ -163,8 +163,9 @@ class Planner {
   }
 
   void DropLimit(std::string_view name) {
-    for (const auto* field : {"tk", "cp", "ra", "rp", "tc"})
+    for (const auto* field : {"tk", "cp", "ra", "rp", "tc"}) {
       e().Remove(LimitAttribute(name, field));
+    }
   }
 
   // As it was seen: two writes must not shorten what the other one needs.

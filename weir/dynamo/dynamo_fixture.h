@@ -54,23 +54,6 @@ class DirectClient final : public JsonClient {
   std::optional<std::pair<std::uint64_t, Fault>> fault_at_;
 };
 
-/// Runs what is due later at once, and lets its time pass: for those who ask and wait.
-class HastyScheduler final : public Scheduler {
- public:
-  explicit HastyScheduler(sim::SimClock& clock) : clock_(clock) {}
-  const Clock& clock() const override { return clock_; }
-  void Post(Task task) override { task(); }
-  TimerId At(Instant when, Task task) override {
-    if (when > clock_.Now()) clock_.Advance(when - clock_.Now());
-    task();
-    return TimerId{1};
-  }
-  bool Cancel(TimerId) override { return false; }
-
- private:
-  sim::SimClock& clock_;
-};
-
 /// It is there from the start unless `empty`. The layout must outlive it.
 struct SimTable {
   explicit SimTable(bool empty = false, std::uint64_t seed = 1,

@@ -108,8 +108,9 @@ RC_GTEST_PROP(DynamoUrl, ItsTextReadsBackAsTheSame, ()) {
   DynamoUrl url{"tab" + *word("aZ09_.-"), "", "", "n" + *word("aZ09_.-")};
   url.table.resize(std::min<std::size_t>(url.table.size(), 255));
   url.namespace_name.resize(std::min<std::size_t>(url.namespace_name.size(), 64));
-  if (*rc::gen::arbitrary<bool>())
+  if (*rc::gen::arbitrary<bool>()) {
     url.region = "eu-west-" + std::to_string(*rc::gen::inRange(1, 9));
+  }
   if (*rc::gen::arbitrary<bool>()) url.endpoint = "http://[::1]:8000";
   if (*rc::gen::arbitrary<bool>()) url.namespace_name = "id:default";
   RC_ASSERT(ParseDynamoUrl(ToText(url), With({})) == url);

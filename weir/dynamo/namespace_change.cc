@@ -32,8 +32,9 @@ Result<std::vector<Write>> DecideDelete(std::string_view name, NamespaceRecords&
 Result<std::vector<Write>> DecideRecover(std::string_view id, NamespaceRecords& records) {
   if (!records.reverse) return UnknownNamespaceId(id);
   Namespace& space = *records.reverse;
-  if (space.status == NamespaceStatus::kPurging)
+  if (space.status == NamespaceStatus::kPurging) {
     return UnfitNamespace(space, "is being purged for good");
+  }
   if (space.status == NamespaceStatus::kActive && records.resolves()) {
     return UnfitNamespace(space, "is active: there is nothing to recover");
   }

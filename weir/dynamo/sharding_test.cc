@@ -189,8 +189,9 @@ TEST_F(DoublingTest, ABucketThatIsWrittenTooOftenIsDividedAndLosesNothing) {
 }
 
 TEST_F(DoublingTest, AParentIsDividedLikeAnyOther) {
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(Ask(1, 0, {"user-" + std::to_string(i), "team"}).admitted);
+  }
   EXPECT_EQ(Shards("team"), 2);
   EXPECT_EQ(Shards("user-0"), 1);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "weir/aws/failure.h"
 #include "weir/dynamo/value.h"
 
 namespace weir::dynamo {
@@ -197,8 +198,7 @@ Result<TableDescription> ReadDescription(std::string_view body) {
                             .items = NumberOr0(table, "ItemCount"),
                             .bytes = NumberOr0(table, "TableSizeBytes")};
   } catch (const simdjson::simdjson_error& error) {
-    return Fail(Code::kDataLoss,
-                fmt::format("answer of DynamoDB to DescribeTable: {}", error.what()));
+    return MalformedAnswer("DescribeTable", error.what());
   }
 }
 

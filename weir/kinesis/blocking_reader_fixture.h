@@ -7,26 +7,8 @@
 
 #include "weir/aws/json_client.h"
 #include "weir/kinesis/fake_stream_fixture.h"
-#include "weir/runtime/scheduler.h"
-#include "weir/sim/sim_scheduler.h"
 
 namespace weir::kinesis {
-
-/// For one that blocks: whatever is to happen later happens now, and the clock says it is then.
-class ImpatientScheduler final : public Scheduler {
- public:
-  const Clock& clock() const override { return clock_; }
-  void Post(Task task) override { task(); }
-  TimerId At(Instant when, Task task) override {
-    if (when > clock_.Now()) clock_.Advance(when - clock_.Now());
-    task();
-    return TimerId{1};
-  }
-  bool Cancel(TimerId) override { return false; }
-
- private:
-  sim::SimClock clock_;
-};
 
 /// A FakeStream as a service that answers at once.
 class FakeClient final : public JsonClient {

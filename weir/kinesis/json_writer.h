@@ -2,13 +2,14 @@
 // once for both. Nothing is kept of what was written.
 #pragma once
 
+#include <absl/strings/escaping.h>
+
 #include <charconv>
 #include <cstdint>
 #include <string_view>
 
 #include "weir/aws/json_text.h"
 #include "weir/aws/sized_text.h"
-#include "weir/kinesis/base64.h"
 
 namespace weir::kinesis {
 
@@ -35,11 +36,14 @@ class JsonWriter {
     Separate();
     WriteJson(sink_, text);
   }
-  /// In base64.
+  /// In base64 (RFC 4648, section 4: the usual alphabet, padded).
   void Bytes(std::string_view bytes) {
     Separate();
     Put(sink_, "\"");
-    sink_.Write(Base64Size(bytes.size()), [bytes](char* at) { WriteBase64(at, bytes); });
+    const std::size_t size = (bytes.size() + 2) / 3 * 4;
+    sink_.Write(size, [bytes, size](char* at) {
+      absl::Base64Escape({bytes.data(), bytes.size()}).copy(at, size);
+    });
     Put(sink_, "\"");
   }
   void Number(std::uint64_t number) {

@@ -64,11 +64,8 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
 }
 
 void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now) {
-  const auto attempt = std::make_shared<const Attempt>(
-      Attempt{.began = flight.began,
-              .ended = now,
-              .code = failure.code.empty() ? std::string(Name(failure.kind)) : failure.code,
-              .message = failure.message});
+  const auto attempt = std::make_shared<const Attempt>(Attempt{
+      .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
   if (MayBePoisoned(failure) && flight.records.size() > 1) {
     return Bisect(std::move(flight.records));
   }

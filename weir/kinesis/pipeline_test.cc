@@ -356,8 +356,9 @@ TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
 
 TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
   Trial run(1, {}, {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
-  for (int i = 0; i < 300; ++i)
+  for (int i = 0; i < 300; ++i) {
     run.Put(fmt::format("k{}", i), i == 137 ? "poison" : std::to_string(i));
+  }
   run.Finish();
   ASSERT_THAT(run.results, SizeIs(300));
   for (const auto& [number, results] : run.results) {

@@ -26,22 +26,6 @@ Status CheckAddress(const StreamAddress& address) {
   return Fail(Code::kInvalidArgument, "a stream has a name or an ARN: give one of them");
 }
 
-/// What a record takes of the room. Data count twice: as they came and as they are framed, which
-/// are allocations of two threads, so that the memory of the first is not used again for the
-/// second.
-std::size_t BytesOf(const UserRecord& record) {
-  return kRecordOverhead + 2 * record.data.size() + record.partition_key.size();
-}
-
-Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
-                         PutDone done) {
-  WEIR_ASSIGN_OR_RETURN(UserRecord user, Prepare(config, std::move(record), clock));
-  Debt debt{.done = std::move(done),
-            .bytes = BytesOf(user),
-            .origin = {.put = clock.Now(), .bytes = user.data.size()}};
-  return Incoming{std::move(user), std::move(debt)};
-}
-
 }  // namespace
 
 Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64_t seed)
@@ -80,52 +64,42 @@ void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
 }
 
+Result<bool> Producer::State::PutIfRoom(Stream& stream, Incoming& incoming) {
+  if (closed_) return Closed();
+  if (!room.Take(stream.tenant, {1, incoming.debt.bytes})) return false;
+  PutIn(stream, std::move(incoming));
+  return true;
+}
+
 Status Producer::State::TryPut(Stream& stream, Incoming incoming) {
   const MutexLock lock(mutex);
-  if (closed_) return Closed();
-  if (!room.Take(stream.tenant, {1, incoming.debt.bytes})) return Full();
-  PutIn(stream, std::move(incoming));
+  WEIR_ASSIGN_OR_RETURN(const bool is_in, PutIfRoom(stream, incoming));
+  if (!is_in) return Full();
   return {};
 }
 
 Status Producer::State::PutOrWait(Stream& stream, Incoming incoming) {
-  const Load load{1, incoming.debt.bytes};
-  {
-    const MutexLock lock(mutex);
-    if (closed_) return Closed();
-    if (room.Take(stream.tenant, load)) {
-      PutIn(stream, std::move(incoming));
-      return {};
-    }
-  }
-  WEIR_RETURN_IF_ERROR(
-      Await<void>([&](Done<void> done) { AwaitRoom(stream, load.bytes, std::move(done)); }));
-  const MutexLock lock(mutex);
-  if (closed_) {
-    std::vector<Room::Ticket> nobody;  // who waited was refused when the producer was closed
-    room.GiveBack(stream.tenant, load, nobody);
-    return Closed();
-  }
-  PutIn(stream, std::move(incoming));
-  return {};
+  return Await<void>([&](Done<void> done) { PutWhenRoom(stream, incoming, std::move(done)); });
 }
 
-void Producer::State::AwaitRoom(Stream& stream, std::size_t bytes, Done<void> done) {
+void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) {
+  Result<bool> is_in;
   {
     const MutexLock lock(mutex);
-    if (!closed_ && !room.Take(stream.tenant, {1, bytes})) {
-      const Room::Ticket ticket = room.Wait(stream.tenant, {1, bytes});
-      Waiter& waiter = waiters_[ticket];
-      waiter.done = std::move(done);
-      const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
-      if (config.put_timeout == milliseconds::max() || end.is_never()) return;
-      waiter.timer = parts.scheduler.At(
-          end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
-      return;
-    }
-    if (closed_) return done(Closed());
+    is_in = PutIfRoom(stream, incoming);
+    if (is_in && !*is_in) return Queue({stream, incoming, {.done = std::move(done)}});
   }
-  done({});
+  done(is_in ? Status() : Fail(std::move(is_in.error())));
+}
+
+void Producer::State::Queue(Putter putter) {
+  const Room::Ticket ticket = room.Wait(putter.stream.tenant, {1, putter.incoming.debt.bytes});
+  const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
+  if (config.put_timeout != milliseconds::max() && !end.is_never()) {
+    putter.waiter.timer = parts.scheduler.At(
+        end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
+  }
+  putters_.emplace(ticket, std::move(putter));
 }
 
 void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
@@ -133,7 +107,7 @@ void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
   {
     const MutexLock lock(mutex);
     if (!room.Leave(ticket)) return;
-    done = std::move(waiters_.extract(ticket).mapped().done);
+    done = std::move(putters_.extract(ticket).mapped().waiter.done);
   }
   done(Full());
 }
@@ -161,9 +135,9 @@ void Producer::State::Flush(Deadline deadline, Done<void> done) {
 
 std::vector<Done<void>> Producer::State::Refused() {
   std::vector<Done<void>> refused;
-  for (auto& [ticket, waiter] : std::exchange(waiters_, {})) {
+  for (auto& [ticket, putter] : std::exchange(putters_, {})) {
     room.Leave(ticket);
-    refused.push_back(std::move(waiter.done));
+    refused.push_back(std::move(putter.waiter.done));
   }
   return refused;
 }

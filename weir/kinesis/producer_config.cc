@@ -43,8 +43,9 @@ Setter NumberFrom(std::int64_t least, std::int64_t most, Number ProducerConfig::
 
 Setter Flag(bool ProducerConfig::* member) {
   return [member](ProducerConfig& config, const Property& property) -> Status {
-    if (property.value != "true" && property.value != "false")
+    if (property.value != "true" && property.value != "false") {
       return Bad(property, "true or false");
+    }
     config.*member = property.value == "true";
     return {};
   };

@@ -19,7 +19,6 @@ namespace weir::kinesis {
 /// Callers take room and put into a stream's inbox, under the lock; all else happens in tasks of
 /// the scheduler, of which each keeps this alive.
 struct Producer::State : std::enable_shared_from_this<State> {
- public:
   State(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
 
   // producer.cc: for callers, on any thread.
@@ -47,6 +46,12 @@ struct Producer::State : std::enable_shared_from_this<State> {
     Done<void> done{};
     std::optional<TimerId> timer{};
   };
+  /// A caller that waits for room, blocked as long as this is kept.
+  struct Putter {
+    Stream& stream;
+    Incoming& incoming;
+    Waiter waiter{};
+  };
   struct Flusher {
     std::uint64_t id = 0;
     std::uint64_t epoch = 0;  ///< the last that it waits for
@@ -62,7 +67,10 @@ struct Producer::State : std::enable_shared_from_this<State> {
   using Key = std::pair<std::string, std::string>;
 
   void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
-  void AwaitRoom(Stream& stream, std::size_t bytes, Done<void> done) WEIR_EXCLUDES(mutex);
+  /// False: there is no room.
+  Result<bool> PutIfRoom(Stream& stream, Incoming& incoming) WEIR_REQUIRES(mutex);
+  void PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) WEIR_EXCLUDES(mutex);
+  void Queue(Putter putter) WEIR_REQUIRES(mutex);
   void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsThrough(std::uint64_t epoch) const WEIR_REQUIRES(mutex);
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
@@ -92,7 +100,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
 
   Rng rng_ WEIR_GUARDED_BY(mutex);
   std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);
-  std::map<Room::Ticket, Waiter> waiters_ WEIR_GUARDED_BY(mutex);
+  std::map<Room::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
   std::map<std::uint64_t, std::size_t> epochs_ WEIR_GUARDED_BY(mutex);  // records without a result
   std::uint64_t epoch_ WEIR_GUARDED_BY(mutex) = 0;
   std::vector<Flusher> flushers_ WEIR_GUARDED_BY(mutex);

@@ -45,6 +45,31 @@ Status CheckData(const ProducerConfig& config, const Record& record) {
   return {};
 }
 
+/// The record as it goes into the pipeline.
+Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Clock& clock) {
+  WEIR_RETURN_IF_ERROR(CheckKey(record.partition_key));
+  WEIR_RETURN_IF_ERROR(CheckData(config, record));
+  UserRecord user{.partition_key = std::move(record.partition_key), .data = std::move(record.data)};
+  if (record.explicit_hash_key) {
+    WEIR_ASSIGN_OR_RETURN(user.hash, ParseHashKey(*record.explicit_hash_key));
+    user.explicit_hash_key = FormatHashKey(user.hash);
+  } else {
+    user.hash = HashOfPartitionKey(user.partition_key);
+  }
+  const milliseconds buffered = record.buffered_time.value_or(config.record_max_buffered_time);
+  const milliseconds ttl = record.ttl.value_or(config.record_ttl);
+  user.deadline = Deadline::After(clock, Saturated(buffered)).at();
+  user.expires = Deadline::After(clock, Saturated(ttl)).at();
+  return user;
+}
+
+/// What a record takes of the room. Data count twice: as they came and as they are framed, which
+/// are allocations of two threads, so that the memory of the first is not used again for the
+/// second.
+std::size_t BytesOf(const UserRecord& record) {
+  return kRecordOverhead + 2 * record.data.size() + record.partition_key.size();
+}
+
 }  // namespace
 
 nanoseconds Saturated(milliseconds time) {
@@ -67,21 +92,13 @@ Debt Ledger::Take(std::uint64_t number) {
   return std::exchange(debts_[number], {});
 }
 
-Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Clock& clock) {
-  WEIR_RETURN_IF_ERROR(CheckKey(record.partition_key));
-  WEIR_RETURN_IF_ERROR(CheckData(config, record));
-  UserRecord user{.partition_key = std::move(record.partition_key), .data = std::move(record.data)};
-  if (record.explicit_hash_key) {
-    WEIR_ASSIGN_OR_RETURN(user.hash, ParseHashKey(*record.explicit_hash_key));
-    user.explicit_hash_key = FormatHashKey(user.hash);
-  } else {
-    user.hash = HashOfPartitionKey(user.partition_key);
-  }
-  const milliseconds buffered = record.buffered_time.value_or(config.record_max_buffered_time);
-  const milliseconds ttl = record.ttl.value_or(config.record_ttl);
-  user.deadline = Deadline::After(clock, Saturated(buffered)).at();
-  user.expires = Deadline::After(clock, Saturated(ttl)).at();
-  return user;
+Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
+                         PutDone done) {
+  WEIR_ASSIGN_OR_RETURN(UserRecord user, Prepare(config, std::move(record), clock));
+  Debt debt{.done = std::move(done),
+            .bytes = BytesOf(user),
+            .origin = {.put = clock.Now(), .bytes = user.data.size()}};
+  return Incoming{std::move(user), std::move(debt)};
 }
 
 }  // namespace weir::kinesis

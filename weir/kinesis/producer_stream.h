@@ -64,9 +64,8 @@ class Producer::Stream {
 /// In nanoseconds; what is beyond them stands for ever.
 nanoseconds Saturated(milliseconds time);
 
-/// The record as it goes into the pipeline at `now`. kInvalidArgument, naming what is wrong, where
-/// it can never be put.
-[[nodiscard]] Result<UserRecord> Prepare(const ProducerConfig& config, Record record,
-                                         const Clock& clock);
+/// A record that is put now. kInvalidArgument, naming what is wrong, where it can never be put.
+[[nodiscard]] Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock,
+                                       Record record, PutDone done);
 
 }  // namespace weir::kinesis

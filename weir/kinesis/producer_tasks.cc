@@ -56,7 +56,9 @@ Producer::State::Settled Producer::State::Settle(Stream& stream,
   std::vector<Room::Ticket> tickets;
   if (load.records > 0) room.GiveBack(stream.tenant, load, tickets);
   for (const Room::Ticket ticket : tickets) {
-    settled.served.push_back(std::move(waiters_.extract(ticket).mapped()));
+    Putter putter = std::move(putters_.extract(ticket).mapped());
+    PutIn(putter.stream, std::move(putter.incoming));
+    settled.served.push_back(std::move(putter.waiter));
   }
   for (Flusher& flusher : std::exchange(flushers_, {})) {
     (IsThrough(flusher.epoch) ? settled.flushed : flushers_).push_back(std::move(flusher));

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "weir/kinesis/blocking_reader_fixture.h"
+#include "weir/sim/hasty_scheduler.h"
 
 namespace weir::kinesis {
 namespace {
@@ -29,8 +30,9 @@ class ReadStreamTest : public testing::Test {
   }
 
   FakeStream stream_;
-  ImpatientScheduler scheduler_;
-  FakeClient client_{stream_, scheduler_.clock()};
+  sim::SimClock clock_;
+  sim::HastyScheduler scheduler_{clock_};
+  FakeClient client_{stream_, clock_};
   std::vector<std::string> taken_;
   std::size_t enough_ = 1000;
   int looks_ = 0;

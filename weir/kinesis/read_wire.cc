@@ -1,12 +1,12 @@
 #include "weir/kinesis/read_wire.h"
 
 #include <absl/strings/escaping.h>
-#include <fmt/format.h>
-#include <simdjson.h>
 
 #include <utility>
 
-#include "weir/kinesis/json_members.h"
+#include "weir/aws/json_members.h"
+#include "weir/kinesis/json_writer.h"
+#include "weir/kinesis/wire_writers.h"
 
 namespace weir::kinesis {
 namespace {
@@ -19,31 +19,31 @@ struct ShardText {
   bool closed = false;
 };
 
-void ReadRange(simdjson::ondemand::object fields, ShardText& shard) {
-  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+void ReadRange(JsonObject fields, ShardText& shard) {
+  ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "StartingHashKey") shard.first = TextOf(json);
     if (name == "EndingHashKey") shard.last = TextOf(json);
   });
 }
 
-void ReadSequence(simdjson::ondemand::object fields, ShardText& shard) {
-  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+void ReadSequence(JsonObject fields, ShardText& shard) {
+  ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "EndingSequenceNumber") shard.closed = !TextOf(json).empty();
   });
 }
 
 // A shard of ListShards or, with ParentShards, a child of GetRecords.
-ShardText ReadShardText(simdjson::ondemand::object fields) {
+ShardText ReadShardText(JsonObject fields) {
   ShardText shard;
-  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+  ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "ShardId") shard.id = TextOf(json);
     if (name == "HashKeyRange") ReadRange(json.get_object(), shard);
     if (name == "SequenceNumberRange") ReadSequence(json.get_object(), shard);
     if (name == "ParentShardId" || name == "AdjacentParentShardId") {
-      shard.parents.push_back(TextOf(json));
+      shard.parents.emplace_back(TextOf(json));
     }
     if (name == "ParentShards" && !json.is_null()) {
-      for (auto parent : json.get_array()) shard.parents.push_back(TextOf(parent.value()));
+      for (auto parent : json.get_array()) shard.parents.emplace_back(TextOf(parent.value()));
     }
   });
   return shard;
@@ -72,16 +72,16 @@ Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
   std::vector<ReadShard> shards;
   for (const ShardText& text : texts) {
     auto shard = ParseShard(text);
-    if (!shard) return Malformed(operation, shard.error().message);
+    if (!shard) return MalformedAnswer(operation, shard.error().message);
     shards.push_back(*std::move(shard));
   }
   return shards;
 }
 
 // What is no base64 leaves `good` false.
-StoredRecord ReadStored(simdjson::ondemand::object fields, bool& good) {
+StoredRecord ReadStored(JsonObject fields, bool& good) {
   StoredRecord record;
-  ForMembers(fields, [&](const std::string& name, JsonValue json) {
+  ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "SequenceNumber") record.sequence_number = TextOf(json);
     if (name == "PartitionKey") record.partition_key = TextOf(json);
     if (name == "Data") {
@@ -90,6 +90,17 @@ StoredRecord ReadStored(simdjson::ondemand::object fields, bool& good) {
     }
   });
   return record;
+}
+
+/// An object with the members that `write` writes.
+template <class Write>
+std::string JsonBody(const Write& write) {
+  return WriteSized([&](auto& sink) {
+    JsonWriter out(sink);
+    out.OpenMap(0);
+    write(out);
+    out.CloseMap();
+  });
 }
 
 std::string_view NameOf(Position::At at) {
@@ -107,69 +118,54 @@ std::string_view NameOf(Position::At at) {
 }  // namespace
 
 std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next_token) {
-  std::string body = R"({"MaxResults":1000)";
-  // The service takes a stream's name with the first page only; an ARN with each.
-  if (next_token.empty() || !stream.arn.empty()) {
-    body += ',';
-    AppendStream(body, stream);
-  }
-  if (!next_token.empty()) {
-    body += ',';
-    AppendMember(body, "NextToken", next_token);
-  }
-  body += '}';
-  return body;
+  if (!next_token.empty()) return ListShardsBody(WireFormat::kJson, stream, next_token);
+  return JsonBody([&](auto& out) {
+    WriteMostShards(out);
+    WriteStream(out, stream);
+  });
 }
 
 Result<ReadShards> ReadListAllShards(std::string_view body) {
   std::vector<ShardText> texts;
   ReadShards page;
-  WEIR_RETURN_IF_ERROR(
-      ReadMembers("ListShards", body, [&](const std::string& name, JsonValue json) {
-        if (name == "NextToken") page.next_token = TextOf(json);
-        if (name == "Shards") ReadShardTexts(json, texts);
-      }));
+  WEIR_RETURN_IF_ERROR(ReadAnswer("ListShards", body, [&](std::string_view name, JsonValue json) {
+    if (name == "NextToken") page.next_token = TextOf(json);
+    if (name == "Shards") ReadShardTexts(json, texts);
+  }));
   WEIR_ASSIGN_OR_RETURN(page.shards, ParseShards("ListShards", texts));
   return page;
 }
 
 std::string GetShardIteratorBody(const StreamAddress& stream, ShardId shard,
                                  const Position& position) {
-  std::string body = "{";
-  AppendStream(body, stream);
-  body += ',';
-  AppendMember(body, "ShardId", FormatShardId(shard));
-  body += ',';
-  AppendMember(body, "ShardIteratorType", NameOf(position.at));
-  if (position.at == Position::At::kAfter) {
-    body += ',';
-    AppendMember(body, "StartingSequenceNumber", position.sequence_number);
-  }
-  body += '}';
-  return body;
+  return JsonBody([&](auto& out) {
+    WriteStream(out, stream);
+    WriteMember(out, "ShardId", FormatShardId(shard));
+    WriteMember(out, "ShardIteratorType", NameOf(position.at));
+    if (position.at == Position::At::kAfter) {
+      WriteMember(out, "StartingSequenceNumber", position.sequence_number);
+    }
+  });
 }
 
 Result<std::string> ReadGetShardIterator(std::string_view body) {
   std::string iterator;
   WEIR_RETURN_IF_ERROR(
-      ReadMembers("GetShardIterator", body, [&](const std::string& name, JsonValue json) {
+      ReadAnswer("GetShardIterator", body, [&](std::string_view name, JsonValue json) {
         if (name == "ShardIterator") iterator = TextOf(json);
       }));
-  if (iterator.empty()) return Malformed("GetShardIterator", "it has no ShardIterator");
+  if (iterator.empty()) return MalformedAnswer("GetShardIterator", "it has no ShardIterator");
   return iterator;
 }
 
 std::string GetRecordsBody(const StreamAddress& stream, std::string_view iterator,
                            std::size_t most) {
-  std::string body = "{";
-  AppendMember(body, "ShardIterator", iterator);
-  body += fmt::format(R"(,"Limit":{})", most);
-  if (!stream.arn.empty()) {
-    body += ',';
-    AppendStream(body, stream);
-  }
-  body += '}';
-  return body;
+  return JsonBody([&](auto& out) {
+    WriteMember(out, "ShardIterator", iterator);
+    out.Name("Limit");
+    out.Number(most);
+    if (!stream.arn.empty()) WriteStream(out, stream);
+  });
 }
 
 Result<RecordPage> ReadGetRecords(std::string_view body) {
@@ -177,21 +173,20 @@ Result<RecordPage> ReadGetRecords(std::string_view body) {
   std::vector<ShardText> children;
   bool there = false;
   bool good = true;
-  WEIR_RETURN_IF_ERROR(
-      ReadMembers("GetRecords", body, [&](const std::string& name, JsonValue json) {
-        if (name == "NextShardIterator") page.next_iterator = TextOf(json);
-        if (name == "MillisBehindLatest" && !json.is_null()) {
-          page.behind = milliseconds(std::int64_t{json.get_int64()});
-        }
-        if (name == "ChildShards") ReadShardTexts(json, children);
-        if (name != "Records") return;
-        there = true;
-        for (auto record : json.get_array()) {
-          page.records.push_back(ReadStored(record.get_object(), good));
-        }
-      }));
-  if (!there) return Malformed("GetRecords", "it has no Records");
-  if (!good) return Malformed("GetRecords", "the data of a record are not base64");
+  WEIR_RETURN_IF_ERROR(ReadAnswer("GetRecords", body, [&](std::string_view name, JsonValue json) {
+    if (name == "NextShardIterator") page.next_iterator = TextOf(json);
+    if (name == "MillisBehindLatest" && !json.is_null()) {
+      page.behind = milliseconds(std::int64_t{json.get_int64()});
+    }
+    if (name == "ChildShards") ReadShardTexts(json, children);
+    if (name != "Records") return;
+    there = true;
+    for (auto record : json.get_array()) {
+      page.records.push_back(ReadStored(record.get_object(), good));
+    }
+  }));
+  if (!there) return MalformedAnswer("GetRecords", "it has no Records");
+  if (!good) return MalformedAnswer("GetRecords", "the data of a record are not base64");
   WEIR_ASSIGN_OR_RETURN(page.children, ParseShards("GetRecords", children));
   return page;
 }

@@ -12,10 +12,6 @@ constexpr nanoseconds kSweepPeriod = std::chrono::minutes(1);
 
 constexpr char kOther[] = "Other";
 
-std::string CodeOf(const AwsFailure& failure) {
-  return failure.code.empty() ? std::string(Name(failure.kind)) : failure.code;
-}
-
 double InMillis(nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
 
 }  // namespace

@@ -5,27 +5,14 @@
 #include <utility>
 
 #include "weir/aws/cbor_writer.h"
+#include "weir/aws/failure.h"
 #include "weir/aws/sized_text.h"
 #include "weir/kinesis/json_writer.h"
 #include "weir/kinesis/wire_readers.h"
+#include "weir/kinesis/wire_writers.h"
 
 namespace weir::kinesis {
 namespace {
-
-template <class Writer>
-void WriteMember(Writer& out, std::string_view name, std::string_view text) {
-  out.Name(name);
-  out.Text(text);
-}
-
-template <class Writer>
-void WriteStream(Writer& out, const StreamAddress& stream) {
-  if (stream.arn.empty()) {
-    WriteMember(out, "StreamName", stream.name);
-  } else {
-    WriteMember(out, "StreamARN", stream.arn);
-  }
-}
 
 template <class Writer>
 void WriteEntry(Writer& out, const KinesisRecord& record) {
@@ -40,8 +27,7 @@ void WriteEntry(Writer& out, const KinesisRecord& record) {
 template <class Writer>
 void WriteFirstPage(Writer& out, const StreamAddress& stream) {
   out.OpenMap(3);
-  out.Name("MaxResults");
-  out.Number(1000);
+  WriteMostShards(out);
   WriteStream(out, stream);
   out.Name("ShardFilter");
   out.OpenMap(1);
@@ -54,8 +40,7 @@ void WriteFirstPage(Writer& out, const StreamAddress& stream) {
 template <class Writer>
 void WriteNextPage(Writer& out, const StreamAddress& stream, std::string_view next_token) {
   out.OpenMap(stream.arn.empty() ? 2 : 3);
-  out.Name("MaxResults");
-  out.Number(1000);
+  WriteMostShards(out);
   WriteMember(out, "NextToken", next_token);
   if (!stream.arn.empty()) WriteStream(out, stream);
   out.CloseMap();
@@ -73,10 +58,6 @@ std::string Body(WireFormat format, const Write& write) {
       write(out);
     }
   });
-}
-
-tl::unexpected<Error> Malformed(std::string_view operation, std::string_view what) {
-  return Fail(Code::kDataLoss, fmt::format("answer to {}: {}", operation, what));
 }
 
 Result<Shard> ParseShard(const ShardText& text) {
@@ -107,13 +88,13 @@ std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
 
 Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format, std::string_view body) {
   auto read = format == WireFormat::kCbor ? ReadCborEntries(body) : ReadJsonEntries(body);
-  if (!read) return Malformed("PutRecords", read.error().message);
-  if (!*read) return Malformed("PutRecords", "it has no Records");
+  if (!read) return MalformedAnswer("PutRecords", read.error().message);
+  if (!*read) return MalformedAnswer("PutRecords", "it has no Records");
   std::vector<EntryAnswer>& entries = **read;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].code.empty() || !entries[i].sequence_number.empty()) continue;
-    return Malformed("PutRecords",
-                     fmt::format("entry {} has neither a sequence number nor an error code", i));
+    return MalformedAnswer(
+        "PutRecords", fmt::format("entry {} has neither a sequence number nor an error code", i));
   }
   return std::move(entries);
 }
@@ -131,13 +112,14 @@ std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
 
 Result<ShardPage> ReadListShards(WireFormat format, std::string_view body) {
   auto read = format == WireFormat::kCbor ? ReadCborShards(body) : ReadJsonShards(body);
-  if (!read) return Malformed("ListShards", read.error().message);
+  if (!read) return MalformedAnswer("ListShards", read.error().message);
   ShardPage page;
   page.next_token = std::move(read->next_token);
   for (std::size_t i = 0; i < read->shards.size(); ++i) {
     const auto shard = ParseShard(read->shards[i]);
-    if (!shard)
-      return Malformed("ListShards", fmt::format("shard {}: {}", i, shard.error().message));
+    if (!shard) {
+      return MalformedAnswer("ListShards", fmt::format("shard {}: {}", i, shard.error().message));
+    }
     page.shards.push_back(*shard);
   }
   return page;

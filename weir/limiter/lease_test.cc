@@ -42,8 +42,9 @@ class LeaseTest : public ::testing::Test {
     const std::vector<BucketKey> keys{{"a", "gpt-4"}, {"p", "gpt-4"}};
     memory_->buckets().Read(keys, Deadline::Never(), [&](auto records) {
       for (const auto& record : *records) {
-        for (const Meter& meter : record->bucket.meters)
+        for (const Meter& meter : record->bucket.meters) {
           left.push_back(meter.tokens / kMillitokens);
+        }
       }
     });
     return left;

@@ -21,8 +21,9 @@ std::string ResourceSubject(std::string_view resource) {
 
 Status CheckSubject(std::string_view subject) {
   if (subject == kSystemSubject) return {};
-  if (subject.starts_with(kResourceMark))
+  if (subject.starts_with(kResourceMark)) {
     return CheckResource(subject.substr(kResourceMark.size()));
+  }
   return CheckEntityId(subject);
 }
 

@@ -37,8 +37,9 @@ DynamoIndex MakeIndex(Projection projection, std::vector<std::string> included =
 
 std::vector<std::string> Groups(const Entries& entries) {
   std::vector<std::string> groups;
-  for (const auto& [position, item] : entries)
+  for (const auto& [position, item] : entries) {
     groups.push_back(*item.at("group").As<std::string>());
+  }
   return groups;
 }
 

@@ -35,8 +35,9 @@ struct QueryPlan {
 std::vector<const Condition*> Terms(const Condition& condition) {
   if (condition.kind != Condition::Kind::kAnd) return {&condition};
   std::vector<const Condition*> terms;
-  for (const Condition& part : condition.parts)
+  for (const Condition& part : condition.parts) {
     std::ranges::copy(Terms(part), std::back_inserter(terms));
+  }
   return terms;
 }
 

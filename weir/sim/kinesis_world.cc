@@ -28,8 +28,9 @@ void RefuseMember(std::string_view member, std::string_view must) {
 std::uint64_t NumberIn(const Fields& fields, std::string_view name, std::uint64_t least,
                        std::uint64_t most) {
   const nlohmann::json& found = fields.Get(name);
-  if (!found.is_number_integer())
+  if (!found.is_number_integer()) {
     Refuse("SerializationException", std::string(name) + ": no number");
+  }
   const bool fits = found.is_number_unsigned() && found.get<std::uint64_t>() >= least &&
                     found.get<std::uint64_t>() <= most;
   if (!fits) {
@@ -52,8 +53,9 @@ KinesisStream& KinesisWorld::StreamOf(const Fields& fields) {
   }
   if (fields.Has("StreamName")) return StreamNamed(fields.Text("StreamName"));
   const std::string arn = fields.Text("StreamARN");
-  if (!arn.starts_with("arn:"))
+  if (!arn.starts_with("arn:")) {
     RefuseMember("streamARN", "satisfy regular expression pattern: arn:.*");
+  }
   return StreamNamed(arn.starts_with(kArnPrefix) ? arn.substr(kArnPrefix.size()) : arn);
 }
 

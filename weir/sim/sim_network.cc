@@ -52,8 +52,9 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     const Fate fate = DrawFate(odds, NextScripted(request));
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
     const Deadline deadline = limits.EndOf(Now());
-    if (limits.LatestBegin().ExpiredAt(Now()))
+    if (limits.LatestBegin().ExpiredAt(Now())) {
       return After({}, [self = shared_from_this(), exchange] { self->TimeOut(*exchange, false); });
+    }
     if (!deadline.is_never()) {
       exchange->deadline = scheduler_.At(
           deadline.at(), [self = shared_from_this(), exchange] { self->TimeOut(*exchange, true); });

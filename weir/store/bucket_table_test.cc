@@ -188,8 +188,9 @@ TEST(RecentTokens, ATokenThatCameAgainIsNotForgottenAtItsOldPlace) {
   EXPECT_TRUE(tokens.Insert(nth(0)));
   tokens.Forget(nth(0));
   EXPECT_TRUE(tokens.Insert(nth(0)));
-  for (std::uint64_t n = 1; n < RecentTokens::kTokensPerPart; ++n)
+  for (std::uint64_t n = 1; n < RecentTokens::kTokensPerPart; ++n) {
     EXPECT_TRUE(tokens.Insert(nth(n)));
+  }
   EXPECT_FALSE(tokens.Insert(nth(0)));
   EXPECT_TRUE(tokens.Insert(nth(RecentTokens::kTokensPerPart)));
   EXPECT_TRUE(tokens.Insert(nth(0)));

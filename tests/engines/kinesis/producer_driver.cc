@@ -71,12 +71,12 @@ Record Numbered(std::uint64_t number, const std::string& data) {
 class Driver {
  public:
   Driver(std::string endpoint, const ProducerConfig& config)
-      : connection_(Take(
-            Connect({.endpoint_url = std::move(endpoint),
-                              .content_type = std::string(ContentType(config.wire)),
-                              .request_timeout = config.request_timeout,
-                              .max_connections = static_cast<std::size_t>(config.max_connections)},
-                             clock_, ProcessSurroundings()))),
+      : connection_(
+            Take(Connect({.endpoint_url = std::move(endpoint),
+                          .content_type = std::string(ContentType(config.wire)),
+                          .request_timeout = config.request_timeout,
+                          .max_connections = static_cast<std::size_t>(config.max_connections)},
+                         clock_, ProcessSurroundings()))),
         producer_({connection_->client(), connection_->scheduler()}, config, SystemSeed()) {}
 
   Producer::Stream& Open(const std::string& name) {

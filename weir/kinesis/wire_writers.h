@@ -1,0 +1,33 @@
+// What the bodies of several calls have in common, for a JsonWriter or a CborWriter.
+#pragma once
+
+#include <string_view>
+
+#include "weir/kinesis/wire.h"
+
+namespace weir::kinesis {
+
+template <class Writer>
+void WriteMember(Writer& out, std::string_view name, std::string_view text) {
+  out.Name(name);
+  out.Text(text);
+}
+
+/// The member that names the stream.
+template <class Writer>
+void WriteStream(Writer& out, const StreamAddress& stream) {
+  if (stream.arn.empty()) {
+    WriteMember(out, "StreamName", stream.name);
+  } else {
+    WriteMember(out, "StreamARN", stream.arn);
+  }
+}
+
+/// How long the pages of a listing may be: as long as the service lets them.
+template <class Writer>
+void WriteMostShards(Writer& out) {
+  out.Name("MaxResults");
+  out.Number(1000);
+}
+
+}  // namespace weir::kinesis
