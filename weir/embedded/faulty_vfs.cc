@@ -83,11 +83,23 @@ struct FaultyVfs::Methods {
     return Real(file)->pMethods->xDeviceCharacteristics(Real(file));
   }
 
-  // Version 1: no shared memory, which an exclusive owner does not need.
+  // The index of a write-ahead log that several connections share. It is memory: none of it fails.
+  static int ShmMap(sqlite3_file* file, int region, int size, int extend, void volatile** at) {
+    return Real(file)->pMethods->xShmMap(Real(file), region, size, extend, at);
+  }
+  static int ShmLock(sqlite3_file* file, int offset, int count, int flags) {
+    return Real(file)->pMethods->xShmLock(Real(file), offset, count, flags);
+  }
+  static void ShmBarrier(sqlite3_file* file) { Real(file)->pMethods->xShmBarrier(Real(file)); }
+  static int ShmUnmap(sqlite3_file* file, int remove) {
+    return Real(file)->pMethods->xShmUnmap(Real(file), remove);
+  }
+
+  // Version 2: no reading through mapped pages.
   static constexpr sqlite3_io_methods kFile = {
-      1,       Close,         Read,    Write,      Truncate,        Sync,    Size,    Lock,
-      Unlock,  CheckReserved, Control, SectorSize, Characteristics, nullptr, nullptr, nullptr,
-      nullptr, nullptr,       nullptr};
+      2,        Close,         Read,    Write,      Truncate,        Sync,   Size,    Lock,
+      Unlock,   CheckReserved, Control, SectorSize, Characteristics, ShmMap, ShmLock, ShmBarrier,
+      ShmUnmap, nullptr,       nullptr};
 
   static int Open(sqlite3_vfs* vfs, sqlite3_filename path, sqlite3_file* file, int flags,
                   int* out_flags) {

@@ -136,11 +136,18 @@ Status CheckIdentity(const Identity& found, std::int64_t newest, const std::stri
 std::span<const Migration> Migrations() { return kMigrations; }
 
 Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> migrations) {
-  WEIR_ASSIGN_OR_RETURN(const Identity found, ReadIdentity(connection));
   const std::int64_t newest = migrations.back().version;
-  WEIR_RETURN_IF_ERROR(CheckIdentity(found, newest, connection.name()));
+  Identity found;
+  const auto read = [&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(found, ReadIdentity(connection));
+    return CheckIdentity(found, newest, connection.name());
+  };
+  WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
   if (found.version == newest) return {};
   return connection.InTransaction([&]() -> Status {
+    // Another process may have done it by now.
+    WEIR_RETURN_IF_ERROR(read());
+    if (found.version == newest) return {};
     for (const Migration& migration : migrations) {
       if (migration.version <= found.version) continue;
       WEIR_RETURN_IF_ERROR(connection.Execute(migration.sql));

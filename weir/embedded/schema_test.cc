@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <barrier>
+#include <thread>
 
 #include "weir/embedded/embedded_fixture.h"
 
@@ -92,6 +94,29 @@ TEST_F(SchemaTest, RefusesADatabaseOfSomebodyElse) {
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(refused.error().message, HasSubstr("not a weir file"));
   EXPECT_EQ(ReadFile(path_), before);
+}
+
+// Fails if: one who looks while another makes the file takes it for somebody else's, or makes it
+// again.
+TEST_F(SchemaTest, SeveralMayMakeAFileAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string path = folder_ / std::to_string(round);
+    std::vector<Status> prepared(4);
+    std::barrier together(4);
+    {
+      std::vector<std::jthread> threads;
+      for (Status& status : prepared) {
+        threads.emplace_back([&] {
+          auto connection = sqlite::Connection::Open(path, "");
+          connection->WaitForOthers(std::chrono::seconds(5));
+          together.arrive_and_wait();
+          status = PrepareSchema(*connection, kLater);
+        });
+      }
+    }
+    for (const Status& status : prepared) EXPECT_TRUE(status) << status.error().message;
+    EXPECT_THAT(RunSql(path, "SELECT * FROM bucket"), ElementsAre("acme|eu-west"));
+  }
 }
 
 }  // namespace

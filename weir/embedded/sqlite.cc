@@ -166,6 +166,10 @@ Result<std::string> Connection::QueryText(std::string_view sql) {
   return value;
 }
 
+void Connection::WaitForOthers(std::chrono::milliseconds wait) {
+  sqlite3_busy_timeout(state_->handle, static_cast<int>(wait.count()));
+}
+
 std::string Connection::name() const { return NameOf(state_->handle); }
 
 Status Connection::Checkpoint(bool truncate) {

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -59,15 +60,20 @@ class Connection {
   [[nodiscard]] Result<std::int64_t> QueryInteger(std::string_view sql);
   [[nodiscard]] Result<std::string> QueryText(std::string_view sql);
 
-  /// Runs `body` between BEGIN and COMMIT, and rolls back where either fails.
+  /// Runs `body` between BEGIN and COMMIT, and rolls back where either fails. No other connection
+  /// writes meanwhile.
   template <class Body>
   [[nodiscard]] Status InTransaction(Body&& body) {
-    WEIR_RETURN_IF_ERROR(Execute("BEGIN IMMEDIATE"));
-    Status status = std::forward<Body>(body)();
-    if (status) status = Execute("COMMIT");
-    if (!status) RollBack();
-    return status;
+    return Within("BEGIN IMMEDIATE", std::forward<Body>(body));
   }
+  /// The same for a `body` that only reads: it sees the file as of one moment.
+  template <class Body>
+  [[nodiscard]] Status InSnapshot(Body&& body) {
+    return Within("BEGIN", std::forward<Body>(body));
+  }
+
+  /// How long to wait for other connections to the file; at first not at all.
+  void WaitForOthers(std::chrono::milliseconds wait);
 
   /// "sqlite:PATH", as error messages begin.
   std::string name() const;
@@ -93,6 +99,14 @@ class Connection {
   };
   explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
   void RollBack();
+  template <class Body>
+  Status Within(const char* begin, Body&& body) {
+    WEIR_RETURN_IF_ERROR(Execute(begin));
+    Status status = std::forward<Body>(body)();
+    if (status) status = Execute("COMMIT");
+    if (!status) RollBack();
+    return status;
+  }
 
   std::unique_ptr<State> state_;  // SQLite's hook points at it
 };

@@ -1,6 +1,6 @@
 #include "weir/store/contract_client.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace weir {
 namespace {
@@ -165,11 +165,6 @@ Result<std::string> ContractClient::Resolve(std::string name_or_id) {
     const std::string lent = std::move(name_or_id);
     harness_.backend().namespaces().Resolve(lent, kNever, std::move(done));
   });
-}
-
-std::size_t ContractClient::CountBadAnswers() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(counts_, [](const auto& count) { return *count != 1; }));
 }
 
 }  // namespace weir

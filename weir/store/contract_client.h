@@ -1,7 +1,6 @@
 // A backend under test, called as if every answer came at once.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "weir/store/backend.h"
+#include "weir/store/contract_caller.h"
 
 namespace weir {
 
@@ -40,13 +40,13 @@ class PlainHarness final : public BackendHarness {
   std::unique_ptr<Backend> backend_;
 };
 
-/// Calls, and pumps the harness until the answer is there. What a call may read only while it runs
-/// is gone before the first pump. Not thread-safe. The harness must outlive it.
-class ContractClient {
+/// Every verb as a call. The harness must outlive it.
+class ContractClient : public ContractCaller {
  public:
   using Records = std::vector<std::optional<BucketRecord>>;
 
-  explicit ContractClient(BackendHarness& harness) : harness_(harness) {}
+  explicit ContractClient(BackendHarness& harness)
+      : ContractCaller([&harness] { return harness.Pump(); }), harness_(harness) {}
 
   Result<Decision> Acquire(std::vector<Charge> charges, UnixMillis now);
   Status Adjust(std::vector<Charge> charges, AdjustToken token, UnixMillis now);
@@ -76,44 +76,8 @@ class ContractClient {
   Result<std::uint64_t> Purge(std::string id);
   Result<std::string> Resolve(std::string name_or_id);
 
-  /// A call of any shape: `start` gets the Done. kInternal if no answer came.
-  template <class T, class Start>
-  Result<T> Call(Start&& start) {
-    auto answer = std::make_shared<Answer<T>>();
-    counts_.emplace_back(answer, &answer->count);
-    std::forward<Start>(start)(Done<T>([answer](Result<T> result) {
-      if (answer->count++ > 0) return;
-      answer->result.emplace(std::move(result));
-      answer->there = true;
-    }));
-    if (!PumpUntil([&] { return answer->there.load(); })) {
-      return Fail(Code::kInternal, "the call was never answered");
-    }
-    return *std::move(answer->result);
-  }
-
-  /// False if nothing more happens before `reached` holds.
-  template <class Condition>
-  bool PumpUntil(Condition&& reached) {
-    while (!reached()) {
-      if (!harness_.Pump() && !reached()) return false;
-    }
-    return true;
-  }
-
-  /// How many calls were answered not at all, or more than once.
-  std::size_t CountBadAnswers() const;
-
  private:
-  template <class T>
-  struct Answer {
-    std::atomic<int> count = 0;
-    std::atomic<bool> there = false;
-    std::optional<Result<T>> result;
-  };
-
   BackendHarness& harness_;
-  std::vector<std::shared_ptr<const std::atomic<int>>> counts_;
   std::uint64_t tokens_ = 0;
 };
 

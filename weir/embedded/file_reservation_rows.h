@@ -1,0 +1,73 @@
+// ReservationRows in an SQLite file. Format: docs/design/embedded.md.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "weir/embedded/bucket_reader.h"
+#include "weir/embedded/schema.h"
+#include "weir/embedded/sqlite.h"
+#include "weir/store/reservation_rows.h"
+
+namespace weir {
+
+/// Of the file that they are in.
+std::span<const Migration> ReservationMigrations();
+
+/// Its verbs belong into a transaction of the connection, which must outlive it. kDataLoss where a
+/// row is damaged; every other failure of the file is kUnavailable. Not thread-safe.
+class FileReservationRows final : public ReservationRows {
+ public:
+  explicit FileReservationRows(sqlite::Connection& connection) : connection_(connection) {}
+
+  /// The first failure since the last call of this.
+  Status TakeFailure() { return std::exchange(failure_, Status()); }
+
+  Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) override;
+  Result<HeldCount> CountHeld(const AccountKey& key, UnixMillis now) override;
+  Result<std::vector<HeldSlot>> ListHeld(const SlotRange& range, UnixMillis now) override;
+  Result<std::vector<HeldSlot>> BoundTo(const std::string& resource_id) override;
+  Status PutSlot(const HeldSlot& slot) override;
+  Status EraseSlot(const SlotRef& slot) override;
+  Status EraseExpired(const AccountKey& key, UnixMillis now) override;
+
+  Result<std::optional<EndedResource>> FindEnded(const std::string& resource_id) override;
+  Status PutEnded(const EndedResource& ended) override;
+
+  Result<std::optional<AccountLimitRow>> FindLimit(const AccountKey& key) override;
+  Result<std::vector<AccountLimitRow>> LimitsOf(const std::string& service) override;
+  Status PutLimit(const AccountLimitRow& row) override;
+  Status EraseLimit(const AccountKey& key) override;
+
+  Result<std::optional<Bucket>> FindBucket(const AccountKey& key) override;
+  Status PutBucket(const AccountKey& key, const Bucket& bucket) override;
+
+  Status Sweep(UnixMillis now) override;
+
+ private:
+  using Values = std::initializer_list<std::variant<std::int64_t, std::string_view>>;
+
+  /// Binds `values` in order and steps to the end; `on_row` answers each row.
+  template <class OnRow>
+  Status ForEach(std::string_view sql, Values values, const OnRow& on_row);
+  Status Run(std::string_view sql, Values values);
+  Result<std::vector<HeldSlot>> ReadSlots(std::string_view sql, Values values);
+  Result<std::vector<AccountLimitRow>> ReadLimits(std::string_view sql, Values values);
+  Result<sqlite::Statement*> Prepared(std::string_view sql);
+  Status Note(Status done);
+
+  sqlite::Connection& connection_;
+  std::map<std::string_view, sqlite::Statement> prepared_;  // by its SQL, which is a literal
+  BucketReader reader_;
+  Status failure_;
+};
+
+/// kDataLoss stays; whatever else is wrong with a file is kUnavailable.
+Error AsStoreError(Error error);
+
+}  // namespace weir

@@ -1,0 +1,172 @@
+#include "weir/embedded/file_reservations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "weir/embedded/file_reservation_rows.h"
+#include "weir/store/memory_rows.h"
+#include "weir/store/row_reservations.h"
+
+namespace weir {
+namespace {
+
+// One thread at a time; the others wait no longer than they can.
+class Turn {
+ public:
+  bool Take(Deadline deadline, const Clock& clock) {
+    std::unique_lock lock(mutex_);
+    const auto is_free = [this] { return !taken_; };
+    if (deadline.is_never()) {
+      freed_.wait(lock, is_free);
+    } else if (!freed_.wait_for(lock, deadline.Left(clock.Now()), is_free)) {
+      return false;
+    }
+    taken_ = true;
+    return true;
+  }
+  void Give() {
+    {
+      const std::lock_guard lock(mutex_);
+      taken_ = false;
+    }
+    freed_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  bool taken_ = false;
+};
+
+class ReservationFile final : public ReservationPlace {
+ public:
+  ReservationFile(std::string path, const Clock& clock, FileReservationsOptions options)
+      : path_(std::move(path)), clock_(clock), options_(std::move(options)) {}
+
+  Status OpenIfThere() { return exists() ? Open(options_.longest_wait) : Status(); }
+
+  Status Write(Deadline deadline, const Body& body) override {
+    return InTurn(deadline, [&] { return WriteInTurn(deadline, body); });
+  }
+  Status Read(Deadline deadline, const Body& body) override {
+    return InTurn(deadline, [&] { return ReadInTurn(deadline, body); });
+  }
+  std::string Describe() const override { return "sqlite:" + path_; }
+
+ private:
+  struct File {
+    explicit File(sqlite::Connection opened) : connection(std::move(opened)) {}
+    sqlite::Connection connection;
+    FileReservationRows rows{connection};
+  };
+
+  std::string file() const { return path_ + "-reservations"; }
+  bool exists() const {
+    std::error_code error;
+    return file_ || std::filesystem::exists(file(), error);
+  }
+  milliseconds WaitUntil(Deadline deadline) const {
+    const nanoseconds left =
+        std::min<nanoseconds>(deadline.Left(clock_.Now()), options_.longest_wait);
+    return std::chrono::duration_cast<milliseconds>(left);
+  }
+
+  template <class Work>
+  Status InTurn(Deadline deadline, const Work& work);
+  Status WriteInTurn(Deadline deadline, const Body& body);
+  Status ReadInTurn(Deadline deadline, const Body& body);
+  Status Open(milliseconds wait);
+
+  const std::string path_;
+  const Clock& clock_;
+  const FileReservationsOptions options_;
+  Turn turn_;
+  std::unique_ptr<File> file_;  // whose turn it is
+};
+
+template <class Work>
+Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
+  const bool in_time = !deadline.ExpiredAt(clock_.Now()) && turn_.Take(deadline, clock_);
+  if (!in_time) {
+    return Fail(Code::kDeadlineExceeded,
+                fmt::format("sqlite:{}: the deadline passed before anything was done", file()));
+  }
+  Status done = work();
+  if (!done) {
+    done.error() = AsStoreError(std::move(done.error()));
+    // What failed once is not relied on: the next verb opens the file again.
+    file_.reset();
+  }
+  turn_.Give();
+  return done;
+}
+
+Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
+  if (!exists()) {
+    MemoryRows none;
+    body(none);
+    if (none.CountRows() == 0) return {};
+  }
+  WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
+  return file_->connection.InTransaction([&] {
+    body(file_->rows);
+    return file_->rows.TakeFailure();
+  });
+}
+
+Status ReservationFile::ReadInTurn(Deadline deadline, const Body& body) {
+  if (!exists()) {
+    MemoryRows none;
+    body(none);
+    return {};
+  }
+  WEIR_RETURN_IF_ERROR(Open(WaitUntil(deadline)));
+  return file_->connection.InSnapshot([&] {
+    body(file_->rows);
+    return file_->rows.TakeFailure();
+  });
+}
+
+// If it is not open yet; from now on the file waits so long for other processes.
+Status ReservationFile::Open(milliseconds wait) {
+  if (file_) {
+    file_->connection.WaitForOthers(wait);
+    return {};
+  }
+  WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(file(), options_.vfs));
+  connection.WaitForOthers(wait);
+  if (connection.read_only()) {
+    return Fail(
+        Code::kPermissionDenied,
+        fmt::format("{}: can only be read; make it and its folder writable", connection.name()));
+  }
+  WEIR_RETURN_IF_ERROR(PrepareSchema(connection, ReservationMigrations()));
+  // Not while another process is at it: it may then be one of the next who turns the log on.
+  if (auto mode = connection.QueryText("PRAGMA journal_mode = WAL");
+      !mode && mode.error().code != Code::kUnavailable) {
+    return Fail(std::move(mode.error()));
+  }
+  // The log is shared, so SQLite's own checkpoints: who commits when it is long moves it.
+  WEIR_RETURN_IF_ERROR(connection.Execute(
+      "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 1000"));
+  file_ = std::make_unique<File>(std::move(connection));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReservationBackend>> OpenFileReservations(
+    const std::string& path, const Clock& clock, const FileReservationsOptions& options) {
+  auto file = std::make_unique<ReservationFile>(path, clock, options);
+  WEIR_RETURN_IF_ERROR(file->OpenIfThere());
+  return MakeRowReservations(std::move(file));
+}
+
+}  // namespace weir

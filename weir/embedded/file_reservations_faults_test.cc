@@ -1,0 +1,175 @@
+// The Nth operation on the disk fails, for every N: a verb has then changed nothing, or all, and
+// once more makes it right.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/file_reservations.h"
+#include "weir/store/reservation_contract_client.h"
+
+namespace weir {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+using Rows = std::vector<std::string>;
+// One verb; kOk where there is no error.
+constexpr Code kOk{};
+using Verb = std::function<Code(ReservationClient&)>;
+
+template <class T>
+Code CodeOf(const Result<T>& result) {
+  return result ? kOk : result.error().code;
+}
+
+const AccountKey kKey{.resource = "emr", .account = "acme"};
+const AccountLimitRow kRow{
+    .key = kKey, .limit = {.limit = 3, .window = std::chrono::seconds(60)}, .service = "s"};
+
+SlotRef Slot(int number) { return {.key = kKey, .id = fmt::format("w-{}", number)}; }
+
+Verb Claim(int number, UnixMillis now) {
+  return [=](ReservationClient& client) {
+    return CodeOf(client.Claim({.slot = Slot(number), .limit = 3, .ttl = 60s}, now));
+  };
+}
+Verb Bind(int number, const char* resource_id, UnixMillis now) {
+  return [=](ReservationClient& client) {
+    return CodeOf(client.Bind(Slot(number), resource_id, 60s, now));
+  };
+}
+Verb End(const char* resource_id, UnixMillis now, UnixMillis remember_until) {
+  return [=](ReservationClient& client) {
+    const EndedResource end{
+        .resource_id = resource_id, .ended_at = now, .remember_until = remember_until};
+    return CodeOf(client.ReleaseResource(end, now));
+  };
+}
+Verb Change(AccountLimitChange change) {
+  return [change = std::move(change)](ReservationClient& client) {
+    return CodeOf(client.Change(change));
+  };
+}
+Verb Take(std::int64_t count, UnixMillis now) {
+  return
+      [=](ReservationClient& client) { return CodeOf(client.Take(kKey, kRow.limit, count, now)); };
+}
+
+std::vector<Verb> Life() {
+  const UnixMillis t = kStart;
+  return {Claim(1, t),
+          Claim(2, t),
+          Claim(3, t + 1s),
+          Claim(4, t + 1s),  // refused
+          Bind(1, "j-1", t + 2s),
+          Bind(2, "j-1", t + 2s),
+          End("j-1", t + 5s, t),  // not remembered: once more it is nobody's
+          End("j-3", t + 6s, t + 3600s),
+          Change(PutAccountLimit{.row = kRow, .seen = {}}),
+          Take(2, t + 7s),
+          Take(2, t + 7s),  // refused
+          [t](ReservationClient& c) { return CodeOf(c.Renew(Slot(3), 300s, t + 8s)); },
+          Claim(5, t + 100s),
+          Claim(6, t + 200s),  // sweeps
+          [t](ReservationClient& c) { return CodeOf(c.Release(Slot(6), t + 201s)); },
+          Change(DeleteAccountLimit{.seen = kRow}),
+          Bind(3, "j-3", t + 202s)};  // it has ended
+}
+
+// A bind that found its thing ended has released the slot: repeated, it finds none.
+Code Expected(std::size_t verb, std::size_t verbs, bool again) {
+  if (verb + 1 < verbs) return kOk;
+  return again ? Code::kNotFound : Code::kFailedPrecondition;
+}
+
+// What is in the file, as a process sees it that opens it now.
+Rows Dump(const std::string& file) {
+  if (!FileExists(file)) return {};
+  if (RunSql(file, "SELECT name FROM sqlite_schema WHERE name = 'slot'").empty()) return {};
+  return RunSql(file,
+                "SELECT * FROM slot UNION ALL SELECT 'ended', resource_id, ended_at, "
+                "remember_until, '', '' FROM ended UNION ALL SELECT resource, account, \"limit\", "
+                "window, service, 'limit' FROM account_limit UNION ALL SELECT resource, account, "
+                "time, bucket, full_at, 'bucket' FROM account_bucket");
+}
+
+// The rows after each verb where nothing fails.
+std::vector<Rows> Sound(const std::string& path) {
+  const sim::SimClock clock;
+  auto backend = *OpenFileReservations(path, clock);
+  ReservationClient client(*backend, [] { return false; });
+  std::vector<Rows> after = {{}};
+  const std::vector<Verb> life = Life();
+  for (std::size_t i = 0; i < life.size(); ++i) {
+    EXPECT_EQ(life[i](client), Expected(i, life.size(), false)) << i;
+    after.push_back(Dump(path + "-reservations"));
+  }
+  return after;
+}
+
+struct Plan {
+  FaultyVfs::Fault fault;
+  std::uint64_t more;
+};
+
+class ReservationFaults : public testing::TestWithParam<Plan> {};
+
+TEST_P(ReservationFaults, LeaveAVerbUndoneOrDone) {
+  const TempFolder folder;
+  const std::vector<Rows> sound = Sound(folder / "sound.db");
+  const sim::SimClock clock;
+  const std::vector<Verb> life = Life();
+  std::uint64_t number = 0;
+  std::uint64_t untold = 0;
+  for (bool failed = true; failed;) {
+    SCOPED_TRACE(fmt::format("operation {} fails", ++number));
+    FaultyVfs disk(fmt::format("disk{}", number));
+    const std::string path = folder / fmt::format("{}.db", number);
+    auto backend = *OpenFileReservations(path, clock, {.vfs = disk.name()});
+    ReservationClient client(*backend, [] { return false; });
+    disk.FailAt(number, GetParam().fault, GetParam().more);
+    bool told = false;
+    for (std::size_t i = 0; i < life.size(); ++i) {
+      SCOPED_TRACE(fmt::format("verb {}", i));
+      Code code = life[i](client);
+      bool again = false;
+      if (code == Code::kUnavailable) {
+        told = true;
+        disk.Heal();
+        const Rows rows = Dump(path + "-reservations");
+        again = rows == sound[i + 1];
+        EXPECT_TRUE(rows == sound[i] || again);
+        code = life[i](client);
+      }
+      EXPECT_EQ(code, Expected(i, life.size(), again));
+      EXPECT_EQ(Dump(path + "-reservations"), sound[i + 1]);
+    }
+    if (disk.failures() > 0 && !told) ++untold;
+    backend.reset();
+    EXPECT_EQ(Dump(path + "-reservations"), sound.back());
+    failed = disk.failures() > 0;
+    ASSERT_FALSE(HasFailure());
+    ASSERT_LT(number, 1000U) << "it never passes untouched";
+  }
+  EXPECT_GT(number, 60U) << "the life has become too short to mean much";
+  // Where the write-ahead log cannot be turned on, it is a later opener who does it.
+  EXPECT_LE(untold, 6U) << "failures that nobody was told of";
+}
+
+std::string PlanName(const testing::TestParamInfo<Plan>& info) {
+  constexpr const char* kFaults[] = {"error", "full", "short_write"};
+  return fmt::format("{}_{}", kFaults[static_cast<int>(info.param.fault)],
+                     info.param.more == 0 ? "once" : "for_a_while");
+}
+
+using enum FaultyVfs::Fault;
+INSTANTIATE_TEST_SUITE_P(File, ReservationFaults,
+                         testing::Values(Plan{kError, 0}, Plan{kFull, 0}, Plan{kShortWrite, 0},
+                                         Plan{kError, 3}),
+                         PlanName);
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,123 @@
+#include "weir/store/memory_reservations.h"
+
+#include <gtest/gtest.h>
+
+#include "weir/store/account_rules.h"
+#include "weir/store/memory_rows.h"
+#include "weir/store/reservation_contract.h"
+#include "weir/store/slot_rules.h"
+
+namespace weir {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+const auto kPlaces = ReservationsOn(
+    {{"memory", [] { return std::make_unique<PlainReservations>(MakeMemoryReservations()); }}});
+
+INSTANTIATE_TEST_SUITE_P(Memory, ReservationContract, kPlaces, ReservationsName);
+INSTANTIATE_TEST_SUITE_P(Memory, AccountLimitContract, kPlaces, ReservationsName);
+INSTANTIATE_TEST_SUITE_P(Memory, TokenContract, kPlaces, ReservationsName);
+INSTANTIATE_TEST_SUITE_P(Memory, ReservationContractThreads, kPlaces, ReservationsName);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ReservationContractClients);  // it has one
+
+// Claims, bindings, ends and takes of ever new names, each short-lived.
+void UseOnce(MemoryRows& rows, int i, UnixMillis now) {
+  const AccountKey key{.resource = "emr", .account = std::to_string(i)};
+  const SlotRef slot{.key = key, .id = "w-" + std::to_string(i)};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = slot, .limit = 1, .ttl = 1000ms}, now)->slot);
+  ASSERT_TRUE(BindSlot(rows, {.slot = slot, .resource_id = "j" + key.account, .ttl = 1000ms}, now));
+  const EndedResource end{
+      .resource_id = "never" + key.account, .ended_at = now, .remember_until = now + 1s};
+  ASSERT_TRUE(ReleaseBound(rows, end, now));
+  ASSERT_TRUE(
+      TakeTokens(rows, {.key = key, .limit = {.limit = 1, .window = 1s}, .count = 1}, now)->taken);
+}
+
+// Fails if: what means nothing any more is kept for ever.
+TEST(MemoryRows, WhatMeansNothingAnyMoreIsForgotten) {
+  MemoryRows rows;
+  UnixMillis now = kStart;
+  for (int i = 0; i < 10'000; ++i) {
+    now = now + 100ms;
+    UseOnce(rows, i, now);
+    // Three rows live for ten steps, and a sweep comes by within as many again.
+    ASSERT_LT(rows.CountRows(), 200U) << i;
+  }
+}
+
+// Fails if: a sweep takes what is in use.
+TEST(MemoryRows, WhatIsInUseIsKept) {
+  MemoryRows rows;
+  const AccountKey key{.resource = "emr", .account = "0"};
+  const SlotRef slot{.key = key, .id = "w"};
+  const AccountLimit slow{.limit = 1, .window = 86'400s};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = slot, .limit = 1, .ttl = kLongestWindow}, kStart)->slot);
+  ASSERT_TRUE(TakeTokens(rows, {.key = key, .limit = slow, .count = 1}, kStart)->taken);
+  const EndedResource end{
+      .resource_id = "j", .ended_at = kStart, .remember_until = kStart + 86'400s};
+  ASSERT_TRUE(ReleaseBound(rows, end, kStart));
+  for (int i = 1; i < 1000; ++i) UseOnce(rows, i, kStart + 10s * i);
+
+  const UnixMillis now = kStart + 10'000s;
+  EXPECT_EQ(rows.CountHeld(key, now)->slots, 1);
+  EXPECT_FALSE(TakeTokens(rows, {.key = key, .limit = slow, .count = 1}, now)->taken);
+  EXPECT_FALSE(BindSlot(rows, {.slot = slot, .resource_id = "j", .ttl = 1s}, now))
+      << "it has ended";
+}
+
+// Fails if: a slot that has expired lives again for a clock that is behind, beside the one that
+// took its place.
+TEST(ClaimSlot, WhatWasTakenOverDoesNotComeBack) {
+  MemoryRows rows;
+  for (int i = 0; i < 10; ++i) UseOnce(rows, i, kStart);
+  const AccountKey key{.resource = "emr", .account = "x"};
+  const SlotRef old{.key = key, .id = "w-old"};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = old, .limit = 1, .ttl = 10s}, kStart)->slot);
+  const SlotRef next{.key = key, .id = "w-new"};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = next, .limit = 1, .ttl = 10s}, kStart + 10s)->slot);
+  EXPECT_EQ(rows.CountHeld(key, kStart + 9s)->slots, 1);
+  EXPECT_FALSE(RenewSlot(rows, old, 10s, kStart + 9s));
+}
+
+// A clock that is behind waits until the bucket's time, and only then do tokens come back.
+TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
+  MemoryRows rows;
+  const TokenRequest one{
+      .key = {.resource = "r", .account = "a"}, .limit = {.limit = 1, .window = 2s}, .count = 1};
+  ASSERT_TRUE(TakeTokens(rows, one, kStart)->taken);
+  const UnixMillis behind = kStart - 300ms;
+  EXPECT_EQ(TakeTokens(rows, one, behind)->retry_after, 2300ms);
+  EXPECT_FALSE(TakeTokens(rows, one, behind + 2299ms)->taken);
+  EXPECT_TRUE(TakeTokens(rows, one, behind + 2300ms)->taken);
+}
+
+// Fails if: time between a refusal under a lowered limit and the next take counts at the old rate.
+TEST(TakeTokens, TheWaitUnderALoweredLimitIsExact) {
+  MemoryRows rows;
+  TokenRequest request{.key = {.resource = "r", .account = "a"},
+                       .limit = {.limit = 100, .window = 10s},
+                       .count = 100};
+  ASSERT_TRUE(TakeTokens(rows, request, kStart)->taken);
+  request.limit.limit = 10;
+  request.count = 1;
+  EXPECT_EQ(TakeTokens(rows, request, kStart)->retry_after, 91'000ms);
+  EXPECT_FALSE(TakeTokens(rows, request, kStart + 90'999ms)->taken);
+  EXPECT_TRUE(TakeTokens(rows, request, kStart + 91'000ms)->taken);
+}
+
+TEST(TakeTokens, DebtIsRoundedDownToWholeTokens) {
+  MemoryRows rows;
+  TokenRequest request{.key = {.resource = "r", .account = "a"},
+                       .limit = {.limit = 100, .window = 60s},
+                       .count = 100};
+  ASSERT_TRUE(TakeTokens(rows, request, kStart)->taken);
+  request.limit.limit = 10;
+  request.count = 1;
+  EXPECT_EQ(TakeTokens(rows, request, kStart)->available, -90);
+  EXPECT_EQ(TakeTokens(rows, request, kStart + 1s)->available, -90) << "a sixth has come back";
+}
+
+}  // namespace
+}  // namespace weir

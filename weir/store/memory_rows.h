@@ -1,0 +1,62 @@
+// ReservationRows in maps.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "weir/store/reservation_rows.h"
+
+namespace weir {
+
+/// No verb fails. A value; not thread-safe.
+class MemoryRows final : public ReservationRows {
+ public:
+  Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) override;
+  Result<HeldCount> CountHeld(const AccountKey& key, UnixMillis now) override;
+  Result<std::vector<HeldSlot>> ListHeld(const SlotRange& range, UnixMillis now) override;
+  Result<std::vector<HeldSlot>> BoundTo(const std::string& resource_id) override;
+  Status PutSlot(const HeldSlot& slot) override;
+  Status EraseSlot(const SlotRef& slot) override;
+  Status EraseExpired(const AccountKey& key, UnixMillis now) override;
+
+  Result<std::optional<EndedResource>> FindEnded(const std::string& resource_id) override;
+  Status PutEnded(const EndedResource& ended) override;
+
+  Result<std::optional<AccountLimitRow>> FindLimit(const AccountKey& key) override;
+  Result<std::vector<AccountLimitRow>> LimitsOf(const std::string& service) override;
+  Status PutLimit(const AccountLimitRow& row) override;
+  Status EraseLimit(const AccountKey& key) override;
+
+  Result<std::optional<Bucket>> FindBucket(const AccountKey& key) override;
+  Status PutBucket(const AccountKey& key, const Bucket& bucket) override;
+
+  Status Sweep(UnixMillis now) override;
+
+  /// Of slots, remembered ends, limits and buckets together.
+  std::size_t CountRows() const;
+
+ private:
+  /// The slots of one key.
+  struct KeySlots {
+    std::map<std::string, HeldSlot> by_id;
+    std::set<std::pair<UnixMillis, std::string>> by_expiry;  // and id
+  };
+  using BoundSlot = std::pair<AccountKey, std::string>;  // and id
+
+  void Unindex(KeySlots& slots, const HeldSlot& slot);
+  void EraseExpired(KeySlots& slots, UnixMillis now);
+
+  std::map<AccountKey, KeySlots> slots_;
+  std::map<std::string, std::set<BoundSlot>> bound_;  // by resource id
+  std::map<std::string, EndedResource> ended_;        // by resource id
+  std::map<AccountKey, AccountLimitRow> limits_;
+  std::map<AccountKey, Bucket> buckets_;
+  // How far the sweep of each has come; empty: it begins anew.
+  AccountKey swept_slots_;
+  std::string swept_ended_;
+  AccountKey swept_buckets_;
+};
+
+}  // namespace weir

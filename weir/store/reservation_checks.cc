@@ -1,0 +1,97 @@
+#include "weir/store/reservation_checks.h"
+
+#include <fmt/format.h>
+
+#include "weir/store/listing.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 255;
+constexpr std::size_t kMostResourceIdBytes = 1024;
+
+Status CheckBytes(std::string_view what, std::string_view text, std::size_t most) {
+  if (!text.empty() && text.size() <= most) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: {} bytes; right would be 1 to {}", what, text.size(), most));
+}
+
+Status Check(const AccountLimitRow& row) {
+  WEIR_RETURN_IF_ERROR(Check(row.key, row.limit));
+  return row.service.empty() ? Status() : CheckService(row.service);
+}
+
+// Names may hold any byte: only their lengths say where they end.
+std::string CursorStem(const AccountKey& key) {
+  return fmt::format("{}.{} {}{} ", key.resource.size(), key.account.size(), key.resource,
+                     key.account);
+}
+
+}  // namespace
+
+Status Check(const SlotRef& slot) {
+  WEIR_RETURN_IF_ERROR(Check(slot.key));
+  return CheckBytes("slot id", slot.id, kMostNameBytes);
+}
+
+Status CheckSlotLife(const AccountKey& key, milliseconds ttl) {
+  if (ttl > milliseconds(0) && ttl <= kLongestSlotLife) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{}: a slot that lives for {} ms; right would be 1 to {}", Describe(key),
+                          ttl.count(), kLongestSlotLife.count()));
+}
+
+Status Check(const SlotClaim& claim) {
+  WEIR_RETURN_IF_ERROR(Check(claim.slot));
+  if (claim.limit < 0) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{}: a limit of {} slots; right would be 0 or more",
+                            Describe(claim.slot.key), claim.limit));
+  }
+  return CheckSlotLife(claim.slot.key, claim.ttl);
+}
+
+Status CheckResourceId(std::string_view resource_id) {
+  return CheckBytes("resource id", resource_id, kMostResourceIdBytes);
+}
+
+Status CheckService(std::string_view service) {
+  return CheckBytes("service", service, kMostNameBytes);
+}
+
+Status Check(const AccountLimitChange& change) {
+  if (const auto* gone = std::get_if<DeleteAccountLimit>(&change)) return Check(gone->seen.key);
+  return Check(std::get<PutAccountLimit>(change).row);
+}
+
+Status CheckTake(const AccountKey& key, const AccountLimit& limit, std::int64_t count) {
+  WEIR_RETURN_IF_ERROR(Check(key, limit));
+  const auto refuse = [&](std::string why) {
+    return Fail(Code::kInvalidArgument, fmt::format("{}: {}", Describe(key), why));
+  };
+  if (limit.blocked()) {
+    return refuse(fmt::format("blocked by a limit of {}; right would be 1 or more", limit.limit));
+  }
+  if (limit.window == limit.window.zero()) {
+    return refuse("a limit without a window; tokens need one of at least 1 s");
+  }
+  if (count < 1 || count > limit.limit) {
+    return refuse(
+        fmt::format("{} tokens asked; right would be 1 to the limit of {}", count, limit.limit));
+  }
+  return {};
+}
+
+Result<std::string> ReadSlotCursor(const AccountKey& key, const PageRequest& page) {
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return std::string();
+  const std::string stem = CursorStem(key);
+  if (!page.cursor.starts_with(stem) || page.cursor.size() == stem.size()) return BadCursor();
+  return page.cursor.substr(stem.size());
+}
+
+std::string SlotCursor(const AccountKey& key, std::string_view last_id) {
+  return CursorStem(key).append(last_id);
+}
+
+}  // namespace weir

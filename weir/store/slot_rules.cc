@@ -1,0 +1,133 @@
+#include "weir/store/slot_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/model/quoted.h"
+#include "weir/store/reservation_checks.h"
+
+namespace weir {
+namespace {
+
+bool IsHeld(const std::optional<HeldSlot>& slot, UnixMillis now) {
+  return slot && now < slot->expires;
+}
+
+Result<HeldSlot> FindHeld(ReservationRows& rows, const SlotRef& slot, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(auto found, rows.FindSlot(slot));
+  if (IsHeld(found, now)) return *std::move(found);
+  return Fail(Code::kNotFound,
+              fmt::format("{}: slot {} is not held: it has expired or was released",
+                          Describe(slot.key), Quoted(slot.id)));
+}
+
+bool Concerns(const EndedResource& ended, UnixMillis claimed) {
+  return claimed - kEndPrecision <= ended.ended_at;
+}
+
+Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, UnixMillis claimed,
+                      UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(const auto ended, rows.FindEnded(resource_id));
+  return ended && now < ended->remember_until && Concerns(*ended, claimed);
+}
+
+// Of two ends the later, and the longer memory: neither takes anything from the other.
+Status Remember(ReservationRows& rows, EndedResource ended, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(const auto before, rows.FindEnded(ended.resource_id));
+  if (before) {
+    ended.ended_at = std::max(ended.ended_at, before->ended_at);
+    ended.remember_until = std::max(ended.remember_until, before->remember_until);
+  }
+  WEIR_RETURN_IF_ERROR(rows.PutEnded(ended));
+  return rows.Sweep(now);
+}
+
+}  // namespace
+
+Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(auto same, rows.FindSlot(claim.slot));
+  if (IsHeld(same, now)) return ClaimAnswer{.slot = std::move(same)};
+  // Erased, so that they do not live again for whose clock is behind.
+  WEIR_RETURN_IF_ERROR(rows.EraseExpired(claim.slot.key, now));
+  WEIR_ASSIGN_OR_RETURN(const HeldCount held, rows.CountHeld(claim.slot.key, now));
+  if (held.slots >= claim.limit) {
+    return ClaimAnswer{.slot = {}, .in_use = held.slots, .next_expiry = held.next_expiry};
+  }
+  HeldSlot slot{.key = claim.slot.key,
+                .id = claim.slot.id,
+                .resource_id = claim.slot.id,
+                .claimed = now,
+                .expires = now + claim.ttl};
+  WEIR_RETURN_IF_ERROR(rows.PutSlot(slot));
+  WEIR_RETURN_IF_ERROR(rows.Sweep(now));
+  return ClaimAnswer{.slot = std::move(slot)};
+}
+
+Result<HeldSlot> BindSlot(ReservationRows& rows, const SlotBinding& binding, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(HeldSlot slot, FindHeld(rows, binding.slot, now));
+  if (slot.bound() && slot.resource_id != binding.resource_id) {
+    return Fail(
+        Code::kFailedPrecondition,
+        fmt::format("{}: slot {} is bound to {} already; claim another for {}", Describe(slot.key),
+                    Quoted(slot.id), Quoted(slot.resource_id), Quoted(binding.resource_id)));
+  }
+  WEIR_ASSIGN_OR_RETURN(const bool ended, HasEnded(rows, binding.resource_id, slot.claimed, now));
+  if (ended) {
+    WEIR_RETURN_IF_ERROR(rows.EraseSlot(binding.slot));
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{}: {} has ended already: its slot is free again", Describe(slot.key),
+                            Quoted(binding.resource_id)));
+  }
+  slot.resource_id = binding.resource_id;
+  slot.expires = now + binding.ttl;
+  WEIR_RETURN_IF_ERROR(rows.PutSlot(slot));
+  return slot;
+}
+
+Result<HeldSlot> RenewSlot(ReservationRows& rows, const SlotRef& slot, milliseconds ttl,
+                           UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(HeldSlot held, FindHeld(rows, slot, now));
+  if (now + ttl <= held.expires) return held;
+  held.expires = now + ttl;
+  WEIR_RETURN_IF_ERROR(rows.PutSlot(held));
+  return held;
+}
+
+Result<bool> ReleaseSlot(ReservationRows& rows, const SlotRef& slot, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(const auto found, rows.FindSlot(slot));
+  if (!found) return false;
+  WEIR_RETURN_IF_ERROR(rows.EraseSlot(slot));
+  return IsHeld(found, now);
+}
+
+Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& ended,
+                                 UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(const auto bound, rows.BoundTo(ended.resource_id));
+  std::size_t released = 0;
+  for (const HeldSlot& slot : bound) {
+    if (!Concerns(ended, slot.claimed)) continue;
+    WEIR_RETURN_IF_ERROR(rows.EraseSlot({.key = slot.key, .id = slot.id}));
+    if (IsHeld(slot, now)) ++released;
+  }
+  if (released == 0 && now < ended.remember_until) {
+    WEIR_RETURN_IF_ERROR(Remember(rows, ended, now));
+  }
+  return released;
+}
+
+Result<Page<HeldSlot>> ListSlots(ReservationRows& rows, SlotRange range, UnixMillis now) {
+  const std::size_t limit = range.limit;
+  // One more tells whether there are more; the largest limit has no more.
+  range.limit += limit < SIZE_MAX ? 1 : 0;
+  Page<HeldSlot> page;
+  WEIR_ASSIGN_OR_RETURN(page.items, rows.ListHeld(range, now));
+  if (page.items.size() > limit) {
+    page.items.resize(limit);
+    page.next = SlotCursor(range.key, page.items.back().id);
+  }
+  return page;
+}
+
+}  // namespace weir

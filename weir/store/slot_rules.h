@@ -1,0 +1,35 @@
+// What each verb of a ReservationStore answers and changes, whatever holds the rows. The arguments
+// are checked already (reservation_checks.h).
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "weir/store/reservation_rows.h"
+
+namespace weir {
+
+/// Events tell whole seconds: a slot that was claimed so much after an end may still be of the
+/// thing that ended.
+inline constexpr milliseconds kEndPrecision{1000};
+
+struct SlotBinding {
+  SlotRef slot;
+  std::string resource_id;
+  milliseconds ttl{0};
+};
+
+[[nodiscard]] Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim,
+                                            UnixMillis now);
+[[nodiscard]] Result<HeldSlot> BindSlot(ReservationRows& rows, const SlotBinding& binding,
+                                        UnixMillis now);
+[[nodiscard]] Result<HeldSlot> RenewSlot(ReservationRows& rows, const SlotRef& slot,
+                                         milliseconds ttl, UnixMillis now);
+[[nodiscard]] Result<bool> ReleaseSlot(ReservationRows& rows, const SlotRef& slot, UnixMillis now);
+[[nodiscard]] Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& ended,
+                                               UnixMillis now);
+/// `range.limit` of the page, at most.
+[[nodiscard]] Result<Page<HeldSlot>> ListSlots(ReservationRows& rows, SlotRange range,
+                                               UnixMillis now);
+
+}  // namespace weir
