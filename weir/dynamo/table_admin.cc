@@ -44,6 +44,22 @@ void ReadFeaturesOf(Table& table, TableStatus status, Deadline deadline, Done<Ta
                      }));
 }
 
+using Indexes = std::map<std::string, IndexLayout>;
+
+void KeepOnly(const Indexes& wanted, Indexes& indexes) {
+  std::erase_if(indexes, [&](const auto& index) { return !wanted.contains(index.first); });
+}
+
+void AddTimeToLive(const TableStatus& status, std::string_view attribute,
+                   std::vector<std::string>& lines) {
+  if (status.time_to_live == Feature::kOff) {
+    lines.push_back(fmt::format("time to live: off, should be on for attribute {}", attribute));
+  } else if (status.time_to_live == Feature::kOn && status.time_to_live_attribute != attribute) {
+    lines.push_back(fmt::format("time to live: on for attribute {}, should be {}",
+                                status.time_to_live_attribute, attribute));
+  }
+}
+
 void AddVersion(const TableStatus& status, std::vector<std::string>& lines) {
   if (!status.version) return lines.push_back("version record: none, should be there");
   if (status.version->schema != kSchemaVersion) {
@@ -81,29 +97,36 @@ void TableAdmin::ReadStatus(Deadline deadline, Done<TableStatus> done) {
       }));
 }
 
-std::vector<std::string> Shortcomings(const TableStatus& status) {
-  std::vector<std::string> lines = Differences(status.table.layout, OurLayout());
+std::vector<std::string> LayoutShortcomings(const TableLayout& found, const TableLayout& wanted,
+                                            const TablePurpose& purpose) {
+  if (purpose.exact) return Differences(found, wanted);
+  TableLayout matters = found;
+  matters.billing = wanted.billing;
+  matters.stream = wanted.stream;
+  KeepOnly(wanted.global_indexes, matters.global_indexes);
+  KeepOnly(wanted.local_indexes, matters.local_indexes);
+  return Differences(matters, wanted);
+}
+
+std::vector<std::string> Shortcomings(const TableStatus& status, const TableLayout& layout,
+                                      const TablePurpose& purpose) {
+  std::vector<std::string> lines = LayoutShortcomings(status.table.layout, layout, purpose);
   if (status.table.status != "ACTIVE") {
     lines.push_back(fmt::format("status: {}, should be ACTIVE", status.table.status));
   }
-  if (status.time_to_live == Feature::kOff) {
-    lines.push_back(
-        fmt::format("time to live: off, should be on for attribute {}", kTimeToLiveAttribute));
-  } else if (status.time_to_live == Feature::kOn &&
-             status.time_to_live_attribute != kTimeToLiveAttribute) {
-    lines.push_back(fmt::format("time to live: on for attribute {}, should be {}",
-                                status.time_to_live_attribute, kTimeToLiveAttribute));
-  }
-  if (status.recovery == Feature::kOff) {
+  if (!purpose.time_to_live.empty()) AddTimeToLive(status, purpose.time_to_live, lines);
+  if (purpose.recovery && status.recovery == Feature::kOff) {
     lines.push_back("recovery to a point in time: off, should be on");
   }
-  AddVersion(status, lines);
+  if (purpose.version) AddVersion(status, lines);
   return lines;
 }
 
 void TableAdmin::Check(Deadline deadline, Done<std::vector<std::string>> done) {
-  ReadStatus(deadline, Then<TableStatus>(std::move(done), [](const TableStatus& status, auto told) {
-               told(Shortcomings(status));
+  ReadStatus(deadline,
+             Then<TableStatus>(std::move(done), [&layout = table_.layout(), purpose = purpose_](
+                                                    const TableStatus& status, auto told) {
+               told(Shortcomings(status, layout, purpose));
              }));
 }
 

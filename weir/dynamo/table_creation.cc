@@ -16,11 +16,12 @@ constexpr milliseconds kLongestWait{2000};
 
 // One Create: the steps in order, each ending in the next.
 struct Creating : std::enable_shared_from_this<Creating> {
-  Creating(Table& the_table, Scheduler& the_scheduler)
-      : table(the_table), scheduler(the_scheduler) {}
+  Creating(Table& the_table, Scheduler& the_scheduler, TablePurpose the_purpose)
+      : table(the_table), scheduler(the_scheduler), purpose(std::move(the_purpose)) {}
 
   Table& table;
   Scheduler& scheduler;
+  const TablePurpose purpose;
   std::string by;
   Deadline deadline = Deadline::Never();
   Done<TableCreated> done;
@@ -57,7 +58,8 @@ void Creating::Begin() {
 }
 
 void Creating::Found(const TableDescription& description) {
-  const std::vector<std::string> differences = Differences(description.layout, OurLayout());
+  const std::vector<std::string> differences =
+      LayoutShortcomings(description.layout, table.layout(), purpose);
   if (!differences.empty()) {
     return done(Fail(Code::kFailedPrecondition,
                      fmt::format("table {} exists and is made otherwise ({}; {} in all): name "
@@ -80,7 +82,7 @@ void Creating::Make() {
     self->answer.created = !exists;
     self->Wait();
   };
-  table.CallForCode("CreateTable", CreateTableBody(table.name(), OurLayout()), deadline, made);
+  table.CallForCode("CreateTable", CreateTableBody(table.name(), table.layout()), deadline, made);
 }
 
 void Creating::Wait() {
@@ -105,28 +107,31 @@ void Creating::Later(std::string_view what, void (Creating::*step)()) {
 }
 
 void Creating::SetTimeToLive() {
-  ReadTimeToLive(table, deadline, OrEnd<TimeToLive>([](Creating& self, const TimeToLive& found) {
-                   self.answer.time_to_live = found.feature;
-                   if (found.feature == Feature::kNotOffered) return self.SetRecovery();
-                   if (found.feature == Feature::kOn && found.attribute == kTimeToLiveAttribute) {
-                     return self.SetRecovery();
-                   }
-                   if (found.feature == Feature::kOn) {
-                     return self.done(Fail(
-                         Code::kFailedPrecondition,
-                         fmt::format("table {}: time to live is on for attribute {}, should be "
-                                     "{}: turn it off first",
-                                     self.table.name(), found.attribute, kTimeToLiveAttribute)));
-                   }
-                   TurnOnTimeToLive(self.table, self.deadline,
-                                    self.OrEnd<Feature>([](Creating& creating, Feature feature) {
-                                      creating.answer.time_to_live = feature;
-                                      creating.SetRecovery();
-                                    }));
-                 }));
+  if (purpose.time_to_live.empty()) return SetRecovery();
+  ReadTimeToLive(
+      table, deadline, OrEnd<TimeToLive>([](Creating& self, const TimeToLive& found) {
+        self.answer.time_to_live = found.feature;
+        if (found.feature == Feature::kNotOffered) return self.SetRecovery();
+        if (found.feature == Feature::kOn && found.attribute == self.purpose.time_to_live) {
+          return self.SetRecovery();
+        }
+        if (found.feature == Feature::kOn) {
+          return self.done(
+              Fail(Code::kFailedPrecondition,
+                   fmt::format("table {}: time to live is on for attribute {}, should be "
+                               "{}: turn it off first",
+                               self.table.name(), found.attribute, self.purpose.time_to_live)));
+        }
+        TurnOnTimeToLive(self.table, self.purpose.time_to_live, self.deadline,
+                         self.OrEnd<Feature>([](Creating& creating, Feature feature) {
+                           creating.answer.time_to_live = feature;
+                           creating.SetRecovery();
+                         }));
+      }));
 }
 
 void Creating::SetRecovery() {
+  if (!purpose.recovery) return WriteVersion();
   wait = kFirstWait;
   ReadRecovery(table, deadline, OrEnd<Feature>([](Creating& self, Feature found) {
                  self.answer.recovery = found;
@@ -145,6 +150,7 @@ void Creating::TryRecovery() {
 }
 
 void Creating::WriteVersion() {
+  if (!purpose.version) return done(answer);
   Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
   put.item = NewVersionRecord(scheduler.clock().WallNow(), by);
   put.expression.RequireAbsent("PK");
@@ -160,7 +166,7 @@ void Creating::WriteVersion() {
 }  // namespace
 
 void TableAdmin::Create(std::string_view by, Deadline deadline, Done<TableCreated> done) {
-  const auto creating = std::make_shared<Creating>(table_, scheduler_);
+  const auto creating = std::make_shared<Creating>(table_, scheduler_, purpose_);
   creating->by = by;
   creating->deadline = deadline;
   creating->done = std::move(done);

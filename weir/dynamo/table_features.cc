@@ -62,10 +62,10 @@ void ReadRecovery(Table& table, Deadline deadline, Done<Feature> done) {
                     Offered(std::move(done), Feature::kNotOffered, read));
 }
 
-void TurnOnTimeToLive(Table& table, Deadline deadline, Done<Feature> done) {
-  const std::string more =
-      fmt::format(R"(,"TimeToLiveSpecification":{{"AttributeName":"{}","Enabled":true}})",
-                  kTimeToLiveAttribute);
+void TurnOnTimeToLive(Table& table, std::string_view attribute, Deadline deadline,
+                      Done<Feature> done) {
+  const std::string more = fmt::format(
+      R"(,"TimeToLiveSpecification":{{"AttributeName":"{}","Enabled":true}})", attribute);
   table.CallForCode("UpdateTimeToLive", BodyOf(table, more), deadline,
                     Offered(std::move(done), Feature::kNotOffered,
                             [](const std::string&) { return Feature::kOn; }));

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "weir/base/done.h"
 #include "weir/dynamo/table.h"
@@ -11,9 +12,6 @@
 #include "weir/runtime/deadline.h"
 
 namespace weir::dynamo {
-
-/// The attribute that says when an item has had its time, in seconds since 1970.
-inline constexpr std::string_view kTimeToLiveAttribute = "ttl";
 
 void DescribeTable(Table& table, Deadline deadline, Done<TableDescription> done);
 
@@ -27,8 +25,10 @@ struct TimeToLive {
 void ReadTimeToLive(Table& table, Deadline deadline, Done<TimeToLive> done);
 void ReadRecovery(Table& table, Deadline deadline, Done<Feature> done);
 
-/// Turn it on. Nothing from TurnOnRecovery: the table is too young for it, ask again soon.
-void TurnOnTimeToLive(Table& table, Deadline deadline, Done<Feature> done);
+/// Turn it on; `attribute`: of seconds since 1970, after which an item has had its time. Nothing
+/// from TurnOnRecovery: the table is too young for it, ask again soon.
+void TurnOnTimeToLive(Table& table, std::string_view attribute, Deadline deadline,
+                      Done<Feature> done);
 void TurnOnRecovery(Table& table, Deadline deadline, Done<std::optional<Feature>> done);
 
 }  // namespace weir::dynamo

@@ -64,6 +64,8 @@ TableLayouts LayoutsOf(const TableNames& names) {
   return layouts;
 }
 
+dynamo::TableKey TableKeyOf(const AccountKey& key) { return {key.resource, key.account}; }
+
 std::string Coordinate(std::string_view resource, std::string_view account) {
   return fmt::format("{}:{}", resource, account);
 }

@@ -10,7 +10,9 @@
 
 #include "weir/base/result.h"
 #include "weir/dynamo/dynamo_url.h"
+#include "weir/dynamo/keys.h"
 #include "weir/dynamo/table_layout.h"
+#include "weir/store/reservation_store.h"
 
 namespace weir::rate_limiter_py {
 
@@ -52,6 +54,9 @@ struct TableLayouts {
   dynamo::TableLayout slots;   ///< with the index of resource ids
 };
 TableLayouts LayoutsOf(const TableNames& names);
+
+/// Where an account's row stands in the tables of tokens and of limits.
+dynamo::TableKey TableKeyOf(const AccountKey& key);
 
 /// resource ':' account, unescaped, as its clients build it: two keys may share one coordinate.
 std::string Coordinate(std::string_view resource, std::string_view account);

@@ -1,0 +1,180 @@
+#include "weir/rate_limiter_py/account_limit_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/then.h"
+#include "weir/model/quoted.h"
+#include "weir/rate_limiter_py/tables.h"
+#include "weir/rate_limiter_py/whole_number.h"
+
+namespace weir::rate_limiter_py {
+namespace {
+
+using dynamo::Expression;
+using dynamo::Item;
+using dynamo::Of;
+using dynamo::Write;
+
+using Rows = std::vector<AccountLimitRow>;
+using MaybeRow = std::optional<AccountLimitRow>;
+
+constexpr std::size_t kMostRows = 100'000;
+// Of a text that is a key, by DynamoDB.
+constexpr std::size_t kMostServiceBytes = 2048;
+
+constexpr WholeRange kLimits{.most = kMostAccountTokens};
+constexpr WholeRange kWindows{0, kLongestWindow.count()};
+
+std::string TextOr(const Item& item, std::string_view attribute) {
+  const std::string* text = dynamo::GetText(item, attribute);
+  return text == nullptr ? "" : *text;
+}
+
+Status CheckService(std::string_view service, std::size_t least) {
+  if (service.size() >= least && service.size() <= kMostServiceBytes) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("service {}: {} bytes; right would be {} to {}", Quoted(service),
+                          service.size(), least, kMostServiceBytes));
+}
+
+// That an attribute is as it was seen; `none`: its value where it is absent.
+template <class T>
+void RequireSeen(Expression& e, std::string_view attribute, const T& seen, const T& none) {
+  if (seen != none) {
+    e.RequireEqual(attribute, Of(seen));
+    return;
+  }
+  e.Require(
+      fmt::format("(attribute_not_exists({0}) OR {0} = {1})", e.Name(attribute), e.Of(Of(none))));
+}
+
+void RequireRow(Expression& e, const AccountLimitRow& seen) {
+  e.Require(kLimit, "=", seen.limit.limit);
+  RequireSeen<std::int64_t>(e, kWindowSec, seen.limit.window.count(), 0);
+  RequireSeen<std::string>(e, kServiceName, seen.service, "");
+}
+
+Write WriteOf(const PutAccountLimit& put) {
+  Write write{.kind = Write::Kind::kUpdate, .key = TableKeyOf(put.row.key), .item = {}};
+  Expression& e = write.expression;
+  e.Set(kLimit, Of(put.row.limit.limit)).Set(kWindowSec, Of(put.row.limit.window.count()));
+  if (put.row.service.empty()) {
+    e.Remove(kServiceName);
+  } else {
+    e.Set(kServiceName, Of(put.row.service));
+  }
+  if (put.seen) {
+    RequireRow(e, *put.seen);
+  } else {
+    e.RequireAbsent(kResourceName);
+  }
+  return write;
+}
+
+Write WriteOf(const DeleteAccountLimit& change) {
+  Write write{.kind = Write::Kind::kDelete, .key = TableKeyOf(change.seen.key), .item = {}};
+  RequireRow(write.expression, change.seen);
+  return write;
+}
+
+Status Check(const PutAccountLimit& put) {
+  WEIR_RETURN_IF_ERROR(weir::Check(put.row.key, put.row.limit));
+  WEIR_RETURN_IF_ERROR(CheckService(put.row.service, 0));
+  if (!put.seen || put.seen->key == put.row.key) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("limit of {}: put where {} was seen; right would be one key",
+                          Describe(put.row.key), Describe(put.seen->key)));
+}
+
+Status Check(const DeleteAccountLimit& change) { return weir::Check(change.seen.key); }
+
+const AccountKey& KeyOf(const PutAccountLimit& put) { return put.row.key; }
+const AccountKey& KeyOf(const DeleteAccountLimit& change) { return change.seen.key; }
+
+MaybeRow Wished(const PutAccountLimit& put) { return put.row; }
+MaybeRow Wished(const DeleteAccountLimit&) { return std::nullopt; }
+
+// What a condition that failed means: done already, by a change whose answer was lost, or not.
+Status Judge(const AccountKey& key, const std::optional<Item>& old_item, const MaybeRow& wished) {
+  MaybeRow found;
+  if (old_item) {
+    auto row = ReadRow(*old_item);
+    if (!row) return Fail(std::move(row.error()));
+    found = *std::move(row);
+  }
+  if (found == wished) return {};
+  return Fail(Code::kAborted,
+              fmt::format("limit of {}: somebody else changed it; look again", Describe(key)));
+}
+
+Result<Rows> ReadRows(const std::vector<Item>& items) {
+  Rows rows;
+  rows.reserve(items.size());
+  for (const Item& item : items) {
+    WEIR_ASSIGN_OR_RETURN(rows.emplace_back(), ReadRow(item));
+  }
+  std::ranges::sort(rows, {}, &AccountLimitRow::key);
+  return rows;
+}
+
+}  // namespace
+
+Result<AccountLimitRow> ReadRow(const Item& item) {
+  AccountLimitRow row{.key = {TextOr(item, kResourceName), TextOr(item, kAccountId)},
+                      .service = TextOr(item, kServiceName)};
+  const std::string name = fmt::format("limit of {}", Describe(row.key));
+  WEIR_ASSIGN_OR_RETURN(const auto limit, ReadWhole(item, kLimit, name, kLimits));
+  WEIR_ASSIGN_OR_RETURN(const auto window, ReadWhole(item, kWindowSec, name, kWindows));
+  if (!limit) return Fail(Unusable(item, kLimit, name, "a whole number"));
+  if (item.contains(kServiceName) && row.service.empty()) {
+    return Fail(Unusable(item, kServiceName, name, "a text, or nothing"));
+  }
+  row.limit = {.limit = *limit, .window = std::chrono::seconds(window.value_or(0))};
+  return row;
+}
+
+AccountLimitTable::AccountLimitTable(dynamo::Table& table, std::string service_index)
+    : table_(table), service_index_(std::move(service_index)) {}
+
+void AccountLimitTable::Get(const AccountKey& key, Deadline deadline, Done<MaybeRow> done) {
+  if (Status valid = weir::Check(key); !valid) return done(Fail(std::move(valid.error())));
+  table_.Get(TableKeyOf(key), deadline,
+             dynamo::Then<std::optional<Item>>(
+                 std::move(done), [](const std::optional<Item>& item, Done<MaybeRow> told) {
+                   if (!item) return told(MaybeRow());
+                   auto row = ReadRow(*item);
+                   if (!row) return told(Fail(std::move(row.error())));
+                   told(MaybeRow(*std::move(row)));
+                 }));
+}
+
+void AccountLimitTable::OfService(const std::string& service, Deadline deadline, Done<Rows> done) {
+  if (Status valid = CheckService(service, 1); !valid) return done(Fail(std::move(valid.error())));
+  table_.QueryAll({.index = service_index_, .partition = service}, kMostRows, deadline,
+                  dynamo::Then<std::vector<Item>>(
+                      std::move(done), [](const std::vector<Item>& items, Done<Rows> told) {
+                        told(ReadRows(items));
+                      }));
+}
+
+void AccountLimitTable::Change(const AccountLimitChange& change, Deadline deadline,
+                               Done<void> done) {
+  std::visit(
+      [&](const auto& wish) {
+        if (Status valid = Check(wish); !valid) return done(std::move(valid));
+        auto told = [key = KeyOf(wish), wished = Wished(wish),
+                     done = std::move(done)](auto outcome) mutable {
+          if (outcome) return done({});
+          const dynamo::WriteFailure& failure = outcome.error();
+          if (failure.kind != FailureClass::kConditional) return done(Fail(failure.error));
+          done(Judge(key, failure.old_item, wished));
+        };
+        table_.Apply(WriteOf(wish), true, deadline, std::move(told));
+      },
+      change);
+}
+
+}  // namespace weir::rate_limiter_py

@@ -1,0 +1,93 @@
+#include "weir/rate_limiter_py/end_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/iso_time.h"
+#include "weir/model/quoted.h"
+
+namespace weir::rate_limiter_py {
+namespace {
+
+using dynamo::Of;
+using dynamo::Write;
+
+std::optional<dynamo::Value> ValueIn(const dynamo::Item& item, std::string_view name) {
+  const auto at = item.find(name);
+  return at == item.end() ? std::nullopt : std::optional(at->second);
+}
+
+}  // namespace
+
+EndCall::EndCall(EndedResource ended, std::string index, UnixMillis now)
+    : ended_(std::move(ended)), now_(now) {
+  query_.index = std::move(index);
+  query_.partition = ended_.resource_id;
+  query_.attributes = {std::string(kCoordinate), std::string(kReservationId)};
+}
+
+EndCall::Step EndCall::OnQuery(dynamo::QueryAnswer page) {
+  for (const dynamo::Item& item : page.items) {
+    places_.push_back(KeyOf(item, {std::string(kCoordinate), std::string(kReservationId), ""}));
+  }
+  query_.start_after = std::move(page.last_key);
+  return Next();
+}
+
+// An index is a moment behind, and may hold little of a row: each is read again.
+EndCall::Step EndCall::Next() {
+  if (!places_.empty()) {
+    const ReleaseFence fence{ended_.resource_id, ended_.ended_at + kEndPrecision};
+    release_.emplace(ReleaseTarget{.place = std::move(places_.back()), .fence = fence}, now_);
+    places_.pop_back();
+    return Released(release_->Begin());
+  }
+  if (query_.start_after) return query_;
+  if (released_ > 0 || ended_.remember_until <= now_) return released_;
+  release_.reset();
+  return Remember(std::nullopt);
+}
+
+EndCall::Step EndCall::Released(ReleaseCall::Step step) {
+  return Within<Step>(std::move(step), [this](Result<bool> released) -> Step {
+    if (!released) return Fail(std::move(released.error()));
+    if (*released) ++released_;
+    return Next();
+  });
+}
+
+// Of two ends that are remembered the later, for the longer time: neither takes from the other.
+EndCall::Step EndCall::Remember(const std::optional<dynamo::Item>& there) {
+  std::int64_t ended_at = ended_.ended_at.value;
+  std::int64_t until = dynamo::WholeSeconds(ended_.remember_until + kEndPrecision);
+  Write tombstone{.key = EndedKey(ended_.resource_id), .item = {}, .expression = {}};
+  dynamo::Expression& e = tombstone.expression;
+  if (there) {
+    const auto ended_before = GetNumber(*there, kEndedAt);
+    const auto until_before = GetNumber(*there, kExpirationTime);
+    if (until_before.value_or(0) > dynamo::WholeSeconds(now_)) {
+      ended_at = std::max(ended_at, ended_before.value_or(0));
+      until = std::max(until, *until_before);
+    }
+    if (ended_at == ended_before && until == until_before) return released_;
+    e.RequireSame(kEndedAt, ValueIn(*there, kEndedAt));
+    e.RequireSame(kExpirationTime, ValueIn(*there, kExpirationTime));
+  } else {
+    e.RequireAbsent(kReservationId);
+  }
+  e.Set(kEndedAt, Of(ended_at)).Set(kExpirationTime, Of(until));
+  return Writes{std::move(tombstone)};
+}
+
+EndCall::Step EndCall::OnWrite(const WriteOutcome& outcome) {
+  if (release_) return Released(release_->OnWrite(outcome));
+  if (outcome) return released_;
+  if (!IsRefusedBy(outcome.error(), 0)) return Fail(outcome.error().error);
+  if (++rounds_ <= kMostRounds) return Remember(outcome.error().reasons[0].item);
+  return Fail(Code::kUnavailable, fmt::format("{}: its end is told all the time; try again",
+                                              Quoted(ended_.resource_id)));
+}
+
+}  // namespace weir::rate_limiter_py

@@ -1,0 +1,182 @@
+#include "weir/rate_limiter_py/slot_call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/iso_time.h"
+#include "weir/model/quoted.h"
+
+namespace weir::rate_limiter_py {
+namespace {
+
+using dynamo::Of;
+using dynamo::Write;
+
+constexpr UnixMillis kExpiredToo{-1};
+
+// Actions of a transaction.
+constexpr std::size_t kSlot = 0;
+constexpr std::size_t kPlace = 1;  // in the roster
+
+tl::unexpected<Error> TooManyRounds(std::string_view id) {
+  return Fail(Code::kUnavailable,
+              fmt::format("slot {}: others change it all the time; try again", Quoted(id)));
+}
+
+Write UpdateWrite(const HeldSlot& seen, const HeldSlot& moved) {
+  Write update{.key = SlotKey({seen.key, seen.id}), .item = {}, .expression = AsSeen(seen)};
+  update.expression.Set(kExpirationTime, Of(SecondOf(moved)));
+  update.expression.Set(kResourceId, Of(moved.resource_id));
+  return update;
+}
+
+// That the thing has not ended since the slot was claimed, or that is forgotten.
+Write NotEndedCheck(const HeldSlot& moved, UnixMillis now) {
+  Write check{.kind = Write::Kind::kCheck,
+              .key = EndedKey(moved.resource_id),
+              .item = {},
+              .expression = {}};
+  dynamo::Expression& e = check.expression;
+  e.Require(fmt::format("(attribute_not_exists({0}) OR {0} < {1} OR {2} <= {3})", e.Name(kEndedAt),
+                        e.Of(Of((moved.claimed - kEndPrecision).value)), e.Name(kExpirationTime),
+                        e.Of(Of(dynamo::WholeSeconds(now)))));
+  return check;
+}
+
+}  // namespace
+
+Result<std::optional<HeldSlot>> ReleaseCall::Read(const dynamo::Item& item) const {
+  return target_.key ? ReadHeld(item, *target_.key, kExpiredToo) : ReadSlot(item);
+}
+
+ReleaseCall::Step ReleaseCall::Plan(const std::optional<dynamo::Item>& item) {
+  if (!item) return false;
+  const auto slot = Read(*item);
+  if (!slot) return Fail(slot.error());
+  if (!*slot) return false;
+  if (const auto& fence = target_.fence) {
+    if ((*slot)->resource_id != fence->resource_id) return false;
+    if ((*slot)->claimed > fence->claimed_until) return false;
+  }
+  const bool was_bound = rounds_ == 0 || slot_.bound();
+  slot_ = **slot;
+  has_place_ = IsOurs(slot_.id);
+  if (has_place_) return Send();
+  if (!IsHeld()) return false;
+  if (was_bound || !slot_.bound()) return Send();
+  return Fail(
+      Code::kAborted,
+      fmt::format("slot {}: it was bound to {} meanwhile; release it again if that is to go",
+                  Quoted(slot_.id), Quoted(slot_.resource_id)));
+}
+
+ReleaseCall::Step ReleaseCall::Send() const {
+  Writes writes = {{.kind = Write::Kind::kDelete,
+                    .key = target_.place,
+                    .item = {},
+                    .expression = AsSeen(slot_)}};
+  if (has_place_) writes.push_back(GiveBackWrite(slot_.key, SecondOf(slot_)));
+  return writes;
+}
+
+ReleaseCall::Step ReleaseCall::OnWrite(const WriteOutcome& outcome) {
+  if (outcome) return IsHeld();
+  const dynamo::WriteFailure& failure = outcome.error();
+  const bool has_changed = IsRefusedBy(failure, kSlot);
+  if (!has_changed && !IsRefusedBy(failure, kPlace)) return Fail(failure.error);
+  if (++rounds_ > kMostRounds) return TooManyRounds(slot_.id);
+  if (has_changed) return Plan(failure.reasons[kSlot].item);
+  has_place_ = false;  // it was given away
+  return Send();
+}
+
+MoveCall::Step MoveCall::OnRead(const Items& items) {
+  if (release_) return Ended(release_->OnRead(items));
+  return Plan(items[0]);
+}
+
+tl::unexpected<Error> MoveCall::NotHeld() const {
+  return Fail(Code::kNotFound,
+              fmt::format("slot {} for {}: it is not held any more; claim another",
+                          Quoted(move_.slot.id), Quoted(Describe(move_.slot.key))));
+}
+
+MoveCall::Step MoveCall::Plan(const std::optional<dynamo::Item>& item) {
+  if (!item) return NotHeld();
+  const auto slot = ReadHeld(*item, move_.slot.key, now_);
+  if (!slot) return Fail(slot.error());
+  if (!*slot) return NotHeld();
+  seen_ = moved_ = **slot;
+  moved_.resource_id = move_.resource_id.value_or(seen_.resource_id);
+  if (seen_.bound() && moved_.resource_id != seen_.resource_id) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("slot {}: it is bound to {}; claim another for {}", Quoted(seen_.id),
+                            Quoted(seen_.resource_id), Quoted(moved_.resource_id)));
+  }
+  binds_ = move_.resource_id.has_value() && !seen_.bound();
+  moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, 0));
+  if (!binds_ && moved_.expires <= seen_.expires) return seen_;
+  return SendBlindly();
+}
+
+MoveCall::Step MoveCall::SendBlindly() const {
+  return Send(MoveWrite(seen_.key, {SecondOf(seen_), SecondOf(moved_), now_}));
+}
+
+MoveCall::Step MoveCall::Send(Write roster) const {
+  Writes writes = {UpdateWrite(seen_, moved_)};
+  if (is_ours()) writes.push_back(std::move(roster));
+  if (binds_) writes.push_back(NotEndedCheck(moved_, now_));
+  return writes;
+}
+
+MoveCall::Step MoveCall::OnWrite(const WriteOutcome& outcome) {
+  if (release_) return Ended(release_->OnWrite(outcome));
+  if (outcome) return moved_;
+  const dynamo::WriteFailure& failure = outcome.error();
+  const std::size_t end = is_ours() ? kPlace + 1 : kPlace;
+  const bool has_changed = IsRefusedBy(failure, kSlot);
+  if (!has_changed && binds_ && IsRefusedBy(failure, end)) {
+    release_.emplace(ReleaseTarget{.place = SlotKey(move_.slot),
+                                   .key = move_.slot.key,
+                                   .fence = ReleaseFence{seen_.id, seen_.claimed}},
+                     now_);
+    return Ended(release_->Begin());
+  }
+  if (!has_changed && !(is_ours() && IsRefusedBy(failure, kPlace))) return Fail(failure.error);
+  if (++rounds_ > kMostRounds) return TooManyRounds(seen_.id);
+  return has_changed ? Plan(failure.reasons[kSlot].item) : OnRoster(failure.reasons[kPlace].item);
+}
+
+MoveCall::Step MoveCall::OnRoster(const std::optional<dynamo::Item>& item) {
+  const auto roster = item ? ReadRoster(*item) : Roster{};
+  if (!roster) return Fail(roster.error());
+  const std::int64_t from = SecondOf(seen_);
+  if (from <= roster->gone) return NotHeld();
+  const std::int64_t to = SecondOf(moved_);
+  if (to <= roster->gone) moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, roster->gone));
+  if (roster->Counts(from) && !roster->IsSweepDue()) return SendBlindly();
+  Roster after = *roster;
+  // Where it has no place nobody got it: the roster was lost. Then it gets one.
+  if (after.Counts(from)) {
+    after.Move(from, SecondOf(moved_), now_);
+  } else {
+    after.Take(SecondOf(moved_), now_);
+  }
+  return Send(ReplaceWrite(seen_.key, *roster, after));
+}
+
+MoveCall::Step MoveCall::Ended(ReleaseCall::Step step) const {
+  return Within<Step>(std::move(step), [this](Result<bool> released) -> Step {
+    if (!released) return Fail(std::move(released.error()));
+    if (!*released) return NotHeld();  // somebody else released it, or bound it to something else
+    return Fail(
+        Code::kFailedPrecondition,
+        fmt::format("slot {} for {}: {} has ended already: its slot is free again",
+                    Quoted(seen_.id), Quoted(Describe(seen_.key)), Quoted(moved_.resource_id)));
+  });
+}
+
+}  // namespace weir::rate_limiter_py

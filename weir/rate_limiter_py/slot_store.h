@@ -1,0 +1,61 @@
+// ReservationStore in rate-limiter-py's non-fungible table. Its clients and ours hold slots of the
+// same keys at the same time: each counts the other's, and its event manager releases ours.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "weir/rate_limiter_py/claim_call.h"
+#include "weir/store/reservation_store.h"
+
+namespace weir::rate_limiter_py {
+
+/// Contract: store/reservation_store.h, among clients of ours. rate-limiter-py's clients count and
+/// put in two steps, so that several of them, or one beside us, may still take a slot too many.
+/// Slots of theirs may be bound, renewed and released here by their ids. Expiries are rounded up,
+/// by at most a 32nd of the time to live or a second.
+///
+/// kInvalidArgument for what the call could never mean; kDataLoss, naming the row, for rows that
+/// nobody could have written; kUnavailable where others change the same slots all the time.
+class SlotStore final : public ReservationStore {
+ public:
+  /// `table`: of LayoutsOf(...).slots. `resource_index`: its index of resource ids.
+  SlotStore(dynamo::Table& table, std::string resource_index, SlotStoreOptions options = {});
+
+  /// With a limit of 0 nobody else's slots are counted: `in_use` tells ours.
+  void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+             Done<ClaimAnswer> done) override;
+  void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
+            Deadline deadline, Done<HeldSlot> done) override;
+  void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
+             Done<HeldSlot> done) override;
+  void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override;
+  /// Finds slots by the index, which is a moment behind: ask again after it where one may have been
+  /// bound just now. An end counts for slots that were claimed up to a second after it, because
+  /// events tell whole seconds.
+  void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
+                       Done<std::size_t> done) override;
+  void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
+            Done<Page<HeldSlot>> done) override;
+
+ private:
+  template <class Call>
+  struct Running;
+
+  template <class Call>
+  void Run(Call call, Deadline deadline, Done<typename Call::Answer> done);
+  template <class Call>
+  void Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step);
+  template <class Call, class Asked>
+  void Ask(std::unique_ptr<Running<Call>> running, Asked asked);
+  std::string TokenOf(const Writes& writes);
+
+  dynamo::Table& table_;
+  const std::string resource_index_;
+  const SlotStoreOptions options_;
+  std::atomic<std::uint64_t> transactions_ = 0;
+};
+
+}  // namespace weir::rate_limiter_py

@@ -1,0 +1,45 @@
+// Slots, accounts' limits and accounts' tokens in rate-limiter-py's three tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weir/aws/json_client.h"
+#include "weir/rate_limiter_py/account_limit_table.h"
+#include "weir/rate_limiter_py/make_tables.h"
+#include "weir/rate_limiter_py/slot_store.h"
+#include "weir/rate_limiter_py/token_table.h"
+#include "weir/runtime/scheduler.h"
+#include "weir/store/reservation_backend.h"
+
+namespace weir::rate_limiter_py {
+
+struct TablesBackendOptions {
+  std::uint64_t seed = 0;  ///< of pauses and of takes: must differ between processes
+  SlotStoreOptions slots{};
+};
+
+/// Contract: store/reservation_backend.h. The tables must be there (make_tables.h); a call on one
+/// that is not is kNotFound. Client and scheduler must outlive it.
+class TablesBackend final : public ReservationBackend {
+ public:
+  TablesBackend(JsonClient& client, Scheduler& scheduler, TableNames names,
+                const TablesBackendOptions& options);
+
+  ReservationStore& slots() override { return slots_; }
+  AccountLimitStore& limits() override { return limits_; }
+  TokenStore& tokens() override { return tokens_; }
+  /// "rate-limiter-py's tables acme-fungible-tokens, acme-limits, acme-non-fungible-tokens".
+  std::string Describe() const override;
+
+  /// For MakeTables.
+  Tables& tables() { return tables_; }
+
+ private:
+  Tables tables_;
+  TokenTable tokens_;
+  AccountLimitTable limits_;
+  SlotStore slots_;
+};
+
+}  // namespace weir::rate_limiter_py

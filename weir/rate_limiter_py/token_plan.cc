@@ -1,0 +1,186 @@
+#include "weir/rate_limiter_py/token_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/rate_limiter_py/tables.h"
+
+namespace weir::rate_limiter_py {
+namespace {
+
+using dynamo::Expression;
+using dynamo::Of;
+
+// Beyond any balance, and far from overflow.
+constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
+
+// The clients of rate-limiter-py see only what stands in `tokens`, so no more than this part of the
+// limit is left to be refilled.
+constexpr std::int64_t kUnseenPart = 8;
+
+// A bucket from its image to the request.
+struct Course {
+  UnixMillis time;           // of the request
+  Meter before;              // as the image has it
+  std::int64_t offset = 0;   // what it has beyond the attribute `tokens`
+  std::int64_t gain = 0;     // whole tokens earned since, whether or not there is room for them
+  std::int64_t gain_up = 0;  // the same, rounded up
+  bool overflows = false;    // refilling stops at the limit
+  Meter conformed;           // refilled, and under the limit that is asked
+};
+
+void SetGain(Course& course, std::int64_t elapsed) {
+  Meter open = course.before;
+  open.quota.capacity = kNoCeiling;
+  Refill(open, elapsed);
+  course.gain = open.tokens - course.before.tokens;
+  course.gain_up = course.gain + (open.remainder > 0 ? 1 : 0);
+}
+
+Course CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
+  const Quota quota = QuotaOf(limit);
+  const UnixMillis time = std::max(now, TimeOf(image));
+  Course course{.time = time,
+                .before = MeterOf(image, quota),
+                .offset = OffsetOf(image, quota),
+                .conformed = {}};
+  const std::int64_t elapsed = (time - TimeOf(image)).count();
+  SetGain(course, elapsed);
+  const Quota& old = course.before.quota;
+  course.overflows = course.before.tokens + course.gain_up > old.capacity;
+  course.conformed = course.before;
+  Refill(course.conformed, elapsed);
+  if (course.overflows) course.conformed = FullMeter(old);
+  if (old != quota) ChangeQuota(course.conformed, quota);
+  return course;
+}
+
+dynamo::Write WriteOf(const TokenRequest& request) {
+  dynamo::Write write{.key = TableKeyOf(request.key), .item = {}, .expression = {}};
+  write.want_new = true;
+  return write;
+}
+
+// What every take says.
+void SetTake(Expression& e, const TokenRequest& request, UnixMillis time) {
+  e.Set(kLastToken, Of(time.value)).Set(kOurTake, Of(request.take));
+}
+
+// lastRefill moves to `time`; `left` is the bucket then, but for its whole tokens.
+void SetRefill(Expression& e, UnixMillis time, const Meter& left) {
+  e.Set(kLastRefill, Of(time.value)).Set(kOurRefill, Of(time.value));
+  e.Set(kOurLimit, Of(left.quota.capacity)).Set(kOurWindow, Of(left.quota.period));
+  e.Set(kOurPart, Of(left.remainder)).Set(kOurParts, Of(left.remainder_period));
+}
+
+std::optional<dynamo::Value> Seen(const std::optional<std::int64_t>& number) {
+  return number ? std::optional(Of(*number)) : std::nullopt;
+}
+
+void RequireSeen(Expression& e, const TokenImage& image) {
+  e.RequireSame(kLastRefill, Seen(image.last_refill));
+  if (!image.last_refill) e.RequireSame(kLastToken, Seen(image.last_token));
+  // lastRefill alone does not tell two writes of one millisecond apart.
+  e.RequireSame(kOurRefill, Seen(image.refill));
+  e.RequireSame(kOurLimit, Seen(image.limit));
+  e.RequireSame(kOurWindow, Seen(image.window));
+}
+
+bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& course) {
+  return KnowsQuota(image) && course.before.quota == QuotaOf(request.limit) && !course.overflows &&
+         course.before.tokens >= request.count &&
+         course.gain <= course.before.quota.capacity / kUnseenPart;
+}
+
+dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Course& course) {
+  dynamo::Write write = WriteOf(request);
+  SetTake(write.expression, request, course.time);
+  const Quota& quota = course.before.quota;
+  write.expression.Add(kTokens, -request.count)
+      .Require(kTokens, ">=", request.count)
+      .Require(kTokens, "<=", quota.capacity - course.gain_up)
+      .Require(kLastRefill, ">=", *image.last_refill)
+      .Require(kOurLimit, "=", quota.capacity)
+      .Require(kOurWindow, "=", quota.period);
+  return write;
+}
+
+// Refills, brings the bucket under the limit that is asked, and takes so many; 0: nothing is taken.
+dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const Course& course,
+                   std::int64_t count) {
+  dynamo::Write write = WriteOf(request);
+  Expression& e = write.expression;
+  if (count > 0) SetTake(e, request, course.time);
+  RequireSeen(e, image);
+  SetRefill(e, course.time, course.conformed);
+  const std::int64_t left = course.conformed.tokens - count;
+  const std::int64_t full_from = course.before.quota.capacity - course.offset;
+  if (course.overflows) {
+    e.Require(kTokens, ">=", full_from - course.gain).Set(kTokens, Of(left));
+    return write;
+  }
+  const std::int64_t change = left - (course.before.tokens - course.offset);
+  e.Require(kTokens, "<=", full_from - course.gain_up);
+  if (count > 0) e.Require(kTokens, ">=", -change);
+  e.Add(kTokens, change);
+  return write;
+}
+
+}  // namespace
+
+Status Check(const TokenRequest& request) {
+  const auto& [key, limit, count, now, take] = request;
+  WEIR_RETURN_IF_ERROR(weir::Check(key, limit));
+  const auto refuse = [&](const std::string& what) {
+    return Fail(Code::kInvalidArgument, fmt::format("tokens of {}: {}", Describe(key), what));
+  };
+  if (limit.blocked()) return refuse(fmt::format("blocked, by a limit of {}", limit.limit));
+  if (limit.window == limit.window.zero()) {
+    return refuse("a limit without a window; right would be 1 second or more");
+  }
+  if (count < 1 || count > limit.limit) {
+    return refuse(fmt::format("{} asked; right would be 1 to the limit, {}", count, limit.limit));
+  }
+  return {};
+}
+
+TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request) {
+  const Course course = CourseOf(image, request.limit, request.now);
+  const std::int64_t available = course.conformed.tokens;
+  const milliseconds wait = RetryAfter(course.conformed, request.count);
+  if (wait > milliseconds(0)) {
+    TokenPlan refusal{
+        .answer = {.available = available, .retry_after = wait + (course.time - request.now)}};
+    if (course.before.quota != QuotaOf(request.limit)) {
+      refusal.write = Move(image, request, course, 0);
+    }
+    return refusal;
+  }
+  return {.answer = {.taken = true, .available = available - request.count},
+          .write = MayAdd(image, request, course) ? Add(image, request, course)
+                                                  : Move(image, request, course, request.count)};
+}
+
+TokenPlan PlanBlind(const TokenRequest& request) {
+  const Quota quota = QuotaOf(request.limit);
+  const std::int64_t left = quota.capacity - request.count;
+  dynamo::Write write = WriteOf(request);
+  Expression& e = write.expression;
+  SetTake(e, request, request.now);
+  e.Require(fmt::format(
+      "(attribute_not_exists({0}) OR ({0} >= {1} AND {2} <= {3} AND "
+      "(attribute_not_exists({4}) OR {4} <= {5})))",
+      e.Name(kTokens), e.Of(Of(0)), e.Name(kLastRefill), e.Of(Of(request.now.value - quota.period)),
+      e.Name(kOurWindow), e.Of(Of(quota.period))));
+  SetRefill(e, request.now, FullMeter(quota));
+  e.Set(kTokens, Of(left));
+  return {.answer = {.taken = true, .available = left}, .write = std::move(write)};
+}
+
+std::int64_t AvailableAt(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
+  return CourseOf(image, limit, now).conformed.tokens;
+}
+
+}  // namespace weir::rate_limiter_py
