@@ -5,6 +5,7 @@
 
 #include "weir/limiter/charges.h"
 #include "weir/limiter/state.h"
+#include "weir/runtime/later.h"
 
 namespace weir {
 namespace {
@@ -17,12 +18,6 @@ Error Closed() {
 bool IsAway(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
          code == Code::kResourceExhausted;
-}
-
-Instant Later(Instant at, milliseconds wait) {
-  constexpr nanoseconds kMilli = milliseconds(1);
-  if (wait.count() >= (INT64_MAX - at.nanos) / kMilli.count()) return Instant{INT64_MAX};
-  return at + wait;
 }
 
 std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {

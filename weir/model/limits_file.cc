@@ -239,6 +239,9 @@ Status Reader::CheckParents(const LimitsFile& file, const YamlNode& entities) co
 
 Result<LimitsFile> ParseLimitsFile(std::string_view text, std::string_view file_name) {
   WEIR_ASSIGN_OR_RETURN(const YamlTree tree, ParseYaml(text, file_name));
+  if (tree.root == nullptr) {
+    return YamlChecks(file_name).Refuse(1, "the file is empty", "at least 'namespace: NAME'");
+  }
   return Reader(file_name).File(*tree.root);
 }
 

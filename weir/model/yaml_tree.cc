@@ -16,6 +16,10 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
+// What yaml-cpp says of a scalar without quotes, and of one in quotes.
+constexpr std::string_view kPlain = "?";
+constexpr std::string_view kInQuotes = "!";
+
 /// Leaves yaml-cpp's parser from inside an event. Caught in ParseYaml.
 struct Refusal {
   int line;
@@ -42,6 +46,7 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     YamlNode& node = Make(Kind::kScalar, mark, tag, anchor);
     node.text = value;
+    node.is_plain = tag == kPlain;
     Place(node);
   }
   void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override { Place(*anchors_.at(anchor)); }
@@ -90,8 +95,7 @@ YamlNode& TreeBuilder::Make(Kind kind, const YAML::Mark& mark, const std::string
                                     "entries",
                                     kMaxYamlNodes)};
   }
-  // yaml-cpp says "?" of a plain value and "!" of one in quotes.
-  if (!tag.empty() && tag != "?" && tag != "!") {
+  if (!tag.empty() && tag != kPlain && tag != kInQuotes) {
     throw Refusal{line, fmt::format("tag {}; right would be the value without a tag", Quoted(tag))};
   }
   YamlNode& node = tree_.nodes.emplace_back();
@@ -107,7 +111,7 @@ void TreeBuilder::Place(YamlNode& node) {
     return;
   }
   OpenNode& parent = open_.back();
-  if (parent.node->kind != Kind::kMapping) return;
+  if (parent.node->kind == Kind::kSequence) return parent.node->elements.push_back(&node);
   if (parent.key == nullptr) {
     if (node.kind != Kind::kScalar) {
       throw Refusal{node.line, fmt::format("a key is {}; right would be a name, in quotes if it "
@@ -125,8 +129,7 @@ void TreeBuilder::Place(YamlNode& node) {
 
 void TreeBuilder::Open(YamlNode& node) {
   if (open_.size() == kMaxYamlDepth) {
-    throw Refusal{node.line, fmt::format("nested more than {} deep; right would be the levels of "
-                                         "docs/limits-file.md",
+    throw Refusal{node.line, fmt::format("nested more than {} deep; right would be fewer levels",
                                          kMaxYamlDepth)};
   }
   Place(node);
@@ -176,9 +179,6 @@ Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name) {
   // Whatever an early end led to, it is not the cause.
   if (source.starved()) return RefuseAt(file_name, builder.last_line(), kSilence);
   if (!status) return Fail(std::move(status.error()));
-  if (tree.root == nullptr) {
-    return RefuseAt(file_name, 1, "the file is empty; right would be at least 'namespace: NAME'");
-  }
   return tree;
 }
 

@@ -31,17 +31,18 @@ struct YamlNode {
   Kind kind = Kind::kNull;
   int line = 0;                    ///< from 1; of a null that is a value: the line of its key
   std::string text;                ///< of a scalar
+  bool is_plain = false;           ///< of a scalar: written without quotes
   std::vector<YamlEntry> entries;  ///< of a mapping, in the order of the file
+  std::vector<const YamlNode*> elements;  ///< of a sequence
 };
 
 /// Owns the nodes.
 struct YamlTree {
   std::deque<YamlNode> nodes;
-  const YamlNode* root = nullptr;
+  const YamlNode* root = nullptr;  ///< null: nothing but blanks and comments
 };
 
-/// Errors are kInvalidArgument and read `file_name:line: what; right would be ...`. The elements of
-/// a sequence are checked and then dropped.
+/// Errors are kInvalidArgument and read `file_name:line: what; right would be ...`.
 [[nodiscard]] Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name);
 
 /// The entry with this key, or null.

@@ -1,0 +1,79 @@
+// A file of rules, a line "---", and an event: rules that are read match without harm, and refuse
+// in one line; a pattern that JSON reads too means the same when it is written as JSON; what an
+// event says has ended can be a key. Without that line the text is taken for both.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "fuzz/require.h"
+#include "weir/reservation/event_json.h"
+#include "weir/reservation/event_rules.h"
+
+namespace weir {
+namespace {
+
+constexpr UnixMillis kNow{1'767'225'600'013};
+constexpr std::string_view kBetween = "\n---\n";
+
+void CheckRule(const EventRule& rule) {
+  Require(!rule.source.empty() && !rule.id.empty(), "a rule has a source and an id");
+  Require(!rule.type || !rule.type->empty(), "a detail-type is not empty");
+}
+
+void CheckEvent(std::string_view text) {
+  const auto event = ReadEvent(text);
+  if (!event) return RequireRefusal(event.error());
+  Require((*event)["source"].is_string(), "an event has a source");
+  const auto again = ReadEvent(event->dump());
+  Require(again.has_value() && *again == *event, "what was read reads back the same");
+}
+
+void CheckMatch(const EventRules& rules, std::string_view event) {
+  const auto matched = MatchEvent(rules, event, kNow);
+  if (!matched) return RequireRefusal(matched.error());
+  if (!*matched) return;
+  const EndedResource& ended = **matched;
+  Require(!ended.resource_id.empty() && ended.resource_id.size() <= kMaxResourceIdBytes,
+          "an id can be a key");
+  Require(ended.ended_at <= kNow, "nothing ends after now");
+}
+
+/// The text as the pattern of a rule that matches everything else: as it is and written anew.
+void CheckAsPattern(std::string_view text, std::string_view event) {
+  const auto pattern = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (pattern.is_discarded()) return;
+  const auto rules = [](const std::string& json) {
+    return ReadEventRules(
+        fmt::format("{{\"rules\": [{{\"source\": s, \"id\": id, \"pattern\": {}}}]}}", json), "f");
+  };
+  const auto one = rules(pattern.dump());
+  const auto other = rules(pattern.dump(1));
+  Require(one.has_value() == other.has_value(), "blanks do not matter");
+  if (!one) return RequireRefusal(one.error());
+  const auto matched = MatchEvent(*one, event, kNow);
+  const auto again = MatchEvent(*other, event, kNow);
+  Require(matched.has_value() == again.has_value(), "the event is the same");
+  Require(!matched || matched->has_value() == again->has_value(), "so is the answer");
+}
+
+void CheckInput(std::string_view text) {
+  const auto between = text.find(kBetween);
+  const bool is_both = between == text.npos;
+  const std::string_view rules_text = text.substr(0, between);
+  const std::string_view event = is_both ? text : text.substr(between + kBetween.size());
+  CheckEvent(event);
+  CheckAsPattern(rules_text, event);
+  const auto rules = ReadEventRules(rules_text, "f.yaml");
+  if (!rules) return RequireRefusal(rules.error());
+  for (const EventRule& rule : rules->rules) CheckRule(rule);
+  CheckMatch(*rules, event);
+}
+
+}  // namespace
+}  // namespace weir
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  weir::CheckInput({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,182 @@
+// Many threads on one limiter of slots, with real ones below it. Nothing here depends on how fast
+// they are.
+#include "weir/reservation/reservation_limiter.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weir/reservation/fake_reservations_fixture.h"
+#include "weir/reservation/token_limiter.h"
+#include "weir/runtime/await.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+namespace {
+
+/// Slots, limits and tokens in maps; asks and answers on a thread of its own.
+class LoopReservations final : public ReservationBackend,
+                               public ReservationStore,
+                               public AccountLimitStore,
+                               public TokenStore {
+ public:
+  explicit LoopReservations(const Clock& clock) : loop_(clock) {}
+
+  ReservationStore& slots() override { return *this; }
+  AccountLimitStore& limits() override { return *this; }
+  TokenStore& tokens() override { return *this; }
+  std::string Describe() const override { return "loop"; }
+
+  void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+             Done<ClaimAnswer> done) override {
+    Run([=, this](auto next) { fake_.Claim(claim, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void Bind(const SlotRef& slot, const std::string& id, milliseconds ttl, UnixMillis now,
+            Deadline deadline, Done<HeldSlot> done) override {
+    Run([=, this](auto next) { fake_.Bind(slot, id, ttl, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
+             Done<HeldSlot> done) override {
+    Run([=, this](auto next) { fake_.Renew(slot, ttl, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
+    Run([=, this](auto next) { fake_.Release(slot, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
+                       Done<std::size_t> done) override {
+    Run([=, this](auto next) { fake_.ReleaseResource(ended, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
+            Done<Page<HeldSlot>> done) override {
+    Run([=, this](auto next) { fake_.List(key, page, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void Get(const AccountKey& key, Deadline deadline,
+           Done<std::optional<AccountLimitRow>> done) override {
+    Run([=, this](auto next) { fake_.Get(key, deadline, std::move(next)); }, std::move(done));
+  }
+  void OfService(const std::string& service, Deadline deadline,
+                 Done<std::vector<AccountLimitRow>> done) override {
+    Run([=, this](auto next) { fake_.OfService(service, deadline, std::move(next)); },
+        std::move(done));
+  }
+  void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
+    Run([=, this](auto next) { fake_.Change(change, deadline, std::move(next)); }, std::move(done));
+  }
+  void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
+            Deadline deadline, Done<TokenAnswer> done) override {
+    Run([=, this](auto next) { fake_.Take(key, limit, count, now, deadline, std::move(next)); },
+        std::move(done));
+  }
+
+ private:
+  template <class Call, class T>
+  void Run(Call call, Done<T> done) {
+    loop_.Post(
+        [call = std::move(call), done = std::move(done)]() mutable { call(std::move(done)); });
+  }
+
+  FakeReservations fake_;
+  Loop loop_;
+};
+
+void OnThreads(int threads, const std::function<void()>& run) {
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back(run);
+  for (std::thread& thread : all) thread.join();
+}
+
+TEST(ReservationLimiterThreads, NeverMoreAtOnceThanTheLimitAndEverybodyGetsHisTurn) {
+  constexpr int kThreads = 6;
+  constexpr int kEach = 200;
+  const SystemClock clock;
+  LoopReservations store(clock);
+  Loop loop(clock);
+  ReservationLimiter limiter(store, loop);
+  std::atomic<int> holders = 0;
+  std::atomic<int> most = 0;
+  std::atomic<int> turns = 0;
+  OnThreads(kThreads, [&] {
+    for (int i = 0; i < kEach; ++i) {
+      auto outcome = limiter.Reserve({.resource = "emr",
+                                      .account = "acme",
+                                      .default_limit = 3,
+                                      .wait_until = Deadline::Never()},
+                                     Deadline::Never());
+      ASSERT_TRUE(outcome && outcome->reserved());
+      Reservation reservation = std::move(*outcome).reservation();
+      const int now = ++holders;
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) continue;
+      ++turns;
+      const bool by_hand = i % 2 == 0;
+      EXPECT_TRUE(!by_hand || reservation.Bind("j-1"));
+      --holders;
+      EXPECT_TRUE(!by_hand || reservation.Release());
+    }
+  });
+  EXPECT_EQ(turns, kThreads * kEach);
+  EXPECT_LE(most, 3);
+  EXPECT_EQ(limiter.stats().waiting, 0U);
+  // The store takes its calls in order: those that gave back without waiting came before.
+  const auto held = Await<Page<HeldSlot>>([&](auto done) {
+    store.List({"emr", "acme"}, {}, clock.WallNow(), Deadline::Never(), std::move(done));
+  });
+  EXPECT_TRUE(held->items.empty());
+}
+
+TEST(ReservationLimiterThreads, ClosingAnswersThoseWhoWait) {
+  constexpr int kWaiters = 5;
+  std::atomic<int> answers = 0;  // outlives the threads that count in it
+  const SystemClock clock;
+  LoopReservations store(clock);
+  Loop loop(clock);
+  for (int round = 1; round <= 50; ++round) {
+    std::optional<ReservationLimiter> limiter(std::in_place, store, loop);
+    for (int i = 0; i < kWaiters; ++i) {
+      limiter->Reserve(
+          {.resource = "emr", .account = "acme", .wait_until = Deadline::Never(), .limit = 1},
+          Deadline::Never(), [&](const Result<ReserveOutcome>& outcome) {
+            EXPECT_TRUE(outcome || outcome.error().code == Code::kCancelled);
+            ++answers;
+            answers.notify_all();
+          });
+    }
+    limiter.reset();
+    for (int seen = answers; seen < round * kWaiters; seen = answers) answers.wait(seen);
+  }
+  EXPECT_EQ(answers, 50 * kWaiters);
+}
+
+TEST(TokenLimiterThreads, NoMoreAreTakenThanThereAre) {
+  const SystemClock clock;
+  LoopReservations store(clock);
+  Loop loop(clock);
+  TokenLimiter limiter(store, loop);
+  std::atomic<int> taken = 0;
+  OnThreads(6, [&] {
+    for (int i = 0; i < 200; ++i) {
+      const auto outcome = limiter.Take({.resource = "emr",
+                                         .account = "acme",
+                                         .default_limit = 100,
+                                         .default_window = std::chrono::hours(24 * 366)},
+                                        Deadline::Never());
+      ASSERT_TRUE(outcome);
+      taken += outcome->taken ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(taken, 100);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,60 @@
+// Frees slots when events tell that their resources have ended. Mechanism: docs/design/events.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "weir/base/done.h"
+#include "weir/reservation/event_release_plan.h"
+#include "weir/reservation/event_rules.h"
+#include "weir/runtime/scheduler.h"
+#include "weir/store/reservation_store.h"
+
+namespace weir {
+
+struct EventReleaserOptions {
+  ReleaseOptions release;
+  milliseconds remember{3'600'000};  ///< EndedResource::remember_until, from when it was taken
+  milliseconds call_timeout{3'000};  ///< of one request to the store
+  std::uint64_t seed = 0;            ///< of the waits between tries
+  /// Is told of resources that were not released. On the scheduler's thread; may be empty.
+  std::function<void(const UnreleasedResource&)> unreleased;
+};
+
+struct EventReleaserStats {
+  std::uint64_t seen = 0;     ///< texts that were taken
+  std::uint64_t bad = 0;      ///< of these, no events
+  std::uint64_t matched = 0;  ///< of these, events that say that a resource has ended
+  ReleaseStats release;
+};
+
+/// Thread-safe. The same event again, and events in any order, do no harm: what a release may reach
+/// is told by the time of the event alone (EndedResource), so no list of events is kept.
+class EventReleaser {
+ public:
+  /// Store and scheduler must outlive it and what is under way on them.
+  EventReleaser(EventRules rules, ReservationStore& store, Scheduler& scheduler,
+                EventReleaserOptions options);
+  /// What was taken and is not done is answered kCancelled: now, or, where one of its tasks runs on
+  /// the scheduler's thread, after that.
+  ~EventReleaser();
+  EventReleaser(const EventReleaser&) = delete;
+  EventReleaser& operator=(const EventReleaser&) = delete;
+
+  /// `done` when the event may be forgotten by its source: its slots are released, the store
+  /// remembers that the resource has ended, or no rule matches it. Before Take returns, or later on
+  /// the scheduler's thread. Errors: kInvalidArgument for what is no event (event_json.h),
+  /// kResourceExhausted while too many wait, and those of the store once it was asked as often as
+  /// the options say. It takes at most about most_tries * (call_timeout + longest_backoff).
+  void Take(std::string_view event, Done<void> done);
+
+  EventReleaserStats stats() const;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace weir

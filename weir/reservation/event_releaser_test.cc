@@ -1,0 +1,202 @@
+// Events in, slots free. Regression tests named L.. are of defects of rate-limiter-py.
+#include "weir/reservation/event_releaser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "weir/reservation/event_rules_fixture.h"
+#include "weir/reservation/slots_in_memory_fixture.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::FieldsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Why = UnreleasedResource::Why;
+
+const SlotRef kSlot{{"emr", "acme"}, "slot"};
+
+class EventReleaserTest : public testing::Test {
+ protected:
+  EventReleaserTest() { Make({}); }
+
+  void Make(EventReleaserOptions options) {
+    options.unreleased = [this](const UnreleasedResource& one) { unreleased_.push_back(one.why); };
+    releaser_ = std::make_unique<EventReleaser>(ClusterRule(), store_, scheduler_, options);
+  }
+  void Take(const std::string& event) {
+    releaser_->Take(event, [this](Status status) { taken_.push_back(std::move(status)); });
+    scheduler_.RunReady();
+  }
+  /// The answer to the last Take, where it is there.
+  Status Last() const {
+    return taken_.empty() ? Status(Fail(Code::kUnknown, "no answer")) : taken_.back();
+  }
+  UnixMillis Wall() const { return scheduler_.clock().WallNow(); }
+  Result<HeldSlot> Bind(const std::string& resource) {
+    Result<HeldSlot> bound = Fail(Code::kUnknown, "");
+    store_.Bind(kSlot, resource, milliseconds(28'800'000), Wall(), Deadline::Never(),
+                [&bound](Result<HeldSlot> answer) { bound = std::move(answer); });
+    return bound;
+  }
+
+  sim::SimScheduler scheduler_;
+  SlotsInMemory store_;
+  std::vector<Status> taken_;
+  std::vector<Why> unreleased_;
+  std::unique_ptr<EventReleaser> releaser_;
+};
+
+TEST_F(EventReleaserTest, AnEventFreesEverySlotOfItsResource) {
+  for (const char* slot : {"a", "b"}) store_.BoundByOthers(slot, "j-1");
+  store_.BoundByOthers("c", "j-2");
+  Take(ClusterEvent("j-1"));
+  EXPECT_TRUE(Last());
+  EXPECT_THAT(store_.held(), ElementsAre("c"));
+  EXPECT_EQ(releaser_->stats().release.slots, 2U);
+  EXPECT_EQ(scheduler_.pending(), 0U);
+}
+
+TEST_F(EventReleaserTest, AnEventThatNoRuleMatchesMayBeForgotten) {
+  Take(R"({"source":"aws.ec2"})");
+  EXPECT_TRUE(Last());
+  EXPECT_THAT(store_.asked, IsEmpty());
+  EXPECT_EQ(releaser_->stats().seen, 1U);
+  EXPECT_EQ(releaser_->stats().matched, 0U);
+}
+
+TEST_F(EventReleaserTest, WhatIsNoEventIsToldSo) {
+  Take("hello");
+  ASSERT_FALSE(Last());
+  EXPECT_EQ(Last().error().code, Code::kInvalidArgument);
+  EXPECT_EQ(releaser_->stats().bad, 1U);
+}
+
+TEST_F(EventReleaserTest, TheStoreIsToldWhenItEndedAndHowLongToRemember) {
+  Make({.remember = minutes(10)});
+  Take(ClusterEvent("j-1"));
+  EXPECT_THAT(store_.asked, ElementsAre(FieldsAre("j-1", Wall(), Wall() + minutes(10))));
+}
+
+// There, an event that came before its cluster was bound was remembered as done, and the slot was
+// held for its 8 hours. Here the binding itself learns that the cluster has ended.
+TEST_F(EventReleaserTest, L12AnEventBeforeTheBindingFreesTheSlotAtItsBinding) {
+  store_.Claimed("slot", Wall());
+  Take(ClusterEvent("j-1"));
+  EXPECT_TRUE(Last()) << "the store remembers";
+  const auto bound = Bind("j-1");
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(store_.held(), IsEmpty());
+}
+
+// rate-limiter-py's own clients do not ask what has ended: the store is asked again.
+TEST_F(EventReleaserTest, L12AnEventBeforeTheBindingOfAnotherClientFreesItsSlotSoonAfter) {
+  Take(ClusterEvent("j-1"));
+  scheduler_.Advance(seconds(20));
+  store_.BoundByOthers("a", "j-1");
+  scheduler_.Advance(seconds(16));
+  EXPECT_THAT(store_.held(), IsEmpty());
+  EXPECT_EQ(releaser_->stats().release.released, 1U);
+}
+
+TEST_F(EventReleaserTest, L12ALaterEventAboutTheSameResourceIsNotIgnored) {
+  Take(ClusterEvent("j-1"));
+  scheduler_.Advance(minutes(10));
+  store_.BoundByOthers("a", "j-1");
+  Take(ClusterEvent("j-1"));
+  EXPECT_THAT(store_.held(), IsEmpty());
+}
+
+// There, the list of ids that were dealt with grew without bound. Here what was dealt with is
+// forgotten, and what is to be asked for again is bounded.
+TEST_F(EventReleaserTest, L13NothingIsKeptOfWhatWasDealtWith) {
+  for (int i = 0; i < 1'000; ++i) {
+    const std::string id = std::to_string(i);
+    store_.BoundByOthers(id, id);
+    Take(ClusterEvent(id));
+  }
+  EXPECT_EQ(releaser_->stats().release.pending, 0U);
+  EXPECT_EQ(scheduler_.pending(), 0U);
+}
+
+TEST_F(EventReleaserTest, L13UnknownResourcesAreKeptWithinABound) {
+  Make({.release = {.most_pending = 100}});
+  for (int i = 0; i < 1'000; ++i) Take(ClusterEvent(std::to_string(i)));
+  EXPECT_EQ(releaser_->stats().release.pending, 100U);
+  EXPECT_THAT(unreleased_, SizeIs(900));
+  scheduler_.RunAll();
+  EXPECT_EQ(releaser_->stats().release.pending, 0U);
+  EXPECT_EQ(releaser_->stats().release.given_up, 900U);
+  EXPECT_EQ(releaser_->stats().release.unknown, 100U);
+}
+
+TEST_F(EventReleaserTest, AnEventAgainDoesNoHarmToALaterSlotOfTheSameName) {
+  const std::string event = R"({"source":"aws.emr","detail":{"clusterId":"j-1"},)"
+                            R"("time":"2026-01-01T00:00:00Z"})";
+  scheduler_.Advance(minutes(1));
+  store_.Claimed("slot", Wall());
+  ASSERT_TRUE(Bind("j-1"));
+  Take(event);
+  scheduler_.RunAll();
+  EXPECT_THAT(store_.held(), ElementsAre("slot"));
+}
+
+TEST_F(EventReleaserTest, ItIsNotSafeBeforeTheStoreAnswers) {
+  store_.silent = true;
+  Take(ClusterEvent("j-1"));
+  EXPECT_THAT(taken_, IsEmpty());
+  store_.waiting[0](std::size_t{0});
+  EXPECT_THAT(taken_, IsEmpty()) << "done runs on the scheduler's thread";
+  scheduler_.RunReady();
+  EXPECT_TRUE(Last());
+}
+
+// However many requests in a row fail: the event is safe in the end, or its source is told.
+TEST_F(EventReleaserTest, EveryNumberOfFailuresEndsInOneAnswer) {
+  const ReleaseOptions options;
+  for (std::size_t failures = 0; failures <= options.most_tries; ++failures) {
+    taken_.clear();
+    store_.faults.assign(failures, {Code::kUnavailable, "away"});
+    store_.BoundByOthers("a", "j-1");
+    Take(ClusterEvent("j-1"));
+    scheduler_.Advance(seconds(20));
+    ASSERT_THAT(taken_, SizeIs(1)) << failures;
+    EXPECT_EQ(Last().has_value(), failures < options.most_tries) << failures;
+    EXPECT_EQ(store_.held().empty(), failures < options.most_tries) << failures;
+    store_.faults.clear();
+  }
+  EXPECT_THAT(unreleased_, ElementsAre(Why::kFailed));
+}
+
+TEST_F(EventReleaserTest, ARequestThatFailsLaterIsTriedAgain) {
+  Take(ClusterEvent("j-1"));
+  store_.faults.assign(2, {Code::kDeadlineExceeded, "late"});
+  store_.BoundByOthers("a", "j-1");
+  scheduler_.Advance(seconds(2));
+  EXPECT_THAT(store_.held(), IsEmpty());
+  EXPECT_THAT(taken_, SizeIs(1));
+}
+
+TEST_F(EventReleaserTest, ClosingAnswersWhatIsNotDone) {
+  store_.silent = true;
+  Take(ClusterEvent("j-1"));
+  releaser_->Take(ClusterEvent("j-2"), [this](Status status) { taken_.push_back(status); });
+  releaser_.reset();
+  scheduler_.RunReady();
+  ASSERT_THAT(taken_, SizeIs(2));
+  for (const Status& status : taken_) EXPECT_EQ(status.error().code, Code::kCancelled);
+  store_.waiting[0](std::size_t{1});
+  EXPECT_TRUE(scheduler_.RunAll());
+  EXPECT_THAT(store_.asked, SizeIs(1)) << "nothing is asked afterwards";
+}
+
+}  // namespace
+}  // namespace weir

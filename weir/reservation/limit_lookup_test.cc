@@ -1,0 +1,160 @@
+#include "weir/reservation/limit_lookup.h"
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <string>
+#include <utility>
+
+#include "weir/reservation/fake_reservations_fixture.h"
+#include "weir/reservation/probe_reservations.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir {
+namespace {
+
+using Limit = std::optional<AccountLimit>;
+
+struct ToldLimit {
+  int times = 0;
+  Result<Limit> answer;
+
+  std::int64_t limit() const {
+    EXPECT_TRUE(times == 1 && answer && *answer);
+    return times == 1 && answer && *answer ? (*answer)->limit : -99;
+  }
+  bool no_row() const { return times == 1 && answer && !*answer; }
+};
+
+class LimitLookupTest : public ::testing::Test {
+ protected:
+  ToldLimit& Get(const std::string& account, nanoseconds within = milliseconds(100)) {
+    ToldLimit& told = told_.emplace_back();
+    lookup_.Get({"emr", account}, Deadline::After(clock_, within), [&](Result<Limit> answer) {
+      ++told.times;
+      told.answer = std::move(answer);
+    });
+    return told;
+  }
+  void Set(const std::string& account, std::int64_t limit) {
+    memory_.Change(
+        PutAccountLimit{
+            .row = {.key = {"emr", account}, .limit = {.limit = limit}, .service = "tests"}},
+        Deadline::Never(), [](const Status&) {});
+  }
+  std::size_t reads() const { return store_.limit_reads.size(); }
+
+  std::list<ToldLimit> told_;
+  sim::SimClock clock_;
+  FakeReservations memory_;
+  ProbeReservations store_{memory_};
+  LimitLookup lookup_{store_, clock_, {.ttl = milliseconds(1'000), .capacity = 3}};
+};
+
+TEST_F(LimitLookupTest, ARowIsBelievedForItsTimeAndNotLonger) {
+  Set("acme", 5);
+  EXPECT_EQ(Get("acme").limit(), 5);
+  Set("acme", 6);
+  clock_.Advance(milliseconds(999));
+  EXPECT_EQ(Get("acme").limit(), 5);
+  EXPECT_EQ(reads(), 1U);
+  clock_.Advance(milliseconds(1));
+  EXPECT_EQ(Get("acme").limit(), 6);
+  EXPECT_EQ(reads(), 2U);
+  EXPECT_EQ(lookup_.store_reads(), 2U);
+}
+
+TEST_F(LimitLookupTest, ThatThereIsNoRowIsBelievedAsWell) {
+  EXPECT_TRUE(Get("acme").no_row());
+  Set("acme", 6);
+  EXPECT_TRUE(Get("acme").no_row());
+  EXPECT_EQ(reads(), 1U);
+}
+
+TEST_F(LimitLookupTest, TheTimeCountsFromWhenTheStoreWasAsked) {
+  Set("acme", 5);
+  store_.hold = true;
+  const ToldLimit& slow = Get("acme");
+  clock_.Advance(milliseconds(600));
+  store_.hold = false;
+  store_.LetGo();
+  EXPECT_EQ(slow.limit(), 5);
+  clock_.Advance(milliseconds(400));
+  Get("acme");
+  EXPECT_EQ(reads(), 2U);
+}
+
+TEST_F(LimitLookupTest, AnErrorIsAnsweredAndNotBelieved) {
+  store_.fail = Error{Code::kUnavailable, "away"};
+  EXPECT_EQ(Get("acme").answer.error().code, Code::kUnavailable);
+  store_.fail.reset();
+  EXPECT_TRUE(Get("acme").no_row());
+}
+
+TEST_F(LimitLookupTest, ThoseWhoMissAtTheSameTimeShareOneCall) {
+  Set("acme", 5);
+  store_.hold = true;
+  Get("acme");
+  Get("acme");
+  Get("acme", milliseconds(200));
+  EXPECT_EQ(reads(), 1U);
+  Get("umbrella");
+  EXPECT_EQ(reads(), 2U) << "another account is another call";
+  store_.LetGo();
+  for (const ToldLimit& told : told_) EXPECT_EQ(told.times, 1);
+  EXPECT_EQ(told_.front().limit(), 5);
+  EXPECT_TRUE(told_.back().no_row());
+}
+
+TEST_F(LimitLookupTest, NobodyWaitsForACallThatMayOutlastHisDeadline) {
+  store_.hold = true;
+  Get("acme", milliseconds(100));
+  Get("acme", milliseconds(50));
+  EXPECT_EQ(reads(), 2U);
+}
+
+TEST_F(LimitLookupTest, WhoHasMoreTimeAsksAgainWhenTheSharedCallRanOut) {
+  store_.hold = true;
+  store_.fail = Error{Code::kDeadlineExceeded, "slow"};
+  const ToldLimit& first = Get("acme", milliseconds(50));
+  const ToldLimit& second = Get("acme", milliseconds(100));
+  EXPECT_EQ(reads(), 1U);
+  store_.fail.reset();
+  store_.hold = false;
+  store_.LetGo();
+  EXPECT_EQ(first.answer.error().code, Code::kDeadlineExceeded);
+  EXPECT_TRUE(second.no_row());
+  EXPECT_EQ(reads(), 2U);
+}
+
+TEST_F(LimitLookupTest, WithoutATimeNothingIsBelievedOrShared) {
+  LimitLookup lookup(store_, clock_, {.ttl = milliseconds(0)});
+  store_.hold = true;
+  for (int i = 0; i < 3; ++i) {
+    lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<Limit>&) {});
+  }
+  EXPECT_EQ(reads(), 3U);
+  store_.LetGo();
+}
+
+TEST_F(LimitLookupTest, AForeverLongTimeIsForever) {
+  LimitLookup lookup(store_, clock_, {.ttl = milliseconds::max()});
+  const auto get = [&] {
+    lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<Limit>&) {});
+  };
+  get();
+  clock_.Advance(std::chrono::hours(24 * 365));
+  get();
+  EXPECT_EQ(reads(), 1U);
+}
+
+TEST_F(LimitLookupTest, NoMoreAccountsAreRememberedThanThereIsRoom) {
+  for (const char* account : {"a", "b", "c", "d"}) Get(account);
+  Get("b");
+  EXPECT_EQ(reads(), 4U);
+  Get("a");
+  EXPECT_EQ(reads(), 5U) << "it left for d";
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,141 @@
+// For the tests of this room: another place of slots, limits and tokens, watched and tampered with.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/store/reservation_backend.h"
+
+namespace weir {
+
+/// Not thread-safe. Its answers are those of `inner`, unless a test says otherwise.
+class ProbeReservations final : public ReservationBackend,
+                                public ReservationStore,
+                                public AccountLimitStore,
+                                public TokenStore {
+ public:
+  explicit ProbeReservations(ReservationBackend& inner) : inner_(inner) {}
+
+  ReservationStore& slots() override { return *this; }
+  AccountLimitStore& limits() override { return *this; }
+  TokenStore& tokens() override { return *this; }
+  std::string Describe() const override { return "probe"; }
+
+  bool hold = false;                  ///< answers wait for LetGo
+  std::optional<Error> fail;          ///< answers this, and asks nobody
+  std::optional<Error> lose;          ///< asks, and answers this
+  std::optional<std::size_t> only{};  ///< fail and lose this call alone, counted from 0
+  bool forget_expiry = false;         ///< refusals name no expiry
+
+  void LetGo() {
+    for (auto& answer : std::exchange(held_, {})) answer();
+  }
+  void LetGoFirst() {
+    auto answer = std::move(held_.front());
+    held_.erase(held_.begin());
+    answer();
+  }
+  std::size_t held() const { return held_.size(); }
+
+  // What was asked.
+  struct Claimed {
+    SlotClaim claim;
+    UnixMillis now;
+    Deadline deadline = Deadline::Never();
+  };
+  std::vector<Claimed> claims;
+  std::vector<SlotRef> releases;
+  std::vector<milliseconds> bind_ttls;
+  std::vector<AccountKey> limit_reads;
+  std::size_t takes = 0;
+  std::size_t calls = 0;  ///< all
+
+  void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+             Done<ClaimAnswer> done) override {
+    claims.push_back({claim, now, deadline});
+    Call<ClaimAnswer>(std::move(done), [&, this](Done<ClaimAnswer> next) {
+      inner_.slots().Claim(
+          claim, now, deadline,
+          [forget = forget_expiry, next = std::move(next)](Result<ClaimAnswer> answer) mutable {
+            if (answer && forget) answer->next_expiry.reset();
+            next(std::move(answer));
+          });
+    });
+  }
+  void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
+            Deadline deadline, Done<HeldSlot> done) override {
+    bind_ttls.push_back(ttl);
+    Call<HeldSlot>(std::move(done), [&](Done<HeldSlot> next) {
+      inner_.slots().Bind(slot, resource_id, ttl, now, deadline, std::move(next));
+    });
+  }
+  void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
+             Done<HeldSlot> done) override {
+    Call<HeldSlot>(std::move(done), [&](Done<HeldSlot> next) {
+      inner_.slots().Renew(slot, ttl, now, deadline, std::move(next));
+    });
+  }
+  void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
+    releases.push_back(slot);
+    Call<bool>(std::move(done), [&](Done<bool> next) {
+      inner_.slots().Release(slot, now, deadline, std::move(next));
+    });
+  }
+  void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
+                       Done<std::size_t> done) override {
+    inner_.slots().ReleaseResource(ended, now, deadline, std::move(done));
+  }
+  void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
+            Done<Page<HeldSlot>> done) override {
+    inner_.slots().List(key, page, now, deadline, std::move(done));
+  }
+
+  void Get(const AccountKey& key, Deadline deadline,
+           Done<std::optional<AccountLimitRow>> done) override {
+    limit_reads.push_back(key);
+    Call<std::optional<AccountLimitRow>>(
+        std::move(done), [&](auto next) { inner_.limits().Get(key, deadline, std::move(next)); });
+  }
+  void OfService(const std::string& service, Deadline deadline,
+                 Done<std::vector<AccountLimitRow>> done) override {
+    inner_.limits().OfService(service, deadline, std::move(done));
+  }
+  void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
+    inner_.limits().Change(change, deadline, std::move(done));
+  }
+
+  void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
+            Deadline deadline, Done<TokenAnswer> done) override {
+    ++takes;
+    Call<TokenAnswer>(std::move(done), [&](Done<TokenAnswer> next) {
+      inner_.tokens().Take(key, limit, count, now, deadline, std::move(next));
+    });
+  }
+
+ private:
+  template <class T, class Run>
+  void Call(Done<T> done, Run run) {
+    const bool spared = only && *only != calls;
+    ++calls;
+    if (hold) {
+      done = [this, done = std::move(done)](Result<T> answer) mutable {
+        held_.push_back([answer = std::move(answer), done = std::move(done)]() mutable {
+          done(std::move(answer));
+        });
+      };
+    }
+    if (fail && !spared) return done(Fail(*fail));
+    if (lose && !spared) {
+      done = [error = *lose, done = std::move(done)](Result<T>) mutable { done(Fail(error)); };
+    }
+    run(std::move(done));
+  }
+
+  ReservationBackend& inner_;
+  std::vector<std::move_only_function<void()>> held_;
+};
+
+}  // namespace weir

@@ -1,0 +1,111 @@
+// For the tests of this room: a limiter of slots in simulated time, and what its requests were
+// told.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/reservation/fake_reservations_fixture.h"
+#include "weir/reservation/probe_reservations.h"
+#include "weir/reservation/reservation_limiter.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir {
+
+/// What a request was told, how often, and when.
+struct ToldSlot {
+  int times = 0;
+  Instant at;
+  std::optional<Result<ReserveOutcome>> outcome;
+
+  bool reserved() const { return times == 1 && *outcome && (*outcome)->reserved(); }
+  bool refused() const { return times == 1 && *outcome && !(*outcome)->reserved(); }
+  SlotRefusal refusal() const {
+    EXPECT_TRUE(refused());
+    return refused() ? (*outcome)->refusal() : SlotRefusal{};
+  }
+  Code code() const {
+    EXPECT_TRUE(times == 1 && !*outcome);
+    return times == 1 && !*outcome ? outcome->error().code : Code::kUnknown;
+  }
+  Reservation reservation() { return std::move(**outcome).reservation(); }
+  /// Drops the reservation.
+  void Drop() { reservation(); }
+};
+
+class ReservationFixture : public ::testing::Test {
+ protected:
+  /// Reservations go before the limiter, and what waiters are told is kept until it has gone.
+  void TearDown() override {
+    store_.hold = false;
+    for (ToldSlot& told : told_) told.outcome.reset();
+    limiter_.reset();
+    store_.LetGo();
+  }
+  void Restart(ReservationOptions options) {
+    limiter_ = std::make_unique<ReservationLimiter>(store_, scheduler_, options);
+  }
+
+  ToldSlot& Ask(const ReserveRequest& request) {
+    ToldSlot& told = told_.emplace_back();
+    limiter_->Reserve(request, Within(milliseconds(100)), [&](Result<ReserveOutcome> outcome) {
+      ++told.times;
+      told.at = Now();
+      told.outcome = std::move(outcome);
+    });
+    return told;
+  }
+  /// A slot of emr, of which the account may have `limit`.
+  ToldSlot& Ask(std::string_view account, std::int64_t limit) {
+    return Ask({.resource = "emr", .account = account, .default_limit = limit});
+  }
+  ToldSlot& Wait(std::string_view account, std::int64_t limit, Deadline until = Deadline::Never()) {
+    ToldSlot& told =
+        Ask({.resource = "emr", .account = account, .default_limit = limit, .wait_until = until});
+    scheduler_.RunReady();
+    return told;
+  }
+  /// As another process would: this limiter hears nothing of it.
+  void ReleaseElsewhere(const Reservation& reservation) {
+    bool released = false;
+    memory_.Release({reservation.key(), reservation.id()}, clock().WallNow(), Deadline::Never(),
+                    [&](const Result<bool>& answer) { released = *answer; });
+    EXPECT_TRUE(released);
+  }
+  void SetLimit(std::string account, std::int64_t limit) {
+    memory_.Change(PutAccountLimit{.row = {.key = {"emr", std::move(account)},
+                                           .limit = {.limit = limit},
+                                           .service = "tests"}},
+                   Deadline::Never(), [](const Status& answer) { EXPECT_TRUE(answer); });
+  }
+  std::vector<HeldSlot> Held(std::string account) { return Held("emr", std::move(account)); }
+  std::vector<HeldSlot> Held(std::string resource, std::string account) {
+    std::vector<HeldSlot> held;
+    memory_.List({std::move(resource), std::move(account)}, {}, clock().WallNow(),
+                 Deadline::Never(),
+                 [&](Result<Page<HeldSlot>> page) { held = std::move(page->items); });
+    return held;
+  }
+
+  const Clock& clock() const { return scheduler_.clock(); }
+  Instant Now() const { return clock().Now(); }
+  Deadline Within(nanoseconds wait) const { return Deadline::After(clock(), wait); }
+  /// So much later than the test began.
+  nanoseconds Elapsed(const ToldSlot& told) const { return told.at - begin_; }
+
+  std::list<ToldSlot> told_;  // outlives the limiter, which answers those who still wait
+  sim::SimScheduler scheduler_;
+  const Instant begin_ = scheduler_.clock().Now();
+  FakeReservations memory_;
+  ProbeReservations store_{memory_};
+  std::unique_ptr<ReservationLimiter> limiter_ = std::make_unique<ReservationLimiter>(
+      store_, scheduler_, ReservationOptions{.max_waiting = 50, .seed = 1});
+};
+
+}  // namespace weir

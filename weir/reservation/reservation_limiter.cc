@@ -1,0 +1,66 @@
+#include "weir/reservation/reservation_limiter.h"
+
+#include <utility>
+
+#include "weir/reservation/reserve_state.h"
+#include "weir/runtime/await.h"
+#include "weir/runtime/later.h"
+
+namespace weir {
+
+ReservationLimiter::State::State(ReservationBackend& backend, Scheduler& scheduler,
+                                 const ReservationOptions& options)
+    : slots_(backend.slots()),
+      scheduler_(scheduler),
+      clock_(scheduler.clock()),
+      options_(options),
+      lookup_(backend.limits(), scheduler.clock(),
+              {.ttl = options.limits_ttl, .capacity = options.cache_capacity}),
+      rng_(options.seed ? *options.seed : SystemSeed()),
+      queue_({.full_for = options.full_for,
+              .remembered = options.cache_capacity,
+              .max_waiting = options.max_waiting,
+              .seed = rng_.Next()}) {}
+
+Deadline ReservationLimiter::State::Timeout() const {
+  return Deadline::At(Later(clock_.Now(), options_.store_timeout));
+}
+
+void ReservationLimiter::State::GiveBack(const SlotRef& slot) {
+  slots_.Release(
+      slot, WallNow(), Timeout(),
+      [self = shared_from_this(), key = slot.key](const Result<bool>&) { self->Released(key); });
+}
+
+ReservationStats ReservationLimiter::State::stats() const {
+  ReservationStats stats{.reserved = reserved_.Value(),
+                         .refused = refused_.Value(),
+                         .errors = errors_.Value(),
+                         .remembered = remembered_.Value(),
+                         .claims = claims_.Value(),
+                         .limit_reads = lookup_.store_reads()};
+  const MutexLock lock(mutex_);
+  stats.waiting = queue_.waiting();
+  return stats;
+}
+
+ReservationLimiter::ReservationLimiter(ReservationBackend& backend, Scheduler& scheduler,
+                                       ReservationOptions options)
+    : state_(std::make_shared<State>(backend, scheduler, options)) {}
+
+ReservationLimiter::~ReservationLimiter() { state_->Close(); }
+
+void ReservationLimiter::Reserve(const ReserveRequest& request, Deadline deadline,
+                                 Done<ReserveOutcome> done) {
+  state_->Reserve(request, deadline, std::move(done));
+}
+
+Result<ReserveOutcome> ReservationLimiter::Reserve(const ReserveRequest& request,
+                                                   Deadline deadline) {
+  return Await<ReserveOutcome>(
+      [&](Done<ReserveOutcome> done) { state_->Reserve(request, deadline, std::move(done)); });
+}
+
+ReservationStats ReservationLimiter::stats() const { return state_->stats(); }
+
+}  // namespace weir

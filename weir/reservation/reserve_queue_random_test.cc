@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "weir/reservation/reserve_queue.h"
+
+namespace weir {
+namespace {
+
+using Verdict = ReserveQueue::Verdict;
+
+constexpr Instant kForEver{INT64_MAX};
+const AccountKey kA{"emr", "a"};
+const AccountKey kB{"emr", "b"};
+
+// Any traffic, against what the rules promise.
+class Traffic {
+ public:
+  void Run() {
+    for (int i = 0; i < 150; ++i) {
+      Act();
+      Step();
+    }
+    Drain();
+  }
+
+ private:
+  struct Waiter {
+    AccountKey key;
+    Instant until;
+  };
+  struct Known {
+    int asking = 0;                ///< of those who wait
+    std::optional<Instant> quiet;  ///< before that nobody who waits may ask
+    bool released = false;         ///< since that was said
+  };
+
+  const AccountKey& AnyKey() { return *rc::gen::inRange(0, 2) == 0 ? kA : kB; }
+
+  void Act() {
+    switch (*rc::gen::inRange(0, 6)) {
+      case 0:
+      case 1:
+        return Arrive();
+      case 2:
+        return Answer();
+      case 3: {
+        const AccountKey& key = AnyKey();
+        queue_.Released(key);
+        known_[key].released = true;
+        return;
+      }
+      default:
+        now_ = now_ + milliseconds(*rc::gen::inRange(1, 900));
+    }
+  }
+
+  void Arrive() {
+    const AccountKey key = AnyKey();
+    const bool waits = *rc::gen::inRange(0, 3) != 0;
+    const Instant until =
+        *rc::gen::inRange(0, 2) == 0 ? kForEver : now_ + milliseconds(*rc::gen::inRange(1, 5'000));
+    const bool others =
+        std::ranges::any_of(waiting_, [&](const auto& one) { return one.second.key == key; });
+    const ReserveQueue::Id id = next_id_++;
+    ReserveQueue::Request request{.id = id, .key = key, .limit = 3};
+    if (waits) request.wait_until = until;
+    const auto answer = queue_.Arrive(request, now_);
+    if (waits) {
+      RC_ASSERT(answer.verdict == Verdict::kWait);
+      waiting_.emplace(id, Waiter{key, until});
+    } else if (answer.verdict == Verdict::kAsk) {
+      RC_ASSERT(!others);
+      asking_.emplace(id, key);
+    } else {
+      RC_ASSERT(answer.verdict == Verdict::kRefuse);
+      RC_ASSERT(answer.known.retry_at > now_);
+      RC_ASSERT(answer.known.in_use >= 3);
+    }
+  }
+
+  // One of those who ask: refused, or it got its slot.
+  void Answer() {
+    if (asking_.empty()) return;
+    const auto at =
+        std::next(asking_.begin(), *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(asking_)));
+    const auto [id, key] = *at;
+    asking_.erase(at);
+    const bool waits = waiting_.contains(id);
+    if (waits) --known_[key].asking;
+    if (*rc::gen::inRange(0, 3) == 0) {
+      queue_.Leave(id);
+      if (waits) {
+        waiting_.erase(id);
+        known_[key].quiet.reset();
+      }
+      return;
+    }
+    const Instant expiry = now_ + milliseconds(*rc::gen::inRange(-100, 4'000));
+    const auto answer = queue_.Refused(id, {3, 3, expiry}, now_);
+    if (!waits) {
+      RC_ASSERT(answer.verdict == Verdict::kRefuse);
+    } else if (waiting_.at(id).until <= now_) {
+      RC_ASSERT(answer.verdict == Verdict::kRefuse);
+      waiting_.erase(id);
+    } else {
+      RC_ASSERT(answer.verdict == Verdict::kWait);
+    }
+    if (!waits) return;
+    Known& known = known_[key];
+    const Instant earliest = now_ + ReserveQueue::kShortestWait;
+    known.quiet = expiry > now_ ? std::min(expiry, earliest) : earliest;
+    if (known.released) known.quiet.reset();
+  }
+
+  void Step() {
+    const auto step = queue_.Advance(now_);
+    for (const auto& [id, known] : step.expired) {
+      RC_ASSERT(waiting_.at(id).until <= now_);
+      RC_ASSERT(!asking_.contains(id));
+      waiting_.erase(id);
+    }
+    for (const ReserveQueue::Id id : step.asks) {
+      const AccountKey& key = waiting_.at(id).key;
+      for (const auto& [other, waiter] : waiting_) {
+        RC_ASSERT(other >= id || waiter.key != key);  // nobody is overtaken
+      }
+      Known& known = known_[key];
+      RC_ASSERT(++known.asking == 1);
+      RC_ASSERT(!known.quiet || known.released || now_ >= *known.quiet);
+      known.released = false;
+      asking_.emplace(id, key);
+    }
+    // Nothing is known of a key for which nobody waits.
+    for (auto& [key, known] : known_) {
+      const auto waits = [&](const auto& one) { return one.second.key == key; };
+      if (std::ranges::none_of(waiting_, waits)) known = {};
+    }
+    for (const auto& [id, waiter] : waiting_) {
+      RC_ASSERT(waiter.until > now_ || asking_.contains(id));  // who is late has left
+    }
+    RC_ASSERT(queue_.waiting() == waiting_.size());
+    const auto next = queue_.NextWake();
+    RC_ASSERT(!next || *next > now_);  // Advance did all there was
+    const bool idle = asking_.empty() && !waiting_.empty();
+    if (idle) RC_ASSERT(next && *next <= now_ + ReserveQueue::kLongestWait);  // nobody is forgotten
+  }
+
+  // With a slot for everybody all come to an end, in order.
+  void Drain() {
+    while (!waiting_.empty() || !asking_.empty()) {
+      for (const auto& [id, key] : std::exchange(asking_, {})) {
+        queue_.Leave(id);
+        if (waiting_.erase(id) > 0) known_[key] = {};
+      }
+      if (const auto next = queue_.NextWake()) now_ = std::max(now_, *next);
+      Step();
+    }
+    RC_ASSERT(!queue_.NextWake());
+  }
+
+  Instant now_{1'000'000'000'000};
+  ReserveQueue queue_{{.full_for = milliseconds(*rc::gen::inRange(0, 6'000)),
+                       .remembered = 10,
+                       .max_waiting = 1'000,
+                       .seed = *rc::gen::arbitrary<std::uint64_t>()}};
+  ReserveQueue::Id next_id_ = 1;
+  std::map<ReserveQueue::Id, Waiter> waiting_;
+  std::map<ReserveQueue::Id, AccountKey> asking_;
+  std::map<AccountKey, Known> known_;
+};
+
+RC_GTEST_PROP(ReserveQueueProperty, InOrderOneAtATimeNeitherTooSoonNorForgotten, ()) {
+  Traffic().Run();
+}
+
+}  // namespace
+}  // namespace weir

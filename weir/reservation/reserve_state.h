@@ -1,0 +1,112 @@
+// What a ReservationLimiter is made of.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/metrics/counter.h"
+#include "weir/reservation/limit_lookup.h"
+#include "weir/reservation/reservation_limiter.h"
+#include "weir/reservation/reserve_queue.h"
+
+namespace weir {
+
+/// One Reserve that is under way. Owned by one party at a time: the caller, the queue, or the
+/// answer that is to come.
+struct ReserveCall {
+  Done<ReserveOutcome> done;
+  Deadline deadline;
+  nanoseconds budget;  ///< how long each try may take, as the first had
+  std::int64_t default_limit;
+  std::optional<std::int64_t> given_limit;
+  ReserveQueue::Request request{};  ///< its limit: as last looked up
+  bool placed = false;              ///< the queue knows of it
+};
+using ReserveCallPtr = std::unique_ptr<ReserveCall>;
+
+/// Shared with the calls that may outlast the limiter: waiting requests, and what is given back.
+/// Who waits is begun and ended on the scheduler's thread only, one after the other: what runs when
+/// one is answered may itself release slots without nesting.
+class ReservationLimiter::State final : public std::enable_shared_from_this<State> {
+ public:
+  State(ReservationBackend& backend, Scheduler& scheduler, const ReservationOptions& options);
+
+  void Reserve(const ReserveRequest& request, Deadline deadline, Done<ReserveOutcome> done);
+  /// Abandons those who wait and takes no more.
+  void Close();
+  ReservationStats stats() const;
+
+  // For what is done with a reservation.
+  ReservationStore& slots() { return slots_; }
+  const ReservationOptions& options() const { return options_; }
+  UnixMillis WallNow() const { return clock_.WallNow(); }
+  Deadline Timeout() const;
+  /// Releases a slot without waiting for the answer.
+  void GiveBack(const SlotRef& slot);
+  /// A slot of the key came back, or may have.
+  void Released(const AccountKey& key);
+
+ private:
+  using CallPtr = ReserveCallPtr;
+  struct Timer {
+    Instant at;
+    TimerId id;
+  };
+  struct Turns;
+
+  // From the request to the store's answer (reserving.cc).
+  void FindLimit(CallPtr call, void (State::*next)(CallPtr));
+  void Enter(CallPtr call);
+  ReserveQueue::Answer Arrive(CallPtr& call);
+  void Try(CallPtr call);
+  SlotRef NewSlot(const AccountKey& key);
+  void AskStore(CallPtr call);
+  void Answered(CallPtr call, const SlotRef& slot, Result<ClaimAnswer> answer);
+  void Full(CallPtr call, const ClaimAnswer& answer);
+
+  // These end the call.
+  void Grant(CallPtr call, HeldSlot slot);
+  void Refuse(CallPtr call, const ReserveQueue::Known& known);
+  void RefuseBlocked(CallPtr call);
+  void Fail(CallPtr call, Error error);
+  Error TurnedAway() const;
+
+  // Whose turn it is (reserve_turns.cc).
+  void TakeTurn(CallPtr call);
+  void Leave(ReserveCall& call);
+  void Kick();
+  void Pump();
+  Turns NextTurns();
+  void Arm();
+  void Ring();
+  CallPtr Take(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
+
+  ReservationStore& slots_;
+  Scheduler& scheduler_;
+  const Clock& clock_;
+  const ReservationOptions options_;
+  LimitLookup lookup_;
+  std::atomic<ReserveQueue::Id> next_id_ = 1;
+  std::atomic<bool> closed_ = false;  ///< set under mutex_
+
+  mutable Mutex mutex_;
+  Rng rng_ WEIR_GUARDED_BY(mutex_);
+  ReserveQueue queue_ WEIR_GUARDED_BY(mutex_);
+  std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< that wait, do not ask
+  bool posted_ WEIR_GUARDED_BY(mutex_) = false;                        ///< Pump runs, or will
+  std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
+
+  Counter reserved_;
+  Counter refused_;
+  Counter errors_;
+  Counter remembered_;
+  Counter claims_;
+};
+
+}  // namespace weir

@@ -1,0 +1,111 @@
+#include "weir/reservation/reserved_slot.h"
+
+#include <utility>
+
+namespace weir {
+namespace {
+
+// Its time was over; or the thing that it was to be bound to had ended, and released it.
+bool SaysItIsGone(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kFailedPrecondition;
+}
+
+}  // namespace
+
+HeldSlot ReservedSlot::held() const {
+  const MutexLock lock(mutex_);
+  return held_;
+}
+
+bool ReservedSlot::active() const {
+  const MutexLock lock(mutex_);
+  return phase_ != Phase::kEnded;
+}
+
+void ReservedSlot::Bind(const std::string& resource_id, std::optional<milliseconds> ttl,
+                        Done<void> done) {
+  Phase before;
+  {
+    const MutexLock lock(mutex_);
+    before = std::exchange(phase_, Phase::kBinding);
+  }
+  state_->slots().Bind(
+      ref_, resource_id, ttl.value_or(state_->options().token_ttl), state_->WallNow(),
+      state_->Timeout(),
+      [self = shared_from_this(), before, done = std::move(done)](auto answer) mutable {
+        self->Bound(before, std::move(answer), std::move(done));
+      });
+}
+
+void ReservedSlot::Bound(Phase before, Result<HeldSlot> answer, Done<void> done) {
+  bool nobody_will_bind_it = false;
+  {
+    const MutexLock lock(mutex_);
+    if (answer) {
+      held_ = std::move(*answer);
+      phase_ = Phase::kBound;
+    } else if (answer.error().code == Code::kNotFound) {
+      phase_ = Phase::kEnded;
+    } else if (!IsInDoubt(answer.error())) {
+      phase_ = before;
+      nobody_will_bind_it = abandoned_ && before == Phase::kFree;
+    }
+  }
+  if (answer) return done({});
+  if (SaysItIsGone(answer.error())) state_->Released(ref_.key);
+  if (nobody_will_bind_it) state_->GiveBack(ref_);
+  done(Fail(std::move(answer.error())));
+}
+
+void ReservedSlot::Renew(milliseconds ttl, Done<void> done) {
+  state_->slots().Renew(ref_, ttl, state_->WallNow(), state_->Timeout(),
+                        [self = shared_from_this(), done = std::move(done)](auto answer) mutable {
+                          self->Renewed(std::move(answer), std::move(done));
+                        });
+}
+
+void ReservedSlot::Renewed(Result<HeldSlot> answer, Done<void> done) {
+  const bool gone = !answer && answer.error().code == Code::kNotFound;
+  {
+    const MutexLock lock(mutex_);
+    if (answer) held_ = std::move(*answer);
+    if (gone) phase_ = Phase::kEnded;
+  }
+  if (answer) return done({});
+  if (gone) state_->Released(ref_.key);
+  done(Fail(std::move(answer.error())));
+}
+
+void ReservedSlot::Release(Done<void> done) {
+  {
+    const MutexLock lock(mutex_);
+    phase_ = Phase::kReleasing;
+  }
+  state_->slots().Release(
+      ref_, state_->WallNow(), state_->Timeout(),
+      [self = shared_from_this(), done = std::move(done)](const Result<bool>& answer) mutable {
+        self->Released(answer, std::move(done));
+      });
+}
+
+void ReservedSlot::Released(const Result<bool>& answer, Done<void> done) {
+  {
+    const MutexLock lock(mutex_);
+    phase_ = answer ? Phase::kEnded : Phase::kUnreleased;
+  }
+  state_->Released(ref_.key);
+  if (!answer) return done(Fail(answer.error()));
+  done({});
+}
+
+void ReservedSlot::Abandon() {
+  {
+    const MutexLock lock(mutex_);
+    abandoned_ = true;
+    if (phase_ != Phase::kFree && phase_ != Phase::kUnreleased) return;
+    phase_ = Phase::kEnded;
+  }
+  state_->GiveBack(ref_);
+}
+
+}  // namespace weir

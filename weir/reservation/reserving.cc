@@ -1,0 +1,178 @@
+// One Reserve: its limit, its place among the others, the store's answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "weir/reservation/reserve_state.h"
+#include "weir/reservation/reserved_slot.h"
+#include "weir/runtime/later.h"
+
+namespace weir {
+namespace {
+
+// `wait` from now, or before now.
+Instant Ahead(milliseconds wait, Instant now) {
+  return wait > milliseconds(0) ? Later(now, wait) : now;
+}
+
+Error Closed() {
+  return {Code::kCancelled, "the limiter was closed while the request waited for a slot"};
+}
+
+Status CheckRequest(const AccountKey& key, const ReserveRequest& request) {
+  WEIR_RETURN_IF_ERROR(Check(key));
+  return Check(key, AccountLimit{.limit = request.limit.value_or(request.default_limit)});
+}
+
+}  // namespace
+
+void ReservationLimiter::State::Reserve(const ReserveRequest& request, Deadline deadline,
+                                        Done<ReserveOutcome> done) {
+  const Instant now = clock_.Now();
+  auto call = std::make_unique<ReserveCall>(std::move(done), deadline, deadline.Left(now),
+                                            request.default_limit, request.limit);
+  call->request.id = next_id_.fetch_add(1, std::memory_order_relaxed);
+  call->request.key = {std::string(request.resource), std::string(request.account)};
+  if (request.wait_until) call->request.wait_until = request.wait_until->at();
+  if (Status valid = CheckRequest(call->request.key, request); !valid) {
+    return Fail(std::move(call), std::move(valid.error()));
+  }
+  FindLimit(std::move(call), &State::Enter);
+}
+
+void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(CallPtr)) {
+  if (call->given_limit) {
+    call->request.limit = *call->given_limit;
+    return (this->*next)(std::move(call));
+  }
+  ReserveCall& asking = *call;
+  lookup_.Get(asking.request.key, asking.deadline,
+              [self = shared_from_this(), call = std::move(call), next](auto limit) mutable {
+                if (!limit) return self->Fail(std::move(call), std::move(limit.error()));
+                call->request.limit = *limit ? (*limit)->limit : call->default_limit;
+                (*self.*next)(std::move(call));
+              });
+}
+
+// A new request stands behind those who wait, and believes a refusal.
+void ReservationLimiter::State::Enter(CallPtr call) {
+  if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
+  const ReserveQueue::Answer answer = Arrive(call);
+  Kick();
+  switch (answer.verdict) {
+    case ReserveQueue::Verdict::kAsk:
+      return AskStore(std::move(call));
+    case ReserveQueue::Verdict::kWait:
+      return;
+    case ReserveQueue::Verdict::kRefuse:
+      remembered_.Add();
+      return Refuse(std::move(call), answer.known);
+    case ReserveQueue::Verdict::kTooMany:
+      return Fail(std::move(call), TurnedAway());
+  }
+}
+
+ReserveQueue::Answer ReservationLimiter::State::Arrive(CallPtr& call) {
+  const MutexLock lock(mutex_);
+  if (closed_) return {ReserveQueue::Verdict::kTooMany};
+  const ReserveQueue::Answer answer = queue_.Arrive(call->request, clock_.Now());
+  const bool waits = answer.verdict == ReserveQueue::Verdict::kWait;
+  call->placed = waits || answer.verdict == ReserveQueue::Verdict::kAsk;
+  if (waits) calls_.emplace(call->request.id, std::move(call));
+  return answer;
+}
+
+// The turn of one who waits.
+void ReservationLimiter::State::Try(CallPtr call) {
+  if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
+  AskStore(std::move(call));
+}
+
+SlotRef ReservationLimiter::State::NewSlot(const AccountKey& key) {
+  const MutexLock lock(mutex_);
+  const std::uint64_t high = rng_.Next();
+  return {.key = key, .id = NewSlotId(high, rng_.Next())};
+}
+
+void ReservationLimiter::State::AskStore(CallPtr call) {
+  const SlotRef slot = NewSlot(call->request.key);
+  const SlotClaim claim{
+      .slot = slot, .limit = call->request.limit, .ttl = options_.reservation_ttl};
+  const Deadline deadline = call->deadline;
+  claims_.Add();
+  slots_.Claim(
+      claim, clock_.WallNow(), deadline,
+      [self = shared_from_this(), call = std::move(call), slot](Result<ClaimAnswer> got) mutable {
+        self->Answered(std::move(call), slot, std::move(got));
+      });
+}
+
+void ReservationLimiter::State::Answered(CallPtr call, const SlotRef& slot,
+                                         Result<ClaimAnswer> answer) {
+  if (!answer) {
+    // It may be held, and nobody will ever bind it.
+    if (IsInDoubt(answer.error())) GiveBack(slot);
+    return Fail(std::move(call), std::move(answer.error()));
+  }
+  if (!answer->slot) return Full(std::move(call), *answer);
+  if (!closed_) return Grant(std::move(call), std::move(*answer->slot));
+  GiveBack(slot);
+  Fail(std::move(call), Closed());
+}
+
+void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
+  SlotsFull full{.limit = call->request.limit, .in_use = answer.in_use};
+  ReserveQueue::Answer verdict;
+  {
+    const MutexLock lock(mutex_);
+    const Instant now = clock_.Now();
+    if (answer.next_expiry) full.next_expiry = Ahead(*answer.next_expiry - clock_.WallNow(), now);
+    verdict = queue_.Refused(call->request.id, full, now);
+    call->placed = verdict.verdict == ReserveQueue::Verdict::kWait;
+    if (call->placed && !closed_) calls_.emplace(call->request.id, std::move(call));
+  }
+  Kick();
+  if (call == nullptr) return;
+  if (call->placed) return Fail(std::move(call), Closed());
+  Refuse(std::move(call), verdict.known);
+}
+
+void ReservationLimiter::State::Grant(CallPtr call, HeldSlot slot) {
+  Leave(*call);
+  reserved_.Add();
+  call->done(ReserveOutcome(
+      Reservation(std::make_shared<ReservedSlot>(shared_from_this(), std::move(slot)))));
+}
+
+void ReservationLimiter::State::Refuse(CallPtr call, const ReserveQueue::Known& known) {
+  const auto wait = std::chrono::ceil<milliseconds>(known.retry_at - clock_.Now());
+  refused_.Add();
+  call->done(ReserveOutcome(SlotRefusal{.limit = call->request.limit,
+                                        .in_use = known.in_use,
+                                        .retry_after = std::max(wait, milliseconds(1))}));
+}
+
+void ReservationLimiter::State::RefuseBlocked(CallPtr call) {
+  Leave(*call);
+  refused_.Add();
+  remembered_.Add();
+  call->done(ReserveOutcome(SlotRefusal{.limit = call->request.limit, .blocked = true}));
+}
+
+void ReservationLimiter::State::Fail(CallPtr call, Error error) {
+  Leave(*call);
+  errors_.Add();
+  call->done(weir::Fail(std::move(error)));
+}
+
+Error ReservationLimiter::State::TurnedAway() const {
+  if (closed_) return Closed();
+  return {Code::kResourceExhausted,
+          fmt::format("{} requests wait for slots already; max_waiting is {}", stats().waiting,
+                      options_.max_waiting)};
+}
+
+}  // namespace weir

@@ -1,0 +1,131 @@
+#include "weir/reservation/token_limiter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "weir/runtime/await.h"
+#include "weir/runtime/later.h"
+
+namespace weir {
+namespace {
+
+Status CheckCount(const AccountKey& key, std::int64_t count, std::int64_t limit) {
+  if (count >= 1 && count <= limit) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} tokens of {}: its limit is {}; right would be 1 to {}", count,
+                          Describe(key), limit, limit));
+}
+
+Status CheckWindow(const AccountKey& key, const AccountLimit& limit, bool is_row) {
+  if (limit.window.count() > 0) return {};
+  if (is_row) {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("the limits table gives {} a limit of {} without a window; right would "
+                            "be one of 1 s or more",
+                            Describe(key), limit.limit));
+  }
+  return Fail(Code::kInvalidArgument,
+              fmt::format("default_window of {}: {} s; right would be 1 s or more", Describe(key),
+                          limit.window.count()));
+}
+
+}  // namespace
+
+struct TokenLimiter::Call {
+  AccountKey key;
+  AccountLimit limit;  ///< the default, then what holds
+  std::int64_t count;
+  Deadline deadline;
+  Done<TokenOutcome> done;
+};
+
+TokenLimiter::TokenLimiter(ReservationBackend& backend, Scheduler& scheduler,
+                           TokenLimiterOptions options)
+    : tokens_(backend.tokens()),
+      clock_(scheduler.clock()),
+      store_timeout_(options.store_timeout),
+      lookup_(backend.limits(), scheduler.clock(),
+              {.ttl = options.limits_ttl, .capacity = options.cache_capacity}),
+      refusals_(options.cache_capacity) {}
+
+void TokenLimiter::Take(const TokenRequest& request, Deadline deadline, Done<TokenOutcome> done) {
+  auto call = std::make_unique<Call>(
+      AccountKey{std::string(request.resource), std::string(request.account)},
+      AccountLimit{.limit = request.default_limit, .window = request.default_window}, request.count,
+      deadline, std::move(done));
+  Status valid = Check(call->key);
+  if (valid) valid = Check(call->key, call->limit);
+  if (!valid) return call->done(Fail(std::move(valid.error())));
+  const AccountKey key = call->key;
+  lookup_.Get(key, deadline, [this, call = std::move(call)](auto row) mutable {
+    if (!row) return call->done(Fail(std::move(row.error())));
+    Decide(std::move(call), *row);
+  });
+}
+
+Result<TokenOutcome> TokenLimiter::Take(const TokenRequest& request, Deadline deadline) {
+  return Await<TokenOutcome>(
+      [&](Done<TokenOutcome> done) { Take(request, deadline, std::move(done)); });
+}
+
+void TokenLimiter::Decide(CallPtr call, const std::optional<AccountLimit>& row) {
+  if (row) call->limit = *row;
+  if (call->limit.blocked()) return call->done(TokenOutcome{.blocked = true});
+  Status valid = CheckWindow(call->key, call->limit, row.has_value());
+  if (valid) valid = CheckCount(call->key, call->count, call->limit.limit);
+  if (!valid) return call->done(Fail(std::move(valid.error())));
+  if (const auto refused = Remembered(*call)) {
+    remembered_.Add();
+    return call->done(*refused);
+  }
+  AskStore(std::move(call));
+}
+
+std::optional<TokenOutcome> TokenLimiter::Remembered(const Call& call) {
+  const Instant now = clock_.Now();
+  const MutexLock lock(mutex_);
+  const Refusal* refusal = refusals_.Find(call.key, now);
+  if (refusal == nullptr || call.count < refusal->count) return std::nullopt;
+  if (refusal->limit != call.limit) {
+    refusals_.Forget(call.key);
+    return std::nullopt;
+  }
+  return TokenOutcome{.available = refusal->available,
+                      .retry_after = std::chrono::ceil<milliseconds>(refusal->until - now)};
+}
+
+void TokenLimiter::AskStore(CallPtr call) {
+  takes_.Add();
+  const Call& asking = *call;
+  const UnixMillis now = clock_.WallNow();
+  const Instant asked = clock_.Now();  // after `now`, so that a wait counted from it is long enough
+  tokens_.Take(asking.key, asking.limit, asking.count, now, asking.deadline,
+               [this, call = std::move(call), asked](const Result<TokenAnswer>& answer) mutable {
+                 Answered(std::move(call), asked, answer);
+               });
+}
+
+void TokenLimiter::Answered(CallPtr call, Instant asked, const Result<TokenAnswer>& answer) {
+  if (!answer) return call->done(Fail(answer.error()));
+  TokenOutcome outcome{.taken = answer->taken, .available = answer->available};
+  if (!answer->taken) {
+    outcome.retry_after = std::max(answer->retry_after, milliseconds(1));
+    const Instant until = Later(asked, *outcome.retry_after);
+    const MutexLock lock(mutex_);
+    refusals_.Put(call->key, {call->limit, call->count, answer->available, until}, until);
+  }
+  call->done(outcome);
+}
+
+Deadline TokenLimiter::Timeout() const { return Deadline::At(Later(clock_.Now(), store_timeout_)); }
+
+TokenLimiterStats TokenLimiter::stats() const {
+  return {.takes = takes_.Value(),
+          .limit_reads = lookup_.store_reads(),
+          .remembered = remembered_.Value()};
+}
+
+}  // namespace weir
