@@ -8,6 +8,7 @@
 
 #include "apps/weir/context.h"
 #include "apps/weir/kinesis_verbs.h"
+#include "apps/weir/reservation_verbs.h"
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/verbs.h"
 
@@ -36,7 +37,7 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
 
 void AddVerbs(CLI::App& app, Action& chosen) {
   AddTry(app, chosen);
-  AddLimits(app, chosen);
+  AddLimits(app, chosen, WithReservationsOfStore);
   AddSystem(app, chosen);
   AddResource(app, chosen);
   AddEntity(app, chosen);
@@ -48,6 +49,9 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddAudit(app, chosen, WithTableOfStore);
   AddUsage(app, chosen, WithTableOfStore);
   AddKinesis(app, chosen, WithKinesisOfRegion);
+  AddReserve(app, chosen, WithReservationsOfStore);
+  AddReservation(app, chosen, WithReservationsOfStore);
+  AddTokens(app, chosen, WithReservationsOfStore);
 }
 
 /// "weir entity create": the words of the command line up to where parsing got.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/weir/child_process.h"
 #include "weir/base/time.h"
 #include "weir/runtime/scheduler.h"
 
@@ -31,6 +32,10 @@ struct World {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// From the first call on, SIGINT and SIGTERM no longer end the process but make this true.
   std::function<bool()> interrupted;
+  /// As StartChild (child_process.h).
+  std::function<Result<std::unique_ptr<Child>>(const std::vector<std::string>& command,
+                                               const Variables& variables)>
+      start_child = StartChild;
 };
 
 /// Runs one verb. `args` without the program's name.

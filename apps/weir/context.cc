@@ -92,13 +92,16 @@ Result<Exit> Context::WithBackend(Access access, const Work& work, const std::st
   return done;
 }
 
+Result<std::string> Context::StoreUrl(Access access) const {
+  if (const std::optional<std::string> named = NamedStore()) return *named;
+  WEIR_ASSIGN_OR_RETURN(std::string url, DefaultStoreUrl(world_));
+  if (access == Access::kWrite) WEIR_RETURN_IF_ERROR(MakeFolderOf(*FileOfUrl(url)));
+  return url;
+}
+
 Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
-  std::optional<std::string> url = NamedStore();
-  if (!url) {
-    WEIR_ASSIGN_OR_RETURN(url, DefaultStoreUrl(world_));
-    if (access == Access::kWrite) WEIR_RETURN_IF_ERROR(MakeFolderOf(*FileOfUrl(*url)));
-  }
-  const std::optional<std::string> file = FileOfUrl(*url);
+  WEIR_ASSIGN_OR_RETURN(const std::string url, StoreUrl(access));
+  const std::optional<std::string> file = FileOfUrl(url);
   if (!file) {
     return WithBackend(access, [&](Backend& backend) { return work(backend.namespaces()); });
   }

@@ -59,6 +59,9 @@ class Context {
   /// Works on the namespaces of a file or of memory. Of a file no data are opened, so that it does
   /// not matter who owns them, nor whether the namespace in the URL is registered.
   [[nodiscard]] Result<Exit> WithNamespaces(Access access, const NamespaceWork& work);
+  /// What NamedStore says, else the default store, whose folder is then made if it is to be
+  /// written.
+  [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
   /// How long a store may take to answer, after a wait that is meant.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
 

@@ -3,29 +3,11 @@
 
 #include "apps/weir/json.h"
 #include "apps/weir/limits_plan.h"
+#include "apps/weir/plan_words.h"
 #include "apps/weir/text.h"
 
 namespace weir::app {
 namespace {
-
-struct ActionWords {
-  std::string_view sign;
-  std::string_view verb;
-};
-
-ActionWords WordsOf(PlannedAction action) {
-  switch (action) {
-    case PlannedAction::kCreate:
-      return {"+", "create"};
-    case PlannedAction::kUpdate:
-      return {"~", "update"};
-    case PlannedAction::kDelete:
-      return {"-", "delete"};
-    case PlannedAction::kLeave:
-      return {" ", "leave"};
-  }
-  return {"", ""};
-}
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
@@ -37,12 +19,7 @@ std::string FromTo(const std::string& live, const std::string& file) {
 }  // namespace
 
 Json ToJson(const Plan& plan) {
-  Json json = {{"create", plan.Count(PlannedAction::kCreate)},
-               {"update", plan.Count(PlannedAction::kUpdate)},
-               {"delete", plan.Count(PlannedAction::kDelete)},
-               {"leave", plan.Count(PlannedAction::kLeave)},
-               {"unchanged", plan.unchanged},
-               {"changes", Json::array()}};
+  Json json = SummaryOf(plan);
   for (const PlannedChange& planned : plan.changes) {
     json["changes"].push_back({{"action", WordsOf(planned.action).verb},
                                {"target", planned.target},
@@ -59,10 +36,7 @@ std::string TextOf(const Plan& plan) {
     text += fmt::format("{} {} {}: {}\n", words.sign, words.verb, planned.target,
                         FromTo(planned.live, planned.file));
   }
-  return text + fmt::format("create {}, update {}, delete {}, leave {}, unchanged {}\n",
-                            plan.Count(PlannedAction::kCreate), plan.Count(PlannedAction::kUpdate),
-                            plan.Count(PlannedAction::kDelete), plan.Count(PlannedAction::kLeave),
-                            plan.unchanged);
+  return text + SummaryLineOf(plan);
 }
 
 Json ToJson(const std::vector<Difference>& differences) {

@@ -8,6 +8,7 @@
 #include "apps/weir/json.h"
 #include "apps/weir/limits_plan.h"
 #include "apps/weir/options.h"
+#include "apps/weir/reservation_verbs.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {
@@ -102,7 +103,7 @@ void AddOnFile(CLI::App& group, const std::string& name, const std::string& desc
 
 }  // namespace
 
-void AddLimits(CLI::App& app, Action& chosen) {
+void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   CLI::App& group = AddGroup(app, "limits", "All limits of a store, declared in one file");
   AddOnFile(group, "check", "Read the file, and nothing else", Check, chosen);
   AddOnFile(group, "plan", "Show what apply would do", ShowPlan, chosen);
@@ -111,6 +112,7 @@ void AddLimits(CLI::App& app, Action& chosen) {
             chosen);
   AddOnFile(group, "export", "Write what is set as a limits file, to --file or stdout", Export,
             chosen);
+  AddLimitsLoad(group, chosen, with_reservations);
 }
 
 }  // namespace weir::app

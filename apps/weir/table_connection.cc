@@ -72,7 +72,8 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
   WEIR_ASSIGN_OR_RETURN(
       const auto connection,
       dynamo::Connection::Open(*url, context.world().clock, SurroundingsOf(context.world())));
-  return work({.table = connection->table(),
+  return work({.client = connection->client(),
+               .table = connection->table(),
                .scheduler = connection->scheduler(),
                .url = connection->url(),
                .random = dynamo::Connection::Random()});

@@ -15,6 +15,7 @@ namespace weir::app {
 
 /// A table that calls can be made to, whether it exists or not. All of it outlives the work.
 struct OpenedTable {
+  JsonClient& client;
   dynamo::Table& table;
   Scheduler& scheduler;
   const dynamo::DynamoUrl& url;

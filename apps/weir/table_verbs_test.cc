@@ -37,8 +37,8 @@ class TableVerbsTest : public testing::Test {
     Action chosen;
     const WithTable with_table = [this](Context&, const TableWork& work) {
       ++connections_;
-      return work(
-          {sim_.table, sim_.scheduler, url_, [this] { return random_ += 0x1234567890ABCD; }});
+      return work({sim_.client, sim_.table, sim_.scheduler, url_,
+                   [this] { return random_ += 0x1234567890ABCD; }});
     };
     AddTable(app, chosen, with_table);
     AddNamespace(app, chosen, with_table);

@@ -16,7 +16,6 @@ using Action = std::function<Result<Exit>(Context&)>;
 /// Each adds its verbs to `app`. When the command line names one, `chosen` becomes what to run;
 /// it must outlive the parse.
 void AddTry(CLI::App& app, Action& chosen);
-void AddLimits(CLI::App& app, Action& chosen);
 void AddSystem(CLI::App& app, Action& chosen);
 void AddResource(CLI::App& app, Action& chosen);
 void AddEntity(CLI::App& app, Action& chosen);

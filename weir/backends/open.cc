@@ -22,10 +22,6 @@ namespace {
 constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
 constexpr std::string_view kNamespaceMark = "?namespace=";
 
-tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
-  return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
-}
-
 // A file together with the thread that writes it.
 class FileBackend final : public EmbeddedBackend {
  public:
@@ -127,6 +123,10 @@ Result<std::string> ReadWhole(const std::string& path) {
 }
 
 }  // namespace
+
+tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
+  return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
+}
 
 Surroundings ProcessSurroundings() {
   return {.environment = [](std::string_view name) -> std::optional<std::string> {

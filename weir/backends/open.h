@@ -22,6 +22,9 @@ struct BackendOptions {
   std::chrono::seconds dynamo_wait{10};               ///< for the table's first answers
 };
 
+/// kInvalidArgument, naming the URL, why it is none, and what there is.
+tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why);
+
 /// The file of `sqlite:PATH?namespace=NAME`; where `?namespace=` does not stand there, none of its
 /// namespaces but the file itself. What else follows a '?' belongs to the path.
 struct FileUrl {

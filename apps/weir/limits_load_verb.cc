@@ -1,0 +1,61 @@
+// weir limits load: accounts' limits of one service, from rate-limiter-py's file.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/weir/account_limits_file.h"
+#include "apps/weir/account_limits_load.h"
+#include "apps/weir/files.h"
+#include "apps/weir/json.h"
+#include "apps/weir/options.h"
+#include "apps/weir/reservation_verbs.h"
+
+namespace weir::app {
+namespace {
+
+struct LoadOptions {
+  std::string file;
+  std::string service;
+  bool prune = false;
+  bool plan = false;
+};
+
+Result<Exit> Load(const LoadOptions& options, Context& context, const OpenedReservations& opened) {
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> declared,
+                        ParseAccountLimits(text, options.file, options.service));
+  AccountLimitStore& store = opened.backend.limits();
+  const Deadline deadline = context.StoreDeadline();
+  WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> live,
+                        ReadAccountLimits(store, options.service, declared, deadline));
+  WEIR_ASSIGN_OR_RETURN(const LoadPlan plan,
+                        MakeLoadPlan(declared, live, options.service, options.prune));
+  if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, deadline));
+  context.Answer(ToJson(plan), TextOf(plan));
+  return Exit::kDone;
+}
+
+}  // namespace
+
+void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
+  auto options = std::make_shared<LoadOptions>();
+  CLI::App& verb =
+      AddVerb(group, "load", "Make accounts' limits of a service what a file says", options, chosen,
+              [with_reservations](const LoadOptions& given, Context& context) {
+                return with_reservations(context, [&](const OpenedReservations& opened) {
+                  return Load(given, context, opened);
+                });
+              });
+  verb.add_option("FILE", options->file, "as rate-limiter-py's loader has it (JSON)")
+      ->required()
+      ->option_text(" ");
+  verb.add_option("--service", options->service, "whose limits they are")
+      ->required()
+      ->option_text("S");
+  verb.add_flag("--prune", options->prune, "delete the service's rows that the file lacks");
+  verb.add_flag("--plan", options->plan, "show what would be done, and do nothing");
+}
+
+}  // namespace weir::app

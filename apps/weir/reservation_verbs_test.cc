@@ -1,0 +1,266 @@
+#include "apps/weir/reservation_verbs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "weir/runtime/await.h"
+#include "weir/runtime/loop.h"
+#include "weir/sim/sim_scheduler.h"
+#include "weir/store/memory_reservations.h"
+
+namespace weir::app {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A command that runs for so long by the test's clock, and ends when it is told to.
+struct Script {
+  nanoseconds lasts{0};
+  int code = 0;
+  std::function<void(const Variables&)> at_start = [](const Variables&) {};
+};
+
+class FakeChild final : public Child {
+ public:
+  FakeChild(const Script& script, sim::SimClock& clock, int& terminations)
+      : code_(script.code), clock_(clock), end_(clock.Now() + script.lasts), told_(terminations) {}
+  std::optional<int> Wait(nanoseconds most) override {
+    if (told_ > 0) return code_;
+    clock_.Advance(std::max(nanoseconds(0), std::min(most, end_ - clock_.Now())));
+    return clock_.Now() >= end_ ? std::optional(code_) : std::nullopt;
+  }
+  void Terminate() override { ++told_; }
+
+ private:
+  const int code_;
+  sim::SimClock& clock_;
+  const Instant end_;
+  int& told_;
+};
+
+class ReservationVerbsTest : public testing::Test {
+ protected:
+  /// What stdout holds after `weir ...`.
+  std::string Run(std::vector<std::string> args) {
+    CLI::App app("", "weir");
+    app.fallthrough();
+    CommonOptions common;
+    app.add_flag("--json", common.json);
+    Action chosen;
+    const WithReservations with = [this](Context&, const ReservationsWork& work) {
+      return work({*backend_, loop_});
+    };
+    AddLimits(app, chosen, with);
+    AddReserve(app, chosen, with);
+    AddReservation(app, chosen, with);
+    AddTokens(app, chosen, with);
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+    Context context(world_, common);
+    out_.str("");
+    const Result<Exit> done = chosen(context);
+    exit_ = done ? *done : context.failure;
+    error_ = done ? context.warning() : done.error().message;
+    return out_.str() + context.answer();
+  }
+  json RunJson(std::vector<std::string> args) {
+    args.emplace_back("--json");
+    return json::parse(Run(std::move(args)));
+  }
+  /// The slots of emr for acme.
+  json Slots() { return RunJson({"reservation", "list", "emr", "acme"})["slots"]; }
+  std::string Reserved(const std::string& limit = "1") {
+    return RunJson({"reserve", "emr", "acme", "--limit", limit})["id"];
+  }
+  int Code() const { return static_cast<int>(exit_); }
+
+  sim::SimScheduler sim_;
+  sim::SimClock& clock_ = sim_.sim_clock();
+  /// Its timers count on a clock that stands still between commands; nothing here waits for one.
+  Loop loop_{clock_};
+  std::unique_ptr<ReservationBackend> backend_ = MakeMemoryReservations();
+  std::istringstream in_;
+  std::ostringstream out_, err_;
+  Script script_;
+  int terminations_ = 0;
+  std::vector<std::string> started_;
+  World world_{.clock = clock_,
+               .scheduler = loop_,
+               .in = in_,
+               .out = out_,
+               .err = err_,
+               .environment = [](const std::string&) { return std::nullopt; },
+               .interrupted = [] { return false; },
+               .start_child = [this](const std::vector<std::string>& command,
+                                     const Variables& variables) -> Result<std::unique_ptr<Child>> {
+                 started_ = command;
+                 script_.at_start(variables);
+                 return std::make_unique<FakeChild>(script_, clock_, terminations_);
+               }};
+  Exit exit_ = Exit::kDone;
+  std::string error_;
+};
+
+TEST_F(ReservationVerbsTest, ASlotIsHeldUntilItsTimeIsOver) {
+  const std::string id = Reserved();
+  EXPECT_EQ(exit_, Exit::kDone);
+  EXPECT_THAT(id, testing::StartsWith("w-"));
+  const json slots = Slots();
+  ASSERT_EQ(slots.size(), 1U);
+  EXPECT_EQ(slots[0]["id"], id);
+  EXPECT_TRUE(slots[0]["bound_to"].is_null());
+  EXPECT_EQ(RunJson({"reserve", "emr", "acme", "--limit", "1"}),
+            json::parse(R"({"reserved": false, "limit": 1, "in_use": 1, "blocked": false,
+                            "retry_after_ms": 5000})"));
+  EXPECT_EQ(exit_, Exit::kRefused);
+  clock_.Advance(std::chrono::seconds(300));
+  EXPECT_EQ(Slots().size(), 0U);
+  Reserved();
+  EXPECT_EQ(exit_, Exit::kDone);
+}
+
+TEST_F(ReservationVerbsTest, ACommandRunsWhileItIsHeld) {
+  script_ = {.lasts = std::chrono::hours(2), .code = 7, .at_start = [&](const Variables& told) {
+               const json slots = Slots();
+               ASSERT_EQ(slots.size(), 1U);
+               EXPECT_THAT(told, ElementsAre(testing::Pair("WEIR_RESERVATION_ID", slots[0]["id"]),
+                                             testing::Pair("WEIR_RESOURCE", "emr"),
+                                             testing::Pair("WEIR_ACCOUNT", "acme")));
+             }};
+  EXPECT_EQ(Run({"reserve", "emr", "acme", "--limit", "1", "--", "make", "-k", "--json"}), "");
+  EXPECT_THAT(started_, ElementsAre("make", "-k", "--json"));
+  EXPECT_EQ(Code(), 7) << "its own exit code";
+  EXPECT_EQ(terminations_, 0) << "renewed for two hours";
+  EXPECT_EQ(Slots().size(), 0U);
+}
+
+TEST_F(ReservationVerbsTest, ACommandWhoseSlotIsLostIsToldToEnd) {
+  script_ = {.lasts = std::chrono::hours(2), .code = 0, .at_start = [&](const Variables&) {
+               Run({"reservation", "release", "emr", "acme", Slots()[0]["id"]});
+             }};
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"});
+  EXPECT_EQ(terminations_, 1);
+  EXPECT_EQ(exit_, Exit::kFailed) << "although it ended well";
+  EXPECT_THAT(error_, HasSubstr("not held any more"));
+}
+
+TEST_F(ReservationVerbsTest, WhatTheCommandBindsOutlivesIt) {
+  script_.at_start = [&](const Variables& told) {
+    Run({"reservation", "bind", "emr", "acme", told[0].second, "j-1"});
+  };
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "start"});
+  ASSERT_EQ(Slots().size(), 1U);
+  EXPECT_EQ(Slots()[0]["bound_to"], "j-1");
+}
+
+TEST_F(ReservationVerbsTest, WhatIsBoundFromTheStartOutlivesTheCommand) {
+  Run({"reserve", "emr", "acme", "--limit", "1", "--bind", "j-1", "--", "start"});
+  ASSERT_EQ(Slots().size(), 1U);
+  EXPECT_EQ(Slots()[0]["bound_to"], "j-1");
+}
+
+TEST_F(ReservationVerbsTest, ACommandThatCannotRunGivesItsSlotBack) {
+  world_.start_child = [](const auto&, const auto&) -> Result<std::unique_ptr<Child>> {
+    return Fail(Code::kNotFound, "cannot run 'mak': No such file or directory");
+  };
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "mak"});
+  EXPECT_EQ(Code(), 127);
+  EXPECT_EQ(Slots().size(), 0U);
+}
+
+TEST_F(ReservationVerbsTest, ARefusedCommandDoesNotRun) {
+  Reserved();
+  EXPECT_EQ(Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"}), "");
+  EXPECT_EQ(exit_, Exit::kRefused);
+  EXPECT_TRUE(started_.empty());
+  EXPECT_EQ(error_, "emr for acme: refused: 1 of 1 in use");
+}
+
+TEST_F(ReservationVerbsTest, WithoutALimitNothingIsReserved) {
+  EXPECT_THAT(Run({"reserve", "emr", "acme"}), HasSubstr("--limit"));
+  EXPECT_EQ(exit_, Exit::kRefused);
+}
+
+TEST_F(ReservationVerbsTest, ASlotIsNamedByItsIdOrByWhatItIsBoundTo) {
+  const std::string first = Reserved("2");
+  const std::string second = Reserved("2");
+  Run({"reservation", "bind", "emr", "acme", first, "j-1", "--ttl", "1h"});
+  EXPECT_THAT(Run({"reservation", "list", "emr", "acme"}), HasSubstr("j-1"));
+  EXPECT_EQ(Run({"reservation", "release", "emr", "acme", "j-1"}), "released " + first + "\n");
+  EXPECT_EQ(Run({"reservation", "release", "emr", "acme", second}), "released " + second + "\n");
+  EXPECT_EQ(Run({"reservation", "list", "emr", "acme"}), "no slot is held\n");
+  Run({"reservation", "release", "emr", "acme", "j-1"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_THAT(error_, HasSubstr("no slot 'j-1' is held"));
+}
+
+class RulesFile {
+ public:
+  explicit RulesFile(const std::string& text) : path_(testing::TempDir() + "rules.yaml") {
+    std::ofstream(path_) << text;
+  }
+  ~RulesFile() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(ReservationVerbsTest, EventsFreeSlots) {
+  const RulesFile rules("rules:\n  - source: aws.emr\n    id: detail.clusterId\n");
+  Run({"reservation", "bind", "emr", "acme", Reserved(), "j-1"});
+  in_.str(R"({"source": "aws.emr", "detail": {"clusterId": "j-1"}})"
+          "\nnonsense\n\n"
+          R"({"source": "other"})");
+  const json told = RunJson({"reservation", "events", "--rules", rules.path()});
+  EXPECT_EQ(told["slots"], 1);
+  EXPECT_EQ(told["bad"], 1);
+  EXPECT_EQ(exit_, Exit::kFailed) << "a line was no event";
+  EXPECT_THAT(error_, HasSubstr("line 2"));
+  EXPECT_EQ(Slots().size(), 0U);
+}
+
+TEST_F(ReservationVerbsTest, RulesThatAreNoneAreAnErrorOfUsage) {
+  const RulesFile rules("rules:\n  - sauce: aws.emr\n");
+  Run({"reservation", "events", "--rules", rules.path()});
+  EXPECT_EQ(exit_, Exit::kUsage);
+  EXPECT_THAT(error_, HasSubstr("rules.yaml:2"));
+}
+
+TEST_F(ReservationVerbsTest, TokensComeBackWithTime) {
+  const std::vector<std::string> take{"tokens",  "take", "api",      "acme",
+                                      "--limit", "2",    "--window", "10s"};
+  EXPECT_EQ(Run(take), "taken, 1 left\n");
+  EXPECT_EQ(Run(take), "taken, 0 left\n");
+  EXPECT_EQ(Run(take), "refused, 0 there, retry after 5s\n");
+  EXPECT_EQ(exit_, Exit::kRefused);
+  clock_.Advance(std::chrono::seconds(5));
+  EXPECT_EQ(Run(take), "taken, 0 left\n");
+}
+
+TEST_F(ReservationVerbsTest, LoadedLimitsHold) {
+  const std::string path = testing::TempDir() + "limits.json";
+  std::ofstream(path)
+      << R"({"limits": [{"accountId": "acme", "resourceName": "emr", "limit": 2}]})";
+  EXPECT_EQ(Run({"limits", "load", "--service", "jobs", "--plan", path}),
+            "+ create emr for acme: 2\ncreate 1, update 0, delete 0, leave 0, unchanged 0\n");
+  Run({"reserve", "emr", "acme"});
+  EXPECT_EQ(exit_, Exit::kRefused) << "only planned";
+  Run({"limits", "load", "--service", "jobs", path});
+  Reserved("9");
+  Reserved("9");
+  Run({"reserve", "emr", "acme", "--limit", "9"});
+  EXPECT_EQ(exit_, Exit::kRefused) << "the row counts, not --limit";
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace weir::app

@@ -1,0 +1,185 @@
+// weir reserve: a slot, and a command that runs while it is held.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "apps/weir/arguments.h"
+#include "apps/weir/json.h"
+#include "apps/weir/options.h"
+#include "apps/weir/reservation_verbs.h"
+#include "apps/weir/slot_keeper.h"
+#include "apps/weir/text.h"
+#include "weir/reservation/reservation_limiter.h"
+
+namespace weir::app {
+namespace {
+
+struct ReserveOptions {
+  AccountKey key;
+  std::optional<std::uint64_t> limit;
+  std::optional<nanoseconds> wait;
+  std::optional<nanoseconds> ttl;
+  std::string bind;
+  std::vector<std::string> command;
+};
+
+milliseconds TtlOf(const ReserveOptions& options) {
+  const ReservationOptions defaults;
+  if (options.ttl) return std::chrono::ceil<milliseconds>(*options.ttl);
+  return options.bind.empty() ? defaults.reservation_ttl : defaults.token_ttl;
+}
+
+Json ToJson(const SlotRefusal& refusal) {
+  Json json = {{"reserved", false},
+               {"limit", refusal.limit},
+               {"in_use", refusal.in_use},
+               {"blocked", refusal.blocked}};
+  if (refusal.retry_after) json["retry_after_ms"] = refusal.retry_after->count();
+  return json;
+}
+
+std::string TextOf(const SlotRefusal& refusal) {
+  if (refusal.blocked) return fmt::format("refused: blocked, the limit is {}", refusal.limit);
+  return fmt::format("refused: {} of {} in use", refusal.in_use, refusal.limit);
+}
+
+Json ToJson(const Reservation& reservation) {
+  return {{"reserved", true},
+          {"id", reservation.id()},
+          {"resource_id", reservation.resource_id()},
+          {"expires", FormatTime(reservation.expires())}};
+}
+
+Result<Exit> Refused(const ReserveOptions& options, Context& context, const SlotRefusal& refusal) {
+  // By a row, or for want of any limit.
+  const char* const hint =
+      refusal.blocked && !options.limit ? "; where no limit is loaded, --limit N gives one" : "";
+  // The command owns stdout.
+  if (options.command.empty() || context.common().json) {
+    context.Answer(ToJson(refusal), TextOf(refusal) + hint);
+  } else {
+    context.Warn(fmt::format("{}: {}{}", Describe(options.key), TextOf(refusal), hint));
+  }
+  return Exit::kRefused;
+}
+
+/// Keeps the slot while the command runs. The code that the command ended with.
+int Accompany(Child& child, Reservation& reservation, milliseconds ttl, Context& context) {
+  const Clock& clock = context.world().clock;
+  SlotKeeper keeper(ttl, reservation.expires(), clock.WallNow());
+  bool is_lost = false;
+  for (;;) {
+    const milliseconds wait = keeper.next() - clock.WallNow();
+    const auto code = child.Wait(is_lost ? nanoseconds(std::chrono::hours(1)) : nanoseconds(wait));
+    if (code) return is_lost && *code == 0 ? static_cast<int>(Exit::kFailed) : *code;
+    if (is_lost || clock.WallNow() < keeper.next()) continue;
+    const Status renewed = reservation.Renew(ttl);
+    if (renewed) {
+      keeper.Renewed(reservation.expires(), clock.WallNow());
+      continue;
+    }
+    keeper.Failed(clock.WallNow());
+    if (renewed.error().code == Code::kNotFound) keeper.Gone();
+    is_lost = keeper.lost(clock.WallNow());
+    if (!is_lost) continue;
+    context.Warn(fmt::format("the slot is not held any more ({}): the command was told to end",
+                             renewed.error().message));
+    child.Terminate();
+  }
+}
+
+/// Gives the slot back, unless the command has bound it to something that lives on.
+Status End(Reservation reservation) {
+  const Status looked = reservation.Renew(milliseconds(1));
+  if (!looked && looked.error().code == Code::kNotFound) return {};
+  if (!reservation.bound()) return reservation.Release();
+  std::move(reservation).Keep();
+  return {};
+}
+
+Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, Context& context) {
+  const Variables told{{"WEIR_RESERVATION_ID", reservation.id()},
+                       {"WEIR_RESOURCE", options.key.resource},
+                       {"WEIR_ACCOUNT", options.key.account}};
+  auto child = context.world().start_child(options.command, told);
+  if (!child) {
+    [[maybe_unused]] const Status back = reservation.Release();
+    const bool missing = child.error().code == Code::kNotFound;
+    context.failure = static_cast<Exit>(missing ? 127 : 126);
+    return Fail(std::move(child.error()));
+  }
+  const int code = Accompany(**child, reservation, TtlOf(options), context);
+  const Status ended = End(std::move(reservation));
+  if (!ended && context.warning().empty()) {
+    context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
+  }
+  return static_cast<Exit>(code);
+}
+
+/// Without a command the slot stays as it is until its time is over.
+Result<Exit> HandOver(Reservation reservation, Context& context) {
+  context.Answer(ToJson(reservation), reservation.id());
+  std::move(reservation).Keep();
+  return Exit::kDone;
+}
+
+Result<Exit> Reserve(const ReserveOptions& options, Context& context,
+                     const OpenedReservations& opened) {
+  ReservationOptions how;
+  how.reservation_ttl = options.bind.empty() ? TtlOf(options) : how.reservation_ttl;
+  ReservationLimiter limiter(opened.backend, opened.scheduler, how);
+  ReserveRequest request{.resource = options.key.resource, .account = options.key.account};
+  request.default_limit = static_cast<std::int64_t>(options.limit.value_or(0));
+  const nanoseconds wait = options.wait.value_or(nanoseconds(0));
+  if (options.wait) request.wait_until = Deadline::After(context.world().clock, wait);
+  WEIR_ASSIGN_OR_RETURN(ReserveOutcome outcome,
+                        limiter.Reserve(request, context.StoreDeadline(wait)));
+  if (!outcome.reserved()) return Refused(options, context, outcome.refusal());
+  Reservation reservation = std::move(outcome).reservation();
+  if (!options.bind.empty()) {
+    WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));
+  }
+  if (options.command.empty()) return HandOver(std::move(reservation), context);
+  return RunWith(std::move(reservation), options, context);
+}
+
+Result<std::uint64_t> ParseLimit(const std::string& text) {
+  return ParseWhole(text, 0, kMostAccountTokens);
+}
+
+}  // namespace
+
+void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
+  auto options = std::make_shared<ReserveOptions>();
+  CLI::App& verb =
+      AddVerb(app, "reserve", "Hold one of an account's slots while a command runs", options,
+              chosen, [with_reservations](const ReserveOptions& given, Context& context) {
+                return with_reservations(context, [&](const OpenedReservations& opened) {
+                  return Reserve(given, context, opened);
+                });
+              });
+  AddAccount(verb, options->key);
+  AddParsed(verb, "--limit", options->limit, ParseLimit,
+            "slots at once, where the limits table has no row")
+      ->option_text("N");
+  AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for a slot, like 30s")
+      ->option_text("DURATION");
+  AddParsed(verb, "--ttl", options->ttl, ParseDuration,
+            "how long it is held without a sign of life (default: 300s; bound: 8h)")
+      ->option_text("DURATION");
+  verb.add_option("--bind", options->bind,
+                  "bind it to this, and keep it when the command has ended")
+      ->option_text("ID");
+  verb.add_option("COMMAND", options->command,
+                  "behind --: runs with WEIR_RESERVATION_ID set; without it the slot's id is "
+                  "printed and the slot held for its time")
+      ->option_text("...");
+  verb.footer(
+      "Exit codes: those of COMMAND, 128 + N if signal N ended it, 126 and 127 if it cannot "
+      "be run; 3 refused.");
+}
+
+}  // namespace weir::app

@@ -1,0 +1,215 @@
+#include "tests/simulation/slot_fleet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/dynamo_fixture.h"
+
+namespace weir::simulation {
+namespace {
+
+constexpr char kTable[] = "slots";
+constexpr std::chrono::seconds kPatience{3};
+constexpr int kMostTries = 3;
+
+const rate_limiter_py::TableNames& Names() {
+  static const rate_limiter_py::TableNames names{"tokens", "limits", kTable, "resource-index",
+                                                 "service-index"};
+  return names;
+}
+
+rate_limiter_py::TableLayouts LayoutsWithStream() {
+  rate_limiter_py::TableLayouts layouts = LayoutsOf(Names());
+  layouts.slots.stream = "NEW_AND_OLD_IMAGES";
+  return layouts;
+}
+
+}  // namespace
+
+struct SlotFleet::Held {
+  SlotRef slot;
+};
+
+struct SlotFleet::Process {
+  Process(SlotFleet& fleet, std::uint64_t seed, milliseconds skew)
+      : world(fleet.scheduler_, fleet.server_, seed, skew),
+        table(world.client(), fleet.scheduler_, kTable, seed + 2, fleet.layouts_.slots),
+        store(table, Names().resource_index, {}) {}
+
+  dynamo::SimProcess world;
+  dynamo::Table table;
+  rate_limiter_py::SlotStore store;
+  std::vector<Held> held;
+  std::vector<SlotRef> past;  // what it held once
+};
+
+SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed)
+    : rng_(seed),
+      scenario_(scenario),
+      scheduler_(rng_.Next()),
+      server_(scheduler_.clock(), rng_.Next()),
+      layouts_(LayoutsWithStream()),
+      end_(scheduler_.clock().Now() + scenario.run) {
+  dynamo::CreateTableIn(server_, kTable, layouts_.slots);
+  server_.faults = scenario.table;
+  for (int i = 0; i < scenario.processes; ++i) {
+    Process& process = Join(i == 0 ? scenario.skew : milliseconds(0));
+    process.world.network().faults = scenario.network;
+    Act(process);
+  }
+}
+
+SlotFleet::~SlotFleet() = default;
+
+SlotFleet::Process& SlotFleet::Join(milliseconds skew) {
+  processes_.push_back(std::make_unique<Process>(*this, rng_.Next() | 1, skew));
+  return *processes_.back();
+}
+
+bool SlotFleet::Run() { return scheduler_.RunAll(); }
+
+const sim::DynamoTable& SlotFleet::table() const { return *server_.Table(kTable); }
+
+sim::NetworkCounts SlotFleet::CountFaults() const {
+  sim::NetworkCounts counts;
+  for (const auto& process : processes_) counts += process->world.network().counts();
+  return counts;
+}
+
+Deadline SlotFleet::Patience() const { return Deadline::After(scheduler_.clock(), kPatience); }
+
+// The second of them shares its coordinate with a third that nobody uses.
+AccountKey SlotFleet::AnyKey() {
+  return rng_.Chance(0.5) ? AccountKey{"emr", "acme"} : AccountKey{"emr:a", "b"};
+}
+
+// It is raised and lowered all the time.
+std::int64_t SlotFleet::LimitNow() { return rng_.Between(2, kMostSlots); }
+
+template <class T>
+Done<T> SlotFleet::Answered() {
+  ++history_.asked;
+  return [this](const Result<T>&) { ++history_.answered; };
+}
+
+void SlotFleet::Act(Process& process) {
+  if (scheduler_.clock().Now() >= end_) return;
+  ActOnce(process);
+  scheduler_.At(scheduler_.clock().Now() + milliseconds(rng_.Between(1, 400)),
+                [this, &process] { Act(process); });
+}
+
+void SlotFleet::ActOnce(Process& process) {
+  const double dice = rng_.Unit();
+  if (dice < 0.45) return Claim(process);
+  if (dice < 0.55) return Bind(process);
+  if (dice < 0.65) return Renew(process);
+  if (dice < 0.72) return End(process);
+  if (dice < 0.76) {  // it dies; another takes its place, and knows of nothing
+    ++history_.crashes;
+    return process.held.clear();
+  }
+  auto& list = dice < 0.82 ? process.past : std::as_const(process).past;
+  if (dice < 0.82) {
+    if (!list.empty()) Release(process, list[rng_.Below(list.size())]);
+    return;
+  }
+  if (process.held.empty()) return;
+  const SlotRef slot = process.held.back().slot;
+  process.held.pop_back();
+  Release(process, slot);
+}
+
+void SlotFleet::Claim(Process& process) {
+  constexpr milliseconds kTtls[] = {milliseconds(1'500), milliseconds(5'000), kLongestTtl};
+  const SlotClaim claim{.slot = {AnyKey(), NewSlotId(rng_.Next(), rng_.Next())},
+                        .limit = LimitNow(),
+                        .ttl = kTtls[rng_.Below(3)]};
+  history_.limits[claim.slot.id] = claim.limit;
+  Send(process, claim, 1);
+}
+
+void SlotFleet::Send(Process& process, const SlotClaim& claim, int tries) {
+  ++history_.asked;
+  process.store.Claim(
+      claim, process.world.now(), Patience(),
+      [this, &process, claim, tries, asked = now()](const Result<ClaimAnswer>& answer) {
+        ++history_.answered;
+        Claimed(process, claim, answer, asked);
+        if (answer) return;
+        // Perhaps it is held: the same again, or back with it.
+        if (rng_.Chance(0.5)) return Release(process, claim.slot);
+        if (tries < kMostTries) Send(process, claim, tries + 1);
+      });
+}
+
+void SlotFleet::Claimed(Process& process, const SlotClaim& claim, const Result<ClaimAnswer>& answer,
+                        UnixMillis asked) {
+  if (!answer) return;
+  if (!answer->slot) {
+    return history_.refusals.push_back({claim.slot.key, claim.limit, asked, now()});
+  }
+  ++history_.admitted;
+  process.held.push_back({claim.slot});
+  process.past.push_back(claim.slot);
+}
+
+void SlotFleet::Bind(Process& process) {
+  if (process.held.empty()) return;
+  const SlotRef& slot = process.held[rng_.Below(process.held.size())].slot;
+  process.store.Bind(slot, fmt::format("j-{}", rng_.Below(20)), milliseconds(5'000),
+                     process.world.now(), Patience(), Answered<HeldSlot>());
+}
+
+void SlotFleet::Renew(Process& process) {
+  if (process.held.empty()) return;
+  const SlotRef& slot = process.held[rng_.Below(process.held.size())].slot;
+  process.store.Renew(slot, milliseconds(3'000), process.world.now(), Patience(),
+                      Answered<HeldSlot>());
+}
+
+void SlotFleet::Release(Process& process, const SlotRef& slot) {
+  history_.released.insert(slot.id);
+  process.store.Release(slot, process.world.now(), Patience(), Answered<bool>());
+}
+
+// Told twice now and then, and also of what nobody bound yet.
+void SlotFleet::End(Process& process) {
+  const std::string resource = fmt::format("j-{}", rng_.Below(20));
+  history_.ended.insert(resource);
+  const UnixMillis at = process.world.now();
+  for (int i = rng_.Chance(0.3) ? 2 : 1; i > 0; --i) {
+    process.store.ReleaseResource(
+        {.resource_id = resource, .ended_at = at, .remember_until = at + milliseconds(10'000)}, at,
+        Patience(), Answered<std::size_t>());
+  }
+}
+
+std::vector<std::string> SlotFleet::Settle() {
+  server_.faults = {};
+  scheduler_.Advance(2 * kLongestTtl);
+  Process& fresh = Join(milliseconds(0));
+  std::vector<std::string> broken;
+  for (const AccountKey& key : {AccountKey{"emr", "acme"}, AccountKey{"emr:a", "b"}}) {
+    std::int64_t taken = 0;
+    for (std::int64_t i = 0; i <= kMostSlots; ++i) {
+      const SlotClaim claim{.slot = {key, NewSlotId(rng_.Next(), rng_.Next())},
+                            .limit = kMostSlots,
+                            .ttl = kLongestTtl};
+      history_.limits[claim.slot.id] = claim.limit;
+      fresh.store.Claim(claim, fresh.world.now(), Patience(),
+                        [&](const Result<ClaimAnswer>& answer) {
+                          if (answer && answer->slot) ++taken;
+                        });
+      scheduler_.RunAll();
+    }
+    if (taken == kMostSlots) continue;
+    broken.push_back(fmt::format("{}: of {} slots {} can be had when all have expired",
+                                 Describe(key), kMostSlots, taken));
+  }
+  return broken;
+}
+
+}  // namespace weir::simulation

@@ -1,0 +1,95 @@
+// Processes that claim, bind, renew, release and forget slots of one table, and what they were
+// told.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/scenario.h"
+#include "weir/base/rng.h"
+#include "weir/dynamo/sim_process_fixture.h"
+#include "weir/rate_limiter_py/slot_store.h"
+#include "weir/rate_limiter_py/tables.h"
+#include "weir/sim/dynamo_table.h"
+#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/sim_network.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::simulation {
+
+/// How long a slot may last; each store adds what it rounds up.
+inline constexpr milliseconds kLongestTtl{20'000};
+inline constexpr std::int64_t kMostSlots = 6;  ///< the highest limit of any claim
+
+/// A claim that was refused, between when it was made and when that was known.
+struct SlotRefusal {
+  AccountKey key;
+  std::int64_t limit = 0;
+  UnixMillis asked;
+  UnixMillis answered;
+};
+
+/// What the processes did, for the oracle.
+struct SlotHistory {
+  std::map<std::string, std::int64_t> limits;  ///< of each claim, by its id
+  std::set<std::string> released;              ///< ids that somebody asked to release
+  std::set<std::string> ended;                 ///< resource ids that somebody said have ended
+  std::vector<SlotRefusal> refusals;
+  int asked = 0;
+  int answered = 0;
+  int admitted = 0;
+  int crashes = 0;
+};
+
+class SlotFleet {
+ public:
+  SlotFleet(const Scenario& scenario, std::uint64_t seed);
+  ~SlotFleet();
+
+  /// Runs the workload to its end. False if something was still scheduled then.
+  bool Run();
+  /// With time over for every slot and a network without faults: what a new process finds wrong.
+  std::vector<std::string> Settle();
+
+  const SlotHistory& history() const { return history_; }
+  const sim::DynamoTable& table() const;
+  sim::NetworkCounts CountFaults() const;
+  const sim::DynamoCounts& table_counts() const { return server_.counts(); }
+
+ private:
+  struct Process;
+  struct Held;
+
+  Process& Join(milliseconds skew);
+  void Act(Process& process);
+  void ActOnce(Process& process);
+  void Claim(Process& process);
+  void Send(Process& process, const SlotClaim& claim, int tries);
+  void Claimed(Process& process, const SlotClaim& claim, const Result<ClaimAnswer>& answer,
+               UnixMillis asked);
+  void Bind(Process& process);
+  void Renew(Process& process);
+  void Release(Process& process, const SlotRef& slot);
+  void End(Process& process);
+  Deadline Patience() const;
+  AccountKey AnyKey();
+  std::int64_t LimitNow();
+  UnixMillis now() const { return scheduler_.clock().WallNow(); }
+  template <class T>
+  Done<T> Answered();
+
+  Rng rng_;
+  const Scenario scenario_;
+  sim::SimScheduler scheduler_;
+  sim::SimDynamo server_;
+  const rate_limiter_py::TableLayouts layouts_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  Instant end_;
+  SlotHistory history_;
+};
+
+}  // namespace weir::simulation

@@ -1,0 +1,25 @@
+// A place of slots, accounts' limits and accounts' tokens, by its URL.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "weir/aws/service_location.h"
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/store/reservation_backend.h"
+
+namespace weir {
+
+/// `memory:`; `sqlite:PATH`, which is a file `PATH-reservations` that any number of processes may
+/// have open; or `dynamodb://BASE?region=..&endpoint=..`, rate-limiter-py's three tables, named by
+/// the environment, else by BASE (rate_limiter_py/tables.h). They must be there already. The place
+/// owns the threads it needs: destroy it neither from one of them nor from an answer. `clock` must
+/// outlive it, and for tables must be a real one.
+///
+/// kInvalidArgument for what is no such URL, naming what there is; a file has no namespaces of
+/// slots. Else as LocateService, or as the file's opening.
+[[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenReservations(
+    std::string_view url, const Clock& clock, const Surroundings& surroundings);
+
+}  // namespace weir

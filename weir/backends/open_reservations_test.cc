@@ -1,0 +1,57 @@
+#include "weir/backends/open_reservations.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "weir/base/time.h"
+
+namespace weir {
+namespace {
+
+class OpenReservationsTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<ReservationBackend>> Open(std::string_view url) {
+    return OpenReservations(
+        url, clock_,
+        {.environment = [this](std::string_view name) -> std::optional<std::string> {
+           const auto at = variables_.find(std::string(name));
+           return at == variables_.end() ? std::nullopt : std::optional(at->second);
+         },
+         .read_file = [](const std::string&) { return Fail(Code::kNotFound, "none"); }});
+  }
+  std::string Opened(std::string_view url) {
+    const auto backend = Open(url);
+    return backend ? (*backend)->Describe() : backend.error().message;
+  }
+
+  SystemClock clock_;
+  std::map<std::string, std::string> variables_{{"AWS_REGION", "eu-west-1"}};
+};
+
+TEST_F(OpenReservationsTest, MemoryAndAFile) {
+  EXPECT_EQ(Opened("memory:"), "memory:");
+  const std::string path = testing::TempDir() + "open_reservations.db";
+  EXPECT_NE(Opened("sqlite:" + path).find(path), std::string::npos);
+}
+
+TEST_F(OpenReservationsTest, TablesAreNamedByTheUrlUnlessTheEnvironmentNamesThem) {
+  EXPECT_EQ(Opened("dynamodb://acme"),
+            "rate-limiter-py's tables acme-fungible-tokens, acme-limits, acme-non-fungible-tokens");
+  variables_["LIMITER_TABLES_BASE_NAME"] = "other";
+  variables_["LIMIT_TABLE"] = "mine";
+  EXPECT_EQ(Opened("dynamodb://acme"),
+            "rate-limiter-py's tables other-fungible-tokens, mine, other-non-fungible-tokens");
+}
+
+TEST_F(OpenReservationsTest, WhatIsNoPlaceIsRefused) {
+  for (const char* const url : {"", "redis://host", "memory:x", "sqlite:", "dynamodb://a b",
+                                "sqlite:weir.db?namespace=team"}) {
+    const auto backend = Open(url);
+    ASSERT_FALSE(backend) << url;
+    EXPECT_EQ(backend.error().code, Code::kInvalidArgument) << url;
+  }
+}
+
+}  // namespace
+}  // namespace weir
