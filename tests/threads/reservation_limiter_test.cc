@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "weir/reservation/fake_reservations_fixture.h"
 #include "weir/reservation/token_limiter.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
+#include "weir/store/memory_reservations.h"
 
 namespace weir {
 namespace {
@@ -35,48 +35,61 @@ class LoopReservations final : public ReservationBackend,
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {
-    Run([=, this](auto next) { fake_.Claim(claim, now, deadline, std::move(next)); },
+    Run([this, claim, now,
+         deadline](auto next) { memory_->slots().Claim(claim, now, deadline, std::move(next)); },
         std::move(done));
   }
   void Bind(const SlotRef& slot, const std::string& id, milliseconds ttl, UnixMillis now,
             Deadline deadline, Done<HeldSlot> done) override {
-    Run([=, this](auto next) { fake_.Bind(slot, id, ttl, now, deadline, std::move(next)); },
+    Run([this, slot, id, ttl, now, deadline](
+            auto next) { memory_->slots().Bind(slot, id, ttl, now, deadline, std::move(next)); },
         std::move(done));
   }
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
-    Run([=, this](auto next) { fake_.Renew(slot, ttl, now, deadline, std::move(next)); },
+    Run([this, slot, ttl, now, deadline](
+            auto next) { memory_->slots().Renew(slot, ttl, now, deadline, std::move(next)); },
         std::move(done));
   }
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
-    Run([=, this](auto next) { fake_.Release(slot, now, deadline, std::move(next)); },
+    Run([this, slot, now,
+         deadline](auto next) { memory_->slots().Release(slot, now, deadline, std::move(next)); },
         std::move(done));
   }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
-    Run([=, this](auto next) { fake_.ReleaseResource(ended, now, deadline, std::move(next)); },
+    Run([this, ended, now, deadline](
+            auto next) { memory_->slots().ReleaseResource(ended, now, deadline, std::move(next)); },
         std::move(done));
   }
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
             Done<Page<HeldSlot>> done) override {
-    Run([=, this](auto next) { fake_.List(key, page, now, deadline, std::move(next)); },
+    Run([this, key, page, now,
+         deadline](auto next) { memory_->slots().List(key, page, now, deadline, std::move(next)); },
         std::move(done));
   }
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override {
-    Run([=, this](auto next) { fake_.Get(key, deadline, std::move(next)); }, std::move(done));
+    Run([this, key, deadline](auto next) { memory_->limits().Get(key, deadline, std::move(next)); },
+        std::move(done));
   }
   void OfService(const std::string& service, Deadline deadline,
                  Done<std::vector<AccountLimitRow>> done) override {
-    Run([=, this](auto next) { fake_.OfService(service, deadline, std::move(next)); },
+    Run([this, service,
+         deadline](auto next) { memory_->limits().OfService(service, deadline, std::move(next)); },
         std::move(done));
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
-    Run([=, this](auto next) { fake_.Change(change, deadline, std::move(next)); }, std::move(done));
+    Run([this, change,
+         deadline](auto next) { memory_->limits().Change(change, deadline, std::move(next)); },
+        std::move(done));
   }
   void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
             Deadline deadline, Done<TokenAnswer> done) override {
-    Run([=, this](auto next) { fake_.Take(key, limit, count, now, deadline, std::move(next)); },
+    Run(
+        [this, key, limit, count, now, deadline](auto next) {
+          memory_->tokens().Take(key, limit, count, now, deadline, std::move(next));
+        },
         std::move(done));
   }
 
@@ -87,7 +100,7 @@ class LoopReservations final : public ReservationBackend,
         [call = std::move(call), done = std::move(done)]() mutable { call(std::move(done)); });
   }
 
-  FakeReservations fake_;
+  const std::unique_ptr<ReservationBackend> memory_ = MakeMemoryReservations();
   Loop loop_;
 };
 

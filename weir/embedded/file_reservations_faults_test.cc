@@ -32,17 +32,17 @@ const AccountLimitRow kRow{
 SlotRef Slot(int number) { return {.key = kKey, .id = fmt::format("w-{}", number)}; }
 
 Verb Claim(int number, UnixMillis now) {
-  return [=](ReservationClient& client) {
+  return [number, now](ReservationClient& client) {
     return CodeOf(client.Claim({.slot = Slot(number), .limit = 3, .ttl = 60s}, now));
   };
 }
 Verb Bind(int number, const char* resource_id, UnixMillis now) {
-  return [=](ReservationClient& client) {
+  return [number, resource_id, now](ReservationClient& client) {
     return CodeOf(client.Bind(Slot(number), resource_id, 60s, now));
   };
 }
 Verb End(const char* resource_id, UnixMillis now, UnixMillis remember_until) {
-  return [=](ReservationClient& client) {
+  return [resource_id, now, remember_until](ReservationClient& client) {
     const EndedResource end{
         .resource_id = resource_id, .ended_at = now, .remember_until = remember_until};
     return CodeOf(client.ReleaseResource(end, now));
@@ -54,8 +54,9 @@ Verb Change(AccountLimitChange change) {
   };
 }
 Verb Take(std::int64_t count, UnixMillis now) {
-  return
-      [=](ReservationClient& client) { return CodeOf(client.Take(kKey, kRow.limit, count, now)); };
+  return [count, now](ReservationClient& client) {
+    return CodeOf(client.Take(kKey, kRow.limit, count, now));
+  };
 }
 
 std::vector<Verb> Life() {

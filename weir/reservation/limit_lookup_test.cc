@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "weir/reservation/fake_reservations_fixture.h"
 #include "weir/reservation/probe_reservations.h"
 #include "weir/sim/sim_scheduler.h"
 
@@ -37,17 +36,13 @@ class LimitLookupTest : public ::testing::Test {
     return told;
   }
   void Set(const std::string& account, std::int64_t limit) {
-    memory_.Change(
-        PutAccountLimit{
-            .row = {.key = {"emr", account}, .limit = {.limit = limit}, .service = "tests"}},
-        Deadline::Never(), [](const Status&) {});
+    store_.PutLimit({.key = {"emr", account}, .limit = {.limit = limit}, .service = "tests"});
   }
   std::size_t reads() const { return store_.limit_reads.size(); }
 
   std::list<ToldLimit> told_;
   sim::SimClock clock_;
-  FakeReservations memory_;
-  ProbeReservations store_{memory_};
+  ProbeReservations store_;
   LimitLookup lookup_{store_, clock_, {.ttl = milliseconds(1'000), .capacity = 3}};
 };
 

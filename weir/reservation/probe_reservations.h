@@ -1,23 +1,33 @@
-// For the tests of this room: another place of slots, limits and tokens, watched and tampered with.
+// For the tests of this room: slots, limits and tokens in memory, watched and tampered with.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weir/store/memory_reservations.h"
 #include "weir/store/reservation_backend.h"
 
 namespace weir {
 
-/// Not thread-safe. Its answers are those of `inner`, unless a test says otherwise.
+/// Not thread-safe. Its answers are those of inner(), unless a test says otherwise.
 class ProbeReservations final : public ReservationBackend,
                                 public ReservationStore,
                                 public AccountLimitStore,
                                 public TokenStore {
  public:
-  explicit ProbeReservations(ReservationBackend& inner) : inner_(inner) {}
+  /// What is asked for here is neither watched nor tampered with.
+  ReservationBackend& inner() { return inner_; }
+  /// Puts the row there, whatever stands there.
+  void PutLimit(AccountLimitRow row) {
+    PutAccountLimit put{.row = std::move(row), .seen = {}};
+    inner_.limits().Get(put.row.key, Deadline::Never(),
+                        [&](Result<std::optional<AccountLimitRow>> seen) { put.seen = *seen; });
+    inner_.limits().Change(put, Deadline::Never(), [](const Status&) {});
+  }
 
   ReservationStore& slots() override { return *this; }
   AccountLimitStore& limits() override { return *this; }
@@ -134,7 +144,8 @@ class ProbeReservations final : public ReservationBackend,
     run(std::move(done));
   }
 
-  ReservationBackend& inner_;
+  const std::unique_ptr<ReservationBackend> memory_ = MakeMemoryReservations();
+  ReservationBackend& inner_ = *memory_;
   std::vector<std::move_only_function<void()>> held_;
 };
 

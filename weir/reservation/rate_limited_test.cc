@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "weir/reservation/fake_reservations_fixture.h"
 #include "weir/reservation/probe_reservations.h"
 #include "weir/sim/sim_scheduler.h"
 
@@ -23,8 +22,7 @@ class RateLimitedTest : public ::testing::Test {
   TokenSpec Spec(std::int64_t limit = 1) const { return {"emr", limit, seconds(10)}; }
 
   sim::SimScheduler scheduler_;
-  FakeReservations memory_;
-  ProbeReservations store_{memory_};
+  ProbeReservations store_;
   TokenLimiter limiter_{store_, scheduler_};
 };
 

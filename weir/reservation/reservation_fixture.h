@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "weir/reservation/fake_reservations_fixture.h"
 #include "weir/reservation/probe_reservations.h"
 #include "weir/reservation/reservation_limiter.h"
 #include "weir/sim/sim_scheduler.h"
@@ -74,22 +73,21 @@ class ReservationFixture : public ::testing::Test {
   /// As another process would: this limiter hears nothing of it.
   void ReleaseElsewhere(const Reservation& reservation) {
     bool released = false;
-    memory_.Release({reservation.key(), reservation.id()}, clock().WallNow(), Deadline::Never(),
-                    [&](const Result<bool>& answer) { released = *answer; });
+    store_.inner().slots().Release({reservation.key(), reservation.id()}, clock().WallNow(),
+                                   Deadline::Never(),
+                                   [&](const Result<bool>& answer) { released = *answer; });
     EXPECT_TRUE(released);
   }
   void SetLimit(std::string account, std::int64_t limit) {
-    memory_.Change(PutAccountLimit{.row = {.key = {"emr", std::move(account)},
-                                           .limit = {.limit = limit},
-                                           .service = "tests"}},
-                   Deadline::Never(), [](const Status& answer) { EXPECT_TRUE(answer); });
+    store_.PutLimit(
+        {.key = {"emr", std::move(account)}, .limit = {.limit = limit}, .service = "tests"});
   }
   std::vector<HeldSlot> Held(std::string account) { return Held("emr", std::move(account)); }
   std::vector<HeldSlot> Held(std::string resource, std::string account) {
     std::vector<HeldSlot> held;
-    memory_.List({std::move(resource), std::move(account)}, {}, clock().WallNow(),
-                 Deadline::Never(),
-                 [&](Result<Page<HeldSlot>> page) { held = std::move(page->items); });
+    store_.inner().slots().List(
+        {std::move(resource), std::move(account)}, {}, clock().WallNow(), Deadline::Never(),
+        [&](Result<Page<HeldSlot>> page) { held = std::move(page->items); });
     return held;
   }
 
@@ -102,8 +100,7 @@ class ReservationFixture : public ::testing::Test {
   std::list<ToldSlot> told_;  // outlives the limiter, which answers those who still wait
   sim::SimScheduler scheduler_;
   const Instant begin_ = scheduler_.clock().Now();
-  FakeReservations memory_;
-  ProbeReservations store_{memory_};
+  ProbeReservations store_;
   std::unique_ptr<ReservationLimiter> limiter_ = std::make_unique<ReservationLimiter>(
       store_, scheduler_, ReservationOptions{.max_waiting = 50, .seed = 1});
 };

@@ -140,8 +140,10 @@ TEST_F(ReservationTest, OrRenewed) {
 }
 
 TEST_F(ReservationTest, AThingThatHadEndedLeavesNoSlotAndNoRefusalBehind) {
-  memory_.ReleaseResource({.resource_id = "j-1", .ended_at = clock().WallNow()}, clock().WallNow(),
-                          Deadline::Never(), [](auto) {});
+  const EndedResource ended{.resource_id = "j-1",
+                            .ended_at = clock().WallNow(),
+                            .remember_until = clock().WallNow() + milliseconds(60'000)};
+  store_.inner().slots().ReleaseResource(ended, clock().WallNow(), Deadline::Never(), [](auto) {});
   Reservation first = Reserve();
   Reservation second = Reserve();
   EXPECT_TRUE(Ask("acme", 2).refused());

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "weir/reservation/fake_reservations_fixture.h"
 #include "weir/reservation/probe_reservations.h"
 #include "weir/sim/sim_scheduler.h"
 
@@ -36,15 +35,12 @@ class TokenLimiterTest : public ::testing::Test {
             .count = count};
   }
   void SetLimit(std::int64_t limit, seconds window) {
-    memory_.Change(PutAccountLimit{.row = {.key = {"emr", "acme"},
-                                           .limit = {.limit = limit, .window = window},
-                                           .service = "tests"}},
-                   Deadline::Never(), [](const Status&) {});
+    store_.PutLimit(
+        {.key = {"emr", "acme"}, .limit = {.limit = limit, .window = window}, .service = "tests"});
   }
 
   sim::SimScheduler scheduler_;
-  FakeReservations memory_;
-  ProbeReservations store_{memory_};
+  ProbeReservations store_;
   TokenLimiter limiter_{store_, scheduler_, {.limits_ttl = milliseconds(30'000)}};
 };
 
@@ -193,8 +189,7 @@ TEST_F(TokenLimiterTest, NoMoreIsRememberedThanThereIsRoom) {
 // What is remembered never refuses what the store would have given, and never gives.
 RC_GTEST_PROP(TokenLimiterProperty, AnswersAreThoseOfOneThatRemembersNothing, ()) {
   sim::SimScheduler scheduler;
-  FakeReservations memory, plain;
-  ProbeReservations store(memory);
+  ProbeReservations store, plain;
   TokenLimiter limiter(store, scheduler);
   const AccountLimit limit{.limit = *rc::gen::inRange<std::int64_t>(1, 8),
                            .window = seconds(*rc::gen::inRange(1, 5))};
@@ -208,12 +203,14 @@ RC_GTEST_PROP(TokenLimiterProperty, AnswersAreThoseOfOneThatRemembersNothing, ()
                                        .default_window = limit.window,
                                        .count = count},
                                       Deadline::Never());
-    plain.Take(key, limit, count, scheduler.clock().WallNow(), Deadline::Never(),
-               [&](const Result<TokenAnswer>& answer) {
-                 RC_ASSERT(outcome->taken == answer->taken);
-                 if (outcome->taken) RC_ASSERT(outcome->available == answer->available);
-                 if (!outcome->taken) RC_ASSERT(*outcome->retry_after <= answer->retry_after);
-               });
+    plain.inner().tokens().Take(key, limit, count, scheduler.clock().WallNow(), Deadline::Never(),
+                                [&](const Result<TokenAnswer>& answer) {
+                                  RC_ASSERT(outcome->taken == answer->taken);
+                                  if (outcome->taken)
+                                    RC_ASSERT(outcome->available == answer->available);
+                                  if (!outcome->taken)
+                                    RC_ASSERT(*outcome->retry_after <= answer->retry_after);
+                                });
   }
   RC_ASSERT(store.takes <= 80U);
 }
