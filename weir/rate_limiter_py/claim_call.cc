@@ -14,6 +14,7 @@ namespace {
 using dynamo::Write;
 
 constexpr UnixMillis kExpiredToo{-1};
+constexpr std::size_t kNoLimit = 1'000'000;  // DynamoDB ends a page after a megabyte
 
 dynamo::QueryRequest RowsOf(const AccountKey& key) {
   dynamo::QueryRequest request;
@@ -33,6 +34,7 @@ dynamo::QueryRequest Theirs(const AccountKey& key) {
 dynamo::QueryRequest Ours(const AccountKey& key) {
   dynamo::QueryRequest request = RowsOf(key);
   request.sort_prefix = kOurs;
+  request.limit = kNoLimit;  // all are wanted
   return request;
 }
 
