@@ -116,7 +116,7 @@ TEST_F(SlotStoreTest, CostsAsMuchWithTenThousandHeld) {
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(client_.Renew({kEmr, IdOf(1001)}, hours(2), now_)); }), 2U);
   now_ = now_ + seconds(3601);
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(Claim(5000, hours(1)).value().in_use > 9000); }), 5U)
-      << "a refusal recounts once in a while: a page for a thousand";
+      << "a refusal recounts once in a while: a page for each megabyte";
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(Claim(10'001, hours(1)).value().slot); }), 2U);
   now_ = now_ + hours(4);
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(Claim(1, hours(1)).value().slot); }), 3U)
