@@ -123,6 +123,7 @@ tl::unexpected<Error> CannotRun(const std::string& command, int reason) {
 // As exec takes them; the texts must outlive it.
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -137,7 +138,9 @@ std::vector<std::string> EnvironmentWith(const Variables& variables) {
     });
     if (!is_replaced) environment.emplace_back(entry);
   }
-  for (const auto& [name, value] : variables) environment.push_back(name + '=' + value);
+  for (const auto& [name, value] : variables) {
+    environment.push_back(fmt::format("{}={}", name, value));
+  }
   return environment;
 }
 

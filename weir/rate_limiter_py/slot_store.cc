@@ -75,11 +75,11 @@ void SlotStore::Run(Call call, Deadline deadline, Done<typename Call::Answer> do
 
 template <class Call>
 void SlotStore::Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step) {
-  std::visit([&](auto& asked) { Ask(std::move(running), std::move(asked)); }, step);
+  std::visit([&](auto& asked) { Ask(std::move(running), asked); }, step);
 }
 
 template <class Call, class Asked>
-void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked asked) {
+void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
   const Deadline deadline = running->deadline;
   Call& call = running->call;
   if constexpr (std::is_same_v<Asked, dynamo::QueryRequest>) {
@@ -94,10 +94,11 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked asked) {
                       this->Follow(std::move(running), call.OnRead(*items));
                     });
   } else if constexpr (std::is_same_v<Asked, Writes>) {
-    table_.TransactPatiently(asked, TokenOf(asked), deadline,
-                             [this, &call, running = std::move(running)](auto outcome) mutable {
-                               this->Follow(std::move(running), call.OnWrite(outcome));
-                             });
+    table_.TransactPatiently(
+        asked, TokenOf(asked), deadline,
+        [this, &call, running = std::move(running)](const auto& outcome) mutable {
+          this->Follow(std::move(running), call.OnWrite(outcome));
+        });
   } else {
     running->done(std::move(asked));
   }

@@ -49,7 +49,7 @@ class SlotStore final : public ReservationStore {
   template <class Call>
   void Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step);
   template <class Call, class Asked>
-  void Ask(std::unique_ptr<Running<Call>> running, Asked asked);
+  void Ask(std::unique_ptr<Running<Call>> running, Asked& asked);
   std::string TokenOf(const Writes& writes);
 
   dynamo::Table& table_;

@@ -34,7 +34,7 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   void Begin(EndedResource ended, Done<void> done);
   void OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer);
   void CarryOut(Plan::Step step);
-  void Ask(Plan::Ask ask);
+  void Ask(const Plan::Ask& ask);
   void Arm(std::optional<Instant> wake);
 
   Instant Now() const { return scheduler_.clock().Now(); }
@@ -88,9 +88,12 @@ void EventReleaser::State::Begin(EndedResource ended, Done<void> done) {
     ticket = plan_.Take(std::move(ended), Now());
     step = plan_.OnWake(Now());
   }
-  if (ticket) dones_.emplace(*ticket, std::move(done));
+  if (!ticket) {
+    CarryOut(std::move(step));
+    return done(Fail(std::move(ticket.error())));
+  }
+  dones_.emplace(*ticket, std::move(done));
   CarryOut(std::move(step));
-  if (!ticket) done(Fail(std::move(ticket.error())));
 }
 
 void EventReleaser::State::OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer) {
@@ -104,7 +107,7 @@ void EventReleaser::State::OnAnswer(Plan::Ticket ticket, const Result<std::size_
 
 void EventReleaser::State::CarryOut(Plan::Step step) {
   Arm(step.wake);
-  for (Plan::Ask& ask : step.asks) Ask(std::move(ask));
+  for (const Plan::Ask& ask : step.asks) Ask(ask);
   for (Plan::Settled& settled : step.settled) {
     dones_.extract(settled.ticket).mapped()(std::move(settled.status));
   }
@@ -113,7 +116,7 @@ void EventReleaser::State::CarryOut(Plan::Step step) {
   }
 }
 
-void EventReleaser::State::Ask(Plan::Ask ask) {
+void EventReleaser::State::Ask(const Plan::Ask& ask) {
   const Clock& clock = scheduler_.clock();
   store_.ReleaseResource(
       ask.ended, clock.WallNow(), Deadline::After(clock, options_.call_timeout),
