@@ -135,8 +135,8 @@ void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
     if (call->placed && !closed_) calls_.emplace(call->request.id, std::move(call));
   }
   Kick();
-  // NOLINTNEXTLINE(bugprone-use-after-move): one that was moved from is null
   if (call == nullptr) return;
+  // NOLINTNEXTLINE(bugprone-use-after-move): one that was moved from is null
   if (call->placed) return Fail(std::move(call), Closed());
   Refuse(std::move(call), verdict.known);
 }
