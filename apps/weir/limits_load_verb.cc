@@ -41,13 +41,8 @@ Result<Exit> Load(const LoadOptions& options, Context& context, const OpenedRese
 
 void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
   auto options = std::make_shared<LoadOptions>();
-  CLI::App& verb =
-      AddVerb(group, "load", "Make accounts' limits of a service what a file says", options, chosen,
-              [with_reservations](const LoadOptions& given, Context& context) {
-                return with_reservations(context, [&](const OpenedReservations& opened) {
-                  return Load(given, context, opened);
-                });
-              });
+  CLI::App& verb = AddVerb(group, "load", "Make accounts' limits of a service what a file says",
+                           options, chosen, OnReservations(with_reservations, Load));
   verb.add_option("FILE", options->file, "as rate-limiter-py's loader has it (JSON)")
       ->required()
       ->option_text(" ");

@@ -115,12 +115,7 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
   const auto add = [&](const std::string& name, const std::string& what, SlotVerb run,
                        const std::shared_ptr<SlotOptions>& options) -> CLI::App& {
     CLI::App& verb =
-        AddVerb(group, name, what, options, chosen,
-                [run, with_reservations](const SlotOptions& given, Context& context) {
-                  return with_reservations(context, [&](const OpenedReservations& opened) {
-                    return run(given, context, opened);
-                  });
-                });
+        AddVerb(group, name, what, options, chosen, OnReservations(with_reservations, run));
     AddAccount(verb, options->key);
     return verb;
   };

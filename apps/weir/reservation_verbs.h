@@ -25,6 +25,16 @@ using WithReservations = std::function<Result<Exit>(Context&, const Reservations
 /// LIMITER_TABLES_BASE_NAME is set, else the default store.
 Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& work);
 
+/// What AddVerb runs: `run(options, context, opened)` on the place.
+template <class Options>
+auto OnReservations(const WithReservations& with_reservations,
+                    Result<Exit> (*run)(const Options&, Context&, const OpenedReservations&)) {
+  return [with_reservations, run](const Options& given, Context& context) {
+    return with_reservations(
+        context, [&](const OpenedReservations& opened) { return run(given, context, opened); });
+  };
+}
+
 /// RESOURCE and ACCOUNT.
 void AddAccount(CLI::App& verb, AccountKey& key);
 

@@ -154,13 +154,8 @@ Result<std::uint64_t> ParseLimit(const std::string& text) {
 
 void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   auto options = std::make_shared<ReserveOptions>();
-  CLI::App& verb =
-      AddVerb(app, "reserve", "Hold one of an account's slots while a command runs", options,
-              chosen, [with_reservations](const ReserveOptions& given, Context& context) {
-                return with_reservations(context, [&](const OpenedReservations& opened) {
-                  return Reserve(given, context, opened);
-                });
-              });
+  CLI::App& verb = AddVerb(app, "reserve", "Hold one of an account's slots while a command runs",
+                           options, chosen, OnReservations(with_reservations, Reserve));
   AddAccount(verb, options->key);
   AddParsed(verb, "--limit", options->limit, ParseLimit,
             "slots at once, where the limits table has no row")

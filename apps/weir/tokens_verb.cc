@@ -70,13 +70,8 @@ Result<std::uint64_t> ParseTokens(const std::string& text) {
 void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   CLI::App& group = AddGroup(app, "tokens", "An account's tokens, which time gives back");
   auto options = std::make_shared<TokenOptions>();
-  CLI::App& verb =
-      AddVerb(group, "take", "Take tokens, all or none", options, chosen,
-              [with_reservations](const TokenOptions& given, Context& context) {
-                return with_reservations(context, [&](const OpenedReservations& opened) {
-                  return Take(given, context, opened);
-                });
-              });
+  CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
+                           OnReservations(with_reservations, Take));
   AddAccount(verb, options->key);
   AddParsed(verb, "--limit", options->limit, ParseTokens,
             "tokens in each window, where the limits table has no row")

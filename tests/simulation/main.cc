@@ -20,9 +20,7 @@ using dynamo::FleetTally;
 using dynamo::FleetWorkload;
 
 struct Counts {
-  sim::NetworkCounts network;
-  std::uint64_t table_throttled = 0;
-  std::uint64_t table_conflicts = 0;
+  FaultCounts faults;
   std::uint64_t table_unprocessed = 0;
   std::int64_t admitted = 0;
   std::int64_t denied = 0;
@@ -30,11 +28,8 @@ struct Counts {
 };
 
 void Count(const Fleet& fleet, Counts& counts) {
-  counts.network += fleet.CountFaults();
-  const sim::DynamoCounts& table = fleet.server().counts();
-  counts.table_throttled += table.throttled;
-  counts.table_conflicts += table.conflicts;
-  counts.table_unprocessed += table.unprocessed;
+  counts.faults.Add(fleet.CountFaults(), fleet.server().counts());
+  counts.table_unprocessed += fleet.server().counts().unprocessed;
   counts.divisions += fleet.ReadDivisions().size();
 }
 
@@ -79,15 +74,7 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
 /// False if a fault that is asked for never happened.
 bool Tell(const Scenario& scenario, const Counts& counts) {
   FaultReport report;
-  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
-  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
-  report.Tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
-  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
-  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
-  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
-  report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
-  report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  TellFaults(report, scenario, counts.faults);
   report.Tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
   report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
   report.Tell("admitted", 1, static_cast<std::uint64_t>(counts.admitted));

@@ -43,6 +43,24 @@ const Setters<Scenario>& FleetSetters() {
 
 }  // namespace
 
+void FaultCounts::Add(const sim::NetworkCounts& of_network, const sim::DynamoCounts& of_table) {
+  network += of_network;
+  table_throttled += of_table.throttled;
+  table_conflicts += of_table.conflicts;
+}
+
+void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts) {
+  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
+  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
+  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
+  report.Tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
+  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
+  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
+  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
+  report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
+  report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+}
+
 Result<Scenario> ParseScenario(std::string_view text) { return ParseLines(text, FleetSetters()); }
 
 }  // namespace weir::simulation

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/simulation/seed_runs.h"
 #include "weir/base/result.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_network.h"
@@ -19,6 +20,17 @@ struct Scenario {
   sim::NetworkFaults network;
   sim::DynamoFaults table;
 };
+
+/// Of all runs.
+struct FaultCounts {
+  sim::NetworkCounts network;
+  std::uint64_t table_throttled = 0;
+  std::uint64_t table_conflicts = 0;
+
+  void Add(const sim::NetworkCounts& of_network, const sim::DynamoCounts& of_table);
+};
+/// Those that the scenario asks for.
+void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts);
 
 /// The format: scenario_text.h.
 [[nodiscard]] Result<Scenario> ParseScenario(std::string_view text);

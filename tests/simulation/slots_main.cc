@@ -17,18 +17,14 @@ namespace weir::simulation {
 namespace {
 
 struct Counts {
-  sim::NetworkCounts network;
-  std::uint64_t table_throttled = 0;
-  std::uint64_t table_conflicts = 0;
+  FaultCounts faults;
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
   std::uint64_t crashes = 0;
 };
 
 void Count(const SlotFleet& fleet, Counts& counts) {
-  counts.network += fleet.CountFaults();
-  counts.table_throttled += fleet.table_counts().throttled;
-  counts.table_conflicts += fleet.table_counts().conflicts;
+  counts.faults.Add(fleet.CountFaults(), fleet.table_counts());
   counts.admitted += static_cast<std::uint64_t>(fleet.history().admitted);
   counts.refused += fleet.history().refusals.size();
   counts.crashes += static_cast<std::uint64_t>(fleet.history().crashes);
@@ -52,17 +48,9 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
 /// False if a fault that is asked for never happened.
 bool Tell(const Scenario& scenario, const Counts& counts) {
   FaultReport report;
-  report.Tell("refuse", scenario.network.refuse, counts.network.refused);
-  report.Tell("lose_request", scenario.network.lose_request, counts.network.lost_requests);
-  report.Tell("lose_answer", scenario.network.lose_answer, counts.network.lost_answers);
-  report.Tell("duplicate", scenario.network.duplicate, counts.network.duplicates);
+  TellFaults(report, scenario, counts.faults);
   report.Tell("reorder", scenario.network.longest_trip > nanoseconds(0) ? 1 : 0,
-              counts.network.reordered);
-  report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
-  report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
-  report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
-  report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
-  report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+              counts.faults.network.reordered);
   report.Tell("admitted", 1, counts.admitted);
   report.Tell("refused", 1, counts.refused);
   report.Tell("crashes", 1, counts.crashes);

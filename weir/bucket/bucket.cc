@@ -63,6 +63,16 @@ void Refill(Meter& meter, std::int64_t elapsed) {
   Earn(meter, elapsed);
 }
 
+Earned EarnedIn(const Meter& meter, std::int64_t elapsed) {
+  // Beyond any balance, and far from overflow.
+  constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
+  Meter open = meter;
+  open.quota.capacity = kNoCeiling;
+  Refill(open, elapsed);
+  const std::int64_t whole = open.tokens - meter.tokens;
+  return {.whole = whole, .rounded_up = whole + (open.remainder > 0 ? 1 : 0)};
+}
+
 void Refill(Bucket& bucket, UnixMillis now) {
   if (now <= bucket.time) return;
   std::int64_t elapsed = INT64_MAX;

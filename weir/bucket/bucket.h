@@ -53,6 +53,14 @@ Meter FullMeter(const Quota& quota);
 /// In k steps or in one, the result is the same. No effect if elapsed <= 0.
 void Refill(Meter& meter, std::int64_t elapsed);
 
+/// What comes back in a time, whether or not there is room for it.
+struct Earned {
+  std::int64_t whole = 0;
+  std::int64_t rounded_up = 0;  ///< one more where a part was earned beside
+};
+/// Nothing if elapsed <= 0, but for the part that was there. The meter stays as it is.
+Earned EarnedIn(const Meter& meter, std::int64_t elapsed);
+
 /// Brings all limits to `now` and sets `time`. No effect if now <= time: time that runs backwards
 /// neither gives nor takes.
 void Refill(Bucket& bucket, UnixMillis now);

@@ -137,5 +137,15 @@ TEST(Bucket, NewParametersKeepWhatIsUsed) {
   EXPECT_EQ(meter.tokens, -1000);
 }
 
+TEST(EarnedIn, IsWhatComesBackWhetherOrNotThereIsRoom) {
+  const Meter full = FullMeter({.capacity = 10, .amount = 3, .period = 7});
+  EXPECT_EQ(EarnedIn(full, 7).whole, 3);
+  EXPECT_EQ(EarnedIn(full, 7).rounded_up, 3);
+  EXPECT_EQ(EarnedIn(full, 700).whole, 300) << "far beyond the capacity";
+  EXPECT_EQ(EarnedIn(full, 1).whole, 0);
+  EXPECT_EQ(EarnedIn(full, 1).rounded_up, 1) << "three sevenths";
+  EXPECT_EQ(EarnedIn(full, 0).rounded_up, 0);
+}
+
 }  // namespace
 }  // namespace weir

@@ -10,6 +10,7 @@
 
 #include "weir/aws/retrying_client.h"
 #include "weir/dynamo/namespaces.h"
+#include "weir/dynamo/sim_process_fixture.h"
 #include "weir/dynamo/table_admin.h"
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
@@ -20,18 +21,6 @@ namespace weir::dynamo {
 namespace {
 
 using testing::IsEmpty;
-
-class NoSigner final : public Signer {
- public:
-  Status Sign(HttpRequest&, const Credentials&, UnixMillis) override { return {}; }
-};
-
-class Anybody final : public CredentialsProvider {
- public:
-  void Get(Deadline, Done<Credentials> done) override {
-    done(Credentials{.access_key_id = "test", .secret_access_key = "test"});
-  }
-};
 
 // One client, its network, and the table behind it.
 struct Networked {

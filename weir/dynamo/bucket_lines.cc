@@ -11,24 +11,15 @@ namespace {
 // bucket_ttl_multiplier).
 constexpr double kFillTimes = 7;
 
-// Beyond any capacity, and far from overflow.
-constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
-
-void SetGain(Line& line, std::int64_t elapsed) {
-  Meter open = line.before;
-  open.quota.capacity = kNoCeiling;
-  Refill(open, elapsed);
-  line.gain = open.tokens - line.before.tokens;
-  line.gain_up = line.gain + (open.remainder > 0 ? 1 : 0);
-}
-
 Line Known(const BucketImage& image, std::size_t index, const Quota& quota, std::int64_t elapsed) {
   Line line{.name = image.names[index],
             .old_index = static_cast<int>(index),
             .quota = quota,
             .share = ShareOf(quota, image.shards, image.key.shard),
             .before = image.bucket.meters[index]};
-  SetGain(line, elapsed);
+  const Earned earned = EarnedIn(line.before, elapsed);
+  line.gain = earned.whole;
+  line.gain_up = earned.rounded_up;
   line.conformed = line.before;
   Refill(line.conformed, elapsed);
   if (line.conformed.quota != line.share) ChangeQuota(line.conformed, line.share);

@@ -13,31 +13,19 @@ namespace {
 using dynamo::Expression;
 using dynamo::Of;
 
-// Beyond any balance, and far from overflow.
-constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
-
 // The clients of rate-limiter-py see only what stands in `tokens`, so no more than this part of the
 // limit is left to be refilled.
 constexpr std::int64_t kUnseenPart = 8;
 
 // A bucket from its image to the request.
 struct Course {
-  UnixMillis time;           // of the request
-  Meter before;              // as the image has it
-  std::int64_t offset = 0;   // what it has beyond the attribute `tokens`
-  std::int64_t gain = 0;     // whole tokens earned since, whether or not there is room for them
-  std::int64_t gain_up = 0;  // the same, rounded up
-  bool overflows = false;    // refilling stops at the limit
-  Meter conformed;           // refilled, and under the limit that is asked
+  UnixMillis time;          // of the request
+  Meter before;             // as the image has it
+  std::int64_t offset = 0;  // what it has beyond the attribute `tokens`
+  Earned earned{};          // since
+  bool overflows = false;   // refilling stops at the limit
+  Meter conformed;          // refilled, and under the limit that is asked
 };
-
-void SetGain(Course& course, std::int64_t elapsed) {
-  Meter open = course.before;
-  open.quota.capacity = kNoCeiling;
-  Refill(open, elapsed);
-  course.gain = open.tokens - course.before.tokens;
-  course.gain_up = course.gain + (open.remainder > 0 ? 1 : 0);
-}
 
 Course CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
   const Quota quota = QuotaOf(limit);
@@ -47,9 +35,9 @@ Course CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis n
                 .offset = OffsetOf(image, quota),
                 .conformed = {}};
   const std::int64_t elapsed = (time - TimeOf(image)).count();
-  SetGain(course, elapsed);
+  course.earned = EarnedIn(course.before, elapsed);
   const Quota& old = course.before.quota;
-  course.overflows = course.before.tokens + course.gain_up > old.capacity;
+  course.overflows = course.before.tokens + course.earned.rounded_up > old.capacity;
   course.conformed = course.before;
   Refill(course.conformed, elapsed);
   if (course.overflows) course.conformed = FullMeter(old);
@@ -91,7 +79,7 @@ void RequireSeen(Expression& e, const TokenImage& image) {
 bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& course) {
   return KnowsQuota(image) && course.before.quota == QuotaOf(request.limit) && !course.overflows &&
          course.before.tokens >= request.count &&
-         course.gain <= course.before.quota.capacity / kUnseenPart;
+         course.earned.whole <= course.before.quota.capacity / kUnseenPart;
 }
 
 dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Course& course) {
@@ -100,7 +88,7 @@ dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Co
   const Quota& quota = course.before.quota;
   write.expression.Add(kTokens, -request.count)
       .Require(kTokens, ">=", request.count)
-      .Require(kTokens, "<=", quota.capacity - course.gain_up)
+      .Require(kTokens, "<=", quota.capacity - course.earned.rounded_up)
       .Require(kLastRefill, ">=", *image.last_refill)
       .Require(kOurLimit, "=", quota.capacity)
       .Require(kOurWindow, "=", quota.period);
@@ -118,33 +106,17 @@ dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const C
   const std::int64_t left = course.conformed.tokens - count;
   const std::int64_t full_from = course.before.quota.capacity - course.offset;
   if (course.overflows) {
-    e.Require(kTokens, ">=", full_from - course.gain).Set(kTokens, Of(left));
+    e.Require(kTokens, ">=", full_from - course.earned.whole).Set(kTokens, Of(left));
     return write;
   }
   const std::int64_t change = left - (course.before.tokens - course.offset);
-  e.Require(kTokens, "<=", full_from - course.gain_up);
+  e.Require(kTokens, "<=", full_from - course.earned.rounded_up);
   if (count > 0) e.Require(kTokens, ">=", -change);
   e.Add(kTokens, change);
   return write;
 }
 
 }  // namespace
-
-Status Check(const TokenRequest& request) {
-  const auto& [key, limit, count, now, take] = request;
-  WEIR_RETURN_IF_ERROR(weir::Check(key, limit));
-  const auto refuse = [&](const std::string& what) {
-    return Fail(Code::kInvalidArgument, fmt::format("tokens of {}: {}", Describe(key), what));
-  };
-  if (limit.blocked()) return refuse(fmt::format("blocked, by a limit of {}", limit.limit));
-  if (limit.window == limit.window.zero()) {
-    return refuse("a limit without a window; right would be 1 second or more");
-  }
-  if (count < 1 || count > limit.limit) {
-    return refuse(fmt::format("{} asked; right would be 1 to the limit, {}", count, limit.limit));
-  }
-  return {};
-}
 
 TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request) {
   const Course course = CourseOf(image, request.limit, request.now);

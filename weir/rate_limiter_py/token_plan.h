@@ -31,9 +31,6 @@ struct TokenRequest {
   std::string take;  ///< 32 hex digits that no other request has
 };
 
-/// kInvalidArgument as TokenStore::Take says.
-[[nodiscard]] Status Check(const TokenRequest& request);
-
 struct TokenPlan {
   TokenAnswer answer;  ///< once the write is applied
   /// May be applied once only. A refusal has one only where the limit differs from the one that the

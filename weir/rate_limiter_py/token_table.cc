@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "weir/rate_limiter_py/tables.h"
+#include "weir/store/reservation_checks.h"
 
 namespace weir::rate_limiter_py {
 
@@ -26,8 +27,10 @@ std::string TokenTable::NewTake() {
 
 void TokenTable::Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count,
                       UnixMillis now, Deadline deadline, Done<TokenAnswer> done) {
+  if (Status valid = CheckTake(key, limit, count); !valid) {
+    return done(Fail(std::move(valid.error())));
+  }
   TokenRequest request{.key = key, .limit = limit, .count = count, .now = now, .take = NewTake()};
-  if (Status valid = Check(request); !valid) return done(Fail(std::move(valid.error())));
   auto running =
       std::make_unique<Running>(Running{TokenTake(std::move(request)), deadline, std::move(done)});
   TakeStep step = running->take.Begin(images_.Find(key));

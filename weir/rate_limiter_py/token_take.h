@@ -31,7 +31,7 @@ struct TakeStep {
 /// it may yet arrive, so that the answer is kUnavailable or kDeadlineExceeded.
 class TokenTake {
  public:
-  /// REQUIRES: Check(request).
+  /// REQUIRES: CheckTake of it.
   explicit TokenTake(TokenRequest request) : request_(std::move(request)) {}
 
   TakeStep Begin(const std::optional<TokenImage>& remembered);

@@ -47,9 +47,9 @@ Status ChangeLimit(ReservationRows& rows, const AccountLimitChange& change) {
   return Delete(rows, std::get<DeleteAccountLimit>(change));
 }
 
-Result<TokenAnswer> TakeTokens(ReservationRows& rows, const TokenRequest& request, UnixMillis now) {
-  const Quota quota = PerPeriod(request.limit.limit, request.limit.window);
-  WEIR_ASSIGN_OR_RETURN(auto found, rows.FindBucket(request.key));
+Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted, UnixMillis now) {
+  const Quota quota = PerPeriod(wanted.limit.limit, wanted.limit.window);
+  WEIR_ASSIGN_OR_RETURN(auto found, rows.FindBucket(wanted.key));
   Bucket bucket = found.value_or(Bucket{.time = now, .meters = {FullMeter(quota)}});
   // For a clock that is behind, time begins to count where the bucket stands.
   const milliseconds behind = std::max(bucket.time - now, milliseconds(0));
@@ -57,11 +57,11 @@ Result<TokenAnswer> TakeTokens(ReservationRows& rows, const TokenRequest& reques
   Meter& meter = bucket.meters.front();
   const bool is_new_limit = meter.quota != quota;
   if (is_new_limit) ChangeQuota(meter, quota);
-  TokenAnswer answer = TakeFrom(meter, request.count * kMillitokens);
+  TokenAnswer answer = TakeFrom(meter, wanted.count * kMillitokens);
   if (!answer.taken) answer.retry_after += behind;
   // A refusal writes only what its wait relies on: from now on the new limit's rate counts.
   if (!answer.taken && !is_new_limit) return answer;
-  WEIR_RETURN_IF_ERROR(rows.PutBucket(request.key, bucket));
+  WEIR_RETURN_IF_ERROR(rows.PutBucket(wanted.key, bucket));
   WEIR_RETURN_IF_ERROR(rows.Sweep(now));
   return answer;
 }

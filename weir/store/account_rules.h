@@ -11,13 +11,13 @@ namespace weir {
 
 [[nodiscard]] Status ChangeLimit(ReservationRows& rows, const AccountLimitChange& change);
 
-struct TokenRequest {
+struct AccountTake {
   AccountKey key;
   AccountLimit limit;
   std::int64_t count = 0;
 };
 
-[[nodiscard]] Result<TokenAnswer> TakeTokens(ReservationRows& rows, const TokenRequest& request,
+[[nodiscard]] Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
                                              UnixMillis now);
 
 }  // namespace weir

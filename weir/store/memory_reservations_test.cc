@@ -84,7 +84,7 @@ TEST(ClaimSlot, WhatWasTakenOverDoesNotComeBack) {
 // A clock that is behind waits until the bucket's time, and only then do tokens come back.
 TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
   MemoryRows rows;
-  const TokenRequest one{
+  const AccountTake one{
       .key = {.resource = "r", .account = "a"}, .limit = {.limit = 1, .window = 2s}, .count = 1};
   ASSERT_TRUE(TakeTokens(rows, one, kStart)->taken);
   const UnixMillis behind = kStart - 300ms;
@@ -96,9 +96,9 @@ TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
 // Fails if: time between a refusal under a lowered limit and the next take counts at the old rate.
 TEST(TakeTokens, TheWaitUnderALoweredLimitIsExact) {
   MemoryRows rows;
-  TokenRequest request{.key = {.resource = "r", .account = "a"},
-                       .limit = {.limit = 100, .window = 10s},
-                       .count = 100};
+  AccountTake request{.key = {.resource = "r", .account = "a"},
+                      .limit = {.limit = 100, .window = 10s},
+                      .count = 100};
   ASSERT_TRUE(TakeTokens(rows, request, kStart)->taken);
   request.limit.limit = 10;
   request.count = 1;
@@ -109,9 +109,9 @@ TEST(TakeTokens, TheWaitUnderALoweredLimitIsExact) {
 
 TEST(TakeTokens, DebtIsRoundedDownToWholeTokens) {
   MemoryRows rows;
-  TokenRequest request{.key = {.resource = "r", .account = "a"},
-                       .limit = {.limit = 100, .window = 60s},
-                       .count = 100};
+  AccountTake request{.key = {.resource = "r", .account = "a"},
+                      .limit = {.limit = 100, .window = 60s},
+                      .count = 100};
   ASSERT_TRUE(TakeTokens(rows, request, kStart)->taken);
   request.limit.limit = 10;
   request.count = 1;

@@ -67,17 +67,16 @@ Status Check(const AccountLimitChange& change) {
 Status CheckTake(const AccountKey& key, const AccountLimit& limit, std::int64_t count) {
   WEIR_RETURN_IF_ERROR(Check(key, limit));
   const auto refuse = [&](std::string why) {
-    return Fail(Code::kInvalidArgument, fmt::format("{}: {}", Describe(key), why));
+    return Fail(Code::kInvalidArgument, fmt::format("tokens of {}: {}", Describe(key), why));
   };
   if (limit.blocked()) {
-    return refuse(fmt::format("blocked by a limit of {}; right would be 1 or more", limit.limit));
+    return refuse(fmt::format("blocked, by a limit of {}", limit.limit));
   }
   if (limit.window == limit.window.zero()) {
-    return refuse("a limit without a window; tokens need one of at least 1 s");
+    return refuse("a limit without a window; right would be 1 second or more");
   }
   if (count < 1 || count > limit.limit) {
-    return refuse(
-        fmt::format("{} tokens asked; right would be 1 to the limit of {}", count, limit.limit));
+    return refuse(fmt::format("{} asked; right would be 1 to the limit, {}", count, limit.limit));
   }
   return {};
 }
