@@ -49,7 +49,7 @@ StreamRun::StreamRun(const StreamScenario& scenario, std::uint64_t seed)
       scheduler_(rng_.Next()),
       server_(scheduler_.clock(), rng_.Next(), scenario.options),
       numbers_(static_cast<std::size_t>(scenario.producers), 0),
-      end_(Now() + scenario.lead + scenario.run) {
+      end_(Now() + scenario.run) {
   server_.CreateStream(kStreamName, scenario.shards);
   server_.faults = scenario.faults;
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
@@ -58,8 +58,10 @@ StreamRun::StreamRun(const StreamScenario& scenario, std::uint64_t seed)
         StreamPlace{scheduler_, server_, scenario.timeout}, options_.back(), rng_.Next(),
         [this, i](kinesis::RecordResult result) { Take(i, std::move(result)); }));
     producers_.back()->network().faults = scenario.network;
-    scheduler_.Post([this, i] { producers_[i]->Begin(); });
-    scheduler_.At(Now() + scenario.lead, [this, i] { PutSome(i); });
+    scheduler_.Post([this, i] {
+      producers_[i]->Begin();
+      PutSome(i);
+    });
   }
 }
 

@@ -14,7 +14,6 @@ const Setters<Scenario>& ShapeSetters() {
       {"producers", [](Scenario& s, Text v) { return ReadWithin(v, 1, 64, s.producers); }},
       {"shards", [](Scenario& s, Text v) { return ReadWithin<std::uint64_t>(v, 1, 99, s.shards); }},
       {"run", [](Scenario& s, Text v) { return ReadTime(v, s.run); }},
-      {"lead", [](Scenario& s, Text v) { return ReadTime(v, s.lead); }},
       {"puts", [](Scenario& s, Text v) { return ReadWithin<int64_t>(v, 1, 100'000, s.puts); }},
       {"ttl", [](Scenario& s, Text v) { return ReadTime(v, s.ttl); }},
       {"timeout", [](Scenario& s, Text v) { return ReadTime(v, s.timeout); }},

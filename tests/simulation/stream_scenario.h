@@ -15,7 +15,6 @@ struct StreamScenario {
   int producers = 1;
   std::uint64_t shards = 2;  ///< at first
   nanoseconds run = std::chrono::seconds(2);
-  nanoseconds lead{0};                        ///< from when producers begin to the first put
   std::int64_t puts = 100;                    ///< a second and producer
   nanoseconds ttl = std::chrono::seconds(8);  ///< of a record, at most; at least a quarter of it
   nanoseconds timeout = std::chrono::seconds(1);  ///< of a request

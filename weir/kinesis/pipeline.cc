@@ -37,7 +37,17 @@ PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
 void Pipeline::Take(UserRecord record) {
   ++pending_;
   record.deadline = std::min(record.deadline, record.expires);
-  Aggregate(std::move(record));
+  map_.answered() ? Aggregate(std::move(record)) : KeepNewcomer(std::move(record));
+}
+
+void Pipeline::KeepNewcomer(UserRecord record) {
+  newcomers_expire_ =
+      newcomers_.empty() ? record.expires : std::min(newcomers_expire_, record.expires);
+  newcomers_.push_back(std::move(record));
+}
+
+void Pipeline::TakeNewcomers() {
+  for (UserRecord& record : std::exchange(newcomers_, {})) Aggregate(std::move(record));
 }
 
 PipelineStep Pipeline::Flush(Instant now) {
@@ -144,6 +154,7 @@ void Pipeline::Send(Instant now, std::vector<PipelineStep::Send>& sends) {
 
 std::optional<Instant> Pipeline::Wake() const {
   std::optional<Instant> wake = map_wake_;
+  if (!newcomers_.empty()) Earlier(wake, newcomers_expire_);
   if (!again_.empty()) Earlier(wake, again_.begin()->first);
   if (!held_.empty()) Earlier(wake, held_.begin()->first);
   if (gate_) Earlier(wake, gate_->Wake());

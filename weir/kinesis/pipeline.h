@@ -128,6 +128,8 @@ class Pipeline {
   // pipeline.cc: the way to the service.
   PipelineStep Go(Instant now);
   void Take(UserRecord record);
+  void KeepNewcomer(UserRecord record);
+  void TakeNewcomers();
   void Aggregate(UserRecord record);
   void PassGate();
   void Limit(Instant now);
@@ -141,6 +143,7 @@ class Pipeline {
   void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
   void OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now);
   void Bisect(Collector::Request records);
+  void HeedListing(Instant now);
   void PlaceAnew();
   void Judge(Parked parked, Instant now);
   void GiveUp(Parked parked, Instant now);
@@ -155,7 +158,9 @@ class Pipeline {
   std::vector<KinesisRecord> FrameAnew(std::vector<UserRecord> records);
   void GiveUpExpired(Instant now);
   void ExpireWaiting(Instant now);
+  void ExpireNewcomers(Instant now);
   void Expire(KinesisRecord record, Instant now);
+  void FailExpired(UserRecord record, Instant now);
   void Fail(UserRecord record);
   void FailAll(std::vector<UserRecord> records, const Attempts::Shared& attempt, bool maybe_stored);
 
@@ -163,6 +168,10 @@ class Pipeline {
   Rng rng_;
   ShardMap map_;
   std::optional<Instant> map_wake_;
+  // What was put before the first listing was answered, in its order. Its shards' rates could not
+  // be heeded yet.
+  std::vector<UserRecord> newcomers_;
+  Instant newcomers_expire_{};  // the first of them
   std::multimap<Instant, UserRecord> again_;
   std::multimap<Instant, Held> held_;
   Aggregator aggregator_;

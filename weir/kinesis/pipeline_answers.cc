@@ -91,7 +91,12 @@ void Pipeline::Bisect(Collector::Request records) {
 PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   const std::uint64_t before = map_.listings();
   map_.OnListed(std::move(page), now);
-  if (map_.listings() == before) return Go(now);
+  if (map_.listings() != before) HeedListing(now);
+  if (map_.answered()) TakeNewcomers();
+  return Go(now);
+}
+
+void Pipeline::HeedListing(Instant now) {
   std::erase_if(lanes_, [this](const auto& entry) {
     const auto& [place, lane] = entry;
     return place && lane.limiter.empty() && !map_.RangeOf(*place);
@@ -101,7 +106,6 @@ PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
     const bool hopeless = ++parked.listings >= options_.most_listings;
     hopeless ? GiveUp(std::move(parked), now) : Judge(std::move(parked), now);
   }
-  return Go(now);
 }
 
 // What waits for company without a shard finds more of it now. In ordered mode the rest leaves

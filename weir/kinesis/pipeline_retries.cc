@@ -76,11 +76,19 @@ void Pipeline::GiveUpExpired(Instant now) {
 }
 
 void Pipeline::ExpireWaiting(Instant now) {
+  ExpireNewcomers(now);
   std::vector<KinesisRecord> expired;
   outbox_.TakeExpired(now, expired);
   if (gate_) gate_->Lift(now, expired);
   if (budget_) budget_->TakeExpired(now, expired);
   for (KinesisRecord& record : expired) Expire(std::move(record), now);
+}
+
+void Pipeline::ExpireNewcomers(Instant now) {
+  if (newcomers_.empty() || now < newcomers_expire_) return;
+  for (UserRecord& record : std::exchange(newcomers_, {})) {
+    record.expires > now ? KeepNewcomer(std::move(record)) : FailExpired(std::move(record), now);
+  }
 }
 
 // A Kinesis record expires with the first of its user records; the others go on.
@@ -92,17 +100,21 @@ void Pipeline::Expire(KinesisRecord record, Instant now) {
       rest.push_back(std::move(user));
       continue;
     }
-    user.attempts.Add({.began = now,
-                       .ended = now,
-                       .code = std::string(kExpired),
-                       .message = "its time to live ended before it could be sent"});
-    Fail(std::move(user));
+    FailExpired(std::move(user), now);
   }
   if (gate_) {
     gate_->Split(record.ticket, FrameAnew(std::move(rest)), passed_);
   } else {
     for (UserRecord& user : rest) Aggregate(std::move(user));
   }
+}
+
+void Pipeline::FailExpired(UserRecord record, Instant now) {
+  record.attempts.Add({.began = now,
+                       .ended = now,
+                       .code = std::string(kExpired),
+                       .message = "its time to live ended before it could be sent"});
+  Fail(std::move(record));
 }
 
 void Pipeline::Fail(UserRecord record) {
@@ -143,6 +155,7 @@ PipelineStep Pipeline::Close(Instant now) {
   outbox_.TakeWaiting(waiting);
   if (budget_) budget_->TakeAll(waiting);
   for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
+  FailAll(std::exchange(newcomers_, {}), closed, false);
   for (auto& [at, user] : std::exchange(again_, {})) {
     user.attempts.Add(closed);
     Fail(std::move(user));

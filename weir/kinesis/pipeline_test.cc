@@ -150,7 +150,9 @@ class TestStream {
 class Trial {
  public:
   Trial(std::uint64_t seed, Faults faults, const PipelineOptions& options = {})
-      : rng_(seed), stream(seed * 3, faults), pipeline(options, seed) {}
+      : rng_(seed), stream(seed * 3, faults), pipeline(options, seed) {
+    Follow(pipeline.OnWake(now));
+  }
 
   void Put(std::string key, std::string data, nanoseconds ttl = seconds(30)) {
     UserRecord record{.number = numbers++,
@@ -231,6 +233,18 @@ class Trial {
 
 /// Small aggregates and requests, so that there are many of them.
 const PipelineOptions kSmall{.aggregator = {.max_bytes = 300}, .collector = {.max_count = 4}};
+
+/// The first listing of it fails: no shard is known, and nothing waits for one.
+Pipeline WithoutShards(const PipelineOptions& options) {
+  Pipeline pipeline(options, 1);
+  EXPECT_TRUE(pipeline.OnWake(kStart).list);
+  pipeline.OnListed(weir::Fail(Code::kUnavailable, "LimitExceeded"), kStart);
+  return pipeline;
+}
+
+UserRecord Numbered(std::uint64_t number) {
+  return {.number = number, .partition_key = "k", .expires = kStart + seconds(9)};
+}
 
 /// One result each; what is acknowledged is delivered, and twice only where that is said.
 void ExpectHonest(Trial& run, std::uint64_t seed) {
@@ -370,11 +384,9 @@ TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
 
 // Nothing in a request can be at fault there, so nothing is tried again in halves.
 TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnce) {
-  Pipeline pipeline({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}}, 1);
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   std::vector<UserRecord> records;
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    records.push_back({.number = i, .partition_key = "k", .expires = kStart + seconds(9)});
-  }
+  for (std::uint64_t i = 0; i < 10; ++i) records.push_back(Numbered(i));
   const auto sent = pipeline.PutAll(std::move(records), kStart);
   ASSERT_THAT(sent.sends, IsEmpty());
   ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
@@ -424,16 +436,46 @@ TEST(Pipeline, FlushDoesNotWaitForCompanyButForTheRate) {
   EXPECT_EQ(held.wake, run.now + seconds(1));
 }
 
-TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
-  Pipeline pipeline({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
-                     .collector = {.max_count = 1},
-                     .outbox = {.max_requests = 3}},
-                    1);
-  std::size_t sends = 0;
+// Fails if: it leaves when it is due, which its shard's rate does not see, each key by itself.
+TEST(Pipeline, WhatIsPutBeforeTheFirstListingWaitsForIt) {
+  Pipeline pipeline({.collector = {.linger = nanoseconds(0)}}, 1);
+  EXPECT_TRUE(pipeline.OnWake(kStart).list);
   for (std::uint64_t i = 0; i < 10; ++i) {
-    UserRecord record{.number = i, .partition_key = "k", .expires = kStart + seconds(9)};
-    sends += pipeline.Put(std::move(record), kStart).sends.size();
+    UserRecord record = Numbered(i);
+    record.partition_key = fmt::format("k{}", i);
+    record.hash = HashOfPartitionKey(record.partition_key);
+    record.deadline = kStart;
+    pipeline.Put(std::move(record), kStart);
   }
+  EXPECT_THAT(pipeline.Flush(kStart).sends, IsEmpty());
+  const Instant late = kStart + seconds(2);
+  EXPECT_THAT(pipeline.OnWake(late).sends, IsEmpty());
+  const PipelineStep step = pipeline.OnListed(ShardPage{{{{7}, {0, kMax}}}, ""}, late);
+  ASSERT_THAT(step.sends, SizeIs(1));
+  ASSERT_THAT(*step.sends.front().records, SizeIs(1)) << "together, and at once";
+  EXPECT_EQ(step.sends.front().records->front().shard, ShardId{7});
+}
+
+TEST(Pipeline, WhatWaitsForTheFirstListingExpires) {
+  Pipeline pipeline({}, 1);
+  UserRecord soon = Numbered(1);
+  soon.expires = kStart + seconds(1);
+  pipeline.Put(Numbered(0), kStart);
+  EXPECT_EQ(pipeline.Put(std::move(soon), kStart).wake, kStart + seconds(1));
+  const PipelineStep step = pipeline.OnWake(kStart + seconds(1));
+  ASSERT_THAT(step.results, SizeIs(1));
+  EXPECT_EQ(step.results.front().number, 1U);
+  EXPECT_EQ(step.results.front().attempts.kept().back()->code, kExpired);
+  EXPECT_EQ(step.wake, kStart + seconds(9));
+  EXPECT_THAT(pipeline.Close(kStart + seconds(2)).results, SizeIs(1));
+}
+
+TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
+                                     .collector = {.max_count = 1},
+                                     .outbox = {.max_requests = 3}});
+  std::size_t sends = 0;
+  for (std::uint64_t i = 0; i < 10; ++i) sends += pipeline.Put(Numbered(i), kStart).sends.size();
   EXPECT_EQ(sends, 3U);
   const auto step = pipeline.OnAnswer(
       1, std::vector<EntryAnswer>{{.shard = "shardId-0", .sequence_number = "1"}}, kStart);
@@ -461,11 +503,9 @@ TEST(Pipeline, CloseGivesEachRecordItsResultAtOnce) {
 }
 
 TEST(Pipeline, ManyPutAtOnceAreAsManyPutOneByOne) {
-  Pipeline pipeline({}, 1);
+  Pipeline pipeline = WithoutShards({});
   std::vector<UserRecord> records;
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    records.push_back({.number = i, .partition_key = "k", .expires = kStart + seconds(9)});
-  }
+  for (std::uint64_t i = 0; i < 10; ++i) records.push_back(Numbered(i));
   EXPECT_THAT(pipeline.PutAll(std::move(records), kStart).sends, IsEmpty());
   EXPECT_EQ(pipeline.pending(), 10U);
   const PipelineStep step = pipeline.Flush(kStart);

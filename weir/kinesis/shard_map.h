@@ -62,7 +62,8 @@ class ShardMap {
   std::optional<ShardId> ShardOf(HashKey key) const;
   /// What a shard holds or, if it was closed lately, held.
   std::optional<HashRange> RangeOf(ShardId id) const;
-  bool loaded() const { return began_.has_value(); }
+  /// The first listing was read to its end, or failed.
+  bool answered() const { return began_ || error_; }
   /// How many were read to their end.
   std::uint64_t listings() const { return listings_; }
 

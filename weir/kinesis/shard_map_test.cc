@@ -56,11 +56,11 @@ class ShardMapTest : public testing::Test {
 // The listing of the Kinesis Producer Library's test.
 TEST_F(ShardMapTest, FindsTheShardOfBothEndsOfEachRange) {
   EXPECT_EQ(map_.ShardOf(0), std::nullopt);
-  EXPECT_FALSE(map_.loaded());
+  EXPECT_FALSE(map_.answered());
   const HashKey second = Key("85070591730234615865843651857942052863");
   const HashKey third = Key("170141183460469231731687303715884105728");
   List({{{2}, {0, second - 1}}, {{3}, {second, third - 1}}, {{1}, {third, kMax}}});
-  EXPECT_TRUE(map_.loaded());
+  EXPECT_TRUE(map_.answered());
   EXPECT_EQ(map_.ShardOf(0), ShardId{2});
   EXPECT_EQ(map_.ShardOf(second - 1), ShardId{2});
   EXPECT_EQ(map_.ShardOf(second), ShardId{3});
@@ -199,7 +199,8 @@ TEST_F(ShardMapTest, RemembersTheRangeOfAClosedShardForAWhile) {
 TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
   map_.Next(now_);
   map_.OnListed(ShardPage{{{{1}, {9, 5}}}, ""}, now_);
-  EXPECT_FALSE(map_.loaded());
+  EXPECT_EQ(map_.listings(), 0U);
+  EXPECT_TRUE(map_.answered());
   EXPECT_EQ(map_.last_error()->code, Code::kDataLoss);
   ShardMap small({.most_shards = 1}, 1);
   small.Next(now_);

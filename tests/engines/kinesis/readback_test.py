@@ -22,7 +22,9 @@ class ReadBack(unittest.TestCase):
     def test_each_line_is_delivered_once(self):
         running = self.enterContext(ENGINES[ENGINE]())
         stream = Stream(running, "readback", SHARDS)
-        put = self.enterContext(Put(WEIR, stream, running.url, "--key-regex", "^[0-9]+"))
+        # None may expire, however slow the engine is.
+        put = self.enterContext(Put(WEIR, stream, running.url, "--key-regex", "^[0-9]+",
+                                    RecordTtl=600_000))
         put.feed(itertools.islice(real_lines(), LINES))
         report = put.finish()
         found = stream.read()
@@ -41,7 +43,7 @@ class ReadBack(unittest.TestCase):
     def aggregated(self, found):
         """Also those that were put before the shards were known."""
         self.assertGreater(found.aggregates, 0)
-        self.assertLess(found.kinesis_records, LINES / 10)
+        self.assertLess(found.kinesis_records, LINES / 100)
 
 
 if __name__ == "__main__":
