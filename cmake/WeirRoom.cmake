@@ -15,6 +15,7 @@
 set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
                   -Wnon-virtual-dtor -Werror)
 
+# weir_compile_options(TARGET [TESTS]). TESTS: its sources include gtest.
 function(weir_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_23)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
@@ -30,6 +31,35 @@ function(weir_compile_options target)
                                                -Wno-maybe-uninitialized)
     endif()
   endif()
+  if(WEIR_PRECOMPILED)
+    set(precompiled weir_precompiled)
+    if("TESTS" IN_LIST ARGN)
+      set(precompiled weir_precompiled_tests)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
+  endif()
+endfunction()
+
+# What most sources include, compiled once: a third less time for who compiles everything again. A
+# source that forgets an #include is found where this is off.
+function(weir_precompile)
+  set(everywhere <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set>
+      <span> <string> <string_view> <utility> <variant> <vector> <absl/container/flat_hash_map.h>
+      <fmt/format.h> <tl/expected.hpp>)
+  add_library(weir_precompiled OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(weir_precompiled PRIVATE absl::flat_hash_map fmt::fmt tl::expected)
+  add_library(weir_precompiled_tests OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(weir_precompiled_tests PRIVATE absl::flat_hash_map fmt::fmt tl::expected
+                        GTest::gmock rapidcheck nlohmann_json::nlohmann_json)
+  target_precompile_headers(weir_precompiled PRIVATE ${everywhere})
+  target_precompile_headers(weir_precompiled_tests PRIVATE ${everywhere} <atomic> <thread>
+                            <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <rapidcheck/gtest.h>)
+  foreach(target weir_precompiled weir_precompiled_tests)
+    target_compile_features(${target} PUBLIC cxx_std_23)
+    set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+    # ccache keeps what uses them only if they are the same each time.
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endforeach()
 endfunction()
 
 function(weir_require_rooms room)
@@ -81,21 +111,26 @@ function(weir_room room)
   endif()
 endfunction()
 
-# What `./dev check` builds for a sanitizer: programs that end by themselves and need nothing else.
+# What `./dev check` builds and runs for a sanitizer: programs that end by themselves and need
+# nothing else.
 if(WEIR_DEVELOPER)
   add_custom_target(unit_tests)
+  add_custom_target(run_unit_tests)
 endif()
 
-# A test program; ctest lists each of its tests by name.
+# A test program; ctest lists each of its tests by name. The target run_NAME runs them all in one
+# process: under a sanitizer a start takes longer than most of them.
 function(weir_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  weir_compile_options(${name})
+  weir_compile_options(${name} TESTS)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
                                         GTest::gtest_main rapidcheck)
   target_compile_definitions(${name} PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
   add_dependencies(unit_tests ${name})
+  add_custom_target(run_${name} COMMAND ${name} VERBATIM)
+  add_dependencies(run_unit_tests run_${name})
 endfunction()
 
 # Writes what the rooms declared to arrows.txt; tools/check_arrows.py holds every #include

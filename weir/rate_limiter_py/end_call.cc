@@ -14,6 +14,8 @@ namespace {
 using dynamo::Of;
 using dynamo::Write;
 
+constexpr std::size_t kPage = 100;  // each of its places is read and released for itself
+
 std::optional<dynamo::Value> ValueIn(const dynamo::Item& item, std::string_view name) {
   const auto at = item.find(name);
   return at == item.end() ? std::nullopt : std::optional(at->second);
@@ -26,6 +28,7 @@ EndCall::EndCall(EndedResource ended, std::string index, UnixMillis now)
   query_.index = std::move(index);
   query_.partition = ended_.resource_id;
   query_.attributes = {std::string(kCoordinate), std::string(kReservationId)};
+  query_.limit = kPage;
 }
 
 EndCall::Step EndCall::OnQuery(dynamo::QueryAnswer page) {

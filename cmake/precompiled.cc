@@ -1,0 +1,1 @@
+// Compiled with the headers that others reuse.
