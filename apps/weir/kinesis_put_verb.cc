@@ -23,6 +23,9 @@ namespace {
 
 /// A put that finds no room looks so often whether it is to stop.
 constexpr milliseconds kPutTimeout{200};
+/// A line that only waits for those before it has not failed. As many as fit in the memory of a
+/// producer may need minutes on a stream of one shard.
+constexpr std::chrono::minutes kRecordTtl{10};
 constexpr char kRandom[] = "random";
 
 struct PutOptions {
@@ -44,10 +47,10 @@ struct Shared {
 };
 
 Result<kinesis::LoadedConfig> ConfigOf(const PutOptions& options) {
-  kinesis::LoadedConfig loaded;
+  kinesis::LoadedConfig loaded{.config = {.record_ttl = kRecordTtl}, .ignored = {}};
   if (!options.properties.empty()) {
     WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.properties));
-    auto parsed = kinesis::ParseProperties(text);
+    auto parsed = kinesis::ParseProperties(text, loaded.config);
     if (!parsed) {
       return Fail(parsed.error().code,
                   fmt::format("{}: {}", options.properties, parsed.error().message));

@@ -203,8 +203,8 @@ PipelineOptions ProducerConfig::Pipeline() const {
           .ordered = ordered};
 }
 
-Result<LoadedConfig> ParseProperties(std::string_view text) {
-  LoadedConfig loaded;
+Result<LoadedConfig> ParseProperties(std::string_view text, const ProducerConfig& defaults) {
+  LoadedConfig loaded{.config = defaults, .ignored = {}};
   WEIR_ASSIGN_OR_RETURN(const std::vector<Property> properties, ReadProperties(text));
   for (const Property& property : properties) WEIR_RETURN_IF_ERROR(Set(property, loaded));
   return loaded;

@@ -75,7 +75,8 @@ struct LoadedConfig {
 /// Reads a properties file as the library does (java.util.Properties: '=' or ':' or a blank between
 /// name and value, comments with '#' and '!', a backslash at the end continues a line; of equal
 /// names the last counts). kInvalidArgument, naming line and property: a name that is not known, a
-/// value out of range with the range.
-[[nodiscard]] Result<LoadedConfig> ParseProperties(std::string_view text);
+/// value out of range with the range. What the file does not name is as in `defaults`.
+[[nodiscard]] Result<LoadedConfig> ParseProperties(std::string_view text,
+                                                   const ProducerConfig& defaults = {});
 
 }  // namespace weir::kinesis

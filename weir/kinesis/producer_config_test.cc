@@ -99,6 +99,12 @@ TEST(ProducerConfig, KnowsSettingsThatTheLibraryHasNot) {
   EXPECT_EQ(ParseProperties("wire_format=cbor")->config.wire, WireFormat::kCbor);
 }
 
+TEST(ProducerConfig, WhatAFileDoesNotNameIsAsTheCallerWantsIt) {
+  const ProducerConfig defaults{.record_ttl = std::chrono::minutes(10)};
+  EXPECT_EQ(ParseProperties("Region=a", defaults)->config.record_ttl, std::chrono::minutes(10));
+  EXPECT_EQ(ParseProperties("RecordTtl=100", defaults)->config.record_ttl, milliseconds(100));
+}
+
 TEST(ProducerConfig, TakesTheRatesOfAShardInNumbers) {
   const auto loaded = ParseProperties(
       "rate_limit_records_per_sec_per_shard=250\nrate_limit_bytes_per_sec_per_shard=99");

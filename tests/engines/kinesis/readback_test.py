@@ -22,9 +22,7 @@ class ReadBack(unittest.TestCase):
     def test_each_line_is_delivered_once(self):
         running = self.enterContext(ENGINES[ENGINE]())
         stream = Stream(running, "readback", SHARDS)
-        # None may expire, however slow the engine is.
-        put = self.enterContext(Put(WEIR, stream, running.url, "--key-regex", "^[0-9]+",
-                                    RecordTtl=600_000))
+        put = self.enterContext(Put(WEIR, stream, running.url, "--key-regex", "^[0-9]+"))
         put.feed(itertools.islice(real_lines(), LINES))
         report = put.finish()
         found = stream.read()
