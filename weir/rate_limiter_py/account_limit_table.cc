@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "weir/dynamo/then.h"
-#include "weir/model/quoted.h"
 #include "weir/rate_limiter_py/tables.h"
 #include "weir/rate_limiter_py/whole_number.h"
+#include "weir/store/reservation_checks.h"
 
 namespace weir::rate_limiter_py {
 namespace {
@@ -22,8 +22,6 @@ using Rows = std::vector<AccountLimitRow>;
 using MaybeRow = std::optional<AccountLimitRow>;
 
 constexpr std::size_t kMostRows = 100'000;
-// Of a text that is a key, by DynamoDB.
-constexpr std::size_t kMostServiceBytes = 2048;
 
 constexpr WholeRange kLimits{.most = kMostAccountTokens};
 constexpr WholeRange kWindows{0, kLongestWindow.count()};
@@ -31,13 +29,6 @@ constexpr WholeRange kWindows{0, kLongestWindow.count()};
 std::string TextOr(const Item& item, std::string_view attribute) {
   const std::string* text = dynamo::GetText(item, attribute);
   return text == nullptr ? "" : *text;
-}
-
-Status CheckService(std::string_view service, std::size_t least) {
-  if (service.size() >= least && service.size() <= kMostServiceBytes) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("service {}: {} bytes; right would be {} to {}", Quoted(service),
-                          service.size(), least, kMostServiceBytes));
 }
 
 // That an attribute is as it was seen; `none`: its value where it is absent.
@@ -79,17 +70,6 @@ Write WriteOf(const DeleteAccountLimit& change) {
   RequireRow(write.expression, change.seen);
   return write;
 }
-
-Status Check(const PutAccountLimit& put) {
-  WEIR_RETURN_IF_ERROR(weir::Check(put.row.key, put.row.limit));
-  WEIR_RETURN_IF_ERROR(CheckService(put.row.service, 0));
-  if (!put.seen || put.seen->key == put.row.key) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("limit of {}: put where {} was seen; right would be one key",
-                          Describe(put.row.key), Describe(put.seen->key)));
-}
-
-Status Check(const DeleteAccountLimit& change) { return weir::Check(change.seen.key); }
 
 const AccountKey& KeyOf(const PutAccountLimit& put) { return put.row.key; }
 const AccountKey& KeyOf(const DeleteAccountLimit& change) { return change.seen.key; }
@@ -140,7 +120,7 @@ AccountLimitTable::AccountLimitTable(dynamo::Table& table, std::string service_i
     : table_(table), service_index_(std::move(service_index)) {}
 
 void AccountLimitTable::Get(const AccountKey& key, Deadline deadline, Done<MaybeRow> done) {
-  if (Status valid = weir::Check(key); !valid) return done(Fail(std::move(valid.error())));
+  if (Status valid = Check(key); !valid) return done(Fail(std::move(valid.error())));
   table_.Get(TableKeyOf(key), deadline,
              dynamo::Then<std::optional<Item>>(
                  std::move(done), [](const std::optional<Item>& item, Done<MaybeRow> told) {
@@ -152,7 +132,7 @@ void AccountLimitTable::Get(const AccountKey& key, Deadline deadline, Done<Maybe
 }
 
 void AccountLimitTable::OfService(const std::string& service, Deadline deadline, Done<Rows> done) {
-  if (Status valid = CheckService(service, 1); !valid) return done(Fail(std::move(valid.error())));
+  if (Status valid = CheckService(service); !valid) return done(Fail(std::move(valid.error())));
   table_.QueryAll({.index = service_index_, .partition = service}, kMostRows, deadline,
                   dynamo::Then<std::vector<Item>>(
                       std::move(done), [](const std::vector<Item>& items, Done<Rows> told) {
@@ -162,9 +142,9 @@ void AccountLimitTable::OfService(const std::string& service, Deadline deadline,
 
 void AccountLimitTable::Change(const AccountLimitChange& change, Deadline deadline,
                                Done<void> done) {
+  if (Status valid = Check(change); !valid) return done(std::move(valid));
   std::visit(
       [&](const auto& wish) {
-        if (Status valid = Check(wish); !valid) return done(std::move(valid));
         auto told = [key = KeyOf(wish), wished = Wished(wish),
                      done = std::move(done)](auto outcome) mutable {
           if (outcome) return done({});

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 255;
 constexpr std::size_t kMostResourceIdBytes = 1024;
+constexpr std::size_t kMostServiceBytes = 2048;  // a key of an index, by DynamoDB
 
 Status CheckBytes(std::string_view what, std::string_view text, std::size_t most) {
   if (!text.empty() && text.size() <= most) return {};
@@ -16,9 +17,14 @@ Status CheckBytes(std::string_view what, std::string_view text, std::size_t most
               fmt::format("{}: {} bytes; right would be 1 to {}", what, text.size(), most));
 }
 
-Status Check(const AccountLimitRow& row) {
+Status Check(const PutAccountLimit& put) {
+  const auto& [row, seen] = put;
   WEIR_RETURN_IF_ERROR(Check(row.key, row.limit));
-  return row.service.empty() ? Status() : CheckService(row.service);
+  if (!row.service.empty()) WEIR_RETURN_IF_ERROR(CheckService(row.service));
+  if (!seen || seen->key == row.key) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("limit of {}: put where {} was seen; right would be one key",
+                          Describe(row.key), Describe(seen->key)));
 }
 
 // Names may hold any byte: only their lengths say where they end.
@@ -56,12 +62,12 @@ Status CheckResourceId(std::string_view resource_id) {
 }
 
 Status CheckService(std::string_view service) {
-  return CheckBytes("service", service, kMostNameBytes);
+  return CheckBytes("service", service, kMostServiceBytes);
 }
 
 Status Check(const AccountLimitChange& change) {
   if (const auto* gone = std::get_if<DeleteAccountLimit>(&change)) return Check(gone->seen.key);
-  return Check(std::get<PutAccountLimit>(change).row);
+  return Check(std::get<PutAccountLimit>(change));
 }
 
 Status CheckTake(const AccountKey& key, const AccountLimit& limit, std::int64_t count) {

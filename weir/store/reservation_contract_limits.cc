@@ -109,18 +109,21 @@ TEST_P(AccountLimitContract, LimitsAreKeptAsFarAsTheyAreExact) {
 
 TEST_P(AccountLimitContract, BadRowsAndKeysAreRefusedAndChangeNothing) {
   const AccountLimitRow good = FreshRow(Fresh("service"));
-  std::vector<AccountLimitRow> bad(6, good);
+  std::vector<AccountLimitRow> bad(7, good);
   bad[0].key.resource = "";
   bad[1].key.account = "";
   bad[2].key.account = std::string(256, 'a');
   bad[3].limit.limit = kMostAccountTokens + 1;
   bad[4].limit.window = -1s;
   bad[5].limit.window = kLongestWindow + 1s;
+  bad[6].service = std::string(2049, 's');
   for (const AccountLimitRow& row : bad) {
     EXPECT_EQ(ErrorOf(store_.Change(PutAccountLimit{.row = row, .seen = {}})).code,
               Code::kInvalidArgument)
         << testing::PrintToString(row);
   }
+  const Status moved = store_.Change(PutAccountLimit{.row = good, .seen = FreshRow(good.service)});
+  EXPECT_EQ(ErrorOf(moved).code, Code::kInvalidArgument) << "a row of another key was seen";
   EXPECT_EQ(ErrorOf(store_.GetLimit(bad[0].key)).code, Code::kInvalidArgument);
   EXPECT_EQ(ErrorOf(store_.Change(DeleteAccountLimit{.seen = bad[1]})).code,
             Code::kInvalidArgument);
