@@ -3,11 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "apps/weir/verb_run_fixture.h"
 #include "weir/kinesis/blocking_reader_fixture.h"
 #include "weir/sim/hasty_scheduler.h"
 
@@ -21,25 +22,19 @@ class KinesisVerbsTest : public testing::Test {
  protected:
   /// What stdout holds after `weir kinesis ...`.
   std::string Run(std::vector<std::string> args) {
-    CLI::App app("", "weir");
-    app.fallthrough();
-    CommonOptions common;
-    app.add_flag("--json", common.json);
-    Action chosen;
-    AddKinesis(
-        app, chosen,
-        [this](Context&, const kinesis::ConnectionOptions& options, const KinesisWork& work) {
-          connection_ = options;
-          return work({client_, scheduler_, 1});
-        });
-    args.insert(args.begin(), "kinesis");
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-    Context context(world_, common);
     out_.str("");
-    const Result<Exit> done = chosen(context);
-    exit_ = done ? *done : context.failure;
-    error_ = done ? context.warning() : done.error().message;
-    return out_.str() + context.answer();
+    args.insert(args.begin(), "kinesis");
+    const auto with = [this](Context&, const kinesis::ConnectionOptions& options,
+                             const KinesisWork& work) {
+      connection_ = options;
+      return work({client_, scheduler_, 1});
+    };
+    const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
+      AddKinesis(app, chosen, with);
+    });
+    exit_ = end.exit;
+    error_ = end.error;
+    return out_.str() + end.answer;
   }
 
   kinesis::FakeStream stream_;
@@ -114,13 +109,19 @@ TEST_F(KinesisVerbsTest, TheStreamSaysWhereToConnect) {
 }
 
 TEST_F(KinesisVerbsTest, ABadStreamOrBeginningIsAUsageError) {
-  EXPECT_THROW(Run({"cat"}), CLI::RequiredError);
-  EXPECT_THROW(Run({"cat", "--stream", "a b"}), CLI::ValidationError);
-  EXPECT_THROW(Run({"cat", "--stream", "s", "--from", "noon"}), CLI::ValidationError);
-  EXPECT_THROW(Run({"cat", "--stream", "s", "--count", "0"}), CLI::ValidationError);
-  EXPECT_THROW(Run({"put", "--stream", "s", "--rate-limit", "0"}), CLI::ValidationError);
-  EXPECT_THROW(Run({"put", "--stream", "s", "--key-regex", "("}), CLI::ValidationError);
-  EXPECT_THROW(Run({"put", "--stream", "s", "--key", "a", "--key-regex", "b"}), CLI::ExcludesError);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> bad = {
+      {{"cat"}, "--stream is required"},
+      {{"cat", "--stream", "a b"}, "--stream: "},
+      {{"cat", "--stream", "s", "--from", "noon"}, "--from: "},
+      {{"cat", "--stream", "s", "--count", "0"}, "--count: "},
+      {{"put", "--stream", "s", "--rate-limit", "0"}, "--rate-limit: "},
+      {{"put", "--stream", "s", "--key-regex", "("}, "--key-regex: "},
+      {{"put", "--stream", "s", "--key", "a", "--key-regex", "b"}, "--key excludes --key-regex"}};
+  for (const auto& [args, told] : bad) {
+    Run(args);
+    EXPECT_EQ(exit_, Exit::kUsage) << told;
+    EXPECT_THAT(error_, HasSubstr(told));
+  }
 }
 
 TEST(ConnectionFor, TheCommandLineCountsBeforeThePropertiesAndThoseBeforeTheArn) {

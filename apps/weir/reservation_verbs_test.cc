@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "apps/weir/verb_run_fixture.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/sim/sim_scheduler.h"
@@ -51,25 +51,19 @@ class ReservationVerbsTest : public testing::Test {
  protected:
   /// What stdout holds after `weir ...`.
   std::string Run(std::vector<std::string> args) {
-    CLI::App app("", "weir");
-    app.fallthrough();
-    CommonOptions common;
-    app.add_flag("--json", common.json);
-    Action chosen;
+    out_.str("");
     const WithReservations with = [this](Context&, const ReservationsWork& work) {
       return work({*backend_, loop_});
     };
-    AddLimits(app, chosen, with);
-    AddReserve(app, chosen, with);
-    AddReservation(app, chosen, with);
-    AddTokens(app, chosen, with);
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-    Context context(world_, common);
-    out_.str("");
-    const Result<Exit> done = chosen(context);
-    exit_ = done ? *done : context.failure;
-    error_ = done ? context.warning() : done.error().message;
-    return out_.str() + context.answer();
+    const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
+      AddLimits(app, chosen, with);
+      AddReserve(app, chosen, with);
+      AddReservation(app, chosen, with);
+      AddTokens(app, chosen, with);
+    });
+    exit_ = end.exit;
+    error_ = end.error;
+    return out_.str() + end.answer;
   }
   json RunJson(std::vector<std::string> args) {
     args.emplace_back("--json");

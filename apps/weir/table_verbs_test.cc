@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "apps/weir/verb_run_fixture.h"
 #include "weir/dynamo/audit.h"
 #include "weir/dynamo/dynamo_fixture.h"
 #include "weir/dynamo/usage.h"
@@ -31,32 +31,22 @@ class TableVerbsTest : public testing::Test {
  protected:
   // The answer; where there is an error it is in error_, and the exit in exit_.
   std::string Run(std::vector<std::string> args) {
-    CLI::App app("", "weir");
-    app.fallthrough();
-    CommonOptions common{.store = "dynamodb://limits", .json = json_};
-    Action chosen;
     const WithTable with_table = [this](Context&, const TableWork& work) {
       ++connections_;
       return work({sim_.client, sim_.table, sim_.scheduler, url_,
                    [this] { return random_ += 0x1234567890ABCD; }});
     };
-    AddTable(app, chosen, with_table);
-    AddNamespace(app, chosen, with_table);
-    AddAudit(app, chosen, with_table);
-    AddUsage(app, chosen, with_table);
-    Context context(world_, common);
-    error_.clear();
-    try {
-      app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-    } catch (const CLI::ParseError& error) {
-      exit_ = Exit::kUsage;
-      error_ = error.what();
-      return "";
-    }
-    const Result<Exit> done = chosen(context);
-    exit_ = done.value_or(context.failure);
-    if (!done) error_ = done.error().message;
-    return context.answer();
+    const auto add = [&](CLI::App& app, Action& chosen) {
+      AddTable(app, chosen, with_table);
+      AddNamespace(app, chosen, with_table);
+      AddAudit(app, chosen, with_table);
+      AddUsage(app, chosen, with_table);
+    };
+    const VerbEnd end =
+        RunVerb(world_, std::move(args), add, {.store = "dynamodb://limits", .json = json_});
+    exit_ = end.exit;
+    error_ = end.error;
+    return end.answer;
   }
   json RunJson(std::vector<std::string> args) {
     json_ = true;

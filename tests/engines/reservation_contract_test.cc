@@ -2,17 +2,13 @@
 // one: tests/engines/run.py.
 #include "weir/store/reservation_contract.h"
 
-#include <cstdlib>
-#include <iostream>
 #include <thread>
 
-#include "weir/backends/open.h"
+#include "tests/engines/engine_connection.h"
 #include "weir/base/rng.h"
-#include "weir/dynamo/connection.h"
 #include "weir/rate_limiter_py/make_tables.h"
 #include "weir/rate_limiter_py/slot_item.h"
 #include "weir/rate_limiter_py/tables_backend.h"
-#include "weir/runtime/await.h"
 
 namespace weir {
 namespace {
@@ -20,25 +16,14 @@ namespace {
 using rate_limiter_py::TablesBackend;
 using rate_limiter_py::TablesMade;
 
-constexpr std::chrono::seconds kWait{30};
-
-/// One connection and one set of tables for all tests; each has names of its own.
+/// One set of tables for all tests; each has names of its own.
 class Engine {
  public:
   Engine() {
-    const char* endpoint = std::getenv("WEIR_TEST_DYNAMODB");
-    if (endpoint == nullptr)
-      Give("WEIR_TEST_DYNAMODB is not set: run this by tests/engines/run.py");
-    auto connection = dynamo::Connection::Open({.table = "reserved", .endpoint = endpoint}, clock_,
-                                               ProcessSurroundings());
-    if (!connection) Give(connection.error().message);
-    connection_ = std::move(*connection);
     const auto backend = Open();
-    const auto made = Await<TablesMade>([&](auto done) {
-      MakeTables(backend->tables(), connection_->scheduler(), Deadline::After(clock_, kWait),
-                 std::move(done));
+    connection_.Make<TablesMade>([&](Deadline deadline, auto done) {
+      MakeTables(backend->tables(), connection_->scheduler(), deadline, std::move(done));
     });
-    if (!made) Give(made.error().message);
   }
 
   std::unique_ptr<TablesBackend> Open() {
@@ -47,16 +32,10 @@ class Engine {
         connection_->client(), connection_->scheduler(), *names,
         rate_limiter_py::TablesBackendOptions{.seed = SystemSeed()});
   }
-  UnixMillis now() const { return clock_.WallNow(); }
+  UnixMillis now() const { return connection_.now(); }
 
  private:
-  [[noreturn]] static void Give(const std::string& message) {
-    std::cerr << message << '\n';
-    std::exit(1);
-  }
-
-  SystemClock clock_;
-  std::unique_ptr<dynamo::Connection> connection_;
+  EngineConnection connection_{"reserved"};
 };
 
 /// Answers come on the connection's threads.

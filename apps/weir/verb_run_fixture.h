@@ -1,0 +1,41 @@
+// `weir ...` in this process, for the tests of its verbs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/weir/verbs.h"
+
+namespace weir::app {
+
+struct VerbEnd {
+  Exit exit = Exit::kDone;
+  std::string answer;  ///< beside what it wrote itself
+  std::string error;   ///< or the warning
+};
+
+/// `add` adds the verbs. What the parser refuses is kUsage.
+inline VerbEnd RunVerb(const World& world, std::vector<std::string> args,
+                       const std::function<void(CLI::App&, Action&)>& add,
+                       CommonOptions common = {}) {
+  CLI::App app("", "weir");
+  app.fallthrough();
+  app.add_flag("--json", common.json);
+  Action chosen;
+  add(app, chosen);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::ParseError& error) {
+    return {.exit = Exit::kUsage, .answer = "", .error = error.what()};
+  }
+  Context context(world, common);
+  const Result<Exit> done = chosen(context);
+  return {.exit = done.value_or(context.failure),
+          .answer = context.answer(),
+          .error = done ? context.warning() : done.error().message};
+}
+
+}  // namespace weir::app
