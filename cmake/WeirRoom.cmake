@@ -43,23 +43,30 @@ endfunction()
 # What most sources include, compiled once: a third less time for who compiles everything again. A
 # source that forgets an #include is found where this is off.
 function(weir_precompile)
-  set(everywhere <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set>
-      <span> <string> <string_view> <utility> <variant> <vector> <absl/container/flat_hash_map.h>
-      <fmt/format.h> <tl/expected.hpp>)
-  add_library(weir_precompiled OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-  target_link_libraries(weir_precompiled PRIVATE absl::flat_hash_map fmt::fmt tl::expected)
-  add_library(weir_precompiled_tests OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
-  target_link_libraries(weir_precompiled_tests PRIVATE absl::flat_hash_map fmt::fmt tl::expected
-                        GTest::gmock rapidcheck nlohmann_json::nlohmann_json)
-  target_precompile_headers(weir_precompiled PRIVATE ${everywhere})
-  target_precompile_headers(weir_precompiled_tests PRIVATE ${everywhere} <atomic> <thread>
-                            <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <rapidcheck/gtest.h>)
-  foreach(target weir_precompiled weir_precompiled_tests)
-    target_compile_features(${target} PUBLIC cxx_std_23)
-    set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-    # ccache keeps what uses them only if they are the same each time.
-    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  endforeach()
+  weir_precompiled(weir_precompiled)
+  target_precompile_headers(weir_precompiled PRIVATE ${WEIR_PRECOMPILED_HEADERS})
+  if(WEIR_DEVELOPER)
+    weir_precompiled(weir_precompiled_tests)
+    target_link_libraries(weir_precompiled_tests PRIVATE GTest::gmock rapidcheck
+                          nlohmann_json::nlohmann_json)
+    target_precompile_headers(weir_precompiled_tests PRIVATE ${WEIR_PRECOMPILED_HEADERS} <atomic>
+                              <thread> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>
+                              <rapidcheck/gtest.h>)
+  endif()
+endfunction()
+
+set(WEIR_PRECOMPILED_HEADERS
+    <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <optional> <set> <span>
+    <string> <string_view> <utility> <variant> <vector> <absl/container/flat_hash_map.h>
+    <fmt/format.h> <tl/expected.hpp>)
+
+function(weir_precompiled target)
+  add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  # ccache keeps what uses them only if they are the same each time.
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  target_link_libraries(${target} PRIVATE absl::flat_hash_map fmt::fmt tl::expected)
 endfunction()
 
 function(weir_require_rooms room)
