@@ -49,7 +49,9 @@ Result<json> ReadEvent(std::string_view text) {
   if (IsEnvelope(event)) {
     WEIR_ASSIGN_OR_RETURN(event, ReadObject(event["Message"].get_ref<const std::string&>()));
   }
-  if (IsText(event, "source") && event["source"] != "") return event;
+  if (IsText(event, "source") && !event["source"].get_ref<const std::string&>().empty()) {
+    return event;
+  }
   return Refuse("no source", "a text such as \"aws.emr\" under the key source");
 }
 
