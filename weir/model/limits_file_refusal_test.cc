@@ -7,6 +7,7 @@
 
 #include "weir/model/entity.h"
 #include "weir/model/limits_file.h"
+#include "weir/model/refused_file_fixture.h"
 
 namespace weir {
 namespace {
@@ -22,17 +23,7 @@ std::string Refusal(std::string_view text) {
   return file ? "accepted" : file.error().message;
 }
 
-struct Refused {
-  const char* name;
-  int line;
-  const char* what;
-  const char* right;
-  const char* text;
-};
-
-std::ostream& operator<<(std::ostream& out, const Refused& refused) { return out << refused.name; }
-
-const Refused kRefused[] = {
+const RefusedFile kRefused[] = {
     // What is not a limits file at all.
     {"Empty", 1, "the file is empty", "namespace: NAME", ""},
     {"OnlyComments", 1, "the file is empty", "namespace: NAME", "# nothing\n"},
@@ -185,10 +176,10 @@ const Refused kRefused[] = {
      "  a: {parent: c}\n"},
 };
 
-class LimitsFileRefuses : public ::testing::TestWithParam<Refused> {};
+class LimitsFileRefuses : public ::testing::TestWithParam<RefusedFile> {};
 
 TEST_P(LimitsFileRefuses, WithLineCauseAndAdvice) {
-  const Refused& refused = GetParam();
+  const RefusedFile& refused = GetParam();
   const auto file = ParseLimitsFile(refused.text, "dir/f.yaml");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, Code::kInvalidArgument);

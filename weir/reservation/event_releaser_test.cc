@@ -120,7 +120,7 @@ TEST_F(EventReleaserTest, L12ALaterEventAboutTheSameResourceIsNotIgnored) {
 TEST_F(EventReleaserTest, L13NothingIsKeptOfWhatWasDealtWith) {
   for (int i = 0; i < 1'000; ++i) {
     const std::string id = std::to_string(i);
-    store_.BoundByOthers(id, id);
+    store_.BoundByOthers("s" + id, id);
     Take(ClusterEvent(id));
   }
   EXPECT_EQ(releaser_->stats().release.pending, 0U);

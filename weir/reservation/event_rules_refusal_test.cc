@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "weir/model/refused_file_fixture.h"
 #include "weir/reservation/event_rules.h"
 
 namespace weir {
@@ -13,20 +14,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Refused {
-  const char* name;
-  int line;
-  const char* what;
-  const char* right;
-  const char* text;
-};
-
-std::ostream& operator<<(std::ostream& out, const Refused& refused) { return out << refused.name; }
-
 /// Of a pattern or predicate of one rule, on line 2.
 #define IN_RULE(text) "rules:\n - {source: s, id: i, " text "}"
 
-const Refused kRefused[] = {
+const RefusedFile kRefused[] = {
     {"Empty", 1, "the file is empty", "'rules:'", ""},
     {"List", 1, "the file is a list", "a mapping with rules", "[a]"},
     {"UnknownKey", 1, "unknown key 'rule' in the file", "'rules'", "rule: []"},
@@ -110,10 +101,10 @@ const Refused kRefused[] = {
      IN_RULE("when: &w {path: a, equals: x, and: [*w]}")},
 };
 
-class EventRulesRefusal : public testing::TestWithParam<Refused> {};
+class EventRulesRefusal : public testing::TestWithParam<RefusedFile> {};
 
 TEST_P(EventRulesRefusal, NamesLineCauseAndAdvice) {
-  const Refused& refused = GetParam();
+  const RefusedFile& refused = GetParam();
   const auto rules = ReadEventRules(refused.text, "f.yaml");
   ASSERT_FALSE(rules);
   EXPECT_EQ(rules.error().code, Code::kInvalidArgument);

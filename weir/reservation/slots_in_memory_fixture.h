@@ -1,49 +1,43 @@
-// Slots for tests of what releases them: the smallest ReservationStore that knows what ended. Keys,
-// limits and expiry are not its matter. Tests only.
+// Slots for tests of what releases them: those of the store in memory, with a client beside that
+// heeds no rule, and with requests that fail. Tests only.
 #pragma once
 
+#include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "weir/store/reservation_store.h"
+#include "weir/store/memory_rows.h"
+#include "weir/store/row_reservations.h"
 
 namespace weir {
 
+/// Not thread-safe.
 class SlotsInMemory final : public ReservationStore {
  public:
-  void Claim(const SlotClaim& claim, UnixMillis now, Deadline, Done<ClaimAnswer> done) override {
-    const HeldSlot slot{claim.slot.key, claim.slot.id, claim.slot.id, now, now + claim.ttl};
-    held_.emplace(slot.id, slot);
-    done(ClaimAnswer{.slot = slot});
+  void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+             Done<ClaimAnswer> done) override {
+    slots().Claim(claim, now, deadline, std::move(done));
   }
-
-  void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds, UnixMillis now,
-            Deadline, Done<HeldSlot> done) override {
-    const auto held = held_.find(slot.id);
-    if (held == held_.end()) return done(Fail(Code::kNotFound, "not held"));
-    const auto ended = ended_.find(resource_id);
-    const bool has_ended = ended != ended_.end() && now < ended->second.remember_until &&
-                           held->second.claimed <= ended->second.ended_at;
-    if (has_ended) held_.erase(held);
-    if (has_ended) return done(Fail(Code::kFailedPrecondition, "it has ended"));
-    held->second.resource_id = resource_id;
-    done(held->second);
+  void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
+            Deadline deadline, Done<HeldSlot> done) override {
+    slots().Bind(slot, resource_id, ttl, now, deadline, std::move(done));
   }
-
-  void Renew(const SlotRef& slot, milliseconds, UnixMillis, Deadline,
+  void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
-    done(held_.at(slot.id));
+    slots().Renew(slot, ttl, now, deadline, std::move(done));
   }
-
-  void Release(const SlotRef& slot, UnixMillis, Deadline, Done<bool> done) override {
-    done(held_.erase(slot.id) > 0);
+  void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
+    slots().Release(slot, now, deadline, std::move(done));
   }
-
-  void ReleaseResource(const EndedResource& ended, UnixMillis, Deadline,
+  void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
+            Done<Page<HeldSlot>> done) override {
+    slots().List(key, page, now, deadline, std::move(done));
+  }
+  void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     asked.push_back(ended);
     if (!faults.empty()) {
@@ -52,30 +46,23 @@ class SlotsInMemory final : public ReservationStore {
       return done(Fail(fault));
     }
     if (silent) return waiting.push_back(std::move(done));
-    const std::size_t released = std::erase_if(held_, [&ended](const auto& one) {
-      return one.second.resource_id == ended.resource_id && one.second.claimed <= ended.ended_at;
-    });
-    if (released == 0) Remember(ended);
-    done(released);
+    slots().ReleaseResource(ended, now, deadline, std::move(done));
   }
 
-  void List(const AccountKey&, const PageRequest&, UnixMillis, Deadline,
-            Done<Page<HeldSlot>> done) override {
-    done(Page<HeldSlot>{});
-  }
-
-  /// As Claim does.
+  /// For five minutes.
   void Claimed(const std::string& slot, UnixMillis at) {
-    held_[slot] = {{"emr", "acme"}, slot, slot, at, at + milliseconds(300'000)};
+    const SlotClaim claim{.slot = {kKey, slot}, .limit = 1'000'000, .ttl = milliseconds(300'000)};
+    Claim(claim, at, Deadline::Never(), [](const auto&) {});
   }
   /// As a client of rate-limiter-py does: it looks at nothing, and keeps no time of claiming.
   void BoundByOthers(const std::string& slot, const std::string& resource) {
-    held_[slot] = {{"emr", "acme"}, slot, resource, UnixMillis{0}, UnixMillis{INT64_MAX}};
+    (void)rows_.PutSlot({kKey, slot, resource, UnixMillis{0}, UnixMillis{INT64_MAX}});
   }
-  std::set<std::string> held() const {
-    std::set<std::string> slots;
-    for (const auto& [id, slot] : held_) slots.insert(id);
-    return slots;
+  std::set<std::string> held() {
+    const auto all = rows_.ListHeld({.key = kKey, .after = "", .limit = SIZE_MAX}, UnixMillis{0});
+    std::set<std::string> ids;
+    for (const HeldSlot& slot : *all) ids.insert(slot.id);
+    return ids;
   }
 
   std::vector<EndedResource> asked;
@@ -84,14 +71,25 @@ class SlotsInMemory final : public ReservationStore {
   std::vector<Done<std::size_t>> waiting;
 
  private:
-  void Remember(const EndedResource& ended) {
-    EndedResource& known = ended_.try_emplace(ended.resource_id, ended).first->second;
-    known.ended_at = std::max(known.ended_at, ended.ended_at);
-    known.remember_until = std::max(known.remember_until, ended.remember_until);
-  }
+  struct Place final : ReservationPlace {
+    explicit Place(MemoryRows& all) : rows(all) {}
+    Status Write(Deadline, const Body& body) override {
+      body(rows);
+      return {};
+    }
+    Status Read(Deadline deadline, const Body& body) override { return Write(deadline, body); }
+    std::string Describe() const override { return "slots of a test"; }
 
-  std::map<std::string, HeldSlot> held_;
-  std::map<std::string, EndedResource> ended_;
+    MemoryRows& rows;
+  };
+
+  static inline const AccountKey kKey{"emr", "acme"};
+
+  ReservationStore& slots() { return store_->slots(); }
+
+  MemoryRows rows_;
+  const std::unique_ptr<ReservationBackend> store_ =
+      MakeRowReservations(std::make_unique<Place>(rows_));
 };
 
 }  // namespace weir
