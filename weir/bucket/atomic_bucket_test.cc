@@ -209,7 +209,9 @@ std::int64_t AnyWait(const AtomicBucket<CachedClock>& calls) {
 RC_GTEST_PROP(AtomicBucketProperty, DecidesAsTheExactBucketWhereTheRateIsExact, ()) {
   Quota quota = AnyInProcessQuota();
   quota.capacity -= quota.capacity % kMillitokens;
-  RC_PRE(Gcra::For(quota).has_value() && Gcra::For(quota)->rate_error == 0);
+  const auto gcra = Gcra::For(quota);
+  RC_PRE(gcra.has_value());
+  RC_PRE(gcra->rate_error == 0);
   ManualTime time;
   AtomicBucket calls(quota, time.clock());
   ReferenceLimit exact = ReferenceOf(quota);

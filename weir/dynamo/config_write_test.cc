@@ -158,7 +158,8 @@ RC_GTEST_PROP(ConfigWriteProperty, WhatWasSetIsFoundWhateverWasThereBefore, ()) 
   const LevelLimits limits = *any_limits;
   RC_ASSERT(rig.Apply({PutLimits{level, limits}}).has_value());
   const auto found = rig.GetLimits(level);
-  RC_ASSERT(found.has_value() && found->has_value());
+  RC_ASSERT(found.has_value());
+  RC_ASSERT(found->has_value());
   RC_ASSERT((**found).limits == limits.limits);
   RC_ASSERT((**found).managed == limits.managed);
 }

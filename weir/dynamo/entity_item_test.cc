@@ -107,7 +107,8 @@ RC_GTEST_PROP(EntityItemProperty, EveryCreationTimeComesBack, ()) {
   RC_ASSERT(rig.Apply({CreateEntity{record}}).has_value());
   const auto found = rig.GetEntities({"acme"});
   RC_ASSERT(rig.Apply({DeleteEntity{"acme"}}).has_value());
-  RC_ASSERT(found.has_value() && found->front() == record);
+  RC_ASSERT(found.has_value());
+  RC_ASSERT(found->front() == record);
 }
 
 TEST(EntityItemTest, ChangingTheFlagCountsAndNothingElseButTheParentDoes) {

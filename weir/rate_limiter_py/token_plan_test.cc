@@ -63,7 +63,8 @@ dynamo::Item ItemOf(const TokenImage& image) {
 RC_GTEST_PROP(TokenPlan, WhatIsWrittenIsRead, ()) {
   const AnyBucket bucket = DrawBucket();
   const auto read = ReadImage(kKey, ItemOf(bucket.image));
-  RC_ASSERT(read.has_value() && read->has_value());
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(read->has_value());
   RC_ASSERT(**read == bucket.image);
 }
 
@@ -102,7 +103,8 @@ RC_GTEST_PROP(TokenPlan, LeavesTheExactBalance, ()) {
   ReferenceLimit reference = bucket.Reference();
   reference.Pass(later);
   const auto answer = sim.Take(later, 1, bucket.limit);
-  RC_ASSERT(answer.has_value() && answer->taken == reference.Admits(1));
+  RC_ASSERT(answer.has_value());
+  RC_ASSERT(answer->taken == reference.Admits(1));
   RC_PRE(answer->taken);
   reference.Change(1);
 

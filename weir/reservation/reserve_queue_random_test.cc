@@ -130,7 +130,7 @@ class Traffic {
       }
       Known& known = known_[key];
       RC_ASSERT(++known.asking == 1);
-      RC_ASSERT(!known.quiet || known.released || now_ >= *known.quiet);
+      if (known.quiet && !known.released) RC_ASSERT(now_ >= *known.quiet);
       known.released = false;
       asking_.emplace(id, key);
     }
@@ -144,9 +144,11 @@ class Traffic {
     }
     RC_ASSERT(queue_.waiting() == waiting_.size());
     const auto next = queue_.NextWake();
-    RC_ASSERT(!next || *next > now_);  // Advance did all there was
+    if (next) RC_ASSERT(*next > now_);  // Advance did all there was
     const bool idle = asking_.empty() && !waiting_.empty();
-    if (idle) RC_ASSERT(next && *next <= now_ + ReserveQueue::kLongestWait);  // nobody is forgotten
+    if (!idle) return;
+    RC_ASSERT(next.has_value());
+    RC_ASSERT(*next <= now_ + ReserveQueue::kLongestWait);  // nobody is forgotten
   }
 
   // With a slot for everybody all come to an end, in order.
