@@ -21,18 +21,33 @@ Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
 
 }  // namespace
 
-void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done) {
+ResolvedPtr Limiter::State::Find(const AcquireRequest& request) {
+  return request.limits ? nullptr : resolver_.Find(request.entity, request.resource);
+}
+
+std::optional<Outcome> Limiter::State::AtOnce(const AcquireRequest& request, Deadline deadline,
+                                              const ResolvedPtr& resolved) {
+  if (resolved == nullptr || request.wait_until || !waiting_.idle()) return std::nullopt;
+  if (!HaveAllowance(resolved->targets)) return std::nullopt;
+  auto charges = MakeCharges(resolved->targets, request.amounts);
+  if (!charges) return std::nullopt;
+  auto decision = allowances_.Tell(*charges, deadline);
+  if (!decision) return std::nullopt;
+  (decision->admitted ? admitted_ : refused_).Add();
+  Lease lease = decision->admitted ? Lease(owner_, *std::move(charges)) : Lease();
+  return Outcome(*std::move(decision), std::move(lease));
+}
+
+void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline,
+                             const ResolvedPtr& resolved, Done<Outcome> done) {
   CallPtr call = NewCall(request, deadline, std::move(done));
   if (request.limits) return StartGiven(std::move(call), request);
-  if (const ResolvedPtr resolved = resolver_.Find(request.entity, request.resource)) {
-    return StartResolved(std::move(call), resolved, request.amounts);
-  }
-  resolver_.Resolve(
-      request.entity, request.resource, deadline,
-      [this, call = std::move(call), amounts = request.amounts](auto resolved) mutable {
-        if (!resolved) return Unanswered(std::move(call), std::move(resolved.error()));
-        StartResolved(std::move(call), *resolved, amounts);
-      });
+  if (resolved != nullptr) return StartResolved(std::move(call), resolved, request.amounts);
+  resolver_.Resolve(request.entity, request.resource, deadline,
+                    [this, call = std::move(call), amounts = request.amounts](auto found) mutable {
+                      if (!found) return Unanswered(std::move(call), std::move(found.error()));
+                      StartResolved(std::move(call), *found, amounts);
+                    });
 }
 
 CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline,

@@ -1,6 +1,7 @@
 #include "weir/limiter/allowance.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "weir/bucket/bucket.h"
@@ -20,6 +21,10 @@ std::int64_t RateTimes(const Quota& quota, milliseconds time) {
   meter.tokens = 0;
   Refill(meter, time.count());
   return meter.tokens + (meter.remainder > 0);
+}
+
+bool Covers(Allowance::View held, Allowance::View need) {
+  return std::ranges::equal(need, held, std::less_equal());
 }
 
 // No capacity is more than kMaxMillitokens: no more is of interest.
@@ -68,11 +73,12 @@ void Allowance::Want(View need, Instant now) {
   for (std::size_t i = 0; i < need.size(); ++i) wanted_[i] = Add(wanted_[i], need[i]);
 }
 
-Allowance::Step Allowance::Ask(View need, Instant now) {
-  Millis held = Held(now);
-  bool covered = true;
-  for (std::size_t i = 0; i < need.size(); ++i) covered = covered && need[i] <= held[i];
-  if (covered) {
+bool Allowance::Tells(View need, View held, Instant now) const {
+  return Covers(held, need) || (!sent_ && now >= direct_until_ && now < NextDebit());
+}
+
+Allowance::Step Allowance::Ask(View need, Millis held, Instant now) {
+  if (Covers(held, need)) {
     Spend(need, now);
     for (std::size_t i = 0; i < need.size(); ++i) held[i] -= need[i];
     return {.verdict = Verdict::kSpent, .debit = RunsLow(need, held, now) && Begin({}, held, now)};

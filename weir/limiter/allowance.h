@@ -49,7 +49,11 @@ class Allowance {
     bool debit = false;  ///< send debit() now; it ends in Debited, Refused or Failed
     Instant retry_at{};
   };
-  Step Ask(View need, Instant now);
+  Step Ask(View need, Instant now) { return Ask(need, Held(now), now); }
+  /// `held`: Held(now).
+  Step Ask(View need, Millis held, Instant now);
+  /// Whether Ask would answer kSpent or kRefused.
+  bool Tells(View need, View held, Instant now) const;
 
   /// The debit under way, and until when its answer is of use.
   View debit() const { return debit_; }

@@ -33,6 +33,13 @@ bool SameBucket(const Target& a, const Target& b) {
 
 }  // namespace
 
+bool HaveAllowance(std::span<const TargetPtr> targets) {
+  return std::ranges::any_of(targets, [](const TargetPtr& target) {
+    return std::ranges::any_of(
+        target->limits, [](const Limit& limit) { return limit.allowance > milliseconds(0); });
+  });
+}
+
 bool MayBeServed(const std::vector<Charge>& charges) {
   bool any = false;
   for (const Charge& charge : charges) {
@@ -98,6 +105,7 @@ Millis AllowanceEntry::AvailableOf(const std::vector<Charge>& charges,
 Decision AllowanceEntry::DecisionOf(const std::vector<Charge>& charges, const Millis& held,
                                     milliseconds wait) const {
   Decision decision{.admitted = wait == milliseconds(0), .retry_after = wait, .limits = {}};
+  decision.limits.reserve(held.size());
   std::size_t at = 0;
   std::size_t next = 0;
   for (const TargetPtr& target : targets) {
@@ -106,14 +114,9 @@ Decision AllowanceEntry::DecisionOf(const std::vector<Charge>& charges, const Mi
     const Charge& charge = charges[next++];
     for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
       const bool exceeded = charge.amounts[i] > held[first + i];
-      decision.limits.push_back({.entity = target->key.entity,
-                                 .resource = target->key.resource,
-                                 .limit = target->limits[i].name,
-                                 .capacity = target->limits[i].quota.capacity,
-                                 .available = held[first + i],
-                                 .requested = charge.amounts[i],
-                                 .exceeded = exceeded,
-                                 .retry_after = exceeded ? wait : milliseconds(0)});
+      decision.limits.emplace_back(target->key.entity, target->key.resource, target->limits[i].name,
+                                   target->limits[i].quota.capacity, held[first + i],
+                                   charge.amounts[i], exceeded, exceeded ? wait : milliseconds(0));
     }
   }
   return decision;

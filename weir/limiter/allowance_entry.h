@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "weir/limiter/allowance.h"
@@ -12,6 +13,8 @@
 
 namespace weir {
 
+/// Whether any of their limits has an allowance.
+bool HaveAllowance(std::span<const TargetPtr> targets);
 /// Whether something is asked for, and each limit of which something is asked has an allowance.
 bool MayBeServed(const std::vector<Charge>& charges);
 

@@ -285,8 +285,10 @@ class RandomRun {
 
   void Ask(const Millis& need) {
     const bool covered = slow_.Spend(need, now_);
+    const bool tells = allowance_.Tells(need, allowance_.Held(now_), now_);
     const auto step = allowance_.Ask(need, now_);
     ASSERT_EQ(step.verdict == Verdict::kSpent, covered);
+    ASSERT_EQ(tells, covered || step.verdict == Verdict::kRefused);
     if (covered) spent_ += need[0] + need[1];
     spends += covered;
     if (step.verdict == Verdict::kRefused) {

@@ -34,6 +34,30 @@ Allowances::Stripe& Allowances::StripeOf(const Target& own) const {
   return stripes_->all[own.hash % stripes_->all.size()];
 }
 
+std::optional<Decision> Allowances::Tell(const std::vector<Charge>& charges, Deadline deadline) {
+  const Instant now = scheduler_.clock().Now();
+  if (!MayBeServed(charges) || deadline.ExpiredAt(now)) return std::nullopt;
+  Stripe& stripe = StripeOf(*charges.front().target);
+  std::optional<Decision> decision;
+  std::optional<Debit> debit;
+  {
+    const MutexLock lock(stripe.mutex);
+    const auto found = stripe.entries.by_own.find(charges.front().target);
+    if (found == stripe.entries.by_own.end()) return std::nullopt;
+    const EntryPtr& entry = found->second;
+    auto need = entry->NeedOf(charges);
+    if (!need) return std::nullopt;
+    const Asked asked(*std::move(need), *entry, now);
+    if (!entry->allowance.Tells(asked.need, asked.held, now)) return std::nullopt;
+    entry->allowance.Want(asked.need, now);
+    const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, now);
+    if (step.debit) debit = Begin(entry, deadline, now);
+    decision = Conclude(*entry, charges, asked, step);
+  }
+  if (debit) Send(*std::move(debit));
+  return decision;
+}
+
 bool Allowances::Take(CallPtr& call) {
   if (!MayBeServed(call->charges)) return false;
   const Instant now = scheduler_.clock().Now();
@@ -43,7 +67,7 @@ bool Allowances::Take(CallPtr& call) {
     const MutexLock lock(stripe.mutex);
     const EntryPtr entry = Find(stripe.entries, call->charges, now, effects);
     if (entry != nullptr) {
-      const Asked asked{*entry->NeedOf(call->charges), now};
+      const Asked asked(*entry->NeedOf(call->charges), *entry, now);
       if (MayDecide(*entry, *call, asked)) Decide(entry, call, asked, effects);
     }
   }
@@ -77,10 +101,7 @@ Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge
 // would leave none to its debit.
 bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked) {
   const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(asked.now);
-  if (only_covered &&
-      !std::ranges::equal(asked.need, entry.allowance.Held(asked.now), std::less_equal())) {
-    return false;
-  }
+  if (only_covered && !std::ranges::equal(asked.need, asked.held, std::less_equal())) return false;
   entry.allowance.Want(asked.need, asked.now);
   return true;
 }
@@ -88,10 +109,8 @@ bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked&
 // Takes the call, or leaves it for the store.
 void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked,
                         Effects& effects) {
-  const auto& [need, now] = asked;
-  const Allowance::Millis held = entry->allowance.Held(now);
-  const Allowance::Step step = entry->allowance.Ask(need, now);
-  if (step.debit) Begin(entry, *call, now, effects);
+  const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, asked.now);
+  if (step.debit) effects.debit = Begin(entry, call->deadline, asked.now);
   switch (step.verdict) {
     case Allowance::Verdict::kAskStore:
       return;
@@ -101,29 +120,31 @@ void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked
       entry->waiting.push_back(std::move(call));
       return;
     case Allowance::Verdict::kSpent:
-      spent_.Add(Count(need));
-      return Conclude(*entry, call, held, milliseconds(0), effects);
     case Allowance::Verdict::kRefused:
-      return Conclude(*entry, call, held, std::chrono::ceil<milliseconds>(step.retry_at - now),
-                      effects);
+      Decision decision = Conclude(*entry, call->charges, asked, step);
+      effects.decided.emplace_back(std::move(call), std::move(decision));
   }
 }
 
-void Allowances::Conclude(const AllowanceEntry& entry, CallPtr& call, const Allowance::Millis& held,
-                          milliseconds wait, Effects& effects) {
+// Spent or refused.
+Decision Allowances::Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
+                              const Asked& asked, const Allowance::Step& step) {
   decisions_.Add();
-  Decision decision = entry.DecisionOf(call->charges, held, wait);
-  effects.decided.emplace_back(std::move(call), std::move(decision));
+  const bool is_spent = step.verdict == Allowance::Verdict::kSpent;
+  if (is_spent) spent_.Add(Count(asked.need));
+  const auto wait =
+      is_spent ? milliseconds(0) : std::chrono::ceil<milliseconds>(step.retry_at - asked.now);
+  return entry.DecisionOf(charges, asked.held, wait);
 }
 
 // Those who wait for the answer have at least as long as it may take.
-void Allowances::Begin(const EntryPtr& entry, const Call& call, Instant now, Effects& effects) {
+Allowances::Debit Allowances::Begin(const EntryPtr& entry, Deadline deadline, Instant now) {
   const Allowance& allowance = entry->allowance;
-  entry->deadline = std::min(call.deadline, Deadline::At(allowance.debit_ends()));
+  entry->deadline = std::min(deadline, Deadline::At(allowance.debit_ends()));
   for (const CallPtr& other : entry->waiting) {
     entry->deadline = std::min(entry->deadline, other->deadline);
   }
-  effects.debit = Debit{entry, entry->ChargesOf(allowance.debit(), 1), now, entry->deadline};
+  return {entry, entry->ChargesOf(allowance.debit(), 1), now, entry->deadline};
 }
 
 // Under the lock. What is under way for an entry that is gone comes back when it is answered.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,9 @@ class Allowances {
   /// Before anything else. What is under way keeps the host alive.
   void Bind(std::weak_ptr<Host> host) { host_ = std::move(host); }
 
+  /// The decision where what is held, or known of the bucket, tells it: what nearly all requests
+  /// get and what costs least. Nothing: make a Call of it, and Take that.
+  std::optional<Decision> Tell(const std::vector<Charge>& charges, Deadline deadline);
   /// True: the call was taken, and is decided now or by the answer to a debit. False: it is for the
   /// store, because one of its limits has no allowance, or none is to be had. A call that may wait
   /// for tokens is taken only where they are held.
@@ -64,10 +68,10 @@ class Allowances {
                 Effects& effects);
   static bool MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked);
   void Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked, Effects& effects);
-  void Conclude(const AllowanceEntry& entry, CallPtr& call, const Allowance::Millis& held,
-                milliseconds wait, Effects& effects);
+  Decision Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
+                    const Asked& asked, const Allowance::Step& step);
   void DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects);
-  static void Begin(const EntryPtr& entry, const Call& call, Instant now, Effects& effects);
+  static Debit Begin(const EntryPtr& entry, Deadline deadline, Instant now);
   void Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects);
 
   void Do(Effects effects);

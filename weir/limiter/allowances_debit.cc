@@ -64,7 +64,9 @@ void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, Effects& effe
   std::vector<CallPtr> waiting = std::exchange(entry->waiting, {});
   waiting_ -= waiting.size();
   for (CallPtr& call : waiting) {
-    if (!entry->gone) Decide(entry, call, {*entry->NeedOf(call->charges), now}, effects);
+    if (!entry->gone) {
+      Decide(entry, call, Asked(*entry->NeedOf(call->charges), *entry, now), effects);
+    }
     if (call != nullptr) effects.for_store.push_back(std::move(call));
   }
 }

@@ -20,9 +20,13 @@ struct Allowances::Debit {
   Deadline deadline;
 };
 
-/// What a call needs of each limit, and when it asks.
+/// What is needed of each limit, what of it is held, and when that is asked.
 struct Allowances::Asked {
+  Asked(Allowance::Millis amounts, const AllowanceEntry& entry, Instant at)
+      : need(std::move(amounts)), held(entry.allowance.Held(at)), now(at) {}
+
   Allowance::Millis need;
+  Allowance::Millis held;
   Instant now;
 };
 

@@ -25,22 +25,14 @@ bool Same(std::span<const Charge> a, std::span<const Charge> b) {
 Lease::Lease(Limiter& limiter, std::vector<Charge> charges)
     : limiter_(&limiter), charges_(std::move(charges)), exceptions_(std::uncaught_exceptions()) {}
 
-Lease::Lease(Lease&& other) noexcept
-    : limiter_(std::exchange(other.limiter_, nullptr)),
-      charges_(std::exchange(other.charges_, {})),
-      unsettled_(std::exchange(other.unsettled_, {})),
-      exceptions_(std::uncaught_exceptions()) {}
-
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  Leave();
+  if (active()) Leave();
   limiter_ = std::exchange(other.limiter_, nullptr);
   charges_ = std::exchange(other.charges_, {});
   unsettled_ = std::exchange(other.unsettled_, {});
   return *this;
 }
-
-Lease::~Lease() { Leave(); }
 
 std::span<const Charge> Lease::charges() const {
   Fold();
@@ -157,7 +149,6 @@ void Lease::End() {
 // Touches the Limiter only where there is something to send: a waiter may be answered, and drop its
 // lease, at the moment at which the Limiter goes.
 void Lease::Leave() {
-  if (!active()) return;
   Fold();
   if (std::uncaught_exceptions() > exceptions_) {
     limiter_->state_->GiveBack(charges_);

@@ -1,8 +1,10 @@
 // What an admitted request holds until its true cost is known.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weir/base/done.h"
@@ -32,9 +34,16 @@ class Lease {
   /// Holds nothing, as a moved-from one.
   Lease() = default;
   Lease(Limiter& limiter, std::vector<Charge> charges);
-  Lease(Lease&& other) noexcept;
+  // Here, because the one of a refusal holds nothing and should cost as much.
+  Lease(Lease&& other) noexcept
+      : limiter_(std::exchange(other.limiter_, nullptr)),
+        charges_(std::move(other.charges_)),
+        unsettled_(std::move(other.unsettled_)),
+        exceptions_(active() ? std::uncaught_exceptions() : 0) {}
   Lease& operator=(Lease&& other) noexcept;  ///< ends what it held as the destructor does
-  ~Lease();
+  ~Lease() {
+    if (active()) Leave();
+  }
 
   bool active() const { return limiter_ != nullptr; }
   /// What it stands for now: taken, plus adjusts, minus returns. One entry for each charged bucket,

@@ -64,12 +64,16 @@ Limiter::Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options)
 Limiter::~Limiter() { state_->Close(); }
 
 void Limiter::Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done) {
-  state_->Acquire(request, deadline, std::move(done));
+  const ResolvedPtr resolved = state_->Find(request);
+  if (auto outcome = state_->AtOnce(request, deadline, resolved)) return done(*std::move(outcome));
+  state_->Acquire(request, deadline, resolved, std::move(done));
 }
 
 Result<Outcome> Limiter::Acquire(const AcquireRequest& request, Deadline deadline) {
+  const ResolvedPtr resolved = state_->Find(request);
+  if (auto outcome = state_->AtOnce(request, deadline, resolved)) return *std::move(outcome);
   return Await<Outcome>(
-      [&](Done<Outcome> done) { state_->Acquire(request, deadline, std::move(done)); });
+      [&](Done<Outcome> done) { state_->Acquire(request, deadline, resolved, std::move(done)); });
 }
 
 void Limiter::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {

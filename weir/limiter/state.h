@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "weir/base/mutex.h"
@@ -26,7 +27,14 @@ class Limiter::State final : public Waiting::Host,
   void Start();
   void Close();
 
-  void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
+  /// What is remembered for the request; null where it brings its limits or they are to be read.
+  ResolvedPtr Find(const AcquireRequest& request);
+  /// The outcome where an allowance tells it, without a Call.
+  std::optional<Outcome> AtOnce(const AcquireRequest& request, Deadline deadline,
+                                const ResolvedPtr& resolved);
+  /// `resolved`: of Find.
+  void Acquire(const AcquireRequest& request, Deadline deadline, const ResolvedPtr& resolved,
+               Done<Outcome> done);
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
   Resolver& resolver() { return resolver_; }
   LimiterStats stats() const;

@@ -1,9 +1,9 @@
 // Blocks for the answer of a call that takes a Done: the bridge from callbacks to plain code.
 #pragma once
 
+#include <semaphore.h>
+
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,8 +12,8 @@
 namespace weir {
 namespace internal {
 
-/// That something happened, told by one thread to one other. Costs one atomic exchange, and a mutex
-/// and a condition variable only where the other has begun to wait.
+/// That something happened, told by one thread to one other. Costs one atomic exchange, and a
+/// semaphore only where the other has begun to wait.
 class Arrival {
  public:
   /// Call it once. Unless a thread waits, nothing of the arrival is touched once it is visible, so
@@ -31,23 +31,22 @@ class Arrival {
   }
 
  private:
+  /// POSIX lets the sleeper destroy it as soon as it has left Sleep, while Wake still returns; of a
+  /// mutex with a condition variable, or of a C++ semaphore, it may not.
   class Waiter {
    public:
-    void Wake() {
-      // Notified under the lock: the sleeper cannot leave, and destroy this, before it is released.
-      const std::lock_guard lock(mutex_);
-      woken_ = true;
-      wake_.notify_one();
-    }
+    Waiter() { sem_init(&woken_, 0, 0); }
+    ~Waiter() { sem_destroy(&woken_); }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    void Wake() { sem_post(&woken_); }
     void Sleep() {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return woken_; });
+      while (sem_wait(&woken_) != 0) {  // interrupted by a signal
+      }
     }
 
    private:
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    bool woken_ = false;
+    sem_t woken_;
   };
 
   /// Null at first, then a Waiter or not, at last this object itself: it happened.
