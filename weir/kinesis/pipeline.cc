@@ -19,7 +19,8 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
       map_(options.shards, rng_.Next()),
       aggregator_(options.aggregator),
       collector_(options.collector),
-      outbox_(options.outbox) {
+      outbox_(options.outbox),
+      retry_budget_(options.retry.budget) {
   if (options.ordered) gate_.emplace();
   if (options.shared_budget) budget_.emplace(*options.shared_budget);
 }

@@ -182,6 +182,7 @@ class Pipeline {
   Collector collector_;
   Outbox outbox_;
   std::vector<Parked> parked_;
+  RetryBudget retry_budget_;
   // On their way within one event.
   std::vector<KinesisRecord> aggregated_;  // to the gate, where there is one
   std::vector<KinesisRecord> passed_;      // to the lanes

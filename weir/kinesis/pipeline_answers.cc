@@ -155,6 +155,7 @@ void Pipeline::Succeed(KinesisRecord record, const Attempts::Shared& attempt,
                        const std::string& sequence_number) {
   const bool framed = record.records.size() > 1;
   std::uint64_t place = 0;
+  retry_budget_.OnStored(record.records.front().attempts.count() + 1);
   for (UserRecord& user : record.records) {
     user.attempts.Add(attempt);
     RecordResult& result = results_.emplace_back();

@@ -14,11 +14,13 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
   Unframe(record);
   std::vector<UserRecord> rest;
   std::optional<Instant> earliest;
+  const bool is_over_budget = IsRetriable(kind) && !retry_budget_.Take(kind);
   for (UserRecord& user : record.records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
     Rng same = rng_;
-    const auto at = RetryAt(options_.retry, {kind, user.attempts.count(), user.expires}, now, same);
+    const Failed failed{kind, user.attempts.count(), user.expires, is_over_budget};
+    const auto at = RetryAt(options_.retry, failed, now, same);
     if (!at) {
       Fail(std::move(user));
     } else {

@@ -44,6 +44,8 @@ class TestStream {
     shards_[1] = {kMax / 2 + 1, kMax};
   }
 
+  void Heal() { faults_ = {}; }
+
   PutAnswer PutRecords(const std::vector<KinesisRecord>& records) {
     if (Happens(faults_.split_or_merge) && (is_listed_ || !faults_.calm)) Reshard();
     if (Happens(faults_.refuse)) return Failure(FailureClass::kTransient, counts_.refused);
@@ -231,8 +233,9 @@ class Trial {
   std::map<std::uint64_t, std::vector<RecordResult>> results;
 };
 
-/// Small aggregates and requests, so that there are many of them.
-const PipelineOptions kSmall{.aggregator = {.max_bytes = 300}, .collector = {.max_count = 4}};
+/// Small aggregates and requests, so that there are many of them, and more than the budget fail.
+const PipelineOptions kSmall{
+    .aggregator = {.max_bytes = 300}, .collector = {.max_count = 4}, .retry = {.budget = 3}};
 
 /// The first listing of it fails: no shard is known, and nothing waits for one.
 Pipeline WithoutShards(const PipelineOptions& options) {
@@ -260,6 +263,23 @@ void ExpectHonest(Trial& run, std::uint64_t seed) {
     EXPECT_TRUE(exact || result.maybe_duplicate)
         << delivered << " of " << number << ", seed " << seed;
   }
+}
+
+// Fails if: what is over the budget is sent again as soon as other records, or is not sent again.
+TEST(Pipeline, InAnOutageSendsNoMoreAgainThanItsBudget) {
+  constexpr int kRecords = 500;
+  constexpr int kBudget = 100;
+  Trial run(
+      1, {.refuse = 1},
+      {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}, .retry = {.budget = kBudget}});
+  for (int i = 0; i < kRecords; ++i) run.Put(fmt::format("key{}", i), std::to_string(i));
+  run.Advance(milliseconds(2400));
+  EXPECT_GE(run.pipeline.counts().kinesis_records, kRecords + kBudget);
+  EXPECT_LE(run.pipeline.counts().kinesis_records, kRecords + kBudget + kBudget / 10);
+  run.stream.Heal();
+  run.Advance(seconds(6));
+  ExpectHonest(run, 1);
+  for (const auto& [number, results] : run.results) EXPECT_TRUE(results.front().stored) << number;
 }
 
 TEST(Pipeline, SendsWhatIsPutOnceAndInAggregates) {

@@ -7,16 +7,20 @@ namespace {
 
 constexpr int kServerError = 500;
 
-bool MayGoBetter(FailureClass kind) {
-  return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
-         kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
-}
-
-nanoseconds WaitAfter(const RetryOptions& options, std::uint32_t attempts, Rng& rng) {
-  return Backoff(options.base, options.cap, attempts - 1).Next(rng);
+nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
+  const nanoseconds usual = Backoff(options.base, options.cap, failed.attempts - 1).Next(rng);
+  if (!failed.is_over_budget) return usual;
+  const nanoseconds half = options.cap / 2;
+  const nanoseconds slow = half + Backoff(half, half).Next(rng);
+  return now + slow < failed.expires ? slow : usual;
 }
 
 }  // namespace
+
+bool IsRetriable(FailureClass kind) {
+  return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
+         kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
+}
 
 FailureClass ClassOfEntry(std::string_view code) {
   return Classify(kServerError, code, "PutRecords");
@@ -26,10 +30,20 @@ std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed
                                Rng& rng) {
   const bool spent = options.max_attempts > 0 && failed.attempts >= options.max_attempts;
   const bool refused = options.fail_if_throttled && failed.kind == FailureClass::kThrottle;
-  if (spent || refused || !MayGoBetter(failed.kind)) return std::nullopt;
-  const Instant at = now + WaitAfter(options, failed.attempts, rng);
+  if (spent || refused || !IsRetriable(failed.kind)) return std::nullopt;
+  const Instant at = now + WaitAfter(options, failed, now, rng);
   if (at >= failed.expires) return std::nullopt;
   return at;
+}
+
+RetryBudget::RetryBudget(std::int64_t records) : quota_(records * kRetryCost) {}
+
+bool RetryBudget::Take(FailureClass kind) {
+  return kind == FailureClass::kThrottle || quota_.Take(kRetryCost);
+}
+
+void RetryBudget::OnStored(std::uint32_t attempts) {
+  quota_.GiveBack(attempts > 1 ? kRetryCost : kSuccessReturn);
 }
 
 }  // namespace weir::kinesis

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "weir/aws/failure.h"
+#include "weir/aws/retry.h"
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
 
@@ -17,22 +18,44 @@ struct RetryOptions {
   /// The k-th wait is random up to base * 2^k, and up to the cap. REQUIRES: 0 < base <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
+  /// So many Kinesis records of a stream may be on their way again without an end that is known,
+  /// and not for a throttle: that slows its shard down. Others wait from half the cap to the cap,
+  /// whatever their number. REQUIRES: >= 1.
+  std::int64_t budget = 1'000;
 };
 
 /// The class of one entry of a PutRecords answer, or of a whole request's, by its code. Errors of
 /// the server may have been applied; codes that nobody knows count as such.
 FailureClass ClassOfEntry(std::string_view code);
 
+/// Throttled, transient, ambiguous: what is tried again.
+bool IsRetriable(FailureClass kind);
+
 /// What became of one attempt of a user record.
 struct Failed {
   FailureClass kind = FailureClass::kPermanent;
   std::uint32_t attempts = 1;  ///< with this one
   Instant expires;             ///< the record
+  bool is_over_budget = false;
 };
 
-/// When to try again; nothing: it has failed for good. Throttled, transient and ambiguous are tried
-/// again; permanent errors, credentials and permissions (which the client below has tried to mend)
-/// are not, nor what could only be sent after it expired.
+/// What RetryOptions::budget is of: a service in trouble is not met with several times the load.
+/// Sending again takes from it, being stored gives back, a fifth where it was stored at once.
+class RetryBudget {
+ public:
+  explicit RetryBudget(std::int64_t records);
+  /// A Kinesis record is to be sent again. False: it is over the budget.
+  bool Take(FailureClass kind);
+  /// It was stored, after so many attempts.
+  void OnStored(std::uint32_t attempts);
+
+ private:
+  RetryQuota quota_;
+};
+
+/// When to try again; nothing: it has failed for good. What IsRetriable is tried again; permanent
+/// errors, credentials and permissions (which the client below has tried to mend) are not, nor what
+/// could only be sent after it expired. What is over budget waits no longer than it lives.
 std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
                                Rng& rng);
 

@@ -62,6 +62,36 @@ TEST_F(RetryPolicyTest, WaitsLongerEachTimeUpToTheCap) {
   }
 }
 
+TEST_F(RetryPolicyTest, OverBudgetWaitsFromHalfTheCapToTheCapUnlessItWouldExpire) {
+  for (int i = 0; i < 300; ++i) {
+    const auto slow =
+        RetryAt({}, {FailureClass::kAmbiguous, 1, kStart + seconds(30), true}, kStart, rng_);
+    EXPECT_GE(slow, kStart + milliseconds(2500));
+    EXPECT_LE(slow, kStart + seconds(5));
+    const auto soon =
+        RetryAt({}, {FailureClass::kAmbiguous, 1, kStart + seconds(1), true}, kStart, rng_);
+    EXPECT_LE(soon, kStart + milliseconds(50)) << "it has no second to wait";
+  }
+}
+
+TEST(RetryBudget, IsSpentByRetriesAndGivenBackByWhatIsStored) {
+  RetryBudget budget(2);
+  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous));
+  EXPECT_TRUE(budget.Take(FailureClass::kTransient));
+  EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous));
+  EXPECT_TRUE(budget.Take(FailureClass::kThrottle)) << "has a shard that slows down";
+  budget.OnStored(2);
+  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous)) << "the one that was sent again is stored";
+  for (int i = 0; i < 4; ++i) budget.OnStored(1);
+  EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous));
+  budget.OnStored(1);
+  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous)) << "five that were stored at once";
+  for (int i = 0; i < 100; ++i) budget.OnStored(1);
+  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous));
+  EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous));
+  EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous)) << "never more than it began with";
+}
+
 TEST_F(RetryPolicyTest, DoesNotTryWhatWouldBeExpiredByThen) {
   for (int i = 0; i < 1000; ++i) {
     const auto at = At(FailureClass::kThrottle, {}, 8, seconds(1));
