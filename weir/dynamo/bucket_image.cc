@@ -1,6 +1,6 @@
 #include "weir/dynamo/bucket_image.h"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 #include <algorithm>
 #include <array>
@@ -53,11 +53,10 @@ Status CheckFeatures(const Item& item, const BucketImage& image) {
   for (const std::string& name : image.names) {
     for (const auto& [field, what] : kLimitFeatures) {
       // "-" says that the item's own schedule is not this limit's.
-      const std::string* text = GetText(item, LimitAttribute(name, field));
+      const std::string attribute = LimitAttribute(name, field);
+      const std::string* text = GetText(item, attribute);
       if (text != nullptr && *text == "-") continue;
-      if (item.contains(LimitAttribute(name, field))) {
-        return refuse(fmt::format("{} (limit {})", what, name));
-      }
+      if (item.contains(attribute)) return refuse(fmt::format("{} (limit {})", what, name));
     }
   }
   return {};
@@ -213,7 +212,7 @@ std::string AdjustAttribute(AdjustToken token) {
 }
 
 std::string LimitAttribute(std::string_view limit, std::string_view field) {
-  return fmt::format("b_{}_{}", limit, field);
+  return fmt::format(FMT_COMPILE("b_{}_{}"), limit, field);
 }
 
 std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,

@@ -1,6 +1,6 @@
 #include "weir/dynamo/bucket_plan.h"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 #include <algorithm>
 #include <utility>
@@ -76,8 +76,8 @@ class Planner {
 
   void RequireLive() {
     e().RequireExists("PK").RequireAbsent("disabled");
-    e().Require(fmt::format("(attribute_not_exists({0}) OR {0} > {1})", e().Name("ttl"),
-                            e().Of(Of(now_.value / 1000))));
+    e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} > {1})"),
+                            e().Name("ttl"), e().Of(Of(now_.value / 1000))));
     if (image_.valid_until) {
       e().Require("vu", ">", now_.value);
     } else {
@@ -228,7 +228,7 @@ void RequireShards(Expression& expression, std::uint32_t shards) {
     expression.Require("shard_count", "=", shards);
     return;
   }
-  expression.Require(fmt::format("(attribute_not_exists({0}) OR {0} = {1})",
+  expression.Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} = {1})"),
                                  expression.Name("shard_count"),
                                  expression.Of(Of(std::int64_t{1}))));
 }

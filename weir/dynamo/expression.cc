@@ -1,75 +1,90 @@
 #include "weir/dynamo/expression.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/compile.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace weir::dynamo {
 namespace {
+
+// Every decision makes dozens of these short texts: their formats are compiled.
+using fmt::operator""_cf;
+
+// About what one decision has of each.
+constexpr std::size_t kUsual = 16;
 
 // The place of an element, which is appended where it is not there yet.
 template <class T>
 std::ptrdiff_t PlaceOf(std::vector<T>& known, T element) {
   const auto found = std::ranges::find(known, element);
   const std::ptrdiff_t place = found - known.begin();
-  if (found == known.end()) known.push_back(std::move(element));
+  if (found != known.end()) return place;
+  if (known.empty()) known.reserve(kUsual);
+  known.push_back(std::move(element));
   return place;
 }
 
-void AppendClause(std::string& text, std::string_view word, const std::vector<std::string>& parts) {
-  if (parts.empty()) return;
+// Where another part of the clause goes.
+auto Next(std::string& clause) {
+  if (!clause.empty()) clause += ", ";
+  return std::back_inserter(clause);
+}
+
+void AppendClause(std::string& text, std::string_view word, std::string_view clause) {
+  if (clause.empty()) return;
   if (!text.empty()) text += ' ';
-  text += fmt::format("{} {}", word, fmt::join(parts, ", "));
+  text.append(word).append(" ").append(clause);
 }
 
 }  // namespace
 
 std::string Expression::Name(std::string_view attribute) {
-  return fmt::format("#{}", PlaceOf(names_, std::string(attribute)));
+  return fmt::format("#{}"_cf, PlaceOf(names_, std::string(attribute)));
 }
 
 std::string Expression::Of(Value value) {
-  return fmt::format(":{}", PlaceOf(values_, std::move(value)));
+  return fmt::format(":{}"_cf, PlaceOf(values_, std::move(value)));
 }
 
 Expression& Expression::Set(std::string_view attribute, Value value) {
-  sets_.push_back(fmt::format("{} = {}", Name(attribute), Of(std::move(value))));
+  fmt::format_to(Next(sets_), "{} = {}"_cf, Name(attribute), Of(std::move(value)));
   return *this;
 }
 
 Expression& Expression::Add(std::string_view attribute, std::int64_t number) {
-  adds_.push_back(fmt::format("{} {}", Name(attribute), Of(dynamo::Of(number))));
+  fmt::format_to(Next(adds_), "{} {}"_cf, Name(attribute), Of(dynamo::Of(number)));
   return *this;
 }
 
 Expression& Expression::Add(std::string_view attribute, StringSet members) {
-  adds_.push_back(fmt::format("{} {}", Name(attribute), Of({std::move(members)})));
+  fmt::format_to(Next(adds_), "{} {}"_cf, Name(attribute), Of({std::move(members)}));
   return *this;
 }
 
 Expression& Expression::Delete(std::string_view attribute, StringSet members) {
-  deletes_.push_back(fmt::format("{} {}", Name(attribute), Of({std::move(members)})));
+  fmt::format_to(Next(deletes_), "{} {}"_cf, Name(attribute), Of({std::move(members)}));
   return *this;
 }
 
 Expression& Expression::Remove(std::string_view attribute) {
-  removes_.push_back(Name(attribute));
+  fmt::format_to(Next(removes_), "{}"_cf, Name(attribute));
   return *this;
 }
 
-Expression& Expression::Require(std::string condition) {
-  conditions_.push_back(std::move(condition));
+Expression& Expression::Require(std::string_view condition) {
+  if (!conditions_.empty()) conditions_ += " AND ";
+  conditions_ += condition;
   return *this;
 }
 
 Expression& Expression::Require(std::string_view attribute, std::string_view comparison,
                                 std::int64_t number) {
-  return Require(fmt::format("{} {} {}", Name(attribute), comparison, Of(dynamo::Of(number))));
+  return Require(fmt::format("{} {} {}"_cf, Name(attribute), comparison, Of(dynamo::Of(number))));
 }
 
 Expression& Expression::RequireEqual(std::string_view attribute, Value value) {
-  return Require(fmt::format("{} = {}", Name(attribute), Of(std::move(value))));
+  return Require(fmt::format("{} = {}"_cf, Name(attribute), Of(std::move(value))));
 }
 
 Expression& Expression::RequireSame(std::string_view attribute, const std::optional<Value>& seen) {
@@ -77,11 +92,11 @@ Expression& Expression::RequireSame(std::string_view attribute, const std::optio
 }
 
 Expression& Expression::RequireExists(std::string_view attribute) {
-  return Require(fmt::format("attribute_exists({})", Name(attribute)));
+  return Require(fmt::format("attribute_exists({})"_cf, Name(attribute)));
 }
 
 Expression& Expression::RequireAbsent(std::string_view attribute) {
-  return Require(fmt::format("attribute_not_exists({})", Name(attribute)));
+  return Require(fmt::format("attribute_not_exists({})"_cf, Name(attribute)));
 }
 
 bool Expression::changes_anything() const {
@@ -100,16 +115,17 @@ std::string Expression::update() const {
 void Expression::AppendTo(std::string& body) const {
   if (changes_anything()) {
     body += R"(,"UpdateExpression":)";
-    AppendJson(body, update());
+    AppendJson(body, std::string_view(update()));
   }
   if (!conditions_.empty()) {
     body += R"(,"ConditionExpression":)";
-    AppendJson(body, fmt::format("{}", fmt::join(conditions_, " AND ")));
+    AppendJson(body, std::string_view(conditions_));
   }
+  const auto out = std::back_inserter(body);
   if (!names_.empty()) {
     body += R"(,"ExpressionAttributeNames":{)";
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      body += fmt::format(R"({}"#{}":)", i > 0 ? "," : "", i);
+      fmt::format_to(out, R"({}"#{}":)"_cf, i > 0 ? "," : "", i);
       AppendJson(body, std::string_view(names_[i]));
     }
     body += '}';
@@ -117,7 +133,7 @@ void Expression::AppendTo(std::string& body) const {
   if (values_.empty()) return;
   body += R"(,"ExpressionAttributeValues":{)";
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    body += fmt::format(R"({}":{}":)", i > 0 ? "," : "", i);
+    fmt::format_to(out, R"({}":{}":)"_cf, i > 0 ? "," : "", i);
     AppendJson(body, values_[i]);
   }
   body += '}';

@@ -30,7 +30,7 @@ class Expression {
   Expression& Delete(std::string_view attribute, StringSet members);
   Expression& Remove(std::string_view attribute);
 
-  Expression& Require(std::string condition);
+  Expression& Require(std::string_view condition);
   /// `attribute` `comparison` number; comparison is one of = <> < <= > >=.
   Expression& Require(std::string_view attribute, std::string_view comparison, std::int64_t number);
   Expression& RequireEqual(std::string_view attribute, Value value);
@@ -49,11 +49,12 @@ class Expression {
 
   std::vector<std::string> names_;
   std::vector<Value> values_;
-  std::vector<std::string> sets_;
-  std::vector<std::string> adds_;
-  std::vector<std::string> deletes_;
-  std::vector<std::string> removes_;
-  std::vector<std::string> conditions_;
+  // Their parts, joined.
+  std::string sets_;
+  std::string adds_;
+  std::string deletes_;
+  std::string removes_;
+  std::string conditions_;
 };
 
 }  // namespace weir::dynamo

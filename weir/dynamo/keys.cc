@@ -1,6 +1,6 @@
 #include "weir/dynamo/keys.h"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 #include "weir/base/integer_text.h"
 
@@ -29,7 +29,8 @@ TableKey Keys::Entity(std::string_view entity) const {
 }
 
 TableKey Keys::Bucket(const BucketKey& bucket) const {
-  return {fmt::format("{}/BUCKET#{}#{}#{}", ns_, bucket.entity, bucket.resource, bucket.shard),
+  return {fmt::format(FMT_COMPILE("{}/BUCKET#{}#{}#{}"), ns_, bucket.entity, bucket.resource,
+                      bucket.shard),
           std::string(kBucketSort)};
 }
 
