@@ -31,8 +31,8 @@ class Arrival {
   }
 
  private:
-  /// POSIX lets the sleeper destroy it as soon as it has left Sleep, while Wake still returns; of a
-  /// mutex with a condition variable, or of a C++ semaphore, it may not.
+  /// The sleeper destroys it as soon as it has left Sleep, while Wake may still return: POSIX
+  /// allows that of its semaphores (sem_destroy), C++ does not promise it of its own.
   class Waiter {
    public:
     Waiter() { sem_init(&woken_, 0, 0); }
