@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "weir/base/temp_folder_fixture.h"
+
 namespace weir::app {
 namespace {
 
@@ -13,12 +15,8 @@ using testing::HasSubstr;
 
 class FilesTest : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directory(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  const std::string folder_ =
-      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string path_ = folder_ + "/file";
+  const TempFolder folder_;
+  const std::string path_ = folder_ / "file";
 };
 
 TEST_F(FilesTest, ReadsWhatWasWritten) {
@@ -31,7 +29,7 @@ TEST_F(FilesTest, ReadsWhatWasWritten) {
 
 TEST_F(FilesTest, LeavesNothingElseBehind) {
   ASSERT_TRUE(WriteFile(path_, "a"));
-  const std::filesystem::directory_iterator files(folder_);
+  const std::filesystem::directory_iterator files(folder_.path());
   EXPECT_EQ(std::distance(begin(files), end(files)), 1);
 }
 
@@ -40,13 +38,13 @@ TEST_F(FilesTest, SaysWhatCannotBeRead) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
   EXPECT_THAT(missing.error().message, HasSubstr("cannot read " + path_ + ": No such file"));
-  const auto folder = ReadFile(folder_);
+  const auto folder = ReadFile(folder_.path());
   ASSERT_FALSE(folder);
   EXPECT_THAT(folder.error().message, HasSubstr("Is a directory"));
 }
 
 TEST_F(FilesTest, SaysWhatCannotBeWritten) {
-  const Status written = WriteFile(folder_ + "/no/file", "a");
+  const Status written = WriteFile(folder_ / "no/file", "a");
   ASSERT_FALSE(written);
   EXPECT_THAT(written.error().message, HasSubstr("/no/file"));
 }

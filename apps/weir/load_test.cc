@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "apps/weir/acknowledged.h"
 #include "apps/weir/files.h"
+#include "weir/base/temp_folder_fixture.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_backend.h"
 
@@ -19,32 +19,19 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A file that is gone afterwards.
-class ScratchFile {
- public:
-  ScratchFile()
-      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove(path_);
-  }
-  ~ScratchFile() { std::filesystem::remove(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 TEST(Acknowledged, AppendsALineForEachAnswer) {
-  const ScratchFile file;
+  const TempFolder folder;
+  const std::string path = folder / "acknowledged";
   const Amounts taken{{"rpm", 1}, {"tpm", Tokens::Milli(500'250)}};
   const Amounts returned{{"tpm", -20}};
   for (int run = 0; run < 2; ++run) {
-    const auto log = Acknowledged::Open(file.path());
+    const auto log = Acknowledged::Open(path);
     ASSERT_TRUE(log);
     ASSERT_TRUE((*log)->Write({UnixMillis{17}, "take", "acme", "llm", taken}));
     ASSERT_TRUE((*log)->Write({UnixMillis{18}, "adjust", "acme", "llm", returned}));
   }
   const std::string lines = "17 take acme llm rpm=1 tpm=500.25\n18 adjust acme llm tpm=-20\n";
-  EXPECT_EQ(*ReadFile(file.path()), lines + lines);
+  EXPECT_EQ(*ReadFile(path), lines + lines);
 }
 
 TEST(Acknowledged, SaysWhichFileCannotBeWritten) {
@@ -107,15 +94,16 @@ TEST_F(LoadTest, EachEntityHasABucketOfItsOwn) {
 }
 
 TEST_F(LoadTest, AdjustsAreAcknowledgedAfterTheTakes) {
-  const ScratchFile file;
+  const TempFolder folder;
+  const std::string path = folder / "acknowledged";
   LoadOptions options = Options("acme");
   options.adjust = {{"rpm", Tokens(-1)}};
-  options.acknowledged = file.path();
+  options.acknowledged = path;
   const LoadReport report =
       Run(options, [](const LimiterStats& stats) { return stats.admitted >= 8; });
   EXPECT_EQ(report.refused, 0U) << "all is given back";
-  EXPECT_THAT(*ReadFile(file.path()), HasSubstr(" take acme llm rpm=1\n"));
-  EXPECT_THAT(*ReadFile(file.path()), HasSubstr(" adjust acme llm rpm=-1\n"));
+  EXPECT_THAT(*ReadFile(path), HasSubstr(" take acme llm rpm=1\n"));
+  EXPECT_THAT(*ReadFile(path), HasSubstr(" adjust acme llm rpm=-1\n"));
 }
 
 TEST_F(LoadTest, ARequestThatCanNeverSucceedEndsTheRun) {
@@ -131,10 +119,11 @@ TEST_F(LoadTest, ZipfFavoursTheFirst) {
   LoadOptions options = Options("user-{1..50}");
   options.limits = *ParseLimits("rpm:1000000");
   options.zipf = 2.0;
-  const ScratchFile file;
-  options.acknowledged = file.path();
+  const TempFolder folder;
+  const std::string path = folder / "acknowledged";
+  options.acknowledged = path;
   Run(options, [](const LimiterStats& stats) { return stats.admitted >= 1000; });
-  const std::string text = *ReadFile(file.path());
+  const std::string text = *ReadFile(path);
   const auto count = [&](const std::string& name) {
     std::size_t found = 0;
     for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) ++found;

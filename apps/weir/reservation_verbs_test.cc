@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "apps/weir/verb_run_fixture.h"
+#include "weir/base/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/sim/sim_scheduler.h"
@@ -198,14 +198,11 @@ TEST_F(ReservationVerbsTest, ASlotIsNamedByItsIdOrByWhatItIsBoundTo) {
 
 class RulesFile {
  public:
-  explicit RulesFile(const std::string& text) : path_(testing::TempDir() + "rules.yaml") {
-    std::ofstream(path_) << text;
-  }
-  ~RulesFile() { std::remove(path_.c_str()); }
-  const std::string& path() const { return path_; }
+  explicit RulesFile(const std::string& text) { std::ofstream(path()) << text; }
+  std::string path() const { return folder_ / "rules.yaml"; }
 
  private:
-  std::string path_;
+  TempFolder folder_;
 };
 
 TEST_F(ReservationVerbsTest, EventsFreeSlots) {
@@ -241,7 +238,8 @@ TEST_F(ReservationVerbsTest, TokensComeBackWithTime) {
 }
 
 TEST_F(ReservationVerbsTest, LoadedLimitsHold) {
-  const std::string path = testing::TempDir() + "limits.json";
+  const TempFolder folder;
+  const std::string path = folder / "limits.json";
   std::ofstream(path)
       << R"({"limits": [{"accountId": "acme", "resourceName": "emr", "limit": 2}]})";
   EXPECT_EQ(Run({"limits", "load", "--service", "jobs", "--plan", path}),
@@ -253,7 +251,6 @@ TEST_F(ReservationVerbsTest, LoadedLimitsHold) {
   Reserved("9");
   Run({"reserve", "emr", "acme", "--limit", "9"});
   EXPECT_EQ(exit_, Exit::kRefused) << "the row counts, not --limit";
-  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import urllib.error
 
 sys.dont_write_bytecode = True  # the sources stay as they are
@@ -137,12 +138,15 @@ class Servers(TestCase):
         class Missing(engine.Dynoxide):
             needs = pathlib.Path("/nowhere/default/stamp")
 
-        before = set(pathlib.Path(tempfile.gettempdir()).glob("weir-engine-*"))
-        with self.assertRaisesRegex(engine.Failed, "Broken does not start: no such luck"):
-            Broken().__enter__()
-        with self.assertRaisesRegex(engine.Failed, "not installed: run tests/engines/install.py"):
-            Missing().__enter__()
-        self.assertEqual(set(pathlib.Path(tempfile.gettempdir()).glob("weir-engine-*")), before)
+        # A folder of its own: other tests start and stop engines at the same time.
+        with (tempfile.TemporaryDirectory() as folder,
+              unittest.mock.patch.object(tempfile, "tempdir", folder)):
+            with self.assertRaisesRegex(engine.Failed, "Broken does not start: no such luck"):
+                Broken().__enter__()
+            with self.assertRaisesRegex(engine.Failed,
+                                        "not installed: run tests/engines/install.py"):
+                Missing().__enter__()
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_server_that_would_listen_everywhere_is_kept_in(self):
         serve = ("import socket; s = socket.create_server(({!r}, 0), family=socket.{}, "

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "weir/base/temp_folder_fixture.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -31,7 +32,8 @@ class OpenReservationsTest : public testing::Test {
 
 TEST_F(OpenReservationsTest, MemoryAndAFile) {
   EXPECT_EQ(Opened("memory:"), "memory:");
-  const std::string path = testing::TempDir() + "open_reservations.db";
+  const TempFolder folder;
+  const std::string path = folder / "reservations.db";
   EXPECT_NE(Opened("sqlite:" + path).find(path), std::string::npos);
 }
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "weir/base/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
 
 namespace weir {
@@ -15,12 +16,6 @@ using testing::HasSubstr;
 
 class OpenBackendTest : public testing::Test {
  protected:
-  OpenBackendTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~OpenBackendTest() override { std::filesystem::remove_all(folder_); }
-
   // Takes one of ten tokens that do not come back; whether it was there.
   static bool Take(Backend& backend) {
     const std::vector<Charge> charges = {
@@ -38,7 +33,7 @@ class OpenBackendTest : public testing::Test {
   }
 
   SystemClock clock_;
-  std::filesystem::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(OpenBackendTest, MemoryForgets) {
@@ -66,7 +61,7 @@ TEST_F(OpenBackendTest, AFileRemembersUnderEitherFormOfItsUrl) {
 
 TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
   const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder_);
+  std::filesystem::current_path(folder_.path());
   for (const char* name : {"weir.db", ":memory:", "file:x?mode=memory", "a%20b.db"}) {
     EXPECT_TRUE(OpenBackend(std::string("sqlite:") + name, clock_));
     EXPECT_TRUE(std::filesystem::exists(name)) << name;
@@ -76,7 +71,7 @@ TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
 
 // Fails if: a namespace that is not there is made, or the data of two are in one file.
 TEST_F(OpenBackendTest, AFileHasNamespaces) {
-  const std::string url = "sqlite:" + (folder_ / "weir.db").string();
+  const std::string url = "sqlite:" + (folder_ / "weir.db");
   EXPECT_EQ(OpenError(url + "?namespace=team-a").code, Code::kNotFound);
   const auto file = OpenBackend(url, clock_);
   ASSERT_TRUE(file);
@@ -94,7 +89,7 @@ TEST_F(OpenBackendTest, AFileHasNamespaces) {
 
 // Fails if: the clock is not handed on.
 TEST_F(OpenBackendTest, EveryBackendAuditsWithTheTimeOfTheClock) {
-  for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder_ / "a.db").string()}) {
+  for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder_ / "a.db")}) {
     const auto backend = OpenBackend(url, clock_);
     ASSERT_TRUE(backend);
     ASSERT_TRUE(Await<void>([&](Done<void> done) {
@@ -110,7 +105,7 @@ TEST_F(OpenBackendTest, EveryBackendAuditsWithTheTimeOfTheClock) {
 }
 
 TEST_F(OpenBackendTest, HandsTheOptionsOn) {
-  const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db").string(), clock_,
+  const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db"), clock_,
                                    {.embedded = {.durability = Durability::kStrict}});
   ASSERT_TRUE(backend);
   EXPECT_TRUE(Take(**backend));
@@ -120,11 +115,11 @@ TEST_F(OpenBackendTest, HandsTheOptionsOn) {
 }
 
 TEST_F(OpenBackendTest, AnErrorOfTheFileIsHandedOn) {
-  EXPECT_EQ(OpenError("sqlite:" + (folder_ / "missing/weir.db").string()).code, Code::kNotFound);
+  EXPECT_EQ(OpenError("sqlite:" + (folder_ / "missing/weir.db")).code, Code::kNotFound);
 }
 
 TEST_F(OpenBackendTest, ClosesOnce) {
-  const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db").string(), clock_);
+  const auto backend = OpenBackend("sqlite:" + (folder_ / "weir.db"), clock_);
   ASSERT_TRUE(backend);
   EXPECT_TRUE((*backend)->Close());
   EXPECT_FALSE(Take(**backend));

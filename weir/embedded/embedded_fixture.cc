@@ -1,7 +1,6 @@
 #include "weir/embedded/embedded_fixture.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -27,17 +26,6 @@ Result<T> Await(sim::SimScheduler& scheduler, Start&& start) {
 }
 
 }  // namespace
-
-TempFolder::TempFolder() {
-  // In memory where that can be had: these tests sync thousands of times.
-  const std::filesystem::path shared = "/dev/shm";
-  const auto parent =
-      std::filesystem::is_directory(shared) ? shared : std::filesystem::temp_directory_path();
-  std::string name = (parent / "weir-XXXXXX").string();
-  path_ = mkdtemp(name.data());
-}
-
-TempFolder::~TempFolder() { std::filesystem::remove_all(path_); }
 
 Status EmbeddedClient::Open(const EmbeddedOptions& options) {
   auto opened = OpenEmbedded(path_, scheduler_, options);

@@ -8,23 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/temp_folder_fixture.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir {
-
-/// A new folder, removed at the end with all that is in it.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// Calls one backend; time moves until the answer is there.
 class EmbeddedClient {
