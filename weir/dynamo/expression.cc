@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
+// A decision makes dozens of these short texts, so their formats are compiled.
+
 namespace weir::dynamo {
 namespace {
-
-// Every decision makes dozens of these short texts: their formats are compiled.
-using fmt::operator""_cf;
 
 // About what one decision has of each.
 constexpr std::size_t kUsual = 16;
@@ -40,35 +39,35 @@ void AppendClause(std::string& text, std::string_view word, std::string_view cla
 }  // namespace
 
 std::string Expression::Name(std::string_view attribute) {
-  return fmt::format("#{}"_cf, PlaceOf(names_, std::string(attribute)));
+  return fmt::format(FMT_COMPILE("#{}"), PlaceOf(names_, std::string(attribute)));
 }
 
 std::string Expression::Of(Value value) {
-  return fmt::format(":{}"_cf, PlaceOf(values_, std::move(value)));
+  return fmt::format(FMT_COMPILE(":{}"), PlaceOf(values_, std::move(value)));
 }
 
 Expression& Expression::Set(std::string_view attribute, Value value) {
-  fmt::format_to(Next(sets_), "{} = {}"_cf, Name(attribute), Of(std::move(value)));
+  fmt::format_to(Next(sets_), FMT_COMPILE("{} = {}"), Name(attribute), Of(std::move(value)));
   return *this;
 }
 
 Expression& Expression::Add(std::string_view attribute, std::int64_t number) {
-  fmt::format_to(Next(adds_), "{} {}"_cf, Name(attribute), Of(dynamo::Of(number)));
+  fmt::format_to(Next(adds_), FMT_COMPILE("{} {}"), Name(attribute), Of(dynamo::Of(number)));
   return *this;
 }
 
 Expression& Expression::Add(std::string_view attribute, StringSet members) {
-  fmt::format_to(Next(adds_), "{} {}"_cf, Name(attribute), Of({std::move(members)}));
+  fmt::format_to(Next(adds_), FMT_COMPILE("{} {}"), Name(attribute), Of({std::move(members)}));
   return *this;
 }
 
 Expression& Expression::Delete(std::string_view attribute, StringSet members) {
-  fmt::format_to(Next(deletes_), "{} {}"_cf, Name(attribute), Of({std::move(members)}));
+  fmt::format_to(Next(deletes_), FMT_COMPILE("{} {}"), Name(attribute), Of({std::move(members)}));
   return *this;
 }
 
 Expression& Expression::Remove(std::string_view attribute) {
-  fmt::format_to(Next(removes_), "{}"_cf, Name(attribute));
+  fmt::format_to(Next(removes_), FMT_COMPILE("{}"), Name(attribute));
   return *this;
 }
 
@@ -80,11 +79,12 @@ Expression& Expression::Require(std::string_view condition) {
 
 Expression& Expression::Require(std::string_view attribute, std::string_view comparison,
                                 std::int64_t number) {
-  return Require(fmt::format("{} {} {}"_cf, Name(attribute), comparison, Of(dynamo::Of(number))));
+  return Require(
+      fmt::format(FMT_COMPILE("{} {} {}"), Name(attribute), comparison, Of(dynamo::Of(number))));
 }
 
 Expression& Expression::RequireEqual(std::string_view attribute, Value value) {
-  return Require(fmt::format("{} = {}"_cf, Name(attribute), Of(std::move(value))));
+  return Require(fmt::format(FMT_COMPILE("{} = {}"), Name(attribute), Of(std::move(value))));
 }
 
 Expression& Expression::RequireSame(std::string_view attribute, const std::optional<Value>& seen) {
@@ -92,11 +92,11 @@ Expression& Expression::RequireSame(std::string_view attribute, const std::optio
 }
 
 Expression& Expression::RequireExists(std::string_view attribute) {
-  return Require(fmt::format("attribute_exists({})"_cf, Name(attribute)));
+  return Require(fmt::format(FMT_COMPILE("attribute_exists({})"), Name(attribute)));
 }
 
 Expression& Expression::RequireAbsent(std::string_view attribute) {
-  return Require(fmt::format("attribute_not_exists({})"_cf, Name(attribute)));
+  return Require(fmt::format(FMT_COMPILE("attribute_not_exists({})"), Name(attribute)));
 }
 
 bool Expression::changes_anything() const {
@@ -125,7 +125,7 @@ void Expression::AppendTo(std::string& body) const {
   if (!names_.empty()) {
     body += R"(,"ExpressionAttributeNames":{)";
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      fmt::format_to(out, R"({}"#{}":)"_cf, i > 0 ? "," : "", i);
+      fmt::format_to(out, FMT_COMPILE(R"({}"#{}":)"), i > 0 ? "," : "", i);
       AppendJson(body, std::string_view(names_[i]));
     }
     body += '}';
@@ -133,7 +133,7 @@ void Expression::AppendTo(std::string& body) const {
   if (values_.empty()) return;
   body += R"(,"ExpressionAttributeValues":{)";
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    fmt::format_to(out, R"({}":{}":)"_cf, i > 0 ? "," : "", i);
+    fmt::format_to(out, FMT_COMPILE(R"({}":{}":)"), i > 0 ? "," : "", i);
     AppendJson(body, values_[i]);
   }
   body += '}';
