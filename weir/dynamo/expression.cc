@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <iterator>
 
-// A decision makes dozens of these short texts, so their formats are compiled.
-
 namespace weir::dynamo {
 namespace {
 
-// About what one decision has of each.
+// A decision makes dozens of short texts, so their formats are compiled, and has about so many
+// names, and so many values.
 constexpr std::size_t kUsual = 16;
 
 // The place of an element, which is appended where it is not there yet.

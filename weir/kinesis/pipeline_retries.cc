@@ -14,7 +14,7 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
   Unframe(record);
   std::vector<UserRecord> rest;
   std::optional<Instant> earliest;
-  const bool is_over_budget = IsRetriable(kind) && !retry_budget_.Take(kind);
+  const bool is_over_budget = !retry_budget_.Take(kind);
   for (UserRecord& user : record.records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;

@@ -7,6 +7,11 @@ namespace {
 
 constexpr int kServerError = 500;
 
+bool MayGoBetter(FailureClass kind) {
+  return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
+         kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
+}
+
 nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
   const nanoseconds usual = Backoff(options.base, options.cap, failed.attempts - 1).Next(rng);
   if (!failed.is_over_budget) return usual;
@@ -17,11 +22,6 @@ nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant
 
 }  // namespace
 
-bool IsRetriable(FailureClass kind) {
-  return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
-         kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
-}
-
 FailureClass ClassOfEntry(std::string_view code) {
   return Classify(kServerError, code, "PutRecords");
 }
@@ -30,7 +30,7 @@ std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed
                                Rng& rng) {
   const bool spent = options.max_attempts > 0 && failed.attempts >= options.max_attempts;
   const bool refused = options.fail_if_throttled && failed.kind == FailureClass::kThrottle;
-  if (spent || refused || !IsRetriable(failed.kind)) return std::nullopt;
+  if (spent || refused || !MayGoBetter(failed.kind)) return std::nullopt;
   const Instant at = now + WaitAfter(options, failed, now, rng);
   if (at >= failed.expires) return std::nullopt;
   return at;
@@ -39,7 +39,8 @@ std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed
 RetryBudget::RetryBudget(std::int64_t records) : quota_(records * kRetryCost) {}
 
 bool RetryBudget::Take(FailureClass kind) {
-  return kind == FailureClass::kThrottle || quota_.Take(kRetryCost);
+  const bool is_free = kind == FailureClass::kThrottle || !MayGoBetter(kind);
+  return is_free || quota_.Take(kRetryCost);
 }
 
 void RetryBudget::OnStored(std::uint32_t attempts) {

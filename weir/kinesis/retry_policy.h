@@ -28,9 +28,6 @@ struct RetryOptions {
 /// the server may have been applied; codes that nobody knows count as such.
 FailureClass ClassOfEntry(std::string_view code);
 
-/// Throttled, transient, ambiguous: what is tried again.
-bool IsRetriable(FailureClass kind);
-
 /// What became of one attempt of a user record.
 struct Failed {
   FailureClass kind = FailureClass::kPermanent;
@@ -40,11 +37,13 @@ struct Failed {
 };
 
 /// What RetryOptions::budget is of: a service in trouble is not met with several times the load.
-/// Sending again takes from it, being stored gives back, a fifth where it was stored at once.
+/// Sending again takes from it, being stored gives back, a fifth where it was stored at once. What
+/// an earlier attempt failed for is not asked then: where nothing is stored nothing comes back.
 class RetryBudget {
  public:
   explicit RetryBudget(std::int64_t records);
-  /// A Kinesis record is to be sent again. False: it is over the budget.
+  /// A Kinesis record failed so. False: it is over the budget. What was throttled, and what is not
+  /// tried again, takes nothing.
   bool Take(FailureClass kind);
   /// It was stored, after so many attempts.
   void OnStored(std::uint32_t attempts);
@@ -53,9 +52,10 @@ class RetryBudget {
   RetryQuota quota_;
 };
 
-/// When to try again; nothing: it has failed for good. What IsRetriable is tried again; permanent
-/// errors, credentials and permissions (which the client below has tried to mend) are not, nor what
-/// could only be sent after it expired. What is over budget waits no longer than it lives.
+/// When to try again; nothing: it has failed for good. Throttled, transient and ambiguous are tried
+/// again; permanent errors, credentials and permissions (which the client below has tried to mend)
+/// are not, nor what could only be sent after it expired. What is over budget waits as usual where
+/// the longer wait would outlive it.
 std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
                                Rng& rng);
 

@@ -70,6 +70,7 @@ TEST_F(RetryPolicyTest, OverBudgetWaitsFromHalfTheCapToTheCapUnlessItWouldExpire
     EXPECT_LE(slow, kStart + seconds(5));
     const auto soon =
         RetryAt({}, {FailureClass::kAmbiguous, 1, kStart + seconds(1), true}, kStart, rng_);
+    ASSERT_TRUE(soon);
     EXPECT_LE(soon, kStart + milliseconds(50)) << "it has no second to wait";
   }
 }
@@ -80,6 +81,7 @@ TEST(RetryBudget, IsSpentByRetriesAndGivenBackByWhatIsStored) {
   EXPECT_TRUE(budget.Take(FailureClass::kTransient));
   EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous));
   EXPECT_TRUE(budget.Take(FailureClass::kThrottle)) << "has a shard that slows down";
+  EXPECT_TRUE(budget.Take(FailureClass::kPermanent)) << "is not sent again";
   budget.OnStored(2);
   EXPECT_TRUE(budget.Take(FailureClass::kAmbiguous)) << "the one that was sent again is stored";
   for (int i = 0; i < 4; ++i) budget.OnStored(1);

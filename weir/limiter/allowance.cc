@@ -23,14 +23,14 @@ std::int64_t RateTimes(const Quota& quota, milliseconds time) {
   return meter.tokens + (meter.remainder > 0);
 }
 
-bool Covers(Allowance::View held, Allowance::View need) {
-  return std::ranges::equal(need, held, std::less_equal());
-}
-
 // No capacity is more than kMaxMillitokens: no more is of interest.
 std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
 
 }  // namespace
+
+bool Covers(Allowance::View held, Allowance::View need) {
+  return std::ranges::equal(need, held, std::less_equal());
+}
 
 std::int64_t SumOf(Allowance::View amounts) {
   return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});

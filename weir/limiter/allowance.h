@@ -122,5 +122,7 @@ class Allowance {
 };
 
 std::int64_t SumOf(Allowance::View amounts);
+/// Of each limit at least as much as is needed.
+bool Covers(Allowance::View held, Allowance::View need);
 
 }  // namespace weir

@@ -101,7 +101,7 @@ Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge
 // would leave none to its debit.
 bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked) {
   const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(asked.now);
-  if (only_covered && !std::ranges::equal(asked.need, asked.held, std::less_equal())) return false;
+  if (only_covered && !Covers(asked.held, asked.need)) return false;
   entry.allowance.Want(asked.need, asked.now);
   return true;
 }

@@ -80,7 +80,7 @@ class Lease {
   Limiter* limiter_ = nullptr;
   mutable std::vector<Charge> charges_;
   mutable Adjustments unsettled_;  ///< when sent last; empty but for those whose end is not known
-  int exceptions_ = 0;             ///< std::uncaught_exceptions() when this object was made
+  int exceptions_ = 0;  ///< std::uncaught_exceptions() when it was made with something to hold
 };
 
 }  // namespace weir
