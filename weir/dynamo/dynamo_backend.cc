@@ -21,6 +21,7 @@ DynamoBackend::DynamoBackend(BackendParts parts)
       usage_(table_, keys_),
       namespaces_(table_, parts.scheduler.clock(), parts.sources.random),
       buckets_(table_, keys_, parts.scheduler, {.seed = parts.sources.random()}),
+      joined_(buckets_, parts.scheduler),
       config_(table_, keys_, std::move(parts.sources)) {}
 
 Status DynamoBackend::Close() {

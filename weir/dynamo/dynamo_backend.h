@@ -14,6 +14,7 @@
 #include "weir/dynamo/namespaces.h"
 #include "weir/dynamo/usage.h"
 #include "weir/store/backend.h"
+#include "weir/store/coalescing.h"
 
 namespace weir::dynamo {
 
@@ -43,7 +44,7 @@ class DynamoBackend final : public Backend {
   /// The seed is drawn from the parts' random numbers.
   explicit DynamoBackend(BackendParts parts);
 
-  BucketStore& buckets() override { return buckets_; }
+  BucketStore& buckets() override { return joined_; }
   ConfigStore& config() override { return config_; }
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
@@ -60,6 +61,7 @@ class DynamoBackend final : public Backend {
   UsageReader usage_;
   Namespaces namespaces_;
   DynamoBucketStore buckets_;
+  CoalescingBucketStore joined_;
   DynamoConfigStore config_;
 };
 

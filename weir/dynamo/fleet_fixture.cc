@@ -113,7 +113,8 @@ FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                            BucketStoreOptions options, milliseconds skew)
     : process_(scheduler, server, options.seed, skew),
       table_(process_.client(), scheduler, std::string(kFleetTable), options.seed + 3),
-      buckets_(table_, Keys(std::string(kFleetNamespace)), scheduler, options) {}
+      buckets_(table_, Keys(std::string(kFleetNamespace)), scheduler, options),
+      joined_(buckets_, scheduler) {}
 
 Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
     : rng_(seed),

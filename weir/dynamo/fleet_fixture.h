@@ -13,6 +13,7 @@
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
+#include "weir/store/coalescing.h"
 
 namespace weir::dynamo {
 
@@ -53,7 +54,10 @@ class FleetProcess {
   FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
                milliseconds skew);
 
-  DynamoBucketStore& buckets() { return buckets_; }
+  /// As DynamoBackend has them.
+  BucketStore& buckets() { return joined_; }
+  /// The same without requests that share a write.
+  DynamoBucketStore& unjoined() { return buckets_; }
   sim::SimTransport& network() { return process_.network(); }
   /// By its own clock.
   UnixMillis now() const { return process_.now(); }
@@ -62,6 +66,7 @@ class FleetProcess {
   SimProcess process_;
   Table table_;
   DynamoBucketStore buckets_;
+  CoalescingBucketStore joined_;
 };
 
 class Fleet {

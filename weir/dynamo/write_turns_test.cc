@@ -44,7 +44,7 @@ class TurnsOfAProcess : public testing::Test {
   void Ask(std::int64_t tokens, nanoseconds patience) {
     const std::vector<Charge> charges{{kTarget, {tokens * kMillitokens}}};
     auto& scheduler = fleet_.scheduler();
-    process_.buckets().Acquire(
+    process_.unjoined().Acquire(
         charges, process_.now(), Deadline::After(scheduler.clock(), patience),
         [this, &scheduler](Result<Decision> decision) {
           ended_.push_back(scheduler.clock().Now());
