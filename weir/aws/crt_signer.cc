@@ -19,26 +19,20 @@
 #include <vector>
 
 #include "weir/aws/crt_handle.h"
+#include "weir/aws/signature_headers.h"
 
 namespace weir {
 namespace {
 
 using internal::CrtHandle;
 using internal::Cursor;
+using internal::IsOfSigning;
 using internal::View;
 
 using MessageHandle = CrtHandle<aws_http_message, aws_http_message_release>;
 using StreamHandle = CrtHandle<aws_input_stream, aws_input_stream_release>;
 using SignableHandle = CrtHandle<aws_signable, aws_signable_destroy>;
 using CredentialsHandle = CrtHandle<aws_credentials, aws_credentials_release>;
-
-constexpr std::string_view kDate = "x-amz-date";
-constexpr std::string_view kToken = "x-amz-security-token";
-constexpr std::string_view kAuthorization = "authorization";
-
-bool IsOfSigning(const HttpHeader& header) {
-  return header.name == kDate || header.name == kToken || header.name == kAuthorization;
-}
 
 /// The runtime passes over user-agent and the hop-by-hop headers by itself.
 bool ShouldSign(const aws_byte_cursor* name, void*) { return View(*name) != "content-length"; }

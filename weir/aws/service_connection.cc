@@ -5,6 +5,7 @@
 #include "weir/aws/credentials_cache.h"
 #include "weir/aws/crt_credentials.h"
 #include "weir/aws/crt_signer.h"
+#include "weir/aws/key_caching_signer.h"
 #include "weir/base/rng.h"
 #include "weir/runtime/loop.h"
 
@@ -39,7 +40,8 @@ Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
   auto parts = std::make_unique<Parts>(clock);
   WEIR_ASSIGN_OR_RETURN(parts->runtime, CrtRuntime::Start(options.runtime));
   WEIR_ASSIGN_OR_RETURN(parts->transport, MakeTransport(*parts->runtime, clock, options.transport));
-  parts->signer = MakeSigner(*parts->runtime, {location.region, options.service.service});
+  const SigningScope scope{location.region, options.service.service};
+  parts->signer = MakeKeyCachingSigner(scope, MakeSigner(*parts->runtime, scope));
   parts->credentials = MakeCachedCredentials(MakeCrtCredentials(*parts->runtime, clock, {}),
                                              parts->loop, SystemSeed());
   parts->client =

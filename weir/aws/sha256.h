@@ -1,0 +1,32 @@
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) of short texts, by OpenSSL.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <string_view>
+
+#include "weir/base/result.h"
+
+namespace weir::internal {
+
+/// Wiped when it ends, as it may be a key.
+struct Sha256Digest {
+  std::array<char, 32> bytes{};
+
+  Sha256Digest() = default;
+  Sha256Digest(const Sha256Digest&) = default;
+  Sha256Digest& operator=(const Sha256Digest&) = default;
+  ~Sha256Digest();
+
+  std::string_view view() const { return {bytes.data(), bytes.size()}; }
+};
+
+/// Of the parts, one after the other. Both functions: kInternal where OpenSSL fails, as one does
+/// that has no SHA-256.
+Result<Sha256Digest> Sha256(std::initializer_list<std::string_view> parts);
+Result<Sha256Digest> HmacSha256(std::string_view key, std::string_view message);
+
+/// The digest in lower-case hexadecimal digits.
+std::array<char, 64> HexOf(const Sha256Digest& digest);
+
+}  // namespace weir::internal

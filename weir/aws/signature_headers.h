@@ -1,0 +1,20 @@
+// The headers that a signature of ours consists of.
+#pragma once
+
+#include <string_view>
+
+#include "weir/aws/http.h"
+
+namespace weir::internal {
+
+constexpr std::string_view kDateHeader = "x-amz-date";
+constexpr std::string_view kTokenHeader = "x-amz-security-token";
+constexpr std::string_view kAuthorizationHeader = "authorization";
+
+/// An earlier signing added it; the next one replaces it.
+inline bool IsOfSigning(const HttpHeader& header) {
+  return header.name == kDateHeader || header.name == kTokenHeader ||
+         header.name == kAuthorizationHeader;
+}
+
+}  // namespace weir::internal

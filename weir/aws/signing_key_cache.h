@@ -1,0 +1,39 @@
+// The keys that Signature Version 4 derives from a secret access key, one for each day.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "weir/aws/sha256.h"
+#include "weir/aws/signer.h"
+#include "weir/base/mutex.h"
+
+namespace weir::internal {
+
+/// Keeps the last two: at midnight a request may still be signed for the day before, and while
+/// credentials change some requests have the old ones. Thread-safe. What is dropped is wiped.
+class SigningKeyCache {
+ public:
+  explicit SigningKeyCache(SigningScope scope);
+  ~SigningKeyCache();
+
+  /// For a secret that is not empty and a day as yyyymmdd. kInternal where OpenSSL fails.
+  Result<Sha256Digest> KeyOf(std::string_view secret, std::string_view day);
+
+ private:
+  struct Entry {
+    std::string secret, day;
+    Sha256Digest key;
+  };
+
+  Result<Sha256Digest> Derive(std::string_view secret, std::string_view day) const;
+
+  const SigningScope scope_;
+  Mutex mutex_;
+  std::array<Entry, 2> entries_ WEIR_GUARDED_BY(mutex_);
+  std::size_t last_used_ WEIR_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace weir::internal
