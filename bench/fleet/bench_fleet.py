@@ -81,6 +81,19 @@ def results_of(figures, workers, asked):
              "requests": asked[name]} for name, rounds in figures.items()]
 
 
+def compare(named, workers, arguments):
+    """On an engine of its own: it becomes slower with each decision that it has taken."""
+    with engine.Dynoxide() as running:
+        peer = sides.Peer(running, TABLE)
+        peer("create")
+        peer.set_limits("resource:llm", PLENTY)
+        peer.close()
+        asked = {name: requests_for_each(client, running, workers)
+                 for name, client in named.items()}
+        figures = measure(running, named, arguments.decisions, workers, arguments.rounds)
+    return results_of(figures, workers, asked)
+
+
 def show(results):
     print(f"{'client':18} {'at once':>7} {'cpu us/decision':>16} {'to weir':>8}  requests for each")
     for row in results:
@@ -98,17 +111,9 @@ def main():
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path)
     arguments = parser.parse_args()
     named = clients(arguments.program)
-    with engine.Dynoxide() as running:
-        peer = sides.Peer(running, TABLE)
-        peer("create")
-        peer.set_limits("resource:llm", PLENTY)
-        peer.close()
-        results = []
-        for workers in arguments.workers or [1, 8]:
-            asked = {name: requests_for_each(client, running, workers)
-                     for name, client in named.items()}
-            figures = measure(running, named, arguments.decisions, workers, arguments.rounds)
-            results += results_of(figures, workers, asked)
+    results = []
+    for workers in arguments.workers or [1, 8]:
+        results += compare(named, workers, arguments)
     show(results)
     if arguments.json:
         arguments.json.write_text(json.dumps({"results": results}, indent=2) + "\n")
