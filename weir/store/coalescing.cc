@@ -176,11 +176,12 @@ void CoalescingBucketStore::Acquire(std::span<const Charge> charges, UnixMillis 
   if (deadline.Left(came) <= 2 * JoinQueue::kLongestWait) {
     return inner_.Acquire(charges, now, deadline, std::move(done));
   }
-  joins_->Come({.charges = {charges.begin(), charges.end()},
-                .now = now,
-                .deadline = deadline,
-                .done = std::move(done),
-                .came = came});
+  const std::shared_ptr<Joins> kept = joins_;  // `done` may run before this returns
+  kept->Come({.charges = {charges.begin(), charges.end()},
+              .now = now,
+              .deadline = deadline,
+              .done = std::move(done),
+              .came = came});
 }
 
 void CoalescingBucketStore::Adjust(std::span<const Charge> charges, AdjustToken token,

@@ -269,8 +269,13 @@ TEST_F(CoalescingTest, StoreAndSchedulerMayGoWithTheLastAnswer) {
   store_->Acquire(charges, kNow, Deadline::Never(), leave);
   gate_.Open();
   gate_.Release();
-  EXPECT_EQ(store_, nullptr);
+  ASSERT_EQ(store_, nullptr);
   EXPECT_THAT(Times(), ElementsAre(1, 1));
+
+  scheduler_ = std::make_unique<sim::SimScheduler>();
+  store_ = std::make_unique<CoalescingBucketStore>(gate_, *scheduler_);
+  store_->Acquire(charges, kNow, Deadline::Never(), leave);
+  EXPECT_EQ(store_, nullptr) << "before the call returns";
 }
 
 /// Charges of a child and its parent, two limits each.
