@@ -1,6 +1,6 @@
 """As decide.cc, by the real zae-limiter 0.17.0: its blocking client or its asynchronous one.
 
-usage: peer_decide.py sync|async TABLE COUNT WORKERS     with the Python of tests/engines/install.py
+usage: peer_decide.py sync|async TABLE COUNT WORKERS KEYS  with the Python of tests/engines/install.py
 """
 
 import asyncio
@@ -14,8 +14,11 @@ import time
 from zae_limiter import OnUnavailable, RateLimiter, Repository, SyncRateLimiter, SyncRepository
 
 WARM_UP = 100
-WHAT = {"entity_id": "of-peer", "resource": "llm", "consume": {"rpm": 1},
-        "on_unavailable": OnUnavailable.BLOCK}
+
+
+def what(key):
+    return {"entity_id": f"of-peer-{key}", "resource": "llm", "consume": {"rpm": 1},
+            "on_unavailable": OnUnavailable.BLOCK}
 
 
 def where(table):
@@ -37,18 +40,19 @@ class Meter:
                           "wall_s": time.monotonic() - self.begun}))
 
 
-def decide(limiter, count):
+def decide(limiter, key, count):
     for _ in range(count):
-        with limiter.acquire(**WHAT):
+        with limiter.acquire(**what(key)):
             pass
 
 
-def measure(table, count, workers):
+def measure(table, count, workers, keys):
     limiter = SyncRateLimiter(repository=SyncRepository.connect("default", **where(table)))
-    decide(limiter, WARM_UP)
+    for key in range(keys):
+        decide(limiter, key, WARM_UP // keys)
     meter = Meter()
-    threads = [threading.Thread(target=decide, args=(limiter, count // workers))
-               for _ in range(workers)]
+    threads = [threading.Thread(target=decide, args=(limiter, worker % keys, count // workers))
+               for worker in range(workers)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -56,24 +60,27 @@ def measure(table, count, workers):
     meter.report(count // workers * workers)
 
 
-async def decide_async(limiter, count):
+async def decide_async(limiter, key, count):
     for _ in range(count):
-        async with limiter.acquire(**WHAT):
+        async with limiter.acquire(**what(key)):
             pass
 
 
-async def measure_async(table, count, workers):
+async def measure_async(table, count, workers, keys):
     limiter = RateLimiter(repository=await Repository.connect("default", **where(table)))
-    await decide_async(limiter, WARM_UP)
+    for key in range(keys):
+        await decide_async(limiter, key, WARM_UP // keys)
     meter = Meter()
-    await asyncio.gather(*(decide_async(limiter, count // workers) for _ in range(workers)))
+    await asyncio.gather(*(decide_async(limiter, worker % keys, count // workers)
+                           for worker in range(workers)))
     meter.report(count // workers * workers)
     await limiter.close()
 
 
 if __name__ == "__main__":
-    kind, name, number, at_once = sys.argv[1:]
+    kind, name, *numbers = sys.argv[1:]
+    number, at_once, of_keys = map(int, numbers)
     if kind == "sync":
-        measure(name, int(number), int(at_once))
+        measure(name, number, at_once, of_keys)
     else:
-        asyncio.run(measure_async(name, int(number), int(at_once)))
+        asyncio.run(measure_async(name, number, at_once, of_keys))
