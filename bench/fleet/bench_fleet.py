@@ -5,9 +5,9 @@ usage: bench_fleet.py WEIR_BENCH_FLEET [--decisions N] [--load WORKERS/KEYS]... 
                       [--json FILE]
 
 Both work on the same dynoxide in the same run, in turn, each on keys of its own, with so many
-decisions at once, one a worker. Told is the CPU time of the client's process (user and system, all threads) for
-each decision, once it is warm: medians of the rounds. tests/engines/install.py installs engine and
-peer.
+decisions at once, one a worker. Told is the CPU time of the client's process (user and system, all
+threads) for each decision, once it is warm: medians of the rounds. tests/engines/install.py installs
+engine and peer.
 """
 
 import argparse
@@ -57,6 +57,8 @@ def requests_for_each(client, running, load):
     """What is asked of the engine by so many decisions more, warm-up and start left out."""
     with fault_proxy.FaultProxy(running) as proxy:
         counts = []
+        run(client, running, proxy.url, load[0], load)  # makes the buckets
+        proxy.take_counts()
         for decisions in (load[0], load[0] + FEW):
             run(client, running, proxy.url, decisions, load)
             told = proxy.take_counts()

@@ -1,10 +1,11 @@
 #include "weir/aws/key_caching_signer.h"
 
+#include <fmt/compile.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,15 +45,6 @@ struct Field {
   std::string_view name, value;
 };
 using Fields = std::vector<Field>;
-
-std::string Concat(std::initializer_list<std::string_view> parts) {
-  std::size_t size = 0;
-  for (const std::string_view part : parts) size += part.size();
-  std::string all;
-  all.reserve(size);
-  for (const std::string_view part : parts) all += part;
-  return all;
-}
 
 template <std::size_t N>
 std::string_view View(const std::array<char, N>& text) {
@@ -164,7 +156,7 @@ std::string CanonicalRequest(const Fields& fields, std::string_view names,
 class KeyCachingSigner final : public Signer {
  public:
   KeyCachingSigner(SigningScope scope, std::unique_ptr<Signer> others)
-      : scope_(Concat({"/", scope.region, "/", scope.service, "/aws4_request"})),
+      : scope_(fmt::format("/{}/{}/aws4_request", scope.region, scope.service)),
         keys_(std::move(scope)),
         others_(std::move(others)) {}
 
@@ -189,11 +181,12 @@ Result<std::string> KeyCachingSigner::Authorize(const Fields& fields, std::strin
   const std::string names = NamesOf(fields);
   const std::string canonical = CanonicalRequest(fields, names, View(HexOf(body_hash)));
   WEIR_ASSIGN_OR_RETURN(const Sha256Digest request_hash, internal::Sha256({canonical}));
-  const std::string to_sign = Concat(
-      {kAlgorithm, "\n", time.text(), "\n", time.day(), scope_, "\n", View(HexOf(request_hash))});
+  const std::string to_sign = fmt::format(FMT_COMPILE("{}\n{}\n{}{}\n{}"), kAlgorithm, time.text(),
+                                          time.day(), scope_, View(HexOf(request_hash)));
   WEIR_ASSIGN_OR_RETURN(const Sha256Digest signature, internal::HmacSha256(key.view(), to_sign));
-  return Concat({kAlgorithm, " Credential=", credentials.access_key_id, "/", time.day(), scope_,
-                 ", SignedHeaders=", names, ", Signature=", View(HexOf(signature))});
+  return fmt::format(FMT_COMPILE("{} Credential={}/{}{}, SignedHeaders={}, Signature={}"),
+                     kAlgorithm, credentials.access_key_id, time.day(), scope_, names,
+                     View(HexOf(signature)));
 }
 
 Status KeyCachingSigner::Sign(HttpRequest& request, const Credentials& credentials,

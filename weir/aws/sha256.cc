@@ -1,24 +1,13 @@
 #include "weir/aws/sha256.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 #include <cstddef>
-#include <memory>
+
+#include "weir/aws/hash_function.h"
 
 namespace weir::internal {
 namespace {
-
-struct Free {
-  void operator()(EVP_MD* digest) const { EVP_MD_free(digest); }
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-
-// Looking the algorithm up costs more than hashing a short text, so it is done once a thread.
-struct Hasher {
-  std::unique_ptr<EVP_MD, Free> digest{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
-  std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
-};
 
 /// A key filled up to the length of SHA-256's block, and masked.
 class KeyBlock {
@@ -43,18 +32,11 @@ class KeyBlock {
 Sha256Digest::~Sha256Digest() { OPENSSL_cleanse(bytes.data(), bytes.size()); }
 
 Result<Sha256Digest> Sha256(std::initializer_list<std::string_view> parts) {
-  thread_local const Hasher hasher;
-  EVP_MD_CTX* const context = hasher.context.get();
+  thread_local const HashFunction sha256("SHA256");
   Sha256Digest sum;
-  bool good = hasher.digest != nullptr && context != nullptr &&
-              EVP_DigestInit_ex2(context, hasher.digest.get(), nullptr) == 1;
-  for (const std::string_view part : parts) {
-    good = good && EVP_DigestUpdate(context, part.data(), part.size()) == 1;
-  }
   auto* const into = reinterpret_cast<unsigned char*>(sum.bytes.data());
-  good = good && EVP_DigestFinal_ex(context, into, nullptr) == 1;
-  if (!good) return Fail(Code::kInternal, "OpenSSL failed to compute a SHA-256");
-  return sum;
+  if (sha256.Hash(parts, {into, sum.bytes.size()})) return sum;
+  return Fail(Code::kInternal, "OpenSSL failed to compute a SHA-256");
 }
 
 // The masked keys are hashed again each time. Copying contexts that have seen them takes 0.1 us

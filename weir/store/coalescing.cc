@@ -144,7 +144,7 @@ void CoalescingBucketStore::Joins::Tell(JointParts& parts, Result<Decision> answ
 // Who joined one with less time is not to lose by it. These are asked first: with the last answer
 // the store may go.
 void CoalescingBucketStore::Joins::Failed(JointParts& parts, const Error& error) {
-  const Deadline until = Join(parts).deadline;
+  const Deadline until = std::ranges::min_element(parts, {}, &JointPart::deadline)->deadline;
   const auto ends = std::ranges::partition(parts, [&](const JointPart& part) {
     return MayBeOfTheStore(error.code) && part.deadline.at() - until.at() > JoinQueue::kLongestWait;
   });
