@@ -15,10 +15,7 @@
 set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
                   -Wnon-virtual-dtor -Werror)
 
-# weir_compile_options(TARGET [TESTS]). TESTS: its sources include gtest.
-function(weir_compile_options target)
-  target_compile_features(${target} PUBLIC cxx_std_23)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+function(weir_warnings target)
   if(WEIR_DEVELOPER)
     target_compile_options(${target} PRIVATE ${WEIR_WARNINGS})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -29,8 +26,19 @@ function(weir_compile_options target)
       # storage of an empty optional or inlined vector for something that is read.
       target_compile_options(${target} PRIVATE -Wno-missing-field-initializers
                                                -Wno-maybe-uninitialized)
+      if(CMAKE_UNITY_BUILD)
+        # g++ takes the sources that a batch includes for headers.
+        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+      endif()
     endif()
   endif()
+endfunction()
+
+# weir_compile_options(TARGET [TESTS]). TESTS: its sources include gtest.
+function(weir_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_23)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  weir_warnings(${target})
   if(WEIR_PRECOMPILED)
     set(precompiled weir_precompiled)
     if("TESTS" IN_LIST ARGN)
@@ -64,8 +72,14 @@ function(weir_precompiled target)
   add_library(${target} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
   target_compile_features(${target} PUBLIC cxx_std_23)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  # ccache keeps what uses them only if they are the same each time.
-  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  # g++ takes only what was compiled with the same options, warnings included.
+  weir_warnings(${target})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # ccache keeps what uses them only if they are the same each time.
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  else()
+    target_compile_options(${target} PUBLIC -fpch-preprocess)
+  endif()
   target_link_libraries(${target} PRIVATE absl::flat_hash_map fmt::fmt tl::expected)
 endfunction()
 

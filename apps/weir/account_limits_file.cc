@@ -13,14 +13,14 @@
 namespace weir::app {
 namespace {
 
-using Json = nlohmann::json;
+using UnorderedJson = nlohmann::json;
 
 constexpr std::array<std::string_view, 4> kKeys = {"accountId", "resourceName", "limit",
                                                    "windowSec"};
 constexpr char kShape[] = R"(right would be {"limits": [{"accountId": "acme", "resourceName": )"
                           R"("emr", "limit": 5, "windowSec": 60}]})";
 
-Status CheckKeys(const Json& entry) {
+Status CheckKeys(const UnorderedJson& entry) {
   if (!entry.is_object()) return Fail(Code::kInvalidArgument, "it is no object");
   for (const auto& [key, value] : entry.items()) {
     if (std::ranges::find(kKeys, key) != kKeys.end()) continue;
@@ -30,13 +30,13 @@ Status CheckKeys(const Json& entry) {
   return {};
 }
 
-Result<std::string> ReadName(const Json& entry, const char* key) {
+Result<std::string> ReadName(const UnorderedJson& entry, const char* key) {
   const auto at = entry.find(key);
   if (at != entry.end() && at->is_string()) return at->get<std::string>();
   return Fail(Code::kInvalidArgument, fmt::format("{} is missing, or no text", key));
 }
 
-Result<std::int64_t> ReadWhole(const Json& entry, const char* key) {
+Result<std::int64_t> ReadWhole(const UnorderedJson& entry, const char* key) {
   const auto at = entry.find(key);
   if (at != entry.end() && at->is_number_integer()) {
     const bool fits = !at->is_number_unsigned() || at->get<std::uint64_t>() <= INT64_MAX;
@@ -46,7 +46,7 @@ Result<std::int64_t> ReadWhole(const Json& entry, const char* key) {
                                                   at == entry.end() ? "missing" : at->dump()));
 }
 
-Result<AccountLimitRow> ReadEntry(const Json& entry, const std::string& service) {
+Result<AccountLimitRow> ReadEntry(const UnorderedJson& entry, const std::string& service) {
   WEIR_RETURN_IF_ERROR(CheckKeys(entry));
   AccountLimitRow row;
   row.service = service;
@@ -61,18 +61,19 @@ Result<AccountLimitRow> ReadEntry(const Json& entry, const std::string& service)
   return row;
 }
 
-Result<Json> ReadJson(std::string_view text) {
+Result<UnorderedJson> ReadJson(std::string_view text) {
   try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    return UnorderedJson::parse(text);
+  } catch (const UnorderedJson::parse_error& error) {
     return Fail(Code::kInvalidArgument, fmt::format("byte {} is no JSON", error.byte));
   }
 }
 
-Result<std::vector<AccountLimitRow>> ReadRows(const Json& entries, const std::string& service) {
+Result<std::vector<AccountLimitRow>> ReadRows(const UnorderedJson& entries,
+                                              const std::string& service) {
   std::map<AccountKey, std::size_t> places;
   std::vector<AccountLimitRow> rows;
-  for (const Json& entry : entries) {
+  for (const UnorderedJson& entry : entries) {
     const std::size_t place = rows.size() + 1;
     Result<AccountLimitRow> row = ReadEntry(entry, service);
     if (!row) {
@@ -90,7 +91,7 @@ Result<std::vector<AccountLimitRow>> ReadRows(const Json& entries, const std::st
 }
 
 Result<std::vector<AccountLimitRow>> Parse(std::string_view text, const std::string& service) {
-  WEIR_ASSIGN_OR_RETURN(const Json json, ReadJson(text));
+  WEIR_ASSIGN_OR_RETURN(const UnorderedJson json, ReadJson(text));
   const bool fits =
       json.is_object() && json.size() == 1 && json.contains("limits") && json["limits"].is_array();
   if (!fits) return Fail(Code::kInvalidArgument, fmt::format("no list of limits: {}", kShape));

@@ -11,7 +11,7 @@
 #include "apps/weir/line_reader.h"
 #include "apps/weir/record_key.h"
 #include "weir/kinesis/producer.h"
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir::app {
 

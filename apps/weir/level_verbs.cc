@@ -66,7 +66,7 @@ std::string TextOf(const LevelRecord& record) {
   }
   if (!table.empty()) text += table.Text();
   if (record.limits.on_unavailable) {
-    text += fmt::format("on unavailable: {}\n", NameOf(*record.limits.on_unavailable));
+    text += fmt::format("on unavailable: {}\n", app::NameOf(*record.limits.on_unavailable));
   }
   return text;
 }
@@ -87,7 +87,7 @@ Result<Exit> Set(const LevelOptions& options, Context& context, Backend& backend
   const LevelRecord record{LevelOf(options), std::move(limits)};
   WEIR_RETURN_IF_ERROR(ApplyChanges(backend.config(), {PutLimits{record.level, record.limits}},
                                     context.StoreDeadline()));
-  context.Answer(ToJson(record), "set " + TextOf(record));
+  context.Answer(app::ToJson(record), "set " + TextOf(record));
   return Exit::kDone;
 }
 
@@ -108,7 +108,7 @@ Result<Exit> Get(const LevelOptions& options, Context& context, Backend& backend
                 fmt::format("no limits are set at {}: set-limits sets them", Describe(level)));
   }
   const LevelRecord record{level, *found};
-  context.Answer(ToJson(record), TextOf(record));
+  context.Answer(app::ToJson(record), TextOf(record));
   return Exit::kDone;
 }
 
@@ -126,7 +126,7 @@ Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& ba
   Json json = {{"levels", Json::array()}};
   Table table({"level", "limits", "set by"});
   for (const LevelRecord& record : records) {
-    json["levels"].push_back(ToJson(record));
+    json["levels"].push_back(app::ToJson(record));
     table.Row({Describe(record.level), FormatLimits(record.limits.limits),
                record.limits.managed ? "file" : "hand"});
   }

@@ -26,11 +26,12 @@ Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options) {
 
 Result<Exit> Check(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
-  context.Answer(ToJson(file), fmt::format("{} is valid: namespace {}, system {}, resources {}, "
-                                           "entities {}\n",
-                                           options.file, file.namespace_name,
-                                           file.system.empty() ? "not set" : "set",
-                                           file.resources.size(), file.entities.size()));
+  context.Answer(
+      app::ToJson(file),
+      fmt::format("{} is valid: namespace {}, system {}, resources {}, "
+                  "entities {}\n",
+                  options.file, file.namespace_name, file.system.empty() ? "not set" : "set",
+                  file.resources.size(), file.entities.size()));
   return Exit::kDone;
 }
 
@@ -44,7 +45,7 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const Plan plan, PlanOf(file, context, backend));
-    context.Answer(ToJson(plan), TextOf(plan));
+    context.Answer(app::ToJson(plan), TextOf(plan));
     return Exit::kDone;
   });
 }
@@ -54,7 +55,7 @@ Result<Exit> Apply(const LimitsOptions& options, Context& context) {
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const Plan plan, PlanOf(file, context, backend));
     WEIR_RETURN_IF_ERROR(ApplyPlan(plan, backend.config(), context.StoreDeadline()));
-    context.Answer(ToJson(plan), "applied\n" + TextOf(plan));
+    context.Answer(app::ToJson(plan), "applied\n" + TextOf(plan));
     return Exit::kDone;
   });
 }
@@ -67,7 +68,7 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
     WEIR_ASSIGN_OR_RETURN(const Declared live,
                           ReadDeclared(backend.config(), context.StoreDeadline()));
     const std::vector<Difference> differences = Differences(file, live);
-    context.Answer(ToJson(differences), TextOf(differences));
+    context.Answer(app::ToJson(differences), TextOf(differences));
     return differences.empty() ? Exit::kDone : Exit::kFailed;
   });
 }
@@ -81,7 +82,7 @@ Result<Exit> Export(const LimitsOptions& options, Context& context) {
     if (!options.file.empty()) {
       WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
     }
-    context.Answer(ToJson(file), options.file.empty() ? yaml : "wrote " + options.file);
+    context.Answer(app::ToJson(file), options.file.empty() ? yaml : "wrote " + options.file);
     return Exit::kDone;
   });
 }

@@ -11,7 +11,7 @@
 #include "apps/weir/entity_names.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/limiter/limiter.h"
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir::app {
 

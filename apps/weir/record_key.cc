@@ -9,12 +9,12 @@
 namespace weir::app {
 namespace {
 
-using Json = nlohmann::json;
+using UnorderedJson = nlohmann::json;
 
 tl::unexpected<Error> NoKey(const std::string& why) { return Fail(Code::kInvalidArgument, why); }
 
 Result<std::string> MemberOf(std::string_view line, const std::string& name) {
-  const Json json = Json::parse(line, nullptr, false);
+  const UnorderedJson json = UnorderedJson::parse(line, nullptr, false);
   if (!json.is_object()) return NoKey("it is no JSON object");
   const auto member = json.find(name);
   if (member == json.end()) return NoKey(fmt::format("it has no member '{}'", name));

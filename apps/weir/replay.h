@@ -14,8 +14,8 @@
 #include "apps/weir/replay_log.h"
 #include "apps/weir/trace.h"
 #include "apps/weir/trace_scheduler.h"
-#include "weir/metrics/histogram.h"
 #include "weir/store/backend.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir::app {
 

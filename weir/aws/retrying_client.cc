@@ -4,7 +4,7 @@
 
 #include "weir/aws/json_exchange.h"
 #include "weir/base/mutex.h"
-#include "weir/metrics/counter.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 namespace {

@@ -12,7 +12,7 @@ namespace dom = simdjson::dom;
 
 void Append(std::string& out, const AuditDetail::Parts& parts);
 
-struct Writer {
+struct DetailWriter {
   std::string& out;
 
   void operator()(std::monostate) const { out += "null"; }
@@ -38,7 +38,7 @@ void Append(std::string& out, const AuditDetail::Parts& parts) {
     if (!std::exchange(first, false)) out += ',';
     AppendQuoted(out, name);
     out += ':';
-    std::visit(Writer{out}, part.held);
+    std::visit(DetailWriter{out}, part.held);
   }
   out += '}';
 }

@@ -13,7 +13,7 @@ namespace {
 
 // Comments inside a statement are kept by SQLite: `.schema` explains the file. All times are
 // milliseconds since 1970.
-constexpr std::array kMigrations = {Migration{1, R"sql(
+constexpr std::array kReservationMigrations = {Migration{1, R"sql(
 CREATE TABLE slot(  -- what is held
   resource TEXT NOT NULL,
   account TEXT NOT NULL,
@@ -115,7 +115,7 @@ BucketRecord RecordOf(const Bucket& bucket) {
 
 }  // namespace
 
-std::span<const Migration> ReservationMigrations() { return kMigrations; }
+std::span<const Migration> ReservationMigrations() { return kReservationMigrations; }
 
 Error AsStoreError(Error error) {
   if (error.code != Code::kDataLoss) error.code = Code::kUnavailable;

@@ -22,7 +22,7 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-void Remove(const std::string& path) {
+void RemoveIfPresent(const std::string& path) {
   std::error_code error;
   std::filesystem::remove(path, error);
 }
@@ -41,7 +41,7 @@ Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& path,
     return file;
   }();
   if (!opened && !existed) {
-    for (const char* suffix : {"", "-journal", "-wal"}) Remove(path + suffix);
+    for (const char* suffix : {"", "-journal", "-wal"}) RemoveIfPresent(path + suffix);
   }
   return opened;
 }

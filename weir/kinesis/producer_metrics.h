@@ -14,7 +14,7 @@
 #include "weir/base/result.h"
 #include "weir/kinesis/producer_config.h"
 #include "weir/kinesis/stream_metrics.h"
-#include "weir/metrics/registry.h"
+#include "weir/telemetry/registry.h"
 
 namespace weir::kinesis {
 

@@ -17,8 +17,8 @@
 #include "weir/kinesis/metric_names.h"
 #include "weir/kinesis/pipeline.h"
 #include "weir/kinesis/windowed_statistic.h"
-#include "weir/metrics/counter.h"
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/counter.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir::kinesis {
 

@@ -21,7 +21,7 @@ AwsFailure Unreadable(const Error& error) {
   return failure;
 }
 
-bool MayGoBetter(FailureClass kind) {
+bool IsRetriable(FailureClass kind) {
   return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
          kind == FailureClass::kAmbiguous || kind == FailureClass::kDeadline;
 }
@@ -101,7 +101,7 @@ Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, 
 
 Result<Instant> StreamReader::TryAgain(Tries& tries, const AwsFailure& failure, Instant now) {
   if (failure.kind != FailureClass::kThrottle) ++tries.failures;
-  if (!MayGoBetter(failure.kind) || tries.failures >= options_.most_tries) {
+  if (!IsRetriable(failure.kind) || tries.failures >= options_.most_tries) {
     return Fail(ToError(failure));
   }
   return now + tries.backoff.Next(rng_);

@@ -10,9 +10,9 @@
 
 #include "weir/limiter/allowance_entry.h"
 #include "weir/limiter/call.h"
-#include "weir/metrics/counter.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket_store.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 

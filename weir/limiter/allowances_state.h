@@ -9,7 +9,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/limiter/allowances.h"
-#include "weir/metrics/thread_slot.h"
+#include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 

@@ -105,7 +105,7 @@ auto& Of(Held& held, const TargetPtr& target) {
   return *std::ranges::find(held, target, &Charge::target);
 }
 
-std::int64_t Add(std::int64_t a, std::int64_t b) {
+std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) return b < 0 ? INT64_MIN : INT64_MAX;
   return sum;
@@ -117,7 +117,7 @@ void AddParts(std::vector<Charge>& held, std::span<const Charge> deltas, Part pa
   for (const Charge& delta : deltas) {
     Charge& charge = Of(held, delta.target);
     for (std::size_t i = 0; i < delta.amounts.size(); ++i) {
-      charge.amounts[i] = Add(charge.amounts[i], part(delta.amounts[i]));
+      charge.amounts[i] = SaturatingAdd(charge.amounts[i], part(delta.amounts[i]));
     }
   }
 }

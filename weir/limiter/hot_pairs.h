@@ -7,7 +7,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/limiter/resolution_cache.h"
-#include "weir/metrics/thread_slot.h"
+#include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 

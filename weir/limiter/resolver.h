@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "weir/base/done.h"
-#include "weir/metrics/counter.h"
 #include "weir/store/charge.h"
 #include "weir/store/config_store.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 

@@ -12,7 +12,7 @@
 #include "weir/limiter/call.h"
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/waiting.h"
-#include "weir/metrics/counter.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 

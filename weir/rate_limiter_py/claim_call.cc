@@ -13,7 +13,6 @@ namespace {
 
 using dynamo::Write;
 
-constexpr UnixMillis kExpiredToo{-1};
 constexpr std::size_t kNoLimit = 1'000'000;  // DynamoDB ends a page after a megabyte
 
 dynamo::QueryRequest RowsOf(const AccountKey& key) {

@@ -14,8 +14,6 @@ namespace {
 using dynamo::Of;
 using dynamo::Write;
 
-constexpr UnixMillis kExpiredToo{-1};
-
 // Actions of a transaction.
 constexpr std::size_t kSlot = 0;
 constexpr std::size_t kPlace = 1;  // in the roster

@@ -43,6 +43,9 @@ dynamo::Item SlotItem(const HeldSlot& slot);
 /// ones are read too. A row without resourceName and accountId (their create_token leaves such rows
 /// behind) has an empty key. kDataLoss, naming the row, where the expiry is no time.
 [[nodiscard]] Result<std::optional<HeldSlot>> ReadSlot(const dynamo::Item& item);
+/// The `now` for ReadHeld that includes expired slots.
+inline constexpr UnixMillis kExpiredToo{-1};
+
 /// The same for one key: nothing too for a row of another key that shares the coordinate, and for
 /// one that is not held at `now`. A row without a key belongs to every key of its coordinate.
 [[nodiscard]] Result<std::optional<HeldSlot>> ReadHeld(const dynamo::Item& item,

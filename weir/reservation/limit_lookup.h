@@ -10,9 +10,9 @@
 #include "weir/base/done.h"
 #include "weir/base/mutex.h"
 #include "weir/base/time.h"
-#include "weir/metrics/counter.h"
 #include "weir/reservation/account_cache.h"
 #include "weir/store/account_limits.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 

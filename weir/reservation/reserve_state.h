@@ -10,10 +10,10 @@
 
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
-#include "weir/metrics/counter.h"
 #include "weir/reservation/limit_lookup.h"
 #include "weir/reservation/reservation_limiter.h"
 #include "weir/reservation/reserve_queue.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 

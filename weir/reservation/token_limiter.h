@@ -10,12 +10,12 @@
 
 #include "weir/base/done.h"
 #include "weir/base/mutex.h"
-#include "weir/metrics/counter.h"
 #include "weir/reservation/account_cache.h"
 #include "weir/reservation/limit_lookup.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/reservation_backend.h"
+#include "weir/telemetry/counter.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/histogram.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

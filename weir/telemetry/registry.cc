@@ -1,4 +1,4 @@
-#include "weir/metrics/registry.h"
+#include "weir/telemetry/registry.h"
 
 #include <fmt/format.h>
 #include <prometheus/metric_family.h>

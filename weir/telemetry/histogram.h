@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "weir/metrics/thread_slot.h"
+#include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/histogram.h"
 
 #include <algorithm>
 #include <cmath>

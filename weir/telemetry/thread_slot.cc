@@ -1,4 +1,4 @@
-#include "weir/metrics/thread_slot.h"
+#include "weir/telemetry/thread_slot.h"
 
 #include <atomic>
 

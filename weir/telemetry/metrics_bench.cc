@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "weir/metrics/counter.h"
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/counter.h"
+#include "weir/telemetry/histogram.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 
 #include "weir/base/mutex.h"
 #include "weir/base/result.h"
-#include "weir/metrics/counter.h"
-#include "weir/metrics/histogram.h"
+#include "weir/telemetry/counter.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "weir/metrics/registry.h"
+#include "weir/telemetry/registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

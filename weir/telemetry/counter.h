@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "weir/metrics/thread_slot.h"
+#include "weir/telemetry/thread_slot.h"
 
 namespace weir {
 

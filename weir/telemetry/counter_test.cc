@@ -1,4 +1,4 @@
-#include "weir/metrics/counter.h"
+#include "weir/telemetry/counter.h"
 
 #include <gtest/gtest.h>
 
