@@ -61,6 +61,14 @@ def against_arrows(root, rooms):
                            f"include only {', '.join(sorted(allowed))}")
 
 
+def included_sources(root):
+    for top in ("weir", "apps", "tests", "fuzz", "bench"):
+        for file in sorted((root / top).rglob("*.cc")) + sorted((root / top).rglob("*.h")):
+            for include in INCLUDE.findall(file.read_text()):
+                if include.endswith(".cc"):
+                    yield f"{file.relative_to(root)}: includes the source {include}; include its header"
+
+
 def bad_names(root):
     for top in ("weir", "apps"):
         for path in sorted((root / top).rglob("*")):
@@ -88,7 +96,7 @@ def against_readme(root, rooms):
 def main():
     root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
     rooms = read_rooms(sys.argv[1])
-    findings = [*against_arrows(root, rooms), *bad_names(root), *missing_pages(root, rooms),
+    findings = [*against_arrows(root, rooms), *included_sources(root), *bad_names(root), *missing_pages(root, rooms),
                 *against_readme(root, rooms)]
     for finding in findings:
         print(finding, file=sys.stderr)

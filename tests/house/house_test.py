@@ -3,6 +3,7 @@
 usage: house_test.py SOURCE_DIR
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop())
 CHECK = SOURCE / "tools/check_house.py"
+CHECK_ALONE = SOURCE / "tools/check_alone.py"
 ARROWS = "base ->  |  | what all want\nbucket -> base |  | arithmetic\nsim -> base |  | for tests\n" \
          "store -> bucket | sim | shared state\n"
 
@@ -35,6 +37,44 @@ def planted(files):
         return done.returncode, done.stderr
 
 
+def compiled_alone(files):
+    """The files of a small project, each compiled by itself; returns what the check reports."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "weir/base").mkdir(parents=True)
+        for name, text in files.items():
+            (root / name).write_text(text)
+        commands = [{"file": str(root / name), "command": f"ccache g++ -I{root} -o a.o -c {root / name}"}
+                    for name in files if name.endswith(".cc")]
+        (root / "compile_commands.json").write_text(json.dumps(commands))
+        done = subprocess.run([sys.executable, CHECK_ALONE, root, root],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+
+class Alone(unittest.TestCase):
+    HEADER = "#include <string>\nstd::string Name();\n"
+    SOURCE = '#include "weir/base/a.h"\nstd::string Name() { return {}; }\n'
+
+    def test_complete_files_pass(self):
+        files = {"weir/base/a.h": self.HEADER, "weir/base/a.cc": self.SOURCE, "weir/base/b.h": self.HEADER}
+        self.assertEqual(compiled_alone(files), (0, ""))
+
+    def test_a_source_that_forgets_an_include_is_named(self):
+        code, report = compiled_alone({"weir/base/a.cc": "std::string Name() { return {}; }\n"})
+        self.assertEqual(code, 1)
+        self.assertIn("weir/base/a.cc does not compile by itself", report)
+
+    def test_a_header_that_a_source_checks_by_including_it_first(self):
+        files = {"weir/base/a.h": "std::string Name();\n", "weir/base/a.cc": self.SOURCE}
+        self.assertIn("weir/base/a.cc does not", compiled_alone(files)[1])
+
+    def test_a_header_without_a_source_that_forgets_an_include_is_named(self):
+        files = {"weir/base/a.h": self.HEADER, "weir/base/a.cc": self.SOURCE,
+                 "weir/base/b.h": "std::string Other();\n"}
+        self.assertIn("weir/base/b.h does not compile by itself", compiled_alone(files)[1])
+
+
 class Arrows(unittest.TestCase):
     def test_a_clean_house_passes(self):
         self.assertEqual(planted({"weir/store/a.cc": '#include "weir/base/time.h"\n'}), (0, ""))
@@ -51,6 +91,11 @@ class Arrows(unittest.TestCase):
 
     def test_nothing_sees_the_applications(self):
         self.assertEqual(planted({"weir/store/a.h": '#include "apps/weir/command.h"\n'})[0], 1)
+
+    def test_an_included_source_is_refused(self):
+        code, report = planted({"weir/store/a.cc": '#include "weir/base/time.cc"\n'})
+        self.assertEqual(code, 1)
+        self.assertIn("weir/store/a.cc: includes the source weir/base/time.cc", report)
 
     def test_a_drawer_is_refused(self):
         self.assertIn("weir/store/utils.h", planted({"weir/store/utils.h": ""})[1])
