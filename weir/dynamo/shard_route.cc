@@ -15,7 +15,8 @@ Charge PartAt(const Charge& charge, std::uint32_t shard) {
   if (shard == 0) return {charge.target, charge.amounts};
   BucketKey key = charge.target->key;
   key.shard = shard;
-  return {MakeTarget(std::move(key), charge.target->limits), charge.amounts};
+  const Target& whole = *charge.target;
+  return {MakeTarget(std::move(key), whole.limits, whole.source), charge.amounts};
 }
 
 std::optional<BucketImage> ImageOf(const Charge& charge, ImageCache& images) {

@@ -16,7 +16,7 @@ Result<TargetPtr> GivenTarget(const AcquireRequest& request) {
   WEIR_RETURN_IF_ERROR(CheckResource(request.resource));
   WEIR_RETURN_IF_ERROR(Validate(*request.limits));
   BucketKey key{.entity = std::string(request.entity), .resource = std::string(request.resource)};
-  return MakeTarget(std::move(key), SetAside(*request.limits));
+  return MakeTarget(std::move(key), SetAside(*request.limits), LimitSource::kOverride);
 }
 
 }  // namespace

@@ -165,6 +165,18 @@ TEST_F(LimiterTest, RegressionW5LimitsOfTheRequestHoldForTheOwnBucketOnly) {
   EXPECT_EQ(Left("p", "rpm"), 90);
 }
 
+TEST_F(LimiterTest, C2TheStoreIsAskedWhoNamedTheLimits) {
+  Apply({PutChild("a", "p"), Put(Level::System(), Rpm(100))});
+  EXPECT_TRUE(Take("a", {{"rpm", 1}}));
+  for (const Charge& charge : store_.acquires.back().charges) {
+    EXPECT_EQ(charge.target->source, LimitSource::kConfigured) << charge.target->key.entity;
+  }
+  const AcquireRequest request{
+      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = Rpm(12)};
+  ASSERT_TRUE(limiter_.Acquire(request, Deadline::Never()));
+  EXPECT_EQ(store_.acquires.back().charges.front().target->source, LimitSource::kOverride);
+}
+
 TEST_F(LimiterTest, LimitsOfTheRequestNeedNoneThatAreSet) {
   AcquireRequest request{
       .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = Rpm(5)};

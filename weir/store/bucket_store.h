@@ -16,11 +16,33 @@
 
 namespace weir {
 
-/// A bucket as it is kept: `names[i]` belongs to `bucket.meters[i]`.
+/// A meter that resolution does not name: of a limit that left, or of one that only requests name.
+struct ExtraMeter {
+  std::string name;
+  Meter meter;
+  UnixMillis time;  ///< up to when `meter` is refilled
+
+  friend bool operator==(const ExtraMeter&, const ExtraMeter&) = default;
+};
+
+/// The meters of a bucket beside the configured ones. Mechanism: docs/design/store.md.
+struct ExtraMeters {
+  std::vector<ExtraMeter> meters;  ///< at most kMaxExtraMeters, each name once
+  /// For meters that left before they were full, because others needed the space: when the latest
+  /// one left, and when the last of them would have been full. Both 0: there are none.
+  UnixMillis last_left{};
+  UnixMillis left_full{};
+
+  friend bool operator==(const ExtraMeters&, const ExtraMeters&) = default;
+};
+inline constexpr std::size_t kMaxExtraMeters = 20;
+
+/// A bucket as it is stored: `names[i]` belongs to `bucket.meters[i]`, the configured limits.
 struct BucketRecord {
   BucketKey key;
   std::vector<std::string> names;
   Bucket bucket;
+  ExtraMeters extras{};
 
   friend bool operator==(const BucketRecord&, const BucketRecord&) = default;
 };

@@ -92,10 +92,10 @@ std::size_t HashOf(const BucketKey& key) {
   return Mix(hash * kFnvPrime + key.shard);
 }
 
-TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits) {
+TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits, LimitSource source) {
   const std::size_t hash = HashOf(key);
   return std::make_shared<const Target>(
-      Target{.key = std::move(key), .limits = std::move(limits), .hash = hash});
+      Target{.key = std::move(key), .limits = std::move(limits), .hash = hash, .source = source});
 }
 
 Status CheckAcquire(std::span<const Charge> charges) {

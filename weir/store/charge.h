@@ -33,16 +33,24 @@ struct BucketKeyHash {
   std::size_t operator()(const BucketKey& key) const { return HashOf(key); }
 };
 
+/// Who named the limits of a target.
+enum class LimitSource : std::uint8_t {
+  kConfigured,  ///< resolution: all configured limits of the bucket, with their parameters
+  kOverride,    ///< the request itself: it is judged by them, and configures nothing
+};
+
 /// A bucket and the limits that hold for it now. Immutable; resolved once and shared by every
 /// request on that bucket, so that a request carries a pointer and numbers only.
 struct Target {
   BucketKey key;
   std::vector<Limit> limits;
   std::size_t hash = 0;  ///< HashOf(key)
+  LimitSource source = LimitSource::kConfigured;
 };
 using TargetPtr = std::shared_ptr<const Target>;
 
-TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits);
+TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits,
+                     LimitSource source = LimitSource::kConfigured);
 
 /// One bucket's part of a request: `amounts[i]` millitokens of `target->limits[i]`. In an acquire
 /// amounts are not negative, and 0 leaves that limit out; in an adjust they are signed.
