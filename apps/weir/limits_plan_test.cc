@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "apps/weir/instants_fixture.h"
 #include "apps/weir/json.h"
 #include "weir/store/memory_backend.h"
 
@@ -16,8 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr UnixMillis kNow{1'767'225'600'013};
 
 LimitsFile Parse(const std::string& yaml) {
   Result<LimitsFile> file = ParseLimitsFile("namespace: default\n" + yaml, "f.yaml");

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr UnixMillis kStart{1'700'158'546'000};
+constexpr UnixMillis kWholeSecond{1'700'158'546'000};
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -36,8 +36,9 @@ std::size_t CountOf(const std::string& text, const std::string& part) {
 
 TEST(Plot, FitsAHundredColumnsHoweverLongTheTime) {
   for (const std::int64_t span : {1LL, 999LL, 80'001LL, 3'600'000LL, 86'400'000LL * 30}) {
-    const std::string text =
-        Plot(std::vector<PlotPoint>{{kStart, 1'000}, {kStart + milliseconds(span), 1'000}}, 5'000);
+    const std::string text = Plot(
+        std::vector<PlotPoint>{{kWholeSecond, 1'000}, {kWholeSecond + milliseconds(span), 1'000}},
+        5'000);
     for (const std::string& line : Lines(text)) {
       EXPECT_LE(WidthOf(line), 100U) << line;
       EXPECT_FALSE(line.ends_with(' ')) << line;
@@ -47,8 +48,9 @@ TEST(Plot, FitsAHundredColumnsHoweverLongTheTime) {
 
 TEST(Plot, ARateAtTheTopFillsItsColumn) {
   // 1000 tokens in the first of two seconds: 60000 a minute, where the scale ends.
-  const std::string text =
-      Plot(std::vector<PlotPoint>{{kStart, 1'000'000}, {kStart + milliseconds(1500), 0}}, 1'000);
+  const std::string text = Plot(
+      std::vector<PlotPoint>{{kWholeSecond, 1'000'000}, {kWholeSecond + milliseconds(1500), 0}},
+      1'000);
   const std::vector<std::string> lines = Lines(text);
   EXPECT_THAT(lines[1], HasSubstr("60000 |"));
   EXPECT_EQ(CountOf(text, "█"), 12U);
@@ -56,15 +58,17 @@ TEST(Plot, ARateAtTheTopFillsItsColumn) {
 
 TEST(Plot, PartsOfARowAreEighths) {
   // 3000 a minute, where the scale ends, and 1632: 6.528 of 12 rows.
-  const std::string text =
-      Plot(std::vector<PlotPoint>{{kStart, 50'000}, {kStart + milliseconds(1500), 27'200}}, 1'000);
+  const std::string text = Plot(
+      std::vector<PlotPoint>{{kWholeSecond, 50'000}, {kWholeSecond + milliseconds(1500), 27'200}},
+      1'000);
   EXPECT_EQ(CountOf(text, "█"), 12U + 6U);
   EXPECT_EQ(CountOf(text, "▄"), 1U);
 }
 
 TEST(Plot, TheLineStandsAtTheLimit) {
   const std::string text = Plot(
-      std::vector<PlotPoint>{{kStart, 1'000}, {kStart + milliseconds(39'500), 1'000}}, 10'000'000);
+      std::vector<PlotPoint>{{kWholeSecond, 1'000}, {kWholeSecond + milliseconds(39'500), 1'000}},
+      10'000'000);
   const std::vector<std::string> lines = Lines(text);
   // 10000 of 15000 is the bottom of the fourth row from the top.
   EXPECT_EQ(CountOf(lines[4], "─"), 40U);
@@ -75,13 +79,14 @@ TEST(Plot, TheLineStandsAtTheLimit) {
 
 TEST(Plot, WhatIsGivenBackLowersItsColumn) {
   const std::string given =
-      Plot(std::vector<PlotPoint>{{kStart, 1'000'000}, {kStart, -1'000'000}}, 1'000);
+      Plot(std::vector<PlotPoint>{{kWholeSecond, 1'000'000}, {kWholeSecond, -1'000'000}}, 1'000);
   EXPECT_EQ(CountOf(given, "█"), 0U);
 }
 
 TEST(Plot, SaysWhenItBeginsAndEnds) {
   const std::string text =
-      Plot(std::vector<PlotPoint>{{kStart, 1'000}, {kStart + milliseconds(159'000), 1}}, 1'000);
+      Plot(std::vector<PlotPoint>{{kWholeSecond, 1'000}, {kWholeSecond + milliseconds(159'000), 1}},
+           1'000);
   EXPECT_THAT(text, HasSubstr("each column 2s"));
   EXPECT_THAT(text, HasSubstr("2023-11-16T18:15:46.000Z to 2023-11-16T18:18:26.000Z"));
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "apps/weir/instants_fixture.h"
 #include "apps/weir/limits_plan.h"
 #include "apps/weir/replay_report.h"
 #include "weir/sim/sim_scheduler.h"
@@ -15,8 +16,6 @@ namespace weir::app {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr UnixMillis kStart{1'700'158'546'681};
 
 class ReplayTest : public testing::Test {
  protected:

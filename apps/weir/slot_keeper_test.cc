@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "apps/weir/instants_fixture.h"
+
 namespace weir::app {
 namespace {
 
-constexpr UnixMillis kNow{1'767'225'600'013};
 constexpr milliseconds kTtl{30'000};
 
 TEST(SlotKeeper, RenewsAfterAThirdOfTheTime) {

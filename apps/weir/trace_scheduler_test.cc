@@ -6,14 +6,14 @@
 #include <thread>
 #include <vector>
 
+#include "apps/weir/instants_fixture.h"
 #include "weir/runtime/scheduler_contract.h"
 
 namespace weir {
 namespace {
 
+using app::kStart;
 using app::TraceScheduler;
-
-constexpr UnixMillis kStart{1'700'158'546'681};
 
 class TraceHarness final : public SchedulerHarness {
  public:

@@ -14,7 +14,7 @@ using testing::StartsWith;
 
 const std::string kHeader = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
 
-std::string ErrorOf(const std::string& text) {
+std::string TraceError(const std::string& text) {
   const auto rows = ParseTrace(text, "t.csv");
   return rows ? "no error" : rows.error().message;
 }
@@ -41,19 +41,20 @@ TEST(ParseTrace, TakesCarriageReturnsAndALastLineWithoutEnd) {
 
 TEST(ParseTrace, NamesTheLineThatIsWrong) {
   const std::string good = "2023-11-16 18:15:46.6805900,374,44\n";
-  EXPECT_THAT(ErrorOf("a,b\n"), StartsWith("t.csv:1: not a trace"));
-  EXPECT_THAT(ErrorOf(""), StartsWith("t.csv:1: not a trace"));
-  EXPECT_THAT(ErrorOf(kHeader), StartsWith("t.csv:1: no requests"));
+  EXPECT_THAT(TraceError("a,b\n"), StartsWith("t.csv:1: not a trace"));
+  EXPECT_THAT(TraceError(""), StartsWith("t.csv:1: not a trace"));
+  EXPECT_THAT(TraceError(kHeader), StartsWith("t.csv:1: no requests"));
   for (const std::string bad :
        {"\n", "2023-11-16 18:15:46.6,374\n", "2023-11-16 18:15:46.6,374,44,1\n",
         "2023-11-16 18:15:46.6,-1,44\n", "2023-11-16 18:15:46.6,1,x\n", "yesterday,1,1\n",
         "2023-11-16 18:15:46.6Z,1,1\n", "2023-11-16 18:15:46.6,1000000001,1\n", ",,\n"}) {
-    EXPECT_THAT(ErrorOf(kHeader + good + bad + good), StartsWith("t.csv:3: not a request")) << bad;
+    EXPECT_THAT(TraceError(kHeader + good + bad + good), StartsWith("t.csv:3: not a request"))
+        << bad;
   }
 }
 
 TEST(ParseTrace, RefusesRowsOutOfOrder) {
-  EXPECT_THAT(ErrorOf(kHeader + "2023-11-16 18:15:46.681,1,1\n2023-11-16 18:15:46.680,1,1\n"),
+  EXPECT_THAT(TraceError(kHeader + "2023-11-16 18:15:46.681,1,1\n2023-11-16 18:15:46.680,1,1\n"),
               StartsWith("t.csv:3: before the row above it"));
 }
 

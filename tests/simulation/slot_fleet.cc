@@ -10,12 +10,12 @@
 namespace weir::simulation {
 namespace {
 
-constexpr char kTable[] = "slots";
+constexpr char kSlotsTable[] = "slots";
 constexpr std::chrono::seconds kPatience{3};
 constexpr int kMostTries = 3;
 
 const rate_limiter_py::TableNames& Names() {
-  static const rate_limiter_py::TableNames names{"tokens", "limits", kTable, "resource-index",
+  static const rate_limiter_py::TableNames names{"tokens", "limits", kSlotsTable, "resource-index",
                                                  "service-index"};
   return names;
 }
@@ -35,7 +35,7 @@ struct SlotFleet::Held {
 struct SlotFleet::Process {
   Process(SlotFleet& fleet, std::uint64_t seed, milliseconds skew)
       : world(fleet.scheduler_, fleet.server_, seed, skew),
-        table(world.client(), fleet.scheduler_, kTable, seed + 2, fleet.layouts_.slots),
+        table(world.client(), fleet.scheduler_, kSlotsTable, seed + 2, fleet.layouts_.slots),
         store(table, Names().resource_index, {}) {}
 
   dynamo::SimProcess world;
@@ -52,7 +52,7 @@ SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed)
       server_(scheduler_.clock(), rng_.Next()),
       layouts_(LayoutsWithStream()),
       end_(scheduler_.clock().Now() + scenario.run) {
-  dynamo::CreateTableIn(server_, kTable, layouts_.slots);
+  dynamo::CreateTableIn(server_, kSlotsTable, layouts_.slots);
   server_.faults = scenario.table;
   for (int i = 0; i < scenario.processes; ++i) {
     Process& process = Join(i == 0 ? scenario.skew : milliseconds(0));
@@ -70,7 +70,7 @@ SlotFleet::Process& SlotFleet::Join(milliseconds skew) {
 
 bool SlotFleet::Run() { return scheduler_.RunAll(); }
 
-const sim::DynamoTable& SlotFleet::table() const { return *server_.Table(kTable); }
+const sim::DynamoTable& SlotFleet::table() const { return *server_.Table(kSlotsTable); }
 
 sim::NetworkCounts SlotFleet::CountFaults() const {
   sim::NetworkCounts counts;

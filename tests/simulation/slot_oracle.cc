@@ -17,7 +17,7 @@ struct Row {
   UnixMillis expires;
 };
 
-std::string TextOf(const sim::Item& item, std::string_view name) {
+std::string TextOrEmpty(const sim::Item& item, std::string_view name) {
   const auto at = item.find(std::string(name));
   const auto* text = at == item.end() ? nullptr : at->second.As<std::string>();
   return text == nullptr ? "" : *text;
@@ -27,11 +27,11 @@ std::string TextOf(const sim::Item& item, std::string_view name) {
 std::optional<Row> ReadRow(const std::optional<sim::Item>& item) {
   using namespace rate_limiter_py;
   if (!item || !item->contains(std::string(kExpirationTime))) return std::nullopt;
-  if (!TextOf(*item, kReservationId).starts_with("w-")) return std::nullopt;
+  if (!TextOrEmpty(*item, kReservationId).starts_with("w-")) return std::nullopt;
   const auto* seconds = item->at(std::string(kExpirationTime)).As<sim::Decimal>();
-  return Row{.key = {TextOf(*item, kResourceName), TextOf(*item, kAccountId)},
-             .id = TextOf(*item, kReservationId),
-             .resource_id = TextOf(*item, kResourceId),
+  return Row{.key = {TextOrEmpty(*item, kResourceName), TextOrEmpty(*item, kAccountId)},
+             .id = TextOrEmpty(*item, kReservationId),
+             .resource_id = TextOrEmpty(*item, kResourceId),
              .expires = UnixMillis{seconds->ToInt64().value_or(0) * 1000}};
 }
 

@@ -14,8 +14,8 @@ using Texts = std::vector<std::pair<std::string, std::string>>;
 
 Result<Texts> Read(std::string_view body) {
   Texts texts;
-  WEIR_RETURN_IF_ERROR(ReadMembers(body, [&](std::string_view name, JsonValue json) {
-    texts.emplace_back(name, TextOf(json));
+  WEIR_RETURN_IF_ERROR(ReadMembers(body, [&](std::string_view name, JsonValue value) {
+    texts.emplace_back(name, TextOf(value));
   }));
   return texts;
 }

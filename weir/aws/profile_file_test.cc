@@ -21,7 +21,7 @@ ProfileFile Config(std::string_view text) {
   return file.value_or(ProfileFile());
 }
 
-std::string Refusal(std::string_view text) {
+std::string RefusalOf(std::string_view text) {
   const auto file = ParseProfileFile(text, ProfileFileKind::kConfig, "/home/a/.aws/config");
   if (file) return "read";
   EXPECT_EQ(file.error().code, Code::kInvalidArgument);
@@ -107,14 +107,14 @@ TEST(ProfileFile, AValueGoesOnInIndentedLines) {
 
 TEST(ProfileFile, RefusalsNameTheLineAndNotItsText) {
   const std::string where = "/home/a/.aws/config line ";
-  EXPECT_EQ(Refusal("\n[profile a\n"), where + "2: the ']' of a [section] is missing");
-  EXPECT_EQ(Refusal("[profile a] b\n"), where + "1: text after a [section]");
-  EXPECT_EQ(Refusal("region = a\n"), where + "1: a setting before the first [section]");
-  EXPECT_EQ(Refusal("[default]\n\nsecret\n"), where + "3: expected name = value");
-  EXPECT_EQ(Refusal("[default]\n= secret\n"), where + "2: expected name = value");
-  EXPECT_EQ(Refusal("[default]\n  a = b\n"),
+  EXPECT_EQ(RefusalOf("\n[profile a\n"), where + "2: the ']' of a [section] is missing");
+  EXPECT_EQ(RefusalOf("[profile a] b\n"), where + "1: text after a [section]");
+  EXPECT_EQ(RefusalOf("region = a\n"), where + "1: a setting before the first [section]");
+  EXPECT_EQ(RefusalOf("[default]\n\nsecret\n"), where + "3: expected name = value");
+  EXPECT_EQ(RefusalOf("[default]\n= secret\n"), where + "2: expected name = value");
+  EXPECT_EQ(RefusalOf("[default]\n  a = b\n"),
             where + "2: an indented line that belongs to no setting");
-  EXPECT_EQ(Refusal("[default]\na =\n  secret\n"), where + "3: expected name = value");
+  EXPECT_EQ(RefusalOf("[default]\na =\n  secret\n"), where + "3: expected name = value");
 }
 
 // Fails if: a line's text stands in a refusal, or an indented comment goes on with a value.

@@ -33,6 +33,8 @@ inline Quota AnyQuota() {
   return {UpTo(kMaxMillitokens), UpTo(kMaxMillitokens), UpTo(kMaxPeriodMillis)};
 }
 
+inline constexpr std::int64_t kNanosPerMilli = 1'000'000;
+
 /// Stands still until a test moves it. Begins at a large odd instant.
 struct ManualTime {
   std::atomic<std::int64_t> nanos{86'400'000'000'007};

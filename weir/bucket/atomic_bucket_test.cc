@@ -16,8 +16,7 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t kMilli = 1'000'000;
-constexpr std::int64_t kYear = 365LL * 24 * 3600 * 1000 * kMilli;
+constexpr std::int64_t kYear = 365LL * 24 * 3600 * 1000 * kNanosPerMilli;
 
 TEST(AtomicBucket, IsWrittenAsInTheDesign) {
   ManualTime time;
@@ -106,11 +105,11 @@ TEST(AtomicBucket, TimeThatRunsBackwardsGivesNothing) {
   ManualTime time;
   AtomicBucket calls(PerSecond(10), time.clock());
   EXPECT_TRUE(calls.TryTake(10));
-  time.Advance(-3600 * 1000 * kMilli);
+  time.Advance(-3600 * 1000 * kNanosPerMilli);
   EXPECT_FALSE(calls.TryTake(1));
-  time.Advance(3600 * 1000 * kMilli);
+  time.Advance(3600 * 1000 * kNanosPerMilli);
   EXPECT_FALSE(calls.TryTake(1));
-  time.Advance(100 * kMilli);
+  time.Advance(100 * kNanosPerMilli);
   EXPECT_TRUE(calls.TryTake(1));
   EXPECT_FALSE(calls.TryTake(1));
 }
@@ -188,7 +187,7 @@ TEST(AtomicBucket, ThreadsTakeExactlyTheCapacityBetweenThem) {
 
 // The same limit, in nanoseconds, for the slow reference.
 ReferenceLimit ReferenceOf(const Quota& quota) {
-  return {{quota.capacity, quota.amount, quota.period * kMilli}, Fraction(quota.capacity)};
+  return {{quota.capacity, quota.amount, quota.period * kNanosPerMilli}, Fraction(quota.capacity)};
 }
 
 // Slow ones, and ones so fast that a token costs few units and rounding shows.
@@ -254,7 +253,8 @@ RC_GTEST_PROP(AtomicBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) 
     std::int64_t sum = 0;
     for (std::size_t first = taken.size(); first-- > 0;) {
       sum += taken[first].tokens;
-      const Fraction back(WideInt{latest - taken[first].at} * quota.amount, quota.period * kMilli);
+      const Fraction back(WideInt{latest - taken[first].at} * quota.amount,
+                          quota.period * kNanosPerMilli);
       RC_ASSERT(Fraction(WideInt{sum} * kMillitokens) <= Fraction(quota.capacity) + back);
     }
   }

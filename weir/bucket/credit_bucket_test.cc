@@ -14,14 +14,12 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t kMilli = 1'000'000;
-
 TEST(CreditPlan, SetsAsideAtMostAQuarterOfTheCapacity) {
   const CreditPlan plan = CreditPlan::For(PerSecond(1000), 3).value();
   EXPECT_EQ(plan.block, 83);
   EXPECT_EQ(plan.kernel.capacity, 1000 - 3 * 83);
   EXPECT_EQ(plan.kernel.cost, 1'000'000);
-  EXPECT_EQ(plan.credit_life_nanos, 1000 * kMilli);
+  EXPECT_EQ(plan.credit_life_nanos, 1000 * kNanosPerMilli);
 }
 
 TEST(CreditPlan, UsesNoBlocksWhereTheyWouldBeTiny) {
@@ -76,7 +74,7 @@ TEST(CreditBucket, ABlockGoesBackAfterOneRefillPeriod) {
   auto other = calls.NewHandle();
   EXPECT_TRUE(other.TryTake(624));
   EXPECT_EQ(calls.Available(), 0);
-  time.Advance(1000 * kMilli);
+  time.Advance(1000 * kNanosPerMilli);
   EXPECT_EQ(calls.Available(), 750);
   EXPECT_TRUE(other.TryTake(750));
   EXPECT_TRUE(idle.TryTake(1)) << "the block came back, and one of it is taken";
@@ -175,7 +173,8 @@ void AssertLastWithinBound(const std::vector<Taken>& taken, const Quota& quota) 
     sum += taken[first].tokens;
     const WideInt length = taken.back().at - taken[first].at;
     RC_ASSERT(Fraction(WideInt{sum} * kMillitokens) <=
-              Fraction(quota.capacity) + Fraction(length * quota.amount, quota.period * kMilli));
+              Fraction(quota.capacity) +
+                  Fraction(length * quota.amount, quota.period * kNanosPerMilli));
   }
 }
 
@@ -192,7 +191,7 @@ RC_GTEST_PROP(CreditBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) 
   for (int i = 1 + Below(60); i > 0; --i) {
     if (handles.empty() || Below(4) == 0) handles.push_back(calls.NewHandle());
     if (handles.size() > 1 && Below(16) == 0) handles.pop_front();
-    if (Below(4) == 0) time.Advance(quota.period * kMilli / 100 * Below(120));
+    if (Below(4) == 0) time.Advance(quota.period * kNanosPerMilli / 100 * Below(120));
     auto& handle = handles[static_cast<std::size_t>(Below(static_cast<int>(handles.size())))];
     const std::int64_t any = 1 + calls.largest_take() * Below(1000) / 1000;
     const std::int64_t amounts[] = {1, calls.block(), any, calls.largest_take()};
@@ -213,7 +212,7 @@ RC_GTEST_PROP(CreditBucketProperty, RefusedJustBeforeRetryAfterAndAdmittedAtIt, 
   const auto any = [&] { return 1 + calls.largest_take() * Below(1000) / 1000; };
   for (int i = 1 + Below(10); i > 0; --i) {
     (void)(EitherWay() ? first : second).TryTake(EitherWay() ? 1 : any());
-    if (Below(3) == 0) time.Advance(UpTo(2 * quota.period * kMilli));
+    if (Below(3) == 0) time.Advance(UpTo(2 * quota.period * kNanosPerMilli));
   }
   const std::int64_t n = any();
   const nanoseconds wait = first.RetryAfter(n);

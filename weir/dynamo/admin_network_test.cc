@@ -54,7 +54,7 @@ struct Networked {
   Namespaces spaces{table, scheduler.clock(), [this] { return rng.Next(); }};
 };
 
-std::string TextIn(const sim::Item& item, const std::string& name) {
+std::string TextOrEmpty(const sim::Item& item, const std::string& name) {
   const auto found = item.find(name);
   return found == item.end() ? "" : *found->second.As<std::string>();
 }
@@ -66,19 +66,19 @@ std::vector<std::string> Contradictions(const sim::DynamoTable& table) {
   std::set<std::string> with_data;             // ids
   for (const auto& [key, stored] : table.items()) {
     if (!stored.now) continue;
-    const std::string sort = TextIn(*stored.now, "SK");
+    const std::string sort = TextOrEmpty(*stored.now, "SK");
     if (sort.starts_with("#NAMESPACE#")) {
-      id_of[sort.substr(11)] = TextIn(*stored.now, "namespace_id");
+      id_of[sort.substr(11)] = TextOrEmpty(*stored.now, "namespace_id");
     }
     if (sort.starts_with("#NSID#")) record_of[sort.substr(6)] = *stored.now;
-    if (sort == "#META") with_data.insert(TextIn(*stored.now, "GSI4PK"));
+    if (sort == "#META") with_data.insert(TextOrEmpty(*stored.now, "GSI4PK"));
   }
   std::vector<std::string> wrong;
   for (const auto& [id, record] : record_of) {
-    const auto named = id_of.find(TextIn(record, "namespace_name"));
+    const auto named = id_of.find(TextOrEmpty(record, "namespace_name"));
     const bool resolves = named != id_of.end() && named->second == id;
-    if (resolves != (TextIn(record, "status") == "active")) {
-      wrong.push_back(fmt::format("{} is {}", id, TextIn(record, "status")));
+    if (resolves != (TextOrEmpty(record, "status") == "active")) {
+      wrong.push_back(fmt::format("{} is {}", id, TextOrEmpty(record, "status")));
     }
   }
   for (const auto& [name, id] : id_of) {

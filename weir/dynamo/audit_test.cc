@@ -15,9 +15,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr UnixMillis kNewYear{1'767'225'600'000};
-constexpr Deadline kNever = Deadline::Never();
-
 AuditEvent LimitsSet() {
   return {.id = "01KDVAHT00TSV4RRFFQ69G5FAV",
           .subject = "acme",

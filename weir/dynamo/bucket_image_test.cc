@@ -11,7 +11,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kRf = 1'767'225'600'013;
+constexpr std::int64_t kRfMillis = 1'767'225'600'013;
 
 void AddLimit(Item& item, const std::string& name, std::int64_t tokens) {
   item["b_" + name + "_tk"] = Of(tokens);
@@ -24,7 +24,7 @@ void AddLimit(Item& item, const std::string& name, std::int64_t tokens) {
 /// As zae-limiter's fast path leaves it.
 Item PlainItem() {
   Item item = Keys("ns").BucketIndexes({"acme", "gpt-4", 0});
-  item["rf"] = Of(kRf);
+  item["rf"] = Of(kRfMillis);
   item["shard_count"] = Of(1);
   item["cascade"] = Of(false);
   item["entity_id"] = Of("acme");
@@ -45,7 +45,7 @@ TEST(BucketImage, HasTheLimitsOfTheItemButNotTheInternalOne) {
   const BucketImage image = Read(PlainItem());
   EXPECT_EQ(image.key, (BucketKey{"acme", "gpt-4", 0}));
   EXPECT_EQ(image.names, (std::vector<std::string>{"my_other-limit", "rpm"}));
-  EXPECT_EQ(image.bucket.time, UnixMillis{kRf});
+  EXPECT_EQ(image.bucket.time, UnixMillis{kRfMillis});
   EXPECT_EQ(image.bucket.meters[0].tokens, -500);
   EXPECT_EQ(image.bucket.meters[1].tokens, 99'000);
   EXPECT_EQ(image.bucket.meters[1].consumed, 1'000);
@@ -65,7 +65,7 @@ TEST(BucketImage, OneOfSeveralShardsHasItsPart) {
 
 TEST(BucketImage, TheRemainderCountsForItsShardAndItsTimeOnly) {
   Item item = PlainItem();
-  Bucket bucket{.time = {kRf}, .meters = Read(item).bucket.meters};
+  Bucket bucket{.time = {kRfMillis}, .meters = Read(item).bucket.meters};
   bucket.meters[1].remainder = 59'999;
   const auto remainder = [&](std::uint32_t shard) {
     item["w_rem"] = Of(FormatRemainders(shard, {"my_other-limit", "rpm"}, bucket));
@@ -81,7 +81,7 @@ TEST(BucketImage, ARemainderThatMakesNoSenseIsNone) {
   Item item = PlainItem();
   for (const char* rest :
        {"rpm=60000/60000", "rpm=-1/60000", "rpm=1", "rpm=x/y", "other=1/2", "="}) {
-    item["w_rem"] = Of("1;0;" + std::to_string(kRf) + ";" + rest);
+    item["w_rem"] = Of("1;0;" + std::to_string(kRfMillis) + ";" + rest);
     EXPECT_EQ(Read(item).bucket.meters[1].remainder, 0) << rest;
   }
 }
@@ -90,17 +90,17 @@ TEST(BucketImage, KnowsTheAdjustsThatWereCounted) {
   Item item = PlainItem();
   const AdjustToken token{0x0123456789abcdef, 0xf};
   EXPECT_FALSE(Read(item).HasCounted(token));
-  item[AdjustAttribute(token)] = Of(kRf);
+  item[AdjustAttribute(token)] = Of(kRfMillis);
   EXPECT_TRUE(Read(item).HasCounted(token));
   EXPECT_FALSE(Read(item).HasCounted({token.high, 0xe}));
 }
 
 TEST(BucketImage, IsExpiredFromTheSecondOfItsTtlOn) {
   Item item = PlainItem();
-  item["ttl"] = Of(kRf / 1000 + 10);
+  item["ttl"] = Of(kRfMillis / 1000 + 10);
   const BucketImage image = Read(item);
-  EXPECT_FALSE(image.ExpiredAt({(kRf / 1000 + 10) * 1000 - 1}));
-  EXPECT_TRUE(image.ExpiredAt({(kRf / 1000 + 10) * 1000}));
+  EXPECT_FALSE(image.ExpiredAt({(kRfMillis / 1000 + 10) * 1000 - 1}));
+  EXPECT_TRUE(image.ExpiredAt({(kRfMillis / 1000 + 10) * 1000}));
 }
 
 TEST(BucketImage, WhatIsNotImplementedIsRefusedByName) {
@@ -113,8 +113,9 @@ TEST(BucketImage, WhatIsNotImplementedIsRefusedByName) {
        {Case{"sched", Of("1h9s500"), "a schedule"}, Case{"rsched", Of("1m0h0"), "a calendar quota"},
         Case{"b_rpm_sched", Of("1h9s500"), "a schedule (limit rpm)"},
         Case{"b_rpm_rsa", Of(18'000), "a session quota (limit rpm)"},
-        Case{"b_rpm_soft", Of(kRf + 60'000), "a soft limit (limit rpm)"},
-        Case{"bypass", Of(kRf + 60'000), "a bypass"}, Case{"disabled", Of(true), "is disabled"}}) {
+        Case{"b_rpm_soft", Of(kRfMillis + 60'000), "a soft limit (limit rpm)"},
+        Case{"bypass", Of(kRfMillis + 60'000), "a bypass"},
+        Case{"disabled", Of(true), "is disabled"}}) {
     Item item = PlainItem();
     item[c.attribute] = c.value;
     const auto image = ReadImage(item);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/sharding_fixture.h"
+
 namespace weir::dynamo {
 namespace {
 
@@ -13,10 +15,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr UnixMillis kRf{1'767'225'600'013};
-const Keys kKeys("ns");
-
-/// 100 tokens, 10 come back each second.
-const Limit kRpm{"rpm", {100'000, 10'000, 1000}};
 
 BucketImage Image(std::int64_t tokens, std::vector<Limit> limits = {kRpm}) {
   BucketImage image{.key = {"acme", "gpt-4", 0}, .bucket = {.time = kRf, .meters = {}}};
@@ -35,7 +33,7 @@ Charge Ask(std::vector<std::int64_t> amounts, std::vector<Limit> limits = {kRpm}
 
 BucketPlan Plan(const BucketImage& image, const Charge& charge, std::int64_t later,
                 std::optional<AdjustToken> token = {}) {
-  auto plan = PlanWrite(kKeys, image, {charge, token}, kRf + milliseconds(later));
+  auto plan = PlanWrite(kShardKeys, image, {charge, token}, kRf + milliseconds(later));
   EXPECT_TRUE(plan.has_value()) << plan.error().message;
   return plan.value_or(BucketPlan{});
 }
@@ -143,7 +141,7 @@ TEST(BucketPlan, AnAdjustThatWasCountedIsNotWrittenAgain) {
 
 TEST(BucketPlan, DebtHasAnEnd) {
   const Charge charge = Ask({kMaxMillitokens});
-  const auto plan = PlanWrite(kKeys, Image(-kMaxDebt + 5), {charge, AdjustToken{1, 2}}, kRf);
+  const auto plan = PlanWrite(kShardKeys, Image(-kMaxDebt + 5), {charge, AdjustToken{1, 2}}, kRf);
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code, Code::kOutOfRange);
 }
@@ -188,7 +186,7 @@ TEST(BucketPlan, ANewBucketComesWithACheckOfItsOwner) {
                     .incarnation = "00ff",
                     .created_at = {}};
   const Charge charge = Ask({1'000});
-  const auto plan = PlanCreate(kKeys, owner, {charge, {}}, kRf);
+  const auto plan = PlanCreate(kShardKeys, owner, {charge, {}}, kRf);
   ASSERT_TRUE(plan.has_value());
   ASSERT_EQ(plan->writes.size(), 2U);
   const Item& item = plan->writes[0].item;
@@ -200,7 +198,7 @@ TEST(BucketPlan, ANewBucketComesWithACheckOfItsOwner) {
   EXPECT_EQ(GetFlag(item, "cascade"), true);
   EXPECT_EQ(GetNumber(item, "ttl"), kRf.value / 1000 + 71);
   EXPECT_EQ(GetNumber(item, "b_wcu_cp"), 1'000'000);
-  EXPECT_EQ(plan->writes[1].key, kKeys.Entity("acme"));
+  EXPECT_EQ(plan->writes[1].key, kShardKeys.Entity("acme"));
   EXPECT_EQ(plan->writes[1].kind, Write::Kind::kCheck);
 }
 

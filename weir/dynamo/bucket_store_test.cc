@@ -9,9 +9,11 @@ namespace weir::dynamo {
 namespace {
 
 constexpr UnixMillis kStart{1'767'225'600'013};
-const Limit kRpm{"rpm", PerSecond(10).Burst(20)};
+const Limit kTenPerSecond{"rpm", PerSecond(10).Burst(20)};
 
-TargetPtr Bucket(const std::string& entity) { return MakeTarget({entity, "llm", 0}, {kRpm}); }
+TargetPtr LlmTarget(const std::string& entity) {
+  return MakeTarget({entity, "llm", 0}, {kTenPerSecond});
+}
 
 class BucketStoreTest : public testing::Test {
  protected:
@@ -25,7 +27,8 @@ class BucketStoreTest : public testing::Test {
   Decision Ask(Process& process, std::vector<std::string> entities, std::int64_t tokens,
                std::int64_t later = 0) {
     std::vector<Charge> charges;
-    for (const std::string& entity : entities) charges.push_back({Bucket(entity), {tokens * 1000}});
+    for (const std::string& entity : entities)
+      charges.push_back({LlmTarget(entity), {tokens * 1000}});
     auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
       process.store.Acquire(charges, kStart + milliseconds(later), Deadline::Never(),
                             std::move(done));
@@ -34,7 +37,7 @@ class BucketStoreTest : public testing::Test {
     return decision.value_or(Decision{});
   }
   void GiveBack(Process& process, const std::string& entity, std::int64_t tokens) {
-    const std::vector<Charge> charges{{Bucket(entity), {-tokens * 1000}}};
+    const std::vector<Charge> charges{{LlmTarget(entity), {-tokens * 1000}}};
     const Status done = table_.Ask<void>([&](Done<void> answer) {
       process.store.Adjust(charges, {7, ++tokens_}, kStart, Deadline::Never(), std::move(answer));
     });
@@ -162,7 +165,7 @@ TEST_F(BucketStoreTest, ACallThatGivesBackEndsSoonAfterItsDeadline) {
   SilentClient client(table_.client, table_.scheduler);
   Table table(client, table_.scheduler, table_.table.name(), 1);
   DynamoBucketStore store(table, Keys("ns"), table_.scheduler, {.seed = 3});
-  const std::vector<Charge> charges{{Bucket("acme"), {1000}}, {Bucket("all"), {1000}}};
+  const std::vector<Charge> charges{{LlmTarget("acme"), {1000}}, {LlmTarget("all"), {1000}}};
   std::vector<std::pair<bool, Instant>> answers;
   const auto acquire = [&](Deadline deadline) {
     store.Acquire(charges, kStart, deadline, [&](const Result<Decision>& decision) {

@@ -11,14 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const Level kAcme = Level::Entity("acme", "gpt-4");
-
-LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
-
-EntityRecord Named(std::string id, std::optional<std::string> parent = std::nullopt) {
-  return {.entity = {.id = std::move(id), .name = "name", .parent = std::move(parent)}};
-}
-
 // Runs `interfere` just before each of the first `times` transactions.
 void Interfere(ConfigRig& rig, int times, std::function<void()> interfere) {
   rig.client.before = [times, interfere = std::move(interfere)](const JsonCall& call) mutable {

@@ -9,8 +9,6 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr Deadline kNever = Deadline::Never();
-
 // All pages of a listing.
 template <class T, class List>
 std::vector<T> ListAll(std::size_t limit, List list) {

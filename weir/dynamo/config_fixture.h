@@ -20,6 +20,14 @@
 
 namespace weir::dynamo {
 
+inline const Level kAcme = Level::Entity("acme", "gpt-4");
+
+inline LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
+
+inline EntityRecord Named(std::string id, std::optional<std::string> parent = std::nullopt) {
+  return {.entity = {.id = std::move(id), .name = "name", .parent = std::move(parent)}};
+}
+
 /// Hands each call to the server and answers before it returns; tries throttles again.
 class SimClient final : public JsonClient {
  public:

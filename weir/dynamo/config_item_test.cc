@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "weir/dynamo/config_fields.h"
+#include "weir/dynamo/config_fixture.h"
 
 namespace weir::dynamo {
 namespace {
@@ -14,7 +15,7 @@ using testing::HasSubstr;
 Value Num(std::int64_t number) { return Of(number); }
 
 // An item as zae-limiter writes it.
-Item PythonItem() {
+Item PythonConfig() {
   return {{"PK", Of("ns/ENTITY#acme")},     {"SK", Of("#CONFIG#gpt-4")},
           {"entity_id", Of("acme")},        {"resource", Of("gpt-4")},
           {"config_version", Num(1)},       {"GSI3PK", Of("ns/ENTITY_CONFIG#gpt-4")},
@@ -24,8 +25,6 @@ Item PythonItem() {
           {"l_rpm_cp", Num(100)},           {"l_rpm_ra", Num(100)},
           {"l_rpm_rp", Num(3600)}};
 }
-
-const Level kAcme = Level::Entity("acme", "gpt-4");
 
 Item With(Item item, const std::string& name, Value value) {
   item.insert_or_assign(name, std::move(value));
@@ -86,7 +85,7 @@ TEST(FieldNameTest, SplitsAtTheLastUnderscore) {
 }
 
 TEST(ReadConfigTest, ReadsWhatPythonWrites) {
-  const auto limits = ReadConfig(kAcme, PythonItem());
+  const auto limits = ReadConfig(kAcme, PythonConfig());
   ASSERT_TRUE(limits && *limits);
   EXPECT_EQ(
       **limits,
@@ -126,17 +125,17 @@ TEST(ReadConfigTest, OnUnavailableIsTheSystems) {
 
 TEST(ReadConfigTest, WhatIsNotImplementedIsRefusedByName) {
   const std::vector<std::pair<Item, const char*>> refused = {
-      {With(PythonItem(), "l_tpm_sched", Of("1h9a5")), "limit tpm uses a schedule, which weir"},
-      {With(PythonItem(), "l_rpm_rsched", Of("1h0")), "limit rpm uses a reset schedule, which"},
-      {With(PythonItem(), "l_rpm_soft", Of(true)), "limit rpm uses a soft limit, which"},
-      {With(PythonItem(), "l_rpm_new", Of(true)), "limit rpm uses the field 'new', which"},
-      {With(PythonItem(), "l_rpm_ra", Num(0)), "limit rpm refills by resets alone"},
-      {With(PythonItem(), "w_day_rsa", Num(5)), "'w_day_rsa' is of a session window"},
-      {With(PythonItem(), "disabled", Of(true)), "disabled or bypassed"},
-      {With(PythonItem(), "disabled", Of("bypass")), "disabled or bypassed"},
-      {With(PythonItem(), "cascade", Of(false)), "a cascade policy"},
-      {With(PythonItem(), "l_rpm_cp", Num(10'000'000'000'001)), "limit rpm has numbers beyond"},
-      {With(PythonItem(), "l_rpm_rp", Num(31'622'401)), "limit rpm has numbers beyond"}};
+      {With(PythonConfig(), "l_tpm_sched", Of("1h9a5")), "limit tpm uses a schedule, which weir"},
+      {With(PythonConfig(), "l_rpm_rsched", Of("1h0")), "limit rpm uses a reset schedule, which"},
+      {With(PythonConfig(), "l_rpm_soft", Of(true)), "limit rpm uses a soft limit, which"},
+      {With(PythonConfig(), "l_rpm_new", Of(true)), "limit rpm uses the field 'new', which"},
+      {With(PythonConfig(), "l_rpm_ra", Num(0)), "limit rpm refills by resets alone"},
+      {With(PythonConfig(), "w_day_rsa", Num(5)), "'w_day_rsa' is of a session window"},
+      {With(PythonConfig(), "disabled", Of(true)), "disabled or bypassed"},
+      {With(PythonConfig(), "disabled", Of("bypass")), "disabled or bypassed"},
+      {With(PythonConfig(), "cascade", Of(false)), "a cascade policy"},
+      {With(PythonConfig(), "l_rpm_cp", Num(10'000'000'000'001)), "limit rpm has numbers beyond"},
+      {With(PythonConfig(), "l_rpm_rp", Num(31'622'401)), "limit rpm has numbers beyond"}};
   for (const auto& [item, what] : refused) {
     SCOPED_TRACE(what);
     const auto limits = ReadConfig(kAcme, item);
@@ -150,11 +149,11 @@ TEST(ReadConfigTest, WhatIsNotImplementedIsRefusedByName) {
 
 TEST(ReadConfigTest, DamagedLimitsAreDataLoss) {
   for (const Item& item :
-       {Without(PythonItem(), "l_rpm_rp"), Without(PythonItem(), "l_rpm_cp"),
-        Without(PythonItem(), "l_rpm_ra"), With(PythonItem(), "l_rpm_cp", Num(0)),
-        With(PythonItem(), "l_rpm_rp", Num(0)), With(PythonItem(), "l_rpm_cp", Num(-5)),
-        With(PythonItem(), "l_rpm_cp", Of("ten")),
-        With(PythonItem(), "l_rpm_cp", {Number{"1.5"}})}) {
+       {Without(PythonConfig(), "l_rpm_rp"), Without(PythonConfig(), "l_rpm_cp"),
+        Without(PythonConfig(), "l_rpm_ra"), With(PythonConfig(), "l_rpm_cp", Num(0)),
+        With(PythonConfig(), "l_rpm_rp", Num(0)), With(PythonConfig(), "l_rpm_cp", Num(-5)),
+        With(PythonConfig(), "l_rpm_cp", Of("ten")),
+        With(PythonConfig(), "l_rpm_cp", {Number{"1.5"}})}) {
     const auto limits = ReadConfig(kAcme, item);
     ASSERT_FALSE(limits);
     EXPECT_EQ(limits.error().code, Code::kDataLoss);
@@ -211,7 +210,7 @@ TEST(ReadConfigTest, AnAllowanceIsOffUnlessItIsOneOfOurs) {
 
 TEST(ReadConfigTest, OrderIsAsWrittenAndNewNamesComeLast) {
   const auto order = [](const char* text) {
-    const auto limits = ReadConfig(kAcme, With(PythonItem(), "wx_order", Of(text)));
+    const auto limits = ReadConfig(kAcme, With(PythonConfig(), "wx_order", Of(text)));
     std::string names;
     for (const Limit& limit : (*limits)->limits) names += limit.name + " ";
     return names;

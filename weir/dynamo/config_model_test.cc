@@ -11,8 +11,6 @@
 namespace weir::dynamo {
 namespace {
 
-LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
-
 rc::Gen<Level> AnyLevel() {
   const auto entity = rc::gen::element<std::string>("a", "b", "c");
   const auto resource = rc::gen::element<std::string>("x", "y", "z");

@@ -11,10 +11,6 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr Deadline kNever = Deadline::Never();
-
-LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
-
 // As zae-limiter's provisioner writes: no registry, no GSI3.
 Item Provisioned(const std::string& pk) {
   return {{"l_rpm_cp", Of(std::int64_t{3})},

@@ -13,10 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const Level kAcme = Level::Entity("acme", "gpt-4");
-
-LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
-
 std::set<std::string> NamesOf(const Item& item) {
   std::set<std::string> names;
   for (const auto& [name, value] : item) names.insert(name);

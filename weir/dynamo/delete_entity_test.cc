@@ -6,12 +6,6 @@
 namespace weir::dynamo {
 namespace {
 
-const Level kAcme = Level::Entity("acme", "gpt-4");
-
-LevelLimits Rpm(std::int64_t tokens) { return {.limits = {{"rpm", PerMinute(tokens)}}}; }
-
-EntityRecord Named(std::string id) { return {.entity = {.id = std::move(id), .name = "name"}}; }
-
 // An entity with everything that one can have, and a neighbour that has the same.
 struct Crowded {
   explicit Crowded(ConfigRig& rig, int configs = 3) {

@@ -18,6 +18,9 @@
 
 namespace weir::dynamo {
 
+inline constexpr UnixMillis kNewYear{1'767'225'600'000};
+inline constexpr Deadline kNever = Deadline::Never();
+
 /// What an answer of the server means to whoever made the call once.
 tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpResponse response);
 

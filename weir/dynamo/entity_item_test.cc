@@ -22,7 +22,7 @@ EntityRecord Acme(std::optional<std::string> parent = std::nullopt) {
                      .created_at = kCreated}};
 }
 
-Item PythonItem() {
+Item PythonEntity() {
   return {{"PK", Of("ns/ENTITY#acme")},
           {"SK", Of("#META")},
           {"entity_id", Of("acme")},
@@ -63,7 +63,7 @@ TEST(EntityItemTest, ItemsAreWhatPythonReads) {
 }
 
 TEST(EntityItemTest, ReadsWhatPythonWrites) {
-  const auto record = ReadEntity(PythonItem());
+  const auto record = ReadEntity(PythonEntity());
   ASSERT_TRUE(record);
   EXPECT_EQ(*record, (EntityRecord{.entity = {.id = "acme",
                                               .name = "Acme",
@@ -79,7 +79,7 @@ TEST(EntityItemTest, WhatIsMissingHasADefault) {
 
 TEST(EntityItemTest, WhatChargesDependOnMustBeReadable) {
   for (const char* attribute : {"parent_id", "cascade"}) {
-    Item item = PythonItem();
+    Item item = PythonEntity();
     item.insert_or_assign(attribute, Of(std::int64_t{1}));
     const auto record = ReadEntity(item);
     ASSERT_FALSE(record);
@@ -90,7 +90,7 @@ TEST(EntityItemTest, WhatChargesDependOnMustBeReadable) {
 }
 
 TEST(EntityItemTest, MillisecondsOfTheCreationHoldOnlyWithinItsSecond) {
-  Item item = PythonItem();
+  Item item = PythonEntity();
   item.insert_or_assign("wx_created", Of(std::int64_t{1'767'225'600'999}));
   EXPECT_EQ(ReadEntity(item)->entity.created_at, UnixMillis{1'767'225'600'999});
   item.insert_or_assign("wx_created", Of(std::int64_t{1'767'225'601'000}));
@@ -113,7 +113,7 @@ RC_GTEST_PROP(EntityItemProperty, EveryCreationTimeComesBack, ()) {
 
 TEST(EntityItemTest, ChangingTheFlagCountsAndNothingElseButTheParentDoes) {
   ConfigRig rig;
-  Item item = PythonItem();
+  Item item = PythonEntity();
   item["cascade"] = Of(true);
   rig.Put(rig.keys.Entity("acme"), item);
   EntityRecord record = Acme();
@@ -135,7 +135,7 @@ TEST(EntityItemTest, ChangingTheFlagCountsAndNothingElseButTheParentDoes) {
 
 TEST(EntityItemTest, ChangingTheParentCountsAndMovesInTheIndex) {
   ConfigRig rig;
-  rig.Put(rig.keys.Entity("acme"), PythonItem());
+  rig.Put(rig.keys.Entity("acme"), PythonEntity());
   const auto put = [&](std::optional<std::string> parent) {
     EntityRecord record = Acme(std::move(parent));
     record.entity.cascade = false;
@@ -159,7 +159,7 @@ TEST(EntityItemTest, ChangingTheParentCountsAndMovesInTheIndex) {
 
 TEST(EntityItemTest, WhatWeDoNotKnowStays) {
   ConfigRig rig;
-  Item item = PythonItem();
+  Item item = PythonEntity();
   item.emplace("theirs", Of("kept"));
   item.insert_or_assign("metadata", Value{Item{{"plan", Of("gold")},
                                                {"seats", Of(std::int64_t{3})},

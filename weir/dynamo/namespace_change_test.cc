@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/dynamo_fixture.h"
 #include "weir/dynamo/keys.h"
 
 namespace weir::dynamo {
@@ -12,8 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr UnixMillis kNow{1'767'225'600'000};
 
 Namespace Space(std::string id, NamespaceStatus status = NamespaceStatus::kActive) {
   return {.id = std::move(id), .name = "team-a", .status = status, .created_at = {1000}};
@@ -61,7 +60,7 @@ TEST(NamespaceChange, WhatIsRegisteredIsLeftAsItIs) {
 
 TEST(NamespaceChange, ADeletionRequiresWhatWasRead) {
   NamespaceRecords records = Active();
-  const auto writes = DecideDelete("team-a", records, kNow);
+  const auto writes = DecideDelete("team-a", records, kNewYear);
   ASSERT_TRUE(writes);
   ASSERT_THAT(*writes, SizeIs(2));
   EXPECT_EQ((*writes)[0].kind, Write::Kind::kDelete);
@@ -72,12 +71,12 @@ TEST(NamespaceChange, ADeletionRequiresWhatWasRead) {
   EXPECT_THAT(TextOf((*writes)[1]), HasSubstr(R"("ConditionExpression":"#0 = :0")"));
   EXPECT_THAT(TextOf((*writes)[1]), HasSubstr("2026-01-01T00:00:00Z"));
   EXPECT_EQ(records.reverse->status, NamespaceStatus::kDeleted);
-  EXPECT_EQ(records.reverse->deleted_at, kNow);
+  EXPECT_EQ(records.reverse->deleted_at, kNewYear);
 }
 
 TEST(NamespaceChange, WhatIsBeingPurgedStaysSoWhenItsNameIsFreed) {
   NamespaceRecords records{Space("x"), Space("x", NamespaceStatus::kPurging)};
-  const auto writes = DecideDelete("team-a", records, kNow);
+  const auto writes = DecideDelete("team-a", records, kNewYear);
   ASSERT_TRUE(writes);
   ASSERT_THAT(*writes, SizeIs(1));
   EXPECT_EQ((*writes)[0].key, NamespaceForward("team-a"));
@@ -86,9 +85,9 @@ TEST(NamespaceChange, WhatIsBeingPurgedStaysSoWhenItsNameIsFreed) {
 
 TEST(NamespaceChange, WhatIsMissingCannotBeDeleted) {
   NamespaceRecords none;
-  EXPECT_EQ(CodeOf(DecideDelete("team-a", none, kNow)), Code::kNotFound);
+  EXPECT_EQ(CodeOf(DecideDelete("team-a", none, kNewYear)), Code::kNotFound);
   NamespaceRecords half{Space("x"), {}};
-  EXPECT_EQ(CodeOf(DecideDelete("team-a", half, kNow)), Code::kDataLoss);
+  EXPECT_EQ(CodeOf(DecideDelete("team-a", half, kNewYear)), Code::kDataLoss);
 }
 
 TEST(NamespaceChange, RecoveryDependsOnTheState) {

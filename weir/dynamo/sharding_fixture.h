@@ -10,8 +10,10 @@ namespace weir::dynamo {
 
 inline constexpr UnixMillis kShardStart{1'767'225'600'000};
 inline const Keys kShardKeys("ns");
+/// 100 tokens, 10 come back each second.
+inline const Limit kRpm{"rpm", {100'000, 10'000, 1'000}};
 
-/// acme/llm with limit rpm: 100 tokens, 10 come back each second; of that bucket this shard.
+/// acme/llm with limit kRpm; of that bucket this shard.
 inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t tokens) {
   Item item = kShardKeys.BucketIndexes({"acme", "llm", shard});
   const auto limit = [&](const std::string& name, const Quota& quota, std::int64_t left) {
@@ -21,7 +23,7 @@ inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t to
     item["b_" + name + "_rp"] = Of(quota.period);
     item["b_" + name + "_tc"] = Of(0);
   };
-  limit("rpm", {100'000, 10'000, 1'000}, tokens);
+  limit(kRpm.name, kRpm.quota, tokens);
   limit("wcu", WriteQuota(), 1'000'000);
   item["rf"] = Of(kShardStart.value);
   item["shard_count"] = Of(std::int64_t{shards});

@@ -14,8 +14,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const Limit kRpm{"rpm", {100'000, 10'000, 1'000}};
-
 class ShardingTest : public testing::Test {
  protected:
   explicit ShardingTest(BucketStoreOptions options = {.seed = 3})

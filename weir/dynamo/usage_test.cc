@@ -16,9 +16,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr UnixMillis kNewYear{1'767'225'600'000};
 constexpr milliseconds kHour{3'600'000};
-constexpr Deadline kNever = Deadline::Never();
 
 UsageSnapshot Hour(const std::string& entity, const std::string& resource, int hour) {
   return {.entity = entity,

@@ -16,8 +16,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-constexpr UnixMillis kNow{1'767'225'600'013};
-
 class ChangeLogTest : public testing::Test {
  protected:
   static sqlite::Connection OpenNew(const std::string& path) {

@@ -22,7 +22,7 @@ struct Spent {
 };
 using Ledger = std::map<std::string, Spent>;
 
-struct Plan {
+struct FaultPlan {
   Durability durability = Durability::kStrict;
   FaultyVfs::Fault fault = FaultyVfs::Fault::kError;
   std::uint64_t more = 0;  // operations that fail after the first
@@ -30,9 +30,9 @@ struct Plan {
 
 // A life of a backend: it opens, is configured, decides, folds, forgets, decides again, closes.
 // Whatever fails, the next step is taken all the same.
-class Life {
+class BackendLife {
  public:
-  Life(const Plan& plan, const std::string& path) : plan_(plan), client_(path) {}
+  BackendLife(const FaultPlan& plan, const std::string& path) : plan_(plan), client_(path) {}
 
   // The operation with this number fails.
   void Live(std::uint64_t number) {
@@ -103,7 +103,7 @@ class Life {
   }
   void Idle() { client_.scheduler().RunAll(); }
 
-  const Plan plan_;
+  const FaultPlan plan_;
   FaultyVfs disk_{"disk"};
   EmbeddedClient client_;
   Ledger ledger_;
@@ -143,17 +143,17 @@ void ExpectWithin(const std::map<std::string, std::int64_t>& kept, const Ledger&
   EXPECT_EQ(kept.at("parent"), children) << "all charges or none";
 }
 
-class NthFailure : public testing::TestWithParam<Plan> {};
+class NthFailure : public testing::TestWithParam<FaultPlan> {};
 
 TEST_P(NthFailure, LeavesNothingWrong) {
-  const Plan& plan = GetParam();
+  const FaultPlan& plan = GetParam();
   TempFolder folder;
   std::uint64_t number = 0;
   std::uint64_t untold = 0;
   for (bool failed = true; failed;) {
     SCOPED_TRACE(fmt::format("operation {} fails", ++number));
     const std::string path = folder / fmt::format("{}.db", number);
-    Life life(plan, path);
+    BackendLife life(plan, path);
     life.Live(number);
     failed = life.failures() > 0;
     if (failed && !life.told() && !life.noticed()) ++untold;
@@ -178,7 +178,7 @@ TEST_P(NthFailure, LeavesNothingWrong) {
   EXPECT_LE(untold, 1U) << "failures that nobody was told of, though nothing was lost";
 }
 
-std::string PlanName(const testing::TestParamInfo<Plan>& info) {
+std::string FaultPlanName(const testing::TestParamInfo<FaultPlan>& info) {
   constexpr const char* kFaults[] = {"error", "full", "short_write"};
   return fmt::format(
       "{}_{}_{}", info.param.durability == Durability::kStrict ? "strict" : "relaxed",
@@ -186,12 +186,14 @@ std::string PlanName(const testing::TestParamInfo<Plan>& info) {
 }
 
 using enum FaultyVfs::Fault;
-INSTANTIATE_TEST_SUITE_P(
-    Embedded, NthFailure,
-    testing::Values(Plan{Durability::kStrict, kError}, Plan{Durability::kStrict, kFull},
-                    Plan{Durability::kStrict, kShortWrite}, Plan{Durability::kStrict, kError, 4},
-                    Plan{Durability::kRelaxed, kError}, Plan{Durability::kRelaxed, kFull, 4}),
-    PlanName);
+INSTANTIATE_TEST_SUITE_P(Embedded, NthFailure,
+                         testing::Values(FaultPlan{Durability::kStrict, kError},
+                                         FaultPlan{Durability::kStrict, kFull},
+                                         FaultPlan{Durability::kStrict, kShortWrite},
+                                         FaultPlan{Durability::kStrict, kError, 4},
+                                         FaultPlan{Durability::kRelaxed, kError},
+                                         FaultPlan{Durability::kRelaxed, kFull, 4}),
+                         FaultPlanName);
 
 }  // namespace
 }  // namespace weir

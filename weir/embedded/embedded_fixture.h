@@ -11,8 +11,12 @@
 #include "weir/base/temp_folder_fixture.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/sim/sim_scheduler.h"
+#include "weir/store/reservation_store.h"
 
 namespace weir {
+
+inline constexpr UnixMillis kNow{1'767'225'600'013};
+inline const AccountKey kAccount{.resource = "emr", .account = "acme"};
 
 /// Calls one backend; time moves until the answer is there.
 class EmbeddedClient {

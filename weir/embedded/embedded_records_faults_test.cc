@@ -24,9 +24,9 @@ struct Kept {
 
 // One file: entities are created, events appended, use added. Whatever fails, the next step is
 // taken all the same.
-class Life {
+class RecordsLife {
  public:
-  explicit Life(const std::string& path) : client_(path), store_(harness_) {}
+  explicit RecordsLife(const std::string& path) : client_(path), store_(harness_) {}
 
   void Live(std::uint64_t number, FaultyVfs::Fault fault) {
     disk_.FailAt(number, fault);
@@ -110,7 +110,7 @@ TEST_P(RecordsNthFailure, LeavesNothingHalfDone) {
   for (bool failed = true; failed;) {
     SCOPED_TRACE(fmt::format("operation {} fails", ++number));
     const std::string path = folder / fmt::format("{}.db", number);
-    Life life(path);
+    RecordsLife life(path);
     life.Live(number, GetParam());
     failed = life.failures() > 0;
     if (!FileExists(path)) continue;

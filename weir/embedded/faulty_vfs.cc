@@ -1,22 +1,11 @@
 #include "weir/embedded/faulty_vfs.h"
 
-#include <algorithm>
-#include <fstream>
 #include <new>
 #include <utility>
 
+#include "weir/embedded/embedded_fixture.h"
+
 namespace weir {
-namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  std::string content(static_cast<std::size_t>(std::max<std::streamoff>(in.tellg(), 0)), '\0');
-  in.seekg(0).read(content.data(), static_cast<std::streamsize>(content.size()));
-  return content;
-}
-
-}  // namespace
-
 // What SQLite sees as a file: ours in front, the real one in the memory behind it.
 struct FaultyVfs::File {
   sqlite3_file base;
@@ -148,7 +137,7 @@ bool FaultyVfs::Fails() {
 void FaultyVfs::CopySynced(const std::string& path, const std::string& copy) const {
   for (const auto& [name, content] : synced_) {
     if (!name.starts_with(path)) continue;
-    std::ofstream(copy + name.substr(path.size()), std::ios::binary) << content;
+    WriteFile(copy + name.substr(path.size()), content);
   }
 }
 

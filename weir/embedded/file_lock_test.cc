@@ -15,8 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr UnixMillis kNow{1'767'225'600'013};
-
 class FileLockTest : public testing::Test {
  protected:
   TempFolder folder_;

@@ -25,11 +25,10 @@ Code CodeOf(const Result<T>& result) {
   return result ? kOk : result.error().code;
 }
 
-const AccountKey kKey{.resource = "emr", .account = "acme"};
 const AccountLimitRow kRow{
-    .key = kKey, .limit = {.limit = 3, .window = std::chrono::seconds(60)}, .service = "s"};
+    .key = kAccount, .limit = {.limit = 3, .window = std::chrono::seconds(60)}, .service = "s"};
 
-SlotRef Slot(int number) { return {.key = kKey, .id = fmt::format("w-{}", number)}; }
+SlotRef Slot(int number) { return {.key = kAccount, .id = fmt::format("w-{}", number)}; }
 
 Verb Claim(int number, UnixMillis now) {
   return [number, now](ReservationClient& client) {
@@ -55,11 +54,11 @@ Verb Change(AccountLimitChange change) {
 }
 Verb Take(std::int64_t count, UnixMillis now) {
   return [count, now](ReservationClient& client) {
-    return CodeOf(client.Take(kKey, kRow.limit, count, now));
+    return CodeOf(client.Take(kAccount, kRow.limit, count, now));
   };
 }
 
-std::vector<Verb> Life() {
+std::vector<Verb> AccountLife() {
   const UnixMillis t = kStart;
   return {Claim(1, t),
           Claim(2, t),
@@ -103,7 +102,7 @@ std::vector<Rows> Sound(const std::string& path) {
   auto backend = *OpenFileReservations(path, clock);
   ReservationClient client(*backend, [] { return false; });
   std::vector<Rows> after = {{}};
-  const std::vector<Verb> life = Life();
+  const std::vector<Verb> life = AccountLife();
   for (std::size_t i = 0; i < life.size(); ++i) {
     EXPECT_EQ(life[i](client), Expected(i, life.size(), false)) << i;
     after.push_back(Dump(path + "-reservations"));
@@ -111,18 +110,18 @@ std::vector<Rows> Sound(const std::string& path) {
   return after;
 }
 
-struct Plan {
+struct DiskFaults {
   FaultyVfs::Fault fault;
   std::uint64_t more;
 };
 
-class ReservationFaults : public testing::TestWithParam<Plan> {};
+class ReservationFaults : public testing::TestWithParam<DiskFaults> {};
 
 TEST_P(ReservationFaults, LeaveAVerbUndoneOrDone) {
   const TempFolder folder;
   const std::vector<Rows> sound = Sound(folder / "sound.db");
   const sim::SimClock clock;
-  const std::vector<Verb> life = Life();
+  const std::vector<Verb> life = AccountLife();
   std::uint64_t number = 0;
   std::uint64_t untold = 0;
   for (bool failed = true; failed;) {
@@ -160,7 +159,7 @@ TEST_P(ReservationFaults, LeaveAVerbUndoneOrDone) {
   EXPECT_LE(untold, 6U) << "failures that nobody was told of";
 }
 
-std::string PlanName(const testing::TestParamInfo<Plan>& info) {
+std::string DiskFaultsName(const testing::TestParamInfo<DiskFaults>& info) {
   constexpr const char* kFaults[] = {"error", "full", "short_write"};
   return fmt::format("{}_{}", kFaults[static_cast<int>(info.param.fault)],
                      info.param.more == 0 ? "once" : "for_a_while");
@@ -168,9 +167,9 @@ std::string PlanName(const testing::TestParamInfo<Plan>& info) {
 
 using enum FaultyVfs::Fault;
 INSTANTIATE_TEST_SUITE_P(File, ReservationFaults,
-                         testing::Values(Plan{kError, 0}, Plan{kFull, 0}, Plan{kShortWrite, 0},
-                                         Plan{kError, 3}),
-                         PlanName);
+                         testing::Values(DiskFaults{kError, 0}, DiskFaults{kFull, 0},
+                                         DiskFaults{kShortWrite, 0}, DiskFaults{kError, 3}),
+                         DiskFaultsName);
 
 }  // namespace
 }  // namespace weir

@@ -74,8 +74,7 @@ INSTANTIATE_TEST_SUITE_P(File, TokenContract, kPlaces, ReservationsName);
 INSTANTIATE_TEST_SUITE_P(File, ReservationContractClients, kPlaces, ReservationsName);
 INSTANTIATE_TEST_SUITE_P(File, ReservationContractThreads, kPlaces, ReservationsName);
 
-const AccountKey kKey{.resource = "emr", .account = "acme"};
-const SlotClaim kClaim{.slot = {.key = kKey, .id = "w-1"}, .limit = 1, .ttl = 60s};
+const SlotClaim kClaim{.slot = {.key = kAccount, .id = "w-1"}, .limit = 1, .ttl = 60s};
 constexpr AccountLimit kTen{.limit = 10, .window = 86'400s};
 
 class FileReservations : public testing::Test {
@@ -99,16 +98,16 @@ class FileReservations : public testing::Test {
   void Fill() {
     ASSERT_TRUE(client_->Claim(kClaim, kStart)->slot);
     ASSERT_TRUE(client_->Change(
-        PutAccountLimit{.row = {.key = kKey, .limit = kTen, .service = "s"}, .seen = {}}));
-    ASSERT_TRUE(client_->Take(kKey, kTen, 7, kStart)->taken);
+        PutAccountLimit{.row = {.key = kAccount, .limit = kTen, .service = "s"}, .seen = {}}));
+    ASSERT_TRUE(client_->Take(kAccount, kTen, 7, kStart)->taken);
     const EndedResource end{
         .resource_id = "j-1", .ended_at = kStart + 1s, .remember_until = kStart + 3600s};
     ASSERT_EQ(client_->ReleaseResource(end, kStart + 2s), 0U);
   }
   void ExpectFilled() {
-    EXPECT_EQ(client_->List(kKey, {}, kStart + 3s)->items.size(), 1U);
+    EXPECT_EQ(client_->List(kAccount, {}, kStart + 3s)->items.size(), 1U);
     EXPECT_EQ(client_->LimitsOf("s")->size(), 1U);
-    EXPECT_EQ(client_->Take(kKey, kTen, 1, kStart + 3s)->available, 2);
+    EXPECT_EQ(client_->Take(kAccount, kTen, 1, kStart + 3s)->available, 2);
     EXPECT_FALSE(client_->Bind(kClaim.slot, "j-1", 60s, kStart + 3s)) << "it has ended";
   }
 
@@ -128,11 +127,11 @@ TEST_F(FileReservations, TheFileIsMadeByTheFirstThingToKeep) {
   EXPECT_FALSE(client_->Claim(none, kStart)->slot);
   EXPECT_EQ(client_->Release(kClaim.slot, kStart), false);
   EXPECT_EQ(client_->ReleaseResource({.resource_id = "j", .ended_at = kStart}, kStart), 0U);
-  EXPECT_TRUE(client_->List(kKey, {}, kStart)->items.empty());
-  EXPECT_FALSE(client_->GetLimit(kKey)->has_value());
+  EXPECT_TRUE(client_->List(kAccount, {}, kStart)->items.empty());
+  EXPECT_FALSE(client_->GetLimit(kAccount)->has_value());
   EXPECT_TRUE(
-      client_->Change(DeleteAccountLimit{.seen = {.key = kKey, .limit = {}, .service = ""}}));
-  EXPECT_EQ(ErrorOf(client_->Take(kKey, kTen, 11, kStart)).code, Code::kInvalidArgument);
+      client_->Change(DeleteAccountLimit{.seen = {.key = kAccount, .limit = {}, .service = ""}}));
+  EXPECT_EQ(ErrorOf(client_->Take(kAccount, kTen, 11, kStart)).code, Code::kInvalidArgument);
   EXPECT_FALSE(FileExists(file_));
   EXPECT_TRUE(client_->Claim(kClaim, kStart)->slot);
   EXPECT_TRUE(FileExists(file_));
@@ -215,7 +214,7 @@ TEST_F(FileReservations, AFileOfOthersThatComesLaterIsUnavailable) {
   const Error error = ErrorOf(client_->Claim(kClaim, kStart));
   EXPECT_EQ(error.code, Code::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr("not a weir file"));
-  EXPECT_EQ(ErrorOf(client_->GetLimit(kKey)).code, Code::kUnavailable);
+  EXPECT_EQ(ErrorOf(client_->GetLimit(kAccount)).code, Code::kUnavailable);
   EXPECT_THAT(RunSql(file_, "SELECT name FROM sqlite_schema"), ElementsAre("recipes"));
 }
 
@@ -233,7 +232,7 @@ TEST_F(FileReservations, AFileThatCanOnlyBeReadIsRefused) {
 TEST_F(FileReservations, WithoutAFolderTheyAreEmptyAndUnavailable) {
   path_ = folder_ / "nowhere/weir.db";
   Open();
-  EXPECT_TRUE(client_->List(kKey, {}, kStart)->items.empty());
+  EXPECT_TRUE(client_->List(kAccount, {}, kStart)->items.empty());
   EXPECT_EQ(ErrorOf(client_->Claim(kClaim, kStart)).code, Code::kUnavailable);
 }
 
@@ -248,10 +247,10 @@ TEST_F(FileReservations, ADamagedBucketIsNamedAndLeft) {
     SCOPED_TRACE(bucket);
     RunSql(file_, std::string("UPDATE account_bucket SET bucket = '") + bucket + "'");
     Open();
-    const Error error = ErrorOf(client_->Take(kKey, kTen, 1, kStart));
+    const Error error = ErrorOf(client_->Take(kAccount, kTen, 1, kStart));
     EXPECT_EQ(error.code, Code::kDataLoss);
     EXPECT_THAT(error.message, AllOf(HasSubstr(file_), HasSubstr("emr for acme")));
-    EXPECT_EQ(client_->List(kKey, {}, kStart)->items.size(), 1U) << "the rest is there";
+    EXPECT_EQ(client_->List(kAccount, {}, kStart)->items.size(), 1U) << "the rest is there";
     Close();
     EXPECT_THAT(RunSql(file_, "SELECT bucket FROM account_bucket"), ElementsAre(bucket));
   }
@@ -279,7 +278,7 @@ TEST_F(FileReservations, WhoeverHasTheFileTooLongMakesItUnavailable) {
   const Error error = ErrorOf(client_->Claim(second, kStart + 3s));
   EXPECT_EQ(error.code, Code::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr(file_));
-  EXPECT_EQ(client_->List(kKey, {}, kStart + 3s)->items.size(), 1U) << "reading goes on";
+  EXPECT_EQ(client_->List(kAccount, {}, kStart + 3s)->items.size(), 1U) << "reading goes on";
   other.Leave();
   EXPECT_TRUE(client_->Claim(second, kStart + 3s)->slot);
 }
@@ -297,7 +296,7 @@ TEST_F(FileReservations, ADeadlineEndsTheWait) {
   EXPECT_EQ(ErrorOf(release(Deadline::After(clock_, 1ms))).code, Code::kUnavailable);
   other.Leave();
   EXPECT_EQ(ErrorOf(release(Deadline::At(clock_.Now()))).code, Code::kDeadlineExceeded);
-  EXPECT_EQ(client_->List(kKey, {}, kStart + 3s)->items.size(), 1U);
+  EXPECT_EQ(client_->List(kAccount, {}, kStart + 3s)->items.size(), 1U);
   EXPECT_EQ(release(Deadline::After(clock_, 1s)), true);
 }
 

@@ -40,40 +40,40 @@ std::string Write(const std::vector<Given>& records) {
   return writer.Take();
 }
 
-std::string Decoded(const std::string& base64) {
+std::string FromBase64(const std::string& base64) {
   std::string bytes;
   EXPECT_TRUE(base64 == "-" || absl::Base64Unescape(base64, &bytes)) << base64;
   return bytes;
 }
 
-struct Vector {
+struct AggregateVector {
   std::string name;
   std::string data;
   std::vector<Given> records;
 };
 
-std::vector<Vector> ReadVectors() {
+std::vector<AggregateVector> ReadVectors() {
   std::ifstream file(WEIR_SOURCE_DIR "/weir/kinesis/testdata/aggregates.txt");
-  std::vector<Vector> vectors;
+  std::vector<AggregateVector> vectors;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.starts_with('#')) continue;
     std::istringstream words(line);
     std::string name, first, hash, data;
     words >> name >> first >> hash >> data;
     if (name != "record") {
-      vectors.push_back({name, Decoded(first), {}});
+      vectors.push_back({name, FromBase64(first), {}});
     } else {
       const auto explicit_hash = hash == "-" ? std::nullopt : std::optional(hash);
-      vectors.back().records.push_back({first, explicit_hash, Decoded(data)});
+      vectors.back().records.push_back({first, explicit_hash, FromBase64(data)});
     }
   }
   return vectors;
 }
 
 TEST(Aggregate, IsWhatOtherProducersWrite) {
-  const std::vector<Vector> vectors = ReadVectors();
+  const std::vector<AggregateVector> vectors = ReadVectors();
   ASSERT_EQ(vectors.size(), 7U);
-  for (const Vector& vector : vectors) {
+  for (const AggregateVector& vector : vectors) {
     EXPECT_EQ(Write(vector.records), vector.data) << vector.name;
     const auto read = ParseAggregate(vector.data);
     ASSERT_TRUE(read) << vector.name << ": " << read.error().message;

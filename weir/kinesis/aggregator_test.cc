@@ -8,6 +8,7 @@
 #include <set>
 
 #include "weir/kinesis/deaggregate.h"
+#include "weir/kinesis/record_fixture.h"
 
 namespace weir::kinesis {
 namespace {
@@ -17,10 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kStart{86'400'000'000'007};
-
-UserRecord Record(std::uint64_t number, std::string key, std::size_t bytes,
-                  milliseconds due = milliseconds(100)) {
+UserRecord UserRecordOf(std::uint64_t number, std::string key, std::size_t bytes,
+                        milliseconds due = milliseconds(100)) {
   UserRecord record{.number = number,
                     .partition_key = std::move(key),
                     .data = std::string(bytes, 'x'),
@@ -30,7 +29,7 @@ UserRecord Record(std::uint64_t number, std::string key, std::size_t bytes,
   return record;
 }
 
-std::vector<std::uint64_t> Numbers(const KinesisRecord& record) {
+std::vector<std::uint64_t> NumbersIn(const KinesisRecord& record) {
   std::vector<std::uint64_t> numbers;
   for (const UserRecord& user : record.records) numbers.push_back(user.number);
   return numbers;
@@ -39,12 +38,12 @@ std::vector<std::uint64_t> Numbers(const KinesisRecord& record) {
 TEST(Aggregator, SendsABatchWhenItHasItsCount) {
   Aggregator aggregator({.max_count = 3});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 1), ShardId{7}, out);
-  aggregator.Put(Record(2, "b", 1), ShardId{7}, out);
+  aggregator.Put(UserRecordOf(1, "a", 1), ShardId{7}, out);
+  aggregator.Put(UserRecordOf(2, "b", 1), ShardId{7}, out);
   EXPECT_THAT(out, IsEmpty());
-  aggregator.Put(Record(3, "c", 1), ShardId{7}, out);
+  aggregator.Put(UserRecordOf(3, "c", 1), ShardId{7}, out);
   ASSERT_THAT(out, SizeIs(1));
-  EXPECT_THAT(Numbers(out[0]), ElementsAre(1, 2, 3));
+  EXPECT_THAT(NumbersIn(out[0]), ElementsAre(1, 2, 3));
   EXPECT_EQ(out[0].shard, ShardId{7});
   EXPECT_EQ(out[0].partition_key, "a") << "as the Kinesis Producer Library calls its aggregates";
   EXPECT_EQ(out[0].explicit_hash_key, FormatHashKey(HashOfPartitionKey("a")));
@@ -55,7 +54,7 @@ TEST(Aggregator, SendsABatchWhenItHasItsCount) {
 TEST(Aggregator, LeavesOneRecordAsItWasPut) {
   Aggregator aggregator({});
   std::vector<KinesisRecord> out;
-  UserRecord record = Record(1, "key", 5);
+  UserRecord record = UserRecordOf(1, "key", 5);
   record.explicit_hash_key = "42";
   aggregator.Put(record, ShardId{7}, out);
   aggregator.TakeAll(out);
@@ -68,22 +67,22 @@ TEST(Aggregator, LeavesOneRecordAsItWasPut) {
 TEST(Aggregator, KeepsShardsApart) {
   Aggregator aggregator({});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 1), ShardId{1}, out);
-  aggregator.Put(Record(2, "b", 1), ShardId{2}, out);
-  aggregator.Put(Record(3, "c", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(1, "a", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(2, "b", 1), ShardId{2}, out);
+  aggregator.Put(UserRecordOf(3, "c", 1), ShardId{1}, out);
   aggregator.TakeAll(out);
   ASSERT_THAT(out, SizeIs(2));
-  EXPECT_THAT(Numbers(out[0]), ElementsAre(1, 3));
-  EXPECT_THAT(Numbers(out[1]), ElementsAre(2));
+  EXPECT_THAT(NumbersIn(out[0]), ElementsAre(1, 3));
+  EXPECT_THAT(NumbersIn(out[1]), ElementsAre(2));
 }
 
 // aiokpl puts records of all shards together while it does not know them; consumers drop the lot.
 TEST(Aggregator, PutsOnlyOneHashKeyTogetherWhileTheShardIsNotKnown) {
   Aggregator aggregator({});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 1), std::nullopt, out);
-  aggregator.Put(Record(2, "b", 1), std::nullopt, out);
-  aggregator.Put(Record(3, "a", 1), std::nullopt, out);
+  aggregator.Put(UserRecordOf(1, "a", 1), std::nullopt, out);
+  aggregator.Put(UserRecordOf(2, "b", 1), std::nullopt, out);
+  aggregator.Put(UserRecordOf(3, "a", 1), std::nullopt, out);
   aggregator.TakeAll(out);
   ASSERT_THAT(out, SizeIs(2));
   for (const KinesisRecord& record : out) {
@@ -96,8 +95,8 @@ TEST(Aggregator, PutsOnlyOneHashKeyTogetherWhileTheShardIsNotKnown) {
 TEST(Aggregator, ByKeyNeverMixesHashKeysOfAShard) {
   Aggregator aggregator({.mode = Mode::kByKey});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 1), ShardId{1}, out);
-  aggregator.Put(Record(2, "b", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(1, "a", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(2, "b", 1), ShardId{1}, out);
   aggregator.TakeAll(out);
   EXPECT_THAT(out, SizeIs(2));
 }
@@ -105,8 +104,8 @@ TEST(Aggregator, ByKeyNeverMixesHashKeysOfAShard) {
 TEST(Aggregator, SeparatelySendsEachAtOnce) {
   Aggregator aggregator({.mode = Mode::kSeparately});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 1), ShardId{1}, out);
-  aggregator.Put(Record(2, "a", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(1, "a", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(2, "a", 1), ShardId{1}, out);
   EXPECT_THAT(out, SizeIs(2));
   EXPECT_EQ(out[0].shard, ShardId{1}) << "the limiter wants to know";
 }
@@ -114,15 +113,15 @@ TEST(Aggregator, SeparatelySendsEachAtOnce) {
 TEST(Aggregator, SendsWhatIsDueWithItsWholeBatch) {
   Aggregator aggregator({});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 1, milliseconds(5000)), ShardId{1}, out);
-  aggregator.Put(Record(2, "a", 1, milliseconds(900)), ShardId{2}, out);
-  aggregator.Put(Record(3, "a", 1, milliseconds(100)), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(1, "a", 1, milliseconds(5000)), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(2, "a", 1, milliseconds(900)), ShardId{2}, out);
+  aggregator.Put(UserRecordOf(3, "a", 1, milliseconds(100)), ShardId{1}, out);
   EXPECT_EQ(aggregator.Wake(), kStart + milliseconds(100));
   aggregator.TakeDue(kStart + milliseconds(99), out);
   EXPECT_THAT(out, IsEmpty());
   aggregator.TakeDue(kStart + milliseconds(100), out);
   ASSERT_THAT(out, SizeIs(1));
-  EXPECT_THAT(Numbers(out[0]), ElementsAre(1, 3));
+  EXPECT_THAT(NumbersIn(out[0]), ElementsAre(1, 3));
   EXPECT_EQ(out[0].deadline, kStart + milliseconds(100));
   EXPECT_EQ(aggregator.Wake(), kStart + milliseconds(900));
   aggregator.TakeAll(out);
@@ -133,11 +132,11 @@ TEST(Aggregator, SendsWhatIsDueWithItsWholeBatch) {
 TEST(Aggregator, ABatchExpiresWithItsFirstToExpire) {
   Aggregator aggregator({});
   std::vector<KinesisRecord> out;
-  UserRecord soon = Record(2, "a", 1);
+  UserRecord soon = UserRecordOf(2, "a", 1);
   soon.expires = kStart + milliseconds(300);
-  aggregator.Put(Record(1, "a", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(1, "a", 1), ShardId{1}, out);
   aggregator.Put(soon, ShardId{1}, out);
-  aggregator.Put(Record(3, "a", 1), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(3, "a", 1), ShardId{1}, out);
   aggregator.TakeAll(out);
   EXPECT_EQ(out[0].expires, kStart + milliseconds(300));
 }
@@ -146,11 +145,11 @@ TEST(Aggregator, ABatchExpiresWithItsFirstToExpire) {
 TEST(Aggregator, SendsARecordLargerThanABatchAloneAndAtOnce) {
   Aggregator aggregator({.max_bytes = 100});
   std::vector<KinesisRecord> out;
-  aggregator.Put(Record(1, "a", 10), ShardId{1}, out);
-  aggregator.Put(Record(2, "a", 1000), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(1, "a", 10), ShardId{1}, out);
+  aggregator.Put(UserRecordOf(2, "a", 1000), ShardId{1}, out);
   ASSERT_THAT(out, SizeIs(2));
-  EXPECT_THAT(Numbers(out[0]), ElementsAre(1)) << "what was put before leaves before";
-  EXPECT_THAT(Numbers(out[1]), ElementsAre(2));
+  EXPECT_THAT(NumbersIn(out[0]), ElementsAre(1)) << "what was put before leaves before";
+  EXPECT_THAT(NumbersIn(out[1]), ElementsAre(2));
   EXPECT_EQ(aggregator.batches(), 0U);
 }
 
@@ -165,7 +164,7 @@ RC_GTEST_PROP(AggregatorProperty, LosesNothingAndFillsWhatItSends, ()) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto bytes = *rc::gen::inRange<std::size_t>(0, 200);
     largest = std::max(largest, bytes);
-    aggregator.Put(Record(i, fmt::format("k{}", *rc::gen::inRange(0, 5)), bytes),
+    aggregator.Put(UserRecordOf(i, fmt::format("k{}", *rc::gen::inRange(0, 5)), bytes),
                    ShardId{*rc::gen::inRange<std::uint64_t>(0, 3)}, out);
   }
   const std::size_t before_flush = out.size();

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -12,10 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kNow{1'000};
-
-KinesisRecord Record(std::uint64_t number, std::uint64_t shard, std::size_t bytes = 10,
-                     Instant expires = kNow + milliseconds(100)) {
+KinesisRecord RecordOfShard(std::uint64_t number, std::uint64_t shard, std::size_t bytes = 10,
+                            Instant expires = kStart + milliseconds(100)) {
   KinesisRecord record{.data = std::string(bytes, 'x'), .shard = ShardId{shard}};
   record.records.push_back({.number = number});
   record.expires = expires;
@@ -24,7 +24,7 @@ KinesisRecord Record(std::uint64_t number, std::uint64_t shard, std::size_t byte
 
 class BudgetGateTest : public testing::Test {
  protected:
-  std::vector<BudgetAsk> Asks(Instant now = kNow) {
+  std::vector<BudgetAsk> Asks(Instant now = kStart) {
     std::vector<BudgetAsk> asks;
     gate_.TakeAsks(now, asks);
     return asks;
@@ -39,32 +39,27 @@ class BudgetGateTest : public testing::Test {
     gate_.TakeExpired(now, expired);
     return Numbers(expired);
   }
-  static std::vector<std::uint64_t> Numbers(const std::vector<KinesisRecord>& records) {
-    std::vector<std::uint64_t> numbers;
-    for (const KinesisRecord& record : records) numbers.push_back(record.records.front().number);
-    return numbers;
-  }
 
   BudgetGate gate_{{.max_records = 3, .max_bytes = 100}};
 };
 
 TEST_F(BudgetGateTest, AsksForWhatWaitsAndLetsItGoWhenItIsGranted) {
-  gate_.Put(Record(1, 0, 10, kNow + milliseconds(7)));
-  gate_.Put(Record(2, 0, 20));
+  gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(7)));
+  gate_.Put(RecordOfShard(2, 0, 20));
   const auto asks = Asks();
   ASSERT_THAT(asks, SizeIs(1));
   EXPECT_EQ(asks[0].shard, ShardId{0});
   EXPECT_EQ(asks[0].records, 2U);
   EXPECT_EQ(asks[0].bytes, 30U);
-  EXPECT_EQ(asks[0].until, kNow + milliseconds(7));
+  EXPECT_EQ(asks[0].until, kStart + milliseconds(7));
   EXPECT_THAT(Asks(), IsEmpty()) << "one question at a time";
   EXPECT_THAT(Answer(0, true), ElementsAre(1, 2));
   EXPECT_THAT(Asks(), IsEmpty());
 }
 
 TEST_F(BudgetGateTest, AsksForSoManyAtOnceAndForOneThatIsLargerAlone) {
-  for (std::uint64_t i = 1; i <= 4; ++i) gate_.Put(Record(i, 0));
-  gate_.Put(Record(5, 0, 500));
+  for (std::uint64_t i = 1; i <= 4; ++i) gate_.Put(RecordOfShard(i, 0));
+  gate_.Put(RecordOfShard(5, 0, 500));
   EXPECT_EQ(Asks()[0].records, 3U);
   EXPECT_THAT(Answer(0, true), ElementsAre(1, 2, 3));
   EXPECT_EQ(Asks()[0].records, 1U) << "the large one does not fit beside it";
@@ -73,9 +68,9 @@ TEST_F(BudgetGateTest, AsksForSoManyAtOnceAndForOneThatIsLargerAlone) {
 }
 
 TEST_F(BudgetGateTest, ShardsDoNotWaitForEachOther) {
-  gate_.Put(Record(1, 0));
+  gate_.Put(RecordOfShard(1, 0));
   EXPECT_THAT(Asks(), SizeIs(1));
-  gate_.Put(Record(2, 1));
+  gate_.Put(RecordOfShard(2, 1));
   EXPECT_THAT(Asks(), SizeIs(1));
   EXPECT_THAT(Answer(1, true), ElementsAre(2));
   EXPECT_THAT(Answer(0, true), ElementsAre(1));
@@ -83,35 +78,35 @@ TEST_F(BudgetGateTest, ShardsDoNotWaitForEachOther) {
 
 // What was refused could only have been sent too late; what is behind it may have more time.
 TEST_F(BudgetGateTest, WhatIsRefusedExpiresAndTheRestIsAskedForThen) {
-  gate_.Put(Record(1, 0, 10, kNow + milliseconds(5)));
+  gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(5)));
   EXPECT_THAT(Asks(), SizeIs(1));
-  gate_.Put(Record(2, 0));
+  gate_.Put(RecordOfShard(2, 0));
   EXPECT_THAT(Answer(0, false), IsEmpty());
   EXPECT_THAT(Asks(), IsEmpty()) << "it would be refused again";
-  ASSERT_EQ(gate_.Wake(), kNow + milliseconds(5));
-  EXPECT_THAT(Expired(kNow + milliseconds(5)), ElementsAre(1));
-  EXPECT_THAT(Asks(kNow + milliseconds(5)), SizeIs(1));
+  ASSERT_EQ(gate_.Wake(), kStart + milliseconds(5));
+  EXPECT_THAT(Expired(kStart + milliseconds(5)), ElementsAre(1));
+  EXPECT_THAT(Asks(kStart + milliseconds(5)), SizeIs(1));
   EXPECT_THAT(Answer(0, true), ElementsAre(2));
 }
 
 TEST_F(BudgetGateTest, WhatIsAskedForDoesNotExpireMeanwhile) {
-  gate_.Put(Record(1, 0, 10, kNow + milliseconds(5)));
-  gate_.Put(Record(2, 0, 95, kNow + milliseconds(6)));
+  gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(5)));
+  gate_.Put(RecordOfShard(2, 0, 95, kStart + milliseconds(6)));
   EXPECT_EQ(Asks()[0].records, 1U);
-  EXPECT_THAT(Expired(kNow + milliseconds(50)), ElementsAre(2));
+  EXPECT_THAT(Expired(kStart + milliseconds(50)), ElementsAre(2));
   EXPECT_EQ(gate_.Wake(), std::nullopt) << "the answer is what comes next";
   EXPECT_THAT(Answer(0, true), ElementsAre(1));
 }
 
 TEST_F(BudgetGateTest, CanBeEmptiedAndHeedsNoLateAnswer) {
-  gate_.Put(Record(1, 0));
+  gate_.Put(RecordOfShard(1, 0));
   EXPECT_THAT(Asks(), SizeIs(1));
   std::vector<KinesisRecord> all;
   gate_.TakeAll(all);
   EXPECT_THAT(all, SizeIs(1));
   EXPECT_EQ(gate_.Wake(), std::nullopt);
   EXPECT_THAT(Answer(0, true), IsEmpty());
-  gate_.Put(Record(2, 0));
+  gate_.Put(RecordOfShard(2, 0));
   EXPECT_THAT(Answer(0, true), IsEmpty()) << "nobody has asked for it";
 }
 

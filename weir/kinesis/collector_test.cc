@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -11,23 +13,15 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kStart{86'400'000'000'007};
-
-KinesisRecord Record(std::uint64_t number, std::size_t bytes,
-                     std::optional<ShardId> shard = std::nullopt,
-                     milliseconds due = milliseconds(0)) {
+KinesisRecord RecordOfBytes(std::uint64_t number, std::size_t bytes,
+                            std::optional<ShardId> shard = std::nullopt,
+                            milliseconds due = milliseconds(0)) {
   KinesisRecord record{.partition_key = "k",
                        .data = std::string(bytes - 1, 'x'),
                        .shard = shard,
                        .deadline = kStart + due};
   record.records.push_back({.number = number});
   return record;
-}
-
-std::vector<std::uint64_t> Numbers(const Collector::Request& request) {
-  std::vector<std::uint64_t> numbers;
-  for (const KinesisRecord& record : request) numbers.push_back(record.records.front().number);
-  return numbers;
 }
 
 class CollectorTest : public testing::Test {
@@ -40,47 +34,47 @@ class CollectorTest : public testing::Test {
 
 TEST_F(CollectorTest, SendsWhatIsFullByCount) {
   Collector collector({.max_count = 2});
-  for (std::uint64_t i = 0; i < 3; ++i) Put(collector, Record(i, 10));
+  for (std::uint64_t i = 0; i < 3; ++i) Put(collector, RecordOfBytes(i, 10));
   ASSERT_THAT(out_, SizeIs(1));
   EXPECT_THAT(Numbers(out_[0]), ElementsAre(0, 1));
 }
 
 TEST_F(CollectorTest, SendsBeforeARecordThatDoesNotFit) {
   Collector collector({.max_bytes = 400});
-  Put(collector, Record(0, 250));
-  Put(collector, Record(1, 250));
+  Put(collector, RecordOfBytes(0, 250));
+  Put(collector, RecordOfBytes(1, 250));
   ASSERT_THAT(out_, SizeIs(1));
   EXPECT_THAT(Numbers(out_[0]), ElementsAre(0));
-  Put(collector, Record(2, 150));
+  Put(collector, RecordOfBytes(2, 150));
   ASSERT_THAT(out_, SizeIs(2)) << "400 bytes are as many as fit";
   EXPECT_THAT(Numbers(out_[1]), ElementsAre(1, 2));
 }
 
 TEST_F(CollectorTest, SendsARecordThatNeverFitsAlone) {
   Collector collector({.max_bytes = 400});
-  Put(collector, Record(0, 100));
-  Put(collector, Record(1, 5000));
+  Put(collector, RecordOfBytes(0, 100));
+  Put(collector, RecordOfBytes(1, 5000));
   ASSERT_THAT(out_, SizeIs(2));
   EXPECT_THAT(Numbers(out_[1]), ElementsAre(1));
 }
 
 TEST_F(CollectorTest, SendsWhatIsEnoughForOneShard) {
   Collector collector({.max_shard_bytes = 200});
-  Put(collector, Record(0, 150, ShardId{1}));
-  Put(collector, Record(1, 150, ShardId{2}));
+  Put(collector, RecordOfBytes(0, 150, ShardId{1}));
+  Put(collector, RecordOfBytes(1, 150, ShardId{2}));
   EXPECT_THAT(out_, IsEmpty());
-  Put(collector, Record(2, 50, ShardId{1}));
+  Put(collector, RecordOfBytes(2, 50, ShardId{1}));
   ASSERT_THAT(out_, SizeIs(1));
-  Put(collector, Record(3, 150, ShardId{1}));
+  Put(collector, RecordOfBytes(3, 150, ShardId{1}));
   EXPECT_THAT(out_, SizeIs(1)) << "it counts anew";
 }
 
 TEST_F(CollectorTest, WaitsALittleForOthersWhateverTheDeadlines) {
   Collector collector({.linger = milliseconds(20)});
   EXPECT_EQ(collector.Wake(), std::nullopt);
-  Put(collector, Record(0, 10, {}, milliseconds(70)));
+  Put(collector, RecordOfBytes(0, 10, {}, milliseconds(70)));
   EXPECT_EQ(collector.Wake(), kStart + milliseconds(20));
-  Put(collector, Record(1, 10, {}, milliseconds(-5)));
+  Put(collector, RecordOfBytes(1, 10, {}, milliseconds(-5)));
   EXPECT_EQ(collector.Wake(), kStart + milliseconds(20));
   collector.TakeDue(kStart + milliseconds(19), out_);
   EXPECT_THAT(out_, IsEmpty());
@@ -104,7 +98,7 @@ RC_GTEST_PROP(CollectorProperty, KeepsEveryBoundAndEveryRecord, ()) {
   std::vector<Collector::Request> out;
   const auto records = *rc::gen::inRange<std::uint64_t>(0, 100);
   for (std::uint64_t i = 0; i < records; ++i) {
-    collector.Put(Record(i, *rc::gen::inRange<std::size_t>(1, 1000)), kStart, out);
+    collector.Put(RecordOfBytes(i, *rc::gen::inRange<std::size_t>(1, 1000)), kStart, out);
   }
   collector.TakeAll(out);
   std::uint64_t next = 0;

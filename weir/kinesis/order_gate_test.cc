@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -17,13 +19,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kStart{86'400'000'000'007};
 constexpr Instant kLate = kStart + seconds(3600);
 
 using Records = std::vector<KinesisRecord>;
 
 /// With one user record for each lane given, numbered from `number` on.
-KinesisRecord Record(std::uint64_t number, const std::vector<int>& lanes, Instant expires = kLate) {
+KinesisRecord RecordOfLanes(std::uint64_t number, const std::vector<int>& lanes,
+                            Instant expires = kLate) {
   KinesisRecord record{.data = "frame", .deadline = kStart, .expires = expires};
   for (const int lane : lanes) {
     record.records.push_back(
@@ -33,12 +35,6 @@ KinesisRecord Record(std::uint64_t number, const std::vector<int>& lanes, Instan
 }
 
 std::uint64_t Number(const KinesisRecord& record) { return record.records.front().number; }
-
-std::vector<std::uint64_t> Numbers(const Records& records) {
-  std::vector<std::uint64_t> numbers;
-  for (const KinesisRecord& record : records) numbers.push_back(Number(record));
-  return numbers;
-}
 
 /// A gate and what it let pass in the last call.
 struct Gate {
@@ -73,11 +69,11 @@ struct Gate {
 
 TEST(OrderGate, PassesWhatSharesNoHashKey) {
   Gate gate;
-  const Records first = gate.Put(Record(1, {1, 2}));
+  const Records first = gate.Put(RecordOfLanes(1, {1, 2}));
   ASSERT_THAT(Numbers(first), ElementsAre(1));
   EXPECT_EQ(first[0].data, "frame");
   EXPECT_NE(first[0].ticket, 0U);
-  const Records second = gate.Put(Record(11, {3}));
+  const Records second = gate.Put(RecordOfLanes(11, {3}));
   ASSERT_THAT(Numbers(second), ElementsAre(11));
   EXPECT_NE(second[0].ticket, first[0].ticket);
   EXPECT_EQ(gate.gate.Wake(), std::nullopt);
@@ -85,9 +81,9 @@ TEST(OrderGate, PassesWhatSharesNoHashKey) {
 
 TEST(OrderGate, HoldsTheSecondOfAHashKeyUntilTheFirstIsDone) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  EXPECT_THAT(gate.Put(Record(11, {1})), IsEmpty());
-  EXPECT_THAT(gate.Put(Record(21, {1})), IsEmpty());
+  gate.Put(RecordOfLanes(1, {1}));
+  EXPECT_THAT(gate.Put(RecordOfLanes(11, {1})), IsEmpty());
+  EXPECT_THAT(gate.Put(RecordOfLanes(21, {1})), IsEmpty());
   EXPECT_EQ(gate.gate.waiting(), 2U);
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(11));
   EXPECT_THAT(Numbers(gate.Done(11)), ElementsAre(21));
@@ -96,9 +92,9 @@ TEST(OrderGate, HoldsTheSecondOfAHashKeyUntilTheFirstIsDone) {
 
 TEST(OrderGate, WaitsForEachOfItsHashKeys) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  gate.Put(Record(11, {2}));
-  EXPECT_THAT(gate.Put(Record(21, {1, 2})), IsEmpty());
+  gate.Put(RecordOfLanes(1, {1}));
+  gate.Put(RecordOfLanes(11, {2}));
+  EXPECT_THAT(gate.Put(RecordOfLanes(21, {1, 2})), IsEmpty());
   EXPECT_THAT(gate.Done(11), IsEmpty());
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(21));
 }
@@ -106,9 +102,9 @@ TEST(OrderGate, WaitsForEachOfItsHashKeys) {
 // Otherwise a record of hot keys never finds them all free at once.
 TEST(OrderGate, IsNotOvertakenInALaneItWaitsIn) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  gate.Put(Record(11, {1, 2}));
-  EXPECT_THAT(gate.Put(Record(21, {2})), IsEmpty())
+  gate.Put(RecordOfLanes(1, {1}));
+  gate.Put(RecordOfLanes(11, {1, 2}));
+  EXPECT_THAT(gate.Put(RecordOfLanes(21, {2})), IsEmpty())
       << "lane 2 is idle, and its next one came first";
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(11));
   EXPECT_THAT(Numbers(gate.Done(11)), ElementsAre(21));
@@ -116,18 +112,18 @@ TEST(OrderGate, IsNotOvertakenInALaneItWaitsIn) {
 
 TEST(OrderGate, CountsAHashKeyOfManyUserRecordsOnce) {
   Gate gate;
-  EXPECT_THAT(gate.Put(Record(1, {1, 1, 2, 1})), SizeIs(1));
-  EXPECT_THAT(gate.Put(Record(11, {1, 1, 1})), IsEmpty());
+  EXPECT_THAT(gate.Put(RecordOfLanes(1, {1, 1, 2, 1})), SizeIs(1));
+  EXPECT_THAT(gate.Put(RecordOfLanes(11, {1, 1, 1})), IsEmpty());
   EXPECT_EQ(gate.gate.lanes(), 2U);
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(11));
 }
 
 TEST(OrderGate, LetsAllGoOnThatWaitedForOne) {
   Gate gate;
-  gate.Put(Record(1, {1, 2, 3}));
-  gate.Put(Record(11, {3}));
-  gate.Put(Record(21, {1}));
-  gate.Put(Record(31, {2}));
+  gate.Put(RecordOfLanes(1, {1, 2, 3}));
+  gate.Put(RecordOfLanes(11, {3}));
+  gate.Put(RecordOfLanes(21, {1}));
+  gate.Put(RecordOfLanes(31, {2}));
   EXPECT_THAT(gate.Done(1), SizeIs(3));
 }
 
@@ -135,7 +131,7 @@ TEST(OrderGate, KeepsNothingOfWhatIsDone) {
   Gate gate;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     const int lane = static_cast<int>(i);
-    gate.Put(Record(i, {lane, lane + 1}));
+    gate.Put(RecordOfLanes(i, {lane, lane + 1}));
     if (i > 0) gate.Done(i - 1);
   }
   gate.Done(999);
@@ -145,10 +141,11 @@ TEST(OrderGate, KeepsNothingOfWhatIsDone) {
 
 TEST(OrderGate, PartsOfAFrameTakeItsLanesOver) {
   Gate gate;
-  gate.Put(Record(1, {1, 2}));
-  gate.Put(Record(11, {1}));
-  gate.Put(Record(21, {2}));
-  EXPECT_THAT(Numbers(gate.Split(1, {Record(1, {1}), Record(2, {2})})), ElementsAre(1, 2));
+  gate.Put(RecordOfLanes(1, {1, 2}));
+  gate.Put(RecordOfLanes(11, {1}));
+  gate.Put(RecordOfLanes(21, {2}));
+  EXPECT_THAT(Numbers(gate.Split(1, {RecordOfLanes(1, {1}), RecordOfLanes(2, {2})})),
+              ElementsAre(1, 2));
   EXPECT_NE(gate.tickets[1], gate.tickets[2]);
   EXPECT_THAT(Numbers(gate.Done(2)), ElementsAre(21))
       << "its lane does not wait for the other part";
@@ -157,28 +154,29 @@ TEST(OrderGate, PartsOfAFrameTakeItsLanesOver) {
 
 TEST(OrderGate, ALaneThatNoPartHasGoesOn) {
   Gate gate;
-  gate.Put(Record(1, {1, 2}));
-  gate.Put(Record(11, {1}));
-  gate.Put(Record(21, {2}));
-  EXPECT_THAT(Numbers(gate.Split(1, {Record(2, {2})})), ElementsAre(2, 11));
+  gate.Put(RecordOfLanes(1, {1, 2}));
+  gate.Put(RecordOfLanes(11, {1}));
+  gate.Put(RecordOfLanes(21, {2}));
+  EXPECT_THAT(Numbers(gate.Split(1, {RecordOfLanes(2, {2})})), ElementsAre(2, 11));
   EXPECT_EQ(gate.gate.waiting(), 1U);
 }
 
 // What no longer fits into one frame.
 TEST(OrderGate, PartsOfOneLaneGoOneAfterTheOther) {
   Gate gate;
-  gate.Put(Record(1, {1, 1}));
-  gate.Put(Record(11, {1}));
-  EXPECT_THAT(Numbers(gate.Split(1, {Record(1, {1}), Record(2, {1})})), ElementsAre(1));
+  gate.Put(RecordOfLanes(1, {1, 1}));
+  gate.Put(RecordOfLanes(11, {1}));
+  EXPECT_THAT(Numbers(gate.Split(1, {RecordOfLanes(1, {1}), RecordOfLanes(2, {1})})),
+              ElementsAre(1));
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(2));
   EXPECT_THAT(Numbers(gate.Done(2)), ElementsAre(11));
 }
 
 TEST(OrderGate, GivesBackWhatExpiresExactlyThen) {
   Gate gate;
-  gate.Put(Record(1, {1}, kStart + seconds(1)));
-  gate.Put(Record(11, {1}, kStart + seconds(3)));
-  gate.Put(Record(21, {1}, kStart + seconds(2)));
+  gate.Put(RecordOfLanes(1, {1}, kStart + seconds(1)));
+  gate.Put(RecordOfLanes(11, {1}, kStart + seconds(3)));
+  gate.Put(RecordOfLanes(21, {1}, kStart + seconds(2)));
   EXPECT_EQ(gate.gate.Wake(), kStart + seconds(2)) << "what has passed is no business of the gate";
   EXPECT_THAT(gate.Lift(kStart + seconds(2) - nanoseconds(1)), IsEmpty());
   EXPECT_THAT(Numbers(gate.Lift(kStart + seconds(2))), ElementsAre(21));
@@ -188,12 +186,13 @@ TEST(OrderGate, GivesBackWhatExpiresExactlyThen) {
 
 TEST(OrderGate, WhatIsLeftOfAnExpiredOneKeepsItsPlace) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  gate.Put(Record(11, {1, 2}, kStart));
-  gate.Put(Record(21, {1}));
-  gate.Put(Record(31, {2}));
+  gate.Put(RecordOfLanes(1, {1}));
+  gate.Put(RecordOfLanes(11, {1, 2}, kStart));
+  gate.Put(RecordOfLanes(21, {1}));
+  gate.Put(RecordOfLanes(31, {2}));
   EXPECT_THAT(Numbers(gate.Lift(kStart)), ElementsAre(11));
-  EXPECT_THAT(Numbers(gate.Split(11, {Record(11, {1})})), ElementsAre(31)) << "lane 2 goes on";
+  EXPECT_THAT(Numbers(gate.Split(11, {RecordOfLanes(11, {1})})), ElementsAre(31))
+      << "lane 2 goes on";
   EXPECT_EQ(gate.gate.Wake(), kLate);
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(11));
   EXPECT_THAT(Numbers(gate.Done(11)), ElementsAre(21));
@@ -201,9 +200,9 @@ TEST(OrderGate, WhatIsLeftOfAnExpiredOneKeepsItsPlace) {
 
 TEST(OrderGate, AnExpiredOneOfWhichNothingIsLeftMakesRoom) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  gate.Put(Record(11, {1, 2}, kStart));
-  gate.Put(Record(21, {2}));
+  gate.Put(RecordOfLanes(1, {1}));
+  gate.Put(RecordOfLanes(11, {1, 2}, kStart));
+  gate.Put(RecordOfLanes(21, {2}));
   gate.Lift(kStart);
   EXPECT_THAT(Numbers(gate.Done(11)), ElementsAre(21));
   EXPECT_THAT(gate.Done(1), IsEmpty());
@@ -211,20 +210,20 @@ TEST(OrderGate, AnExpiredOneOfWhichNothingIsLeftMakesRoom) {
 
 TEST(OrderGate, OneThatIsLiftedIsNotPassedWhenItsTurnComes) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  gate.Put(Record(11, {1}, kStart));
-  gate.Put(Record(21, {1}));
+  gate.Put(RecordOfLanes(1, {1}));
+  gate.Put(RecordOfLanes(11, {1}, kStart));
+  gate.Put(RecordOfLanes(21, {1}));
   gate.Lift(kStart);
   EXPECT_THAT(gate.Done(1), IsEmpty());
-  EXPECT_THAT(Numbers(gate.Split(11, {Record(11, {1})})), ElementsAre(11));
+  EXPECT_THAT(Numbers(gate.Split(11, {RecordOfLanes(11, {1})})), ElementsAre(11));
   EXPECT_THAT(Numbers(gate.Done(11)), ElementsAre(21));
 }
 
 TEST(OrderGate, GivesAllBackWhoeverClosesIt) {
   Gate gate;
-  gate.Put(Record(1, {1}));
-  gate.Put(Record(11, {1}));
-  gate.Put(Record(21, {1}));
+  gate.Put(RecordOfLanes(1, {1}));
+  gate.Put(RecordOfLanes(11, {1}));
+  gate.Put(RecordOfLanes(21, {1}));
   const Records rest = gate.Lift(Instant{std::numeric_limits<std::int64_t>::max()});
   EXPECT_THAT(Numbers(rest), ElementsAre(11, 21));
   EXPECT_EQ(gate.gate.Wake(), std::nullopt);
@@ -305,7 +304,7 @@ struct Pair {
   }
 
   void Put(const std::vector<int>& lanes, Instant expires) {
-    KinesisRecord record = Record(next, lanes, expires);
+    KinesisRecord record = RecordOfLanes(next, lanes, expires);
     next += lanes.size();
     slow.Put(record);
     Records passed;
@@ -321,7 +320,8 @@ struct Pair {
       if (i < results) {
         End(whole.records[i], has_passed);
       } else {
-        if (parts.empty() || parts.back().records.size() == size) parts.push_back(Record(0, {}));
+        if (parts.empty() || parts.back().records.size() == size)
+          parts.push_back(RecordOfLanes(0, {}));
         parts.back().records.push_back(whole.records[i]);
       }
     }

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -12,10 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kNow{1'000};
-
-KinesisRecord Record(std::uint64_t number, std::optional<ShardId> shard, std::size_t bytes = 10,
-                     Instant expires = kNow + milliseconds(1)) {
+KinesisRecord RecordTo(std::uint64_t number, std::optional<ShardId> shard, std::size_t bytes = 10,
+                       Instant expires = kStart + milliseconds(1)) {
   KinesisRecord record{.partition_key = "", .data = std::string(bytes, 'x'), .shard = shard};
   record.records.push_back({.number = number});
   record.expires = expires;
@@ -29,7 +29,7 @@ std::uint64_t FirstOf(const Outbox::Request& request) {
 /// The numbers of what may go now.
 std::vector<std::uint64_t> Sends(Outbox& outbox) {
   std::vector<std::uint64_t> numbers;
-  while (const auto sent = outbox.Send(kNow)) numbers.push_back(FirstOf(*sent->records));
+  while (const auto sent = outbox.Send(kStart)) numbers.push_back(FirstOf(*sent->records));
   return numbers;
 }
 
@@ -41,28 +41,28 @@ Outbox::Request One(KinesisRecord record) {
 
 TEST(Outbox, SendsInOrderUpToItsBound) {
   Outbox outbox({.max_requests = 2});
-  for (std::uint64_t i = 1; i <= 3; ++i) outbox.Put(One(Record(i, ShardId{0})));
+  for (std::uint64_t i = 1; i <= 3; ++i) outbox.Put(One(RecordTo(i, ShardId{0})));
   EXPECT_THAT(Sends(outbox), ElementsAre(1, 2));
   const auto flight = outbox.Take(1);
   ASSERT_TRUE(flight);
   EXPECT_EQ(FirstOf(flight->records), 1U);
-  EXPECT_EQ(flight->began, kNow);
+  EXPECT_EQ(flight->began, kStart);
   EXPECT_THAT(Sends(outbox), ElementsAre(3));
   EXPECT_FALSE(outbox.Take(1)) << "it is under way no more";
 }
 
 TEST(Outbox, WhatIsPutFirstGoesFirst) {
   Outbox outbox({});
-  outbox.Put(One(Record(1, ShardId{0})));
-  outbox.PutFirst(One(Record(2, ShardId{0})));
+  outbox.Put(One(RecordTo(1, ShardId{0})));
+  outbox.PutFirst(One(RecordTo(2, ShardId{0})));
   EXPECT_THAT(Sends(outbox), ElementsAre(2, 1));
 }
 
 TEST(Outbox, ABusyShardLetsOthersPass) {
   Outbox outbox({.max_shard_requests = 1});
-  for (std::uint64_t i = 1; i <= 3; ++i) outbox.Put(One(Record(i, ShardId{0})));
-  outbox.Put(One(Record(4, ShardId{1})));
-  outbox.Put(One(Record(5, std::nullopt)));
+  for (std::uint64_t i = 1; i <= 3; ++i) outbox.Put(One(RecordTo(i, ShardId{0})));
+  outbox.Put(One(RecordTo(4, ShardId{1})));
+  outbox.Put(One(RecordTo(5, std::nullopt)));
   EXPECT_THAT(Sends(outbox), ElementsAre(1, 4, 5));
   ASSERT_TRUE(outbox.Take(1));
   EXPECT_THAT(Sends(outbox), ElementsAre(2));
@@ -70,13 +70,13 @@ TEST(Outbox, ABusyShardLetsOthersPass) {
 
 TEST(Outbox, BytesUnderWayAreBoundedAndALargeOneGoesAlone) {
   Outbox outbox({.max_bytes = 100});
-  outbox.Put(One(Record(1, ShardId{0}, 60)));
-  outbox.Put(One(Record(2, ShardId{0}, 60)));
-  outbox.Put(One(Record(3, ShardId{0}, 40)));
+  outbox.Put(One(RecordTo(1, ShardId{0}, 60)));
+  outbox.Put(One(RecordTo(2, ShardId{0}, 60)));
+  outbox.Put(One(RecordTo(3, ShardId{0}, 40)));
   EXPECT_THAT(Sends(outbox), ElementsAre(1, 3)) << "60 and 40 fit, twice 60 does not";
   ASSERT_TRUE(outbox.Take(1));
   EXPECT_THAT(Sends(outbox), ElementsAre(2));
-  outbox.Put(One(Record(4, ShardId{0}, 500)));
+  outbox.Put(One(RecordTo(4, ShardId{0}, 500)));
   EXPECT_THAT(Sends(outbox), IsEmpty());
   ASSERT_TRUE(outbox.Take(2));
   ASSERT_TRUE(outbox.Take(3));
@@ -85,23 +85,23 @@ TEST(Outbox, BytesUnderWayAreBoundedAndALargeOneGoesAlone) {
 
 TEST(Outbox, GivesBackWhatExpiredWhileItWaited) {
   Outbox outbox({});
-  Outbox::Request request = One(Record(1, ShardId{0}, 10, kNow + milliseconds(5)));
-  request.push_back(Record(2, ShardId{0}, 10, kNow + milliseconds(3)));
+  Outbox::Request request = One(RecordTo(1, ShardId{0}, 10, kStart + milliseconds(5)));
+  request.push_back(RecordTo(2, ShardId{0}, 10, kStart + milliseconds(3)));
   outbox.Put(std::move(request));
-  EXPECT_EQ(outbox.Wake(), kNow + milliseconds(3));
+  EXPECT_EQ(outbox.Wake(), kStart + milliseconds(3));
   std::vector<KinesisRecord> expired;
-  outbox.TakeExpired(kNow + milliseconds(3), expired);
+  outbox.TakeExpired(kStart + milliseconds(3), expired);
   ASSERT_THAT(expired, SizeIs(1));
   EXPECT_EQ(expired.front().records.front().number, 2U);
-  EXPECT_EQ(outbox.Wake(), kNow + milliseconds(5));
+  EXPECT_EQ(outbox.Wake(), kStart + milliseconds(5));
   EXPECT_THAT(Sends(outbox), ElementsAre(1));
   EXPECT_EQ(outbox.Wake(), std::nullopt) << "what is under way waits for its answer";
 }
 
 TEST(Outbox, CanBeEmptied) {
   Outbox outbox({.max_requests = 1});
-  outbox.Put(One(Record(1, ShardId{0})));
-  outbox.Put(One(Record(2, ShardId{0})));
+  outbox.Put(One(RecordTo(1, ShardId{0})));
+  outbox.Put(One(RecordTo(2, ShardId{0})));
   EXPECT_THAT(Sends(outbox), ElementsAre(1));
   std::vector<KinesisRecord> waiting;
   outbox.TakeWaiting(waiting);
@@ -111,7 +111,7 @@ TEST(Outbox, CanBeEmptied) {
   ASSERT_THAT(flights, SizeIs(1));
   EXPECT_EQ(FirstOf(flights.front().records), 1U);
   EXPECT_FALSE(outbox.Take(1));
-  outbox.Put(One(Record(3, ShardId{0})));
+  outbox.Put(One(RecordTo(3, ShardId{0})));
   EXPECT_THAT(Sends(outbox), ElementsAre(3)) << "nothing is under way any more";
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weir/kinesis/deaggregate.h"
+#include "weir/kinesis/record_fixture.h"
 
 namespace weir::kinesis {
 namespace {
@@ -17,9 +18,6 @@ namespace {
 using std::chrono::seconds;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr Instant kStart{86'400'000'000'007};
-constexpr HashKey kMax = std::numeric_limits<HashKey>::max();
 
 struct Faults {
   double throttle = 0;        ///< an entry
@@ -40,8 +38,8 @@ struct Counts {
 class TestStream {
  public:
   TestStream(std::uint64_t seed, Faults faults) : rng_(seed), faults_(faults) {
-    shards_[0] = {0, kMax / 2};
-    shards_[1] = {kMax / 2 + 1, kMax};
+    shards_[0] = {0, kMaxHashKey / 2};
+    shards_[1] = {kMaxHashKey / 2 + 1, kMaxHashKey};
   }
 
   void Heal() { faults_ = {}; }
@@ -234,7 +232,7 @@ class Trial {
 };
 
 /// Small aggregates and requests, so that there are many of them, and more than the budget fail.
-const PipelineOptions kSmall{
+const PipelineOptions kSmallBatches{
     .aggregator = {.max_bytes = 300}, .collector = {.max_count = 4}, .retry = {.budget = 3}};
 
 /// The first listing of it fails: no shard is known, and nothing waits for one.
@@ -312,7 +310,7 @@ TEST(Pipeline, IsHonestWhateverTheStreamDoes) {
                .miscount = 0.02,
                .fail_list = 0.2,
                .split_or_merge = 0.1},
-              kSmall);
+              kSmallBatches);
     run.PutMany(150);
     run.Finish();
     ExpectHonest(run, seed);
@@ -335,7 +333,7 @@ TEST(Pipeline, IsHonestWhateverTheStreamDoes) {
 TEST(Pipeline, SplitsAndMergesCostNoRecordAndNoDuplicate) {
   int reshards = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-    Trial run(seed, {.split_or_merge = 0.05, .calm = true}, kSmall);
+    Trial run(seed, {.split_or_merge = 0.05, .calm = true}, kSmallBatches);
     run.PutMany(150);
     run.Finish();
     ExpectHonest(run, seed);
@@ -364,7 +362,7 @@ TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
   int out_of_order = 0;
   for (const bool ordered : {true, false}) {
     for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-      PipelineOptions options = kSmall;
+      PipelineOptions options = kSmallBatches;
       options.ordered = ordered;
       Trial run(seed,
                 {.throttle = 0.1,
@@ -470,7 +468,7 @@ TEST(Pipeline, WhatIsPutBeforeTheFirstListingWaitsForIt) {
   EXPECT_THAT(pipeline.Flush(kStart).sends, IsEmpty());
   const Instant late = kStart + seconds(2);
   EXPECT_THAT(pipeline.OnWake(late).sends, IsEmpty());
-  const PipelineStep step = pipeline.OnListed(ShardPage{{{{7}, {0, kMax}}}, ""}, late);
+  const PipelineStep step = pipeline.OnListed(ShardPage{{{{7}, {0, kMaxHashKey}}}, ""}, late);
   ASSERT_THAT(step.sends, SizeIs(1));
   ASSERT_THAT(*step.sends.front().records, SizeIs(1)) << "together, and at once";
   EXPECT_EQ(step.sends.front().records->front().shard, ShardId{7});

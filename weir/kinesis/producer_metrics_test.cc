@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -15,18 +17,16 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr Instant kStart{86'400'000'000'007};
-
 using Level = MetricsLevel;
 using Granularity = MetricsGranularity;
 
-KinesisRecord Record(ShardId shard) {
+KinesisRecord RecordOfThree(ShardId shard) {
   return {.records = std::vector<UserRecord>(3), .data = "123456789", .shard = shard};
 }
 
 /// Every kind of event in a shard: a record stored, one that failed, one that expired.
 void Feed(StreamMetrics& metrics, ShardId shard, Instant now = kStart) {
-  const std::vector<KinesisRecord> sent = {Record(shard), Record(shard)};
+  const std::vector<KinesisRecord> sent = {RecordOfThree(shard), RecordOfThree(shard)};
   const EntryAnswer good{.shard = FormatShardId(shard), .sequence_number = "1"};
   const EntryAnswer bad{.code = "InternalFailure", .message = "no"};
   for (int i = 0; i < 3; ++i) metrics.OnPut(3);

@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "weir/kinesis/attempts.h"
+#include "weir/kinesis/record_fixture.h"
 
 namespace weir::kinesis {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr Instant kStart{86'400'000'000'007};
 
 TEST(RetryPolicy, ClassifiesTheCodesOfEntries) {
   EXPECT_EQ(ClassOfEntry("ProvisionedThroughputExceededException"), FailureClass::kThrottle);

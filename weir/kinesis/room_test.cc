@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr RoomOptions kSmall{.max_records = 10, .max_bytes = 1000};
+constexpr RoomOptions kSmallRoom{.max_records = 10, .max_bytes = 1000};
 
 std::vector<Room::Ticket> Back(Room& room, Room::Tenant tenant, Load load) {
   std::vector<Room::Ticket> served;
@@ -18,7 +18,7 @@ std::vector<Room::Ticket> Back(Room& room, Room::Tenant tenant, Load load) {
 }
 
 TEST(Room, IsBoundedByRecordsAndByBytes) {
-  Room room(kSmall);
+  Room room(kSmallRoom);
   const auto tenant = room.AddTenant();
   EXPECT_TRUE(room.Take(tenant, {9, 100}));
   EXPECT_FALSE(room.Take(tenant, {2, 1}));
@@ -31,7 +31,7 @@ TEST(Room, IsBoundedByRecordsAndByBytes) {
 }
 
 TEST(Room, OneThatIsLargerThanAllGoesInAlone) {
-  Room room(kSmall);
+  Room room(kSmallRoom);
   const auto tenant = room.AddTenant();
   EXPECT_TRUE(room.Take(tenant, {1, 5000}));
   EXPECT_FALSE(room.Take(tenant, {1, 1}));
@@ -40,7 +40,7 @@ TEST(Room, OneThatIsLargerThanAllGoesInAlone) {
 }
 
 TEST(Room, ServesWhoWaitsInOrder) {
-  Room room(kSmall);
+  Room room(kSmallRoom);
   const auto tenant = room.AddTenant();
   ASSERT_TRUE(room.Take(tenant, {10, 10}));
   const auto large = room.Wait(tenant, {4, 4});
@@ -52,7 +52,7 @@ TEST(Room, ServesWhoWaitsInOrder) {
 }
 
 TEST(Room, WhoLeavesIsNotServed) {
-  Room room(kSmall);
+  Room room(kSmallRoom);
   const auto tenant = room.AddTenant();
   ASSERT_TRUE(room.Take(tenant, {10, 10}));
   const auto first = room.Wait(tenant, {1, 1});
@@ -66,7 +66,7 @@ TEST(Room, WhoLeavesIsNotServed) {
 
 // Fails without the share: the stuck one takes the room as it is given back.
 TEST(Room, OneTenantThatIsStuckLeavesRoomForOthers) {
-  Room room(kSmall);
+  Room room(kSmallRoom);
   const auto stuck = room.AddTenant();
   const auto lively = room.AddTenant();
   while (room.Take(stuck, {1, 1})) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -14,19 +16,11 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kStart{86'400'000'000'007};
-
-KinesisRecord Record(std::uint64_t number, std::size_t bytes, Instant deadline,
-                     Instant expires = kStart + std::chrono::hours(1)) {
+KinesisRecord RecordDueAt(std::uint64_t number, std::size_t bytes, Instant deadline,
+                          Instant expires = kStart + std::chrono::hours(1)) {
   KinesisRecord record{.data = std::string(bytes, 'x'), .deadline = deadline, .expires = expires};
   record.records.push_back({.number = number});
   return record;
-}
-
-std::vector<std::uint64_t> Numbers(const std::vector<KinesisRecord>& records) {
-  std::vector<std::uint64_t> numbers;
-  for (const KinesisRecord& record : records) numbers.push_back(record.records.front().number);
-  return numbers;
 }
 
 struct Departure {
@@ -67,7 +61,7 @@ TEST_P(ShardLimiterLoads, LeaveWhenTheyFit) {
   const Load& load = GetParam();
   ShardLimiter limiter({.records = load.records, .bytes = load.bytes}, kStart);
   for (int i = 0; i < load.count; ++i) {
-    limiter.Put(Record(static_cast<std::uint64_t>(i), load.size, kStart));
+    limiter.Put(RecordDueAt(static_cast<std::uint64_t>(i), load.size, kStart));
   }
   const std::vector<Departure> out = RunDry(limiter);
   ASSERT_EQ(out.size(), static_cast<std::size_t>(load.count));
@@ -106,7 +100,7 @@ TEST(ShardLimiter, LetsOutInTheOrderOfDeadlines) {
   ShardLimiter limiter({}, kStart);
   for (std::uint64_t i = 0; i < 4000; ++i) {
     const std::uint64_t place = i * 2'741 % 4'000;  // each once
-    limiter.Put(Record(place, 1, kStart + milliseconds(place)));
+    limiter.Put(RecordDueAt(place, 1, kStart + milliseconds(place)));
   }
   const std::vector<Departure> out = RunDry(limiter);
   ASSERT_THAT(out, SizeIs(4000));
@@ -116,15 +110,15 @@ TEST(ShardLimiter, LetsOutInTheOrderOfDeadlines) {
 
 TEST(ShardLimiter, KeepsTheOrderOfEqualDeadlines) {
   ShardLimiter limiter({}, kStart);
-  for (std::uint64_t i = 0; i < 5; ++i) limiter.Put(Record(i, 1, kStart));
+  for (std::uint64_t i = 0; i < 5; ++i) limiter.Put(RecordDueAt(i, 1, kStart));
   EXPECT_THAT(Numbers(limiter.Drain(kStart).admitted), ElementsAre(0, 1, 2, 3, 4));
 }
 
 // V-P11: one record a second.
 TEST(ShardLimiter, HoldsBackTheLaterDeadline) {
   ShardLimiter limiter({.records = PerSecond(1), .bytes = PerSecond(100)}, kStart);
-  limiter.Put(Record(2, 10, kStart + milliseconds(1)));
-  limiter.Put(Record(1, 10, kStart));
+  limiter.Put(RecordDueAt(2, 10, kStart + milliseconds(1)));
+  limiter.Put(RecordDueAt(1, 10, kStart));
   EXPECT_THAT(Numbers(limiter.Drain(kStart).admitted), ElementsAre(1));
   EXPECT_THAT(Numbers(limiter.Drain(kStart + seconds(2)).admitted), ElementsAre(2));
 }
@@ -132,8 +126,8 @@ TEST(ShardLimiter, HoldsBackTheLaterDeadline) {
 // V-K10 and V-P12.
 TEST(ShardLimiter, TellsWhatIsExpiredFirstAndTakesNothingForIt) {
   ShardLimiter limiter({.records = PerSecond(1), .bytes = PerSecond(100)}, kStart);
-  limiter.Put(Record(1, 100, kStart, kStart + seconds(5)));
-  limiter.Put(Record(2, 100, kStart + seconds(1)));
+  limiter.Put(RecordDueAt(1, 100, kStart, kStart + seconds(5)));
+  limiter.Put(RecordDueAt(2, 100, kStart + seconds(1)));
   const auto drained = limiter.Drain(kStart + seconds(5));
   EXPECT_THAT(Numbers(drained.expired), ElementsAre(1));
   EXPECT_THAT(Numbers(drained.admitted), ElementsAre(2));
@@ -141,8 +135,8 @@ TEST(ShardLimiter, TellsWhatIsExpiredFirstAndTakesNothingForIt) {
 
 TEST(ShardLimiter, WakesForWhatExpiresBeforeItFits) {
   ShardLimiter limiter({.records = PerSecond(1)}, kStart);
-  limiter.Put(Record(1, 1, kStart));
-  limiter.Put(Record(2, 1, kStart, kStart + milliseconds(300)));
+  limiter.Put(RecordDueAt(1, 1, kStart));
+  limiter.Put(RecordDueAt(2, 1, kStart, kStart + milliseconds(300)));
   EXPECT_THAT(Numbers(limiter.Drain(kStart).admitted), ElementsAre(1));
   EXPECT_EQ(limiter.Wake(kStart), kStart + milliseconds(300));
   EXPECT_THAT(Numbers(limiter.Drain(kStart + milliseconds(300)).expired), ElementsAre(2));
@@ -152,12 +146,12 @@ TEST(ShardLimiter, WakesForWhatExpiresBeforeItFits) {
 // V-P13, V-P16; what was let out is owed.
 TEST(ShardLimiter, LetsEverythingOutOnDemandAndOwesIt) {
   ShardLimiter limiter({.records = PerSecond(1)}, kStart);
-  for (std::uint64_t i = 0; i < 3; ++i) limiter.Put(Record(i, 1, kStart));
-  limiter.Put(Record(9, 1, kStart, kStart));
+  for (std::uint64_t i = 0; i < 3; ++i) limiter.Put(RecordDueAt(i, 1, kStart));
+  limiter.Put(RecordDueAt(9, 1, kStart, kStart));
   const auto drained = limiter.DrainAll(kStart);
   EXPECT_THAT(Numbers(drained.admitted), ElementsAre(0, 1, 2));
   EXPECT_THAT(Numbers(drained.expired), ElementsAre(9));
-  limiter.Put(Record(4, 1, kStart));
+  limiter.Put(RecordDueAt(4, 1, kStart));
   EXPECT_EQ(limiter.Wake(kStart), kStart + seconds(3));
 }
 
@@ -189,7 +183,7 @@ TEST(ShardLimiter, SendsAtTheRateItWasSlowedTo) {
   ShardLimiter limiter({.records = PerSecond(100), .after_throttle = 50, .recovery = seconds(99)},
                        kStart);
   limiter.OnThrottled(kStart);
-  for (std::uint64_t i = 0; i < 150; ++i) limiter.Put(Record(i, 1, kStart));
+  for (std::uint64_t i = 0; i < 150; ++i) limiter.Put(RecordDueAt(i, 1, kStart));
   EXPECT_EQ(RunDry(limiter).back().at, seconds(1));
 }
 
@@ -208,7 +202,7 @@ RC_GTEST_PROP(ShardLimiterProperty, NeverSendsMoreThanTheShardTakes, ()) {
     for (int puts = *rc::gen::inRange(0, 20); puts > 0; --puts) {
       const auto size = static_cast<std::size_t>(*rc::gen::inRange(0, 8000));
       const Instant soon = now + milliseconds(*rc::gen::inRange(0, 3000));
-      limiter.Put(Record(in++, size, soon, soon + milliseconds(*rc::gen::inRange(0, 3000))));
+      limiter.Put(RecordDueAt(in++, size, soon, soon + milliseconds(*rc::gen::inRange(0, 3000))));
       largest = std::max(largest, size);
     }
     const auto drained = limiter.Drain(now);

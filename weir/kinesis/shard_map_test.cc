@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr Instant kStart{86'400'000'000'007};
-constexpr HashKey kMax = std::numeric_limits<HashKey>::max();
 
 HashKey Key(std::string_view decimal) { return ParseHashKey(decimal).value(); }
 
@@ -59,14 +58,14 @@ TEST_F(ShardMapTest, FindsTheShardOfBothEndsOfEachRange) {
   EXPECT_FALSE(map_.answered());
   const HashKey second = Key("85070591730234615865843651857942052863");
   const HashKey third = Key("170141183460469231731687303715884105728");
-  List({{{2}, {0, second - 1}}, {{3}, {second, third - 1}}, {{1}, {third, kMax}}});
+  List({{{2}, {0, second - 1}}, {{3}, {second, third - 1}}, {{1}, {third, kMaxHashKey}}});
   EXPECT_TRUE(map_.answered());
   EXPECT_EQ(map_.ShardOf(0), ShardId{2});
   EXPECT_EQ(map_.ShardOf(second - 1), ShardId{2});
   EXPECT_EQ(map_.ShardOf(second), ShardId{3});
   EXPECT_EQ(map_.ShardOf(third - 1), ShardId{3});
   EXPECT_EQ(map_.ShardOf(third), ShardId{1});
-  EXPECT_EQ(map_.ShardOf(kMax), ShardId{1});
+  EXPECT_EQ(map_.ShardOf(kMaxHashKey), ShardId{1});
   EXPECT_EQ(map_.RangeOf({3}), (HashRange{second, third - 1}));
   EXPECT_EQ(map_.RangeOf({9}), std::nullopt);
   EXPECT_FALSE(map_.Next(now_).list) << "one request was enough";
@@ -108,7 +107,7 @@ TEST_F(ShardMapTest, ReadsAllPagesBeforeItChanges) {
   const ShardMap::Step step = map_.Next(now_);
   EXPECT_TRUE(step.list);
   EXPECT_EQ(step.next_token, "more");
-  map_.OnListed(ShardPage{{{{2}, {100, kMax}}}, ""}, now_);
+  map_.OnListed(ShardPage{{{{2}, {100, kMaxHashKey}}}, ""}, now_);
   EXPECT_EQ(map_.ShardOf(5), ShardId{1});
   EXPECT_EQ(map_.ShardOf(100), ShardId{2});
 }
@@ -120,7 +119,7 @@ TEST_F(ShardMapTest, BeginsAgainWhereAPageFails) {
   map_.OnListed(Fail(Code::kUnavailable, "throttled"), now_);
   EXPECT_EQ(map_.last_error()->message, "throttled");
   now_ = map_.Next(now_).wake.value_or(now_);
-  List({{{2}, {0, kMax}}});
+  List({{{2}, {0, kMaxHashKey}}});
   EXPECT_EQ(map_.ShardOf(5), ShardId{2});
   EXPECT_EQ(map_.last_error(), std::nullopt);
 }
@@ -138,7 +137,7 @@ TEST_F(ShardMapTest, WaitsLongerAfterEachFailure) {
 }
 
 TEST_F(ShardMapTest, GoesOnAnsweringWhileItIsInDoubt) {
-  List({{{1}, {0, kMax}}});
+  List({{{1}, {0, kMaxHashKey}}});
   now_ = now_ + seconds(5);
   map_.Doubt(now_);
   ASSERT_TRUE(map_.Next(now_).list);
@@ -149,20 +148,20 @@ TEST_F(ShardMapTest, GoesOnAnsweringWhileItIsInDoubt) {
 
 TEST_F(ShardMapTest, DoesNotListForAnAnswerOlderThanTheListing) {
   now_ = now_ + seconds(5);
-  List({{{1}, {0, kMax}}});
+  List({{{1}, {0, kMaxHashKey}}});
   map_.Doubt(now_ - seconds(1));
   EXPECT_FALSE(map_.Next(now_ + seconds(9)).list);
 }
 
 TEST_F(ShardMapTest, ListsAtMostOnceASecondHoweverOftenItIsDoubted) {
-  List({{{1}, {0, kMax}}});
+  List({{{1}, {0, kMaxHashKey}}});
   int listings = 0;
   for (int tick = 0; tick < 100; ++tick) {
     now_ = now_ + milliseconds(100);
     map_.Doubt(now_);
     if (map_.Next(now_).list) {
       ++listings;
-      map_.OnListed(ShardPage{{{{1}, {0, kMax}}}, ""}, now_);
+      map_.OnListed(ShardPage{{{{1}, {0, kMaxHashKey}}}, ""}, now_);
     }
   }
   EXPECT_EQ(listings, 10);
@@ -170,13 +169,13 @@ TEST_F(ShardMapTest, ListsAtMostOnceASecondHoweverOftenItIsDoubted) {
 
 // A listing that was begun before the request that met the split may not know of it yet.
 TEST_F(ShardMapTest, ListsOnceMoreForADoubtDuringAListing) {
-  List({{{1}, {0, kMax}}});
+  List({{{1}, {0, kMaxHashKey}}});
   now_ = now_ + seconds(5);
   map_.Doubt(now_);
   ASSERT_TRUE(map_.Next(now_).list);
   map_.Doubt(now_ - milliseconds(1));
   map_.Doubt(now_ + milliseconds(1));
-  map_.OnListed(ShardPage{{{{1}, {0, kMax}}}, ""}, now_ + milliseconds(2));
+  map_.OnListed(ShardPage{{{{1}, {0, kMaxHashKey}}}, ""}, now_ + milliseconds(2));
   const ShardMap::Step step = map_.Next(now_ + milliseconds(2));
   EXPECT_FALSE(step.list);
   ASSERT_EQ(step.wake, now_ + seconds(1));
@@ -184,15 +183,15 @@ TEST_F(ShardMapTest, ListsOnceMoreForADoubtDuringAListing) {
 }
 
 TEST_F(ShardMapTest, RemembersTheRangeOfAClosedShardForAWhile) {
-  List({{{1}, {0, kMax}}});
+  List({{{1}, {0, kMaxHashKey}}});
   now_ = now_ + seconds(100);
   map_.Doubt(now_);
-  List({{{2}, {0, 9}}, {{3}, {10, kMax}}});
+  List({{{2}, {0, 9}}, {{3}, {10, kMaxHashKey}}});
   EXPECT_EQ(map_.ShardOf(5), ShardId{2});
-  EXPECT_EQ(map_.RangeOf({1}), (HashRange{0, kMax}));
+  EXPECT_EQ(map_.RangeOf({1}), (HashRange{0, kMaxHashKey}));
   now_ = now_ + seconds(60);
   map_.Doubt(now_);
-  List({{{2}, {0, 9}}, {{3}, {10, kMax}}});
+  List({{{2}, {0, 9}}, {{3}, {10, kMaxHashKey}}});
   EXPECT_EQ(map_.RangeOf({1}), std::nullopt);
 }
 
@@ -204,7 +203,7 @@ TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
   EXPECT_EQ(map_.last_error()->code, Code::kDataLoss);
   ShardMap small({.most_shards = 1}, 1);
   small.Next(now_);
-  small.OnListed(ShardPage{{{{1}, {0, 5}}, {{2}, {6, kMax}}}, ""}, now_);
+  small.OnListed(ShardPage{{{{1}, {0, 5}}, {{2}, {6, kMaxHashKey}}}, ""}, now_);
   EXPECT_EQ(small.last_error()->code, Code::kResourceExhausted);
 }
 

@@ -7,6 +7,8 @@
 
 #include <thread>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
@@ -17,12 +19,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr Instant kStart{86'400'000'000'007};
 constexpr std::optional<ShardId> kNowhere;
 
 Statistic Total(const WindowedStatistic& samples) { return samples.total(); }
 
-KinesisRecord Record(std::optional<ShardId> shard, std::size_t user_records, std::size_t bytes) {
+KinesisRecord RecordHolding(std::optional<ShardId> shard, std::size_t user_records,
+                            std::size_t bytes) {
   return {.records = std::vector<UserRecord>(user_records),
           .data = std::string(bytes, 'x'),
           .shard = shard};
@@ -77,8 +79,9 @@ TEST_F(StreamMetricsTest, SamplesWhatIsPendingEvery200Milliseconds) {
 }
 
 TEST_F(StreamMetricsTest, TellsHowFullRequestsAre) {
-  metrics_.OnSend({Record(ShardId{1}, 10, 1), Record(ShardId{1}, 4, 1), Record(ShardId{2}, 1, 1)});
-  metrics_.OnSend({Record(kNowhere, 5, 1)});
+  metrics_.OnSend({RecordHolding(ShardId{1}, 10, 1), RecordHolding(ShardId{1}, 4, 1),
+                   RecordHolding(ShardId{2}, 1, 1)});
+  metrics_.OnSend({RecordHolding(kNowhere, 5, 1)});
   EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, ShardId{1}), (Statistic{2, 14, 4, 10}));
   EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, ShardId{2}), (Statistic{1, 1, 1, 1}));
   EXPECT_EQ(At(Metric::kUserRecordsPerKinesisRecord, kNowhere), (Statistic{1, 5, 5, 5}));
@@ -87,8 +90,9 @@ TEST_F(StreamMetricsTest, TellsHowFullRequestsAre) {
 }
 
 TEST_F(StreamMetricsTest, JudgesEachEntryOfAnAnswer) {
-  const std::vector<KinesisRecord> sent = {Record(ShardId{1}, 9, 300), Record(ShardId{1}, 1, 40),
-                                           Record(ShardId{2}, 1, 7)};
+  const std::vector<KinesisRecord> sent = {RecordHolding(ShardId{1}, 9, 300),
+                                           RecordHolding(ShardId{1}, 1, 40),
+                                           RecordHolding(ShardId{2}, 1, 7)};
   metrics_.OnAnswer(sent, std::vector{Good(), Bad("InternalFailure"), Good()}, kStart,
                     kStart + milliseconds(30));
   EXPECT_EQ(At(Metric::kKinesisRecordsPut, ShardId{1}), (Statistic{2, 1, 0, 1}));
@@ -102,7 +106,8 @@ TEST_F(StreamMetricsTest, JudgesEachEntryOfAnAnswer) {
 }
 
 TEST_F(StreamMetricsTest, CountsARequestThatFailedOnce) {
-  const std::vector<KinesisRecord> sent = {Record(ShardId{1}, 9, 1), Record(ShardId{2}, 1, 1)};
+  const std::vector<KinesisRecord> sent = {RecordHolding(ShardId{1}, 9, 1),
+                                           RecordHolding(ShardId{2}, 1, 1)};
   metrics_.OnAnswer(sent, tl::unexpected(AwsFailure{.code = "AccessDeniedException"}), kStart,
                     kStart);
   metrics_.OnAnswer(sent, tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous}), kStart,
@@ -118,7 +123,8 @@ TEST_F(StreamMetricsTest, CountsARequestThatFailedOnce) {
 TEST_F(StreamMetricsTest, CallsFurtherCodesOther) {
   for (std::size_t i = 0; i < StreamMetrics::kMostCodes + 10; ++i) {
     const auto answer = std::vector{Bad(fmt::format("Code{}", i)), Bad("Code0")};
-    metrics_.OnAnswer({Record(ShardId{1}, 1, 1), Record(ShardId{2}, 1, 1)}, answer, kStart, kStart);
+    metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1), RecordHolding(ShardId{2}, 1, 1)}, answer,
+                      kStart, kStart);
   }
   EXPECT_EQ(At(Metric::kErrorsByCode, ShardId{1}, "Code63").count, 1U);
   EXPECT_EQ(At(Metric::kErrorsByCode, ShardId{1}, "Code64").count, 0U);
@@ -179,7 +185,7 @@ TEST_F(StreamMetricsTest, ARecordThatWasNeverTriedHasNoRetries) {
 }
 
 TEST_F(StreamMetricsTest, EventsCountFromPublishOn) {
-  metrics_.OnSend({Record(ShardId{1}, 10, 1)});
+  metrics_.OnSend({RecordHolding(ShardId{1}, 10, 1)});
   EXPECT_THAT(metrics_.Rows(Metric::kUserRecordsPerKinesisRecord, Total), IsEmpty());
   metrics_.Publish(kStart + seconds(7));
   const auto window = [](const WindowedStatistic& samples) {
@@ -192,7 +198,7 @@ TEST_F(StreamMetricsTest, EventsCountFromPublishOn) {
 
 TEST_F(StreamMetricsTest, ForgetsAShardThatIsIdleForAnHourButNotWhatItCounted) {
   metrics_.OnResult(Stored(ShardId{1}), {kStart, 10}, kStart);
-  metrics_.OnAnswer({Record(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
+  metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics_.Publish(kStart);
   const auto places = [this](Instant now) {
     metrics_.OnResult(Stored(ShardId{2}), {now, 10}, now);
@@ -222,9 +228,9 @@ TEST_F(StreamMetricsTest, CountsAShardAgainThatComesBackAfterItWasForgotten) {
 }
 
 TEST_F(StreamMetricsTest, PublishesAnEventOnce) {
-  metrics_.OnAnswer({Record(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
+  metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics_.Publish(kStart);
-  metrics_.OnAnswer({Record(ShardId{1}, 1, 1)}, std::vector{Good()}, kStart, kStart);
+  metrics_.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Good()}, kStart, kStart);
   metrics_.Publish(kStart);
   EXPECT_EQ(OfAll(Metric::kErrorsByCode).count, 1U);
   EXPECT_EQ(OfAll(Metric::kKinesisRecordsPut).count, 2U);
@@ -233,7 +239,7 @@ TEST_F(StreamMetricsTest, PublishesAnEventOnce) {
 TEST(StreamMetrics, AtLevelSummaryKeepsOnlyThat) {
   StreamMetrics metrics({.level = MetricsLevel::kSummary});
   metrics.OnPut(1);
-  metrics.OnAnswer({Record(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
+  metrics.OnAnswer({RecordHolding(ShardId{1}, 1, 1)}, std::vector{Bad("X")}, kStart, kStart);
   metrics.Publish(kStart);
   EXPECT_THAT(metrics.Rows(Metric::kUserRecordsReceived, Total), IsEmpty());
   EXPECT_THAT(metrics.Rows(Metric::kAllErrors, Total), SizeIs(1));
@@ -242,7 +248,7 @@ TEST(StreamMetrics, AtLevelSummaryKeepsOnlyThat) {
 
 TEST(StreamMetrics, AtLevelNoneKeepsNothing) {
   StreamMetrics metrics({.level = MetricsLevel::kNone});
-  const std::vector<KinesisRecord> sent = {Record(ShardId{1}, 1, 1)};
+  const std::vector<KinesisRecord> sent = {RecordHolding(ShardId{1}, 1, 1)};
   metrics.OnPut(1);
   metrics.OnSend(sent);
   metrics.OnAnswer(sent, std::vector{Bad("X")}, kStart, kStart + seconds(1));

@@ -6,13 +6,12 @@
 #include <rapidcheck/gtest.h>
 
 #include "weir/kinesis/deaggregate.h"
+#include "weir/kinesis/record_fixture.h"
 
 namespace weir::kinesis {
 namespace {
 
 using Verdict = Landing::Verdict;
-
-constexpr Instant kStart{86'400'000'000'007};
 
 ShardMap MapOf(std::vector<Shard> shards) {
   ShardMap map({}, 1);
@@ -21,7 +20,7 @@ ShardMap MapOf(std::vector<Shard> shards) {
   return map;
 }
 
-KinesisRecord Record(std::vector<std::uint64_t> hashes, std::optional<ShardId> expected) {
+KinesisRecord RecordOfHashes(std::vector<std::uint64_t> hashes, std::optional<ShardId> expected) {
   KinesisRecord record{.shard = expected};
   AggregateWriter writer;
   for (const std::uint64_t hash : hashes) {
@@ -35,7 +34,7 @@ KinesisRecord Record(std::vector<std::uint64_t> hashes, std::optional<ShardId> e
 
 Landing Judge(const std::vector<std::uint64_t>& hashes, std::optional<ShardId> expected,
               std::uint64_t actual, std::vector<Shard> shards) {
-  return JudgeLanding(Record(hashes, expected), {actual}, MapOf(std::move(shards)));
+  return JudgeLanding(RecordOfHashes(hashes, expected), {actual}, MapOf(std::move(shards)));
 }
 
 TEST(Verdict, StoredWhereItWasExpected) {
@@ -89,7 +88,7 @@ RC_GTEST_PROP(VerdictProperty, IsTheConsumersRule, ()) {
       rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 30)));
   const auto first = *rc::gen::inRange<std::uint64_t>(0, 30);
   const HashRange range{first, *rc::gen::inRange<std::uint64_t>(first, 31)};
-  const KinesisRecord record = Record(hashes, std::nullopt);
+  const KinesisRecord record = RecordOfHashes(hashes, std::nullopt);
   const Landing landing = JudgeLanding(record, {4}, MapOf({{{4}, range}}));
   const auto delivered = Deaggregate("k", record.data, range);
   RC_ASSERT(delivered.has_value());

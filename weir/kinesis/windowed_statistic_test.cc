@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "weir/kinesis/record_fixture.h"
+
 namespace weir::kinesis {
 namespace {
 
 using std::chrono::seconds;
-
-constexpr Instant kStart{86'400'000'000'007};
 
 Statistic Of(int first, int end) {
   Statistic statistic;
@@ -29,7 +29,7 @@ TEST(Statistic, OfNothingIsAllZero) {
   EXPECT_EQ(sum, (Statistic{2, 11, 5, 6})) << "where nothing was, nothing is the least";
 }
 
-struct Vector {
+struct StatisticVector {
   const char* name;
   int buckets;     ///< seconds, one after the other
   int per_bucket;  ///< samples, each larger by 1 than the one before
@@ -41,10 +41,10 @@ struct Vector {
   double min;
 };
 
-class StatisticVectors : public testing::TestWithParam<Vector> {};
+class StatisticVectors : public testing::TestWithParam<StatisticVector> {};
 
 TEST_P(StatisticVectors, AreReadAsTheLibraryReadsThem) {
-  const Vector& vector = GetParam();
+  const StatisticVector& vector = GetParam();
   WindowedStatistic statistic;
   for (int i = 0; i < vector.buckets; ++i) {
     statistic.Add(Of(i * vector.per_bucket, (i + 1) * vector.per_bucket), kStart + seconds(i));
@@ -60,12 +60,13 @@ TEST_P(StatisticVectors, AreReadAsTheLibraryReadsThem) {
 
 INSTANTIATE_TEST_SUITE_P(
     Vectors, StatisticVectors,
-    testing::Values(Vector{"ZeroToHundred", 1, 101, std::nullopt, 101, 50, 5050, 0},
-                    Vector{"Last1", 100, 100, seconds(1), 100, 9949.5, 994'950, 9900},
-                    Vector{"Last15", 100, 100, seconds(15), 1500, 9249.5, 13'874'250, 8500},
-                    Vector{"Last30", 100, 100, seconds(30), 3000, 8499.5, 25'498'500, 7000},
-                    Vector{"Last60", 100, 100, seconds(60), 6000, 6999.5, 41'997'000, 4000},
-                    Vector{"All", 100, 100, std::nullopt, 10'000, 4999.5, 49'995'000, 0}),
+    testing::Values(
+        StatisticVector{"ZeroToHundred", 1, 101, std::nullopt, 101, 50, 5050, 0},
+        StatisticVector{"Last1", 100, 100, seconds(1), 100, 9949.5, 994'950, 9900},
+        StatisticVector{"Last15", 100, 100, seconds(15), 1500, 9249.5, 13'874'250, 8500},
+        StatisticVector{"Last30", 100, 100, seconds(30), 3000, 8499.5, 25'498'500, 7000},
+        StatisticVector{"Last60", 100, 100, seconds(60), 6000, 6999.5, 41'997'000, 4000},
+        StatisticVector{"All", 100, 100, std::nullopt, 10'000, 4999.5, 49'995'000, 0}),
     [](const auto& vector) { return std::string(vector.param.name); });
 
 // The vector's 1 to 5 vanish, 6 to 10 are there; here by time, in the library when it uploads.

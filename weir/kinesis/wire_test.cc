@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 constexpr WireFormat kFormats[] = {WireFormat::kJson, WireFormat::kCbor};
 
-KinesisRecord Record(std::string key, std::optional<std::string> hash, std::string data) {
+KinesisRecord KeyedRecord(std::string key, std::optional<std::string> hash, std::string data) {
   return {.partition_key = std::move(key),
           .explicit_hash_key = std::move(hash),
           .data = std::move(data)};
@@ -66,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, Wire, ::testing::ValuesIn(kFormats), [](const 
 });
 
 TEST_P(Wire, WritesPutRecordsAsTheServiceWantsIt) {
-  json body = PutRecords({.name = "s"}, {Record("k\"1", "42", "hello"), Record("k2", {}, "")});
+  json body =
+      PutRecords({.name = "s"}, {KeyedRecord("k\"1", "42", "hello"), KeyedRecord("k2", {}, "")});
   EXPECT_EQ(DataOf(GetParam(), body["Records"][0]), "hello");
   EXPECT_EQ(DataOf(GetParam(), body["Records"][1]), "");
   for (json& entry : body["Records"]) entry.erase("Data");
@@ -80,7 +81,7 @@ TEST_P(Wire, NamesAStreamByItsArn) {
 }
 
 TEST_P(Wire, TakesOneAllocationOfTheSizeOfTheBody) {
-  const std::vector<KinesisRecord> records(500, Record("key", "1", std::string(200, 'x')));
+  const std::vector<KinesisRecord> records(500, KeyedRecord("key", "1", std::string(200, 'x')));
   const std::string body = PutRecordsBody(GetParam(), {.name = "s"}, records);
   EXPECT_EQ(body.capacity(), body.size());
 }
@@ -188,7 +189,7 @@ RC_GTEST_PROP(WireProperty, RecordsSurviveTheBodyInBothFormats,
   std::vector<KinesisRecord> records;
   for (const std::string& data : many) {
     std::string key = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
-    records.push_back(Record(std::move(key), {}, data));
+    records.push_back(KeyedRecord(std::move(key), {}, data));
   }
   if (!records.empty()) records[0].data.resize(*rc::gen::element<std::size_t>(1, 255, 256, 65'536));
   for (const WireFormat format : kFormats) {

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-using Sums = std::map<std::string, std::int64_t>;  ///< millitokens by entity
+using SumsByEntity = std::map<std::string, std::int64_t>;  ///< millitokens by entity
 
 struct Event {
   std::int64_t at = 0;  ///< ms
@@ -51,14 +51,14 @@ void CheckBound(const Limit& limit, std::vector<Event> takes, std::vector<Event>
 
 /// What all processes did to the store, and what requests were given.
 struct Ledger {
-  Events takes;     ///< of requests: by the store, or when an allowance was spent
-  Events returns;   ///< of leases
-  Sums debited;     ///< ahead of requests
-  Sums taken;       ///< for requests, by the store
-  Sums given_back;  ///< of allowances and leases
+  Events takes;             ///< of requests: by the store, or when an allowance was spent
+  Events returns;           ///< of leases
+  SumsByEntity debited;     ///< ahead of requests
+  SumsByEntity taken;       ///< for requests, by the store
+  SumsByEntity given_back;  ///< of allowances and leases
 };
 
-void AddTo(Sums& sums, std::span<const Charge> charges) {
+void AddTo(SumsByEntity& sums, std::span<const Charge> charges) {
   for (const Charge& charge : charges) sums[charge.target->key.entity] += charge.amounts[0];
 }
 void AddTo(Events& events, std::span<const Charge> charges, const Clock& clock, int sign = 1) {
@@ -249,7 +249,7 @@ struct Shape {
   bool patience = true;  ///< some wait for tokens
 };
 
-struct Totals {
+struct FleetTotals {
   std::uint64_t failed_before = 0, failed_after = 0, delayed = 0, timed_out = 0;
   std::uint64_t deaths = 0, lost_to_death = 0, left_holding = 0, decisions = 0, spent = 0,
                 direct = 0;
@@ -292,7 +292,7 @@ class Fleet {
     for (const Process& process : processes_) CheckProcess(process);
   }
 
-  void AddTo(Totals& totals) const {
+  void AddTo(FleetTotals& totals) const {
     for (const Process& process : processes_) {
       const AllowanceStats stats = process.stats().allowances;
       totals.failed_before += process.counts().failed_before;
@@ -409,8 +409,8 @@ class Fleet {
   std::uint64_t lost_to_death_ = 0;
 };
 
-Totals RunSeeds(std::uint64_t first, std::uint64_t count, const Shape& shape) {
-  Totals totals;
+FleetTotals RunFleets(std::uint64_t first, std::uint64_t count, const Shape& shape) {
+  FleetTotals totals;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Fleet fleet(seed, shape);
     fleet.Go();
@@ -428,7 +428,7 @@ constexpr sim::Faults kLate{.delay = 1, .longest_delay = std::chrono::millisecon
 
 // Fails if: SetAside leaves the capacity as it is.
 TEST(AllowanceSimulation, NeverOverAdmitsHoweverProcessesJoinAndDie) {
-  const Totals totals = RunSeeds(1, 100, {.faults = kLate});
+  const FleetTotals totals = RunFleets(1, 100, {.faults = kLate});
   EXPECT_GT(totals.deaths, 300U);
   EXPECT_GT(totals.lost_to_death, 100'000U);
   EXPECT_GT(totals.left_holding, 40U);
@@ -446,7 +446,7 @@ TEST(AllowanceSimulation, NorWhenAnswersAreLost) {
   faults.fail_before = 0.08;
   faults.fail_after = 0.08;
   faults.longest_delay = std::chrono::milliseconds(250);
-  const Totals totals = RunSeeds(10'001, 100, {.faults = faults});
+  const FleetTotals totals = RunFleets(10'001, 100, {.faults = faults});
   EXPECT_GT(totals.failed_before, 500U);
   EXPECT_GT(totals.failed_after, 500U);
   EXPECT_GT(totals.timed_out, 500U);
@@ -456,7 +456,7 @@ TEST(AllowanceSimulation, NorWhenAnswersAreLost) {
 
 // What leases give back counts from a lifetime before an interval.
 TEST(AllowanceSimulation, NorWhenLeasesGiveBack) {
-  const Totals totals = RunSeeds(20'001, 50, {.faults = kLate, .leases = true});
+  const FleetTotals totals = RunFleets(20'001, 50, {.faults = kLate, .leases = true});
   EXPECT_GT(totals.spent, 1'000'000U);
 }
 

@@ -18,7 +18,7 @@ using Verdict = Allowance::Verdict;
 constexpr Instant kStart{86'400'000'000'007};
 constexpr nanoseconds kMilli = milliseconds(1);
 
-Instant At(std::int64_t millis) { return kStart + millis * kMilli; }
+Instant AtMillis(std::int64_t millis) { return kStart + millis * kMilli; }
 
 TEST(SetAside, TakesWhatTheRateBringsInTheLifetimeOffTheCapacity) {
   const auto limits = SetAside({{"rps", PerSecond(1000), milliseconds(500)}});
@@ -71,113 +71,114 @@ class AllowanceTest : public ::testing::Test {
 };
 
 TEST_F(AllowanceTest, TheFirstRequestWaitsForItsDebit) {
-  const auto step = Ask(3, At(0));
+  const auto step = Ask(3, AtMillis(0));
   EXPECT_EQ(step.verdict, Verdict::kWait);
   EXPECT_TRUE(step.debit);
   EXPECT_EQ(Debit(), 3);
-  EXPECT_EQ(allowance_.debit_ends(), At(750));
-  EXPECT_FALSE(Ask(1, At(1)).debit) << "one debit at a time";
-  Debited(1000, At(5));
-  EXPECT_EQ(allowance_.Ask(Millis{3000}, At(5)).verdict, Verdict::kSpent);
-  EXPECT_EQ(Held(At(5)), 0);
+  EXPECT_EQ(allowance_.debit_ends(), AtMillis(750));
+  EXPECT_FALSE(Ask(1, AtMillis(1)).debit) << "one debit at a time";
+  Debited(1000, AtMillis(5));
+  EXPECT_EQ(allowance_.Ask(Millis{3000}, AtMillis(5)).verdict, Verdict::kSpent);
+  EXPECT_EQ(Held(AtMillis(5)), 0);
 }
 
 TEST_F(AllowanceTest, WhatIsDebitedFollowsWhatWasWanted) {
-  Hold(1, At(0));
-  for (int i = 0; i < 20; ++i) Ask(2, At(1));
-  Debited(1000, At(2));
-  EXPECT_EQ(allowance_.Ask(Millis{2000}, At(2)).verdict, Verdict::kSpent);
-  EXPECT_TRUE(Ask(2, At(3)).debit);
+  Hold(1, AtMillis(0));
+  for (int i = 0; i < 20; ++i) Ask(2, AtMillis(1));
+  Debited(1000, AtMillis(2));
+  EXPECT_EQ(allowance_.Ask(Millis{2000}, AtMillis(2)).verdict, Verdict::kSpent);
+  EXPECT_TRUE(Ask(2, AtMillis(3)).debit);
   EXPECT_EQ(Debit(), 1 + 20 * 2 + 2 - 1) << "all that was wanted, less one that is held";
 }
 
 TEST_F(AllowanceTest, NoMoreThanHalfOfWhatTheBucketHadIsDebited) {
-  Hold(1, At(0));
-  allowance_.Ask(Millis{1000}, At(0));
-  for (int i = 0; i < 50; ++i) Ask(20, At(1));
-  Debited(100, At(2));
-  EXPECT_TRUE(allowance_.Ask(Millis{allowance_.debit()[0]}, At(2)).debit);
+  Hold(1, AtMillis(0));
+  allowance_.Ask(Millis{1000}, AtMillis(0));
+  for (int i = 0; i < 50; ++i) Ask(20, AtMillis(1));
+  Debited(100, AtMillis(2));
+  EXPECT_TRUE(allowance_.Ask(Millis{allowance_.debit()[0]}, AtMillis(2)).debit);
   EXPECT_EQ(Debit(), 50);
 }
 
 TEST_F(AllowanceTest, NothingIsSpentAfterThreeQuartersOfTheLifetimeFromTheSending) {
-  ASSERT_EQ(Ask(2, At(0)).verdict, Verdict::kWait);
-  Debited(1000, At(700));
-  EXPECT_EQ(Ask(1, At(750) - nanoseconds(1)).verdict, Verdict::kSpent);
-  EXPECT_NE(Ask(1, At(750)).verdict, Verdict::kSpent);
+  ASSERT_EQ(Ask(2, AtMillis(0)).verdict, Verdict::kWait);
+  Debited(1000, AtMillis(700));
+  EXPECT_EQ(Ask(1, AtMillis(750) - nanoseconds(1)).verdict, Verdict::kSpent);
+  EXPECT_NE(Ask(1, AtMillis(750)).verdict, Verdict::kSpent);
 }
 
 TEST_F(AllowanceTest, AnAnswerThatComesTooLateSendsRequestsToTheStore) {
-  Ask(2, At(0));
-  Debited(1000, At(750));
-  EXPECT_EQ(Held(At(750)), 0);
-  EXPECT_EQ(allowance_.Ask(Millis{2000}, At(750)).verdict, Verdict::kAskStore);
+  Ask(2, AtMillis(0));
+  Debited(1000, AtMillis(750));
+  EXPECT_EQ(Held(AtMillis(750)), 0);
+  EXPECT_EQ(allowance_.Ask(Millis{2000}, AtMillis(750)).verdict, Verdict::kAskStore);
 }
 
 TEST_F(AllowanceTest, ARefusalIsBelievedUntilItsInstant) {
-  Ask(5, At(0));
-  allowance_.Refused(Millis{1000}, At(2000));
-  const auto step = Ask(1, At(1999));
+  Ask(5, AtMillis(0));
+  allowance_.Refused(Millis{1000}, AtMillis(2000));
+  const auto step = Ask(1, AtMillis(1999));
   EXPECT_EQ(step.verdict, Verdict::kRefused);
-  EXPECT_EQ(step.retry_at, At(2000));
-  EXPECT_TRUE(Ask(1, At(2000)).debit);
+  EXPECT_EQ(step.retry_at, AtMillis(2000));
+  EXPECT_TRUE(Ask(1, AtMillis(2000)).debit);
 }
 
 TEST_F(AllowanceTest, AFailureSendsRequestsToTheStoreForAWhile) {
-  Ask(5, At(0));
-  allowance_.Failed(At(10));
-  EXPECT_EQ(Ask(1, At(509)).verdict, Verdict::kAskStore);
-  EXPECT_EQ(Ask(1, At(510)).verdict, Verdict::kWait);
+  Ask(5, AtMillis(0));
+  allowance_.Failed(AtMillis(10));
+  EXPECT_EQ(Ask(1, AtMillis(509)).verdict, Verdict::kAskStore);
+  EXPECT_EQ(Ask(1, AtMillis(510)).verdict, Verdict::kWait);
 }
 
 TEST_F(AllowanceTest, AfterTheFirstEightDebitsTheyAreHalfALifetimeApart) {
   for (int i = 0; i < 8; ++i) {
-    EXPECT_TRUE(Ask(1, At(i)).debit);
-    Debited(0, At(i));
-    EXPECT_EQ(allowance_.Ask(Millis{1000}, At(i)).verdict, Verdict::kSpent);
+    EXPECT_TRUE(Ask(1, AtMillis(i)).debit);
+    Debited(0, AtMillis(i));
+    EXPECT_EQ(allowance_.Ask(Millis{1000}, AtMillis(i)).verdict, Verdict::kSpent);
   }
-  const auto step = Ask(1, At(8));
+  const auto step = Ask(1, AtMillis(8));
   EXPECT_EQ(step.verdict, Verdict::kRefused);
-  EXPECT_EQ(step.retry_at, At(500));
-  EXPECT_TRUE(Ask(1, At(500)).debit);
+  EXPECT_EQ(step.retry_at, AtMillis(500));
+  EXPECT_TRUE(Ask(1, AtMillis(500)).debit);
 }
 
 TEST_F(AllowanceTest, LooksAheadWhenItRunsLowButNotForASingleRequest) {
-  Hold(1, At(0));
-  EXPECT_FALSE(allowance_.Ask(Millis{1000}, At(0)).debit) << "one request and no more";
-  for (int i = 0; i < 20; ++i) Ask(1, At(10));
+  Hold(1, AtMillis(0));
+  EXPECT_FALSE(allowance_.Ask(Millis{1000}, AtMillis(0)).debit) << "one request and no more";
+  for (int i = 0; i < 20; ++i) Ask(1, AtMillis(10));
   ASSERT_EQ(Debit(), 2);
-  Debited(1000, At(11));
-  EXPECT_FALSE(allowance_.Ask(Millis{1000}, At(11)).debit);
-  EXPECT_TRUE(allowance_.Ask(Millis{1000}, At(11)).debit) << "the last one, and many came lately";
+  Debited(1000, AtMillis(11));
+  EXPECT_FALSE(allowance_.Ask(Millis{1000}, AtMillis(11)).debit);
+  EXPECT_TRUE(allowance_.Ask(Millis{1000}, AtMillis(11)).debit)
+      << "the last one, and many came lately";
   EXPECT_EQ(Debit(), 21);
 }
 
 TEST_F(AllowanceTest, WhatIsUnusedComesBackLessWhatTheRateHasBrought) {
-  Hold(100, At(0));
-  EXPECT_TRUE(allowance_.Wake(At(249)).returns.empty());
-  const auto leaving = allowance_.Wake(At(250));
+  Hold(100, AtMillis(0));
+  EXPECT_TRUE(allowance_.Wake(AtMillis(249)).returns.empty());
+  const auto leaving = allowance_.Wake(AtMillis(250));
   ASSERT_EQ(leaving.returns.size(), 1U);
-  EXPECT_EQ(leaving.returns[0].deadline, At(500));
+  EXPECT_EQ(leaving.returns[0].deadline, AtMillis(500));
   EXPECT_THAT(leaving.returns[0].amounts, ElementsAre(95'000)) << "10 a second, half a second";
   EXPECT_EQ(leaving.forfeited, 5'000);
-  EXPECT_EQ(Held(At(250)), 0);
+  EXPECT_EQ(Held(AtMillis(250)), 0);
 }
 
 TEST_F(AllowanceTest, WhatIsNotWorthItsWayStaysUntilItsTimeIsOver) {
-  Hold(5, At(0));
-  EXPECT_TRUE(allowance_.Wake(At(250)).returns.empty());
-  EXPECT_EQ(Held(At(250)), 5'000);
-  EXPECT_EQ(allowance_.Wake(At(750)).forfeited, 5'000);
-  EXPECT_FALSE(allowance_.idle(At(1999)));
-  EXPECT_TRUE(allowance_.idle(At(2000)));
+  Hold(5, AtMillis(0));
+  EXPECT_TRUE(allowance_.Wake(AtMillis(250)).returns.empty());
+  EXPECT_EQ(Held(AtMillis(250)), 5'000);
+  EXPECT_EQ(allowance_.Wake(AtMillis(750)).forfeited, 5'000);
+  EXPECT_FALSE(allowance_.idle(AtMillis(1999)));
+  EXPECT_TRUE(allowance_.idle(AtMillis(2000)));
 }
 
 TEST_F(AllowanceTest, DroppedItGivesAllBack) {
-  Hold(100, At(0));
-  const auto leaving = allowance_.Drop(At(1));
+  Hold(100, AtMillis(0));
+  const auto leaving = allowance_.Drop(AtMillis(1));
   ASSERT_EQ(leaving.returns.size(), 1U);
-  EXPECT_EQ(Held(At(1)), 0);
+  EXPECT_EQ(Held(AtMillis(1)), 0);
 }
 
 /// The same by the most obvious means: all that was ever debited is kept and looked through.

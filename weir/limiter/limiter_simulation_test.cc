@@ -20,9 +20,9 @@ namespace {
 constexpr nanoseconds kRun = std::chrono::seconds(60);
 
 /// Millitokens by (entity, limit).
-using Sums = std::map<std::pair<std::string, std::string>, std::int64_t>;
+using SumsByLimit = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
-void AddTo(Sums& sums, std::span<const Charge> charges) {
+void AddTo(SumsByLimit& sums, std::span<const Charge> charges) {
   for (const Charge& charge : charges) {
     for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
       const std::int64_t amount = charge.amounts[i];
@@ -228,7 +228,7 @@ class Run {
     const std::span<const Charge> charges = held.lease.charges();
     const std::string& limit = charges.front().target->limits[index].name;
     // Until its answer says otherwise, it may count or not.
-    Sums maybe;
+    SumsByLimit maybe;
     for (const Charge& charge : charges) {
       maybe[{charge.target->key.entity, limit}] = std::abs(delta);
     }
@@ -292,7 +292,7 @@ class Run {
     }
   }
 
-  static std::int64_t Get(const Sums& sums, const Sums::key_type& name) {
+  static std::int64_t Get(const SumsByLimit& sums, const SumsByLimit::key_type& name) {
     const auto found = sums.find(name);
     return found == sums.end() ? 0 : found->second;
   }
@@ -328,8 +328,8 @@ class Run {
   std::unique_ptr<Limiter> limiter_;
   std::list<Asked> asked_;
   std::list<Held> held_;
-  Sums certain_;
-  Sums doubt_;
+  SumsByLimit certain_;
+  SumsByLimit doubt_;
   int hasty_ = 0;  ///< under way and not willing to wait: not while the limiter is destroyed
   std::size_t admitted_ = 0;
   std::size_t waited_ = 0;
@@ -337,7 +337,7 @@ class Run {
   std::size_t clear_ = 0;
 };
 
-struct Totals {
+struct RunTotals {
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
   std::uint64_t delayed = 0;
@@ -348,8 +348,8 @@ struct Totals {
   std::size_t clear = 0;
 };
 
-Totals RunSeeds(std::uint64_t first, std::uint64_t count, const sim::Faults& faults) {
-  Totals totals;
+RunTotals RunSeeds(std::uint64_t first, std::uint64_t count, const sim::Faults& faults) {
+  RunTotals totals;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Run run(seed, faults);
     run.Go();
@@ -373,11 +373,11 @@ Totals RunSeeds(std::uint64_t first, std::uint64_t count, const sim::Faults& fau
 // Fails if: an adjust is repeated under a new token (Plan does not look for the same in doubt), or
 // a lease counts what is on its way back as held (Begin does not take it off at once).
 TEST(LimiterSimulation, KeepsItsPromisesWhateverFails) {
-  const Totals totals = RunSeeds(1, 1000,
-                                 {.fail_before = 0.06,
-                                  .fail_after = 0.06,
-                                  .delay = 0.4,
-                                  .longest_delay = std::chrono::milliseconds(60)});
+  const RunTotals totals = RunSeeds(1, 1000,
+                                    {.fail_before = 0.06,
+                                     .fail_after = 0.06,
+                                     .delay = 0.4,
+                                     .longest_delay = std::chrono::milliseconds(60)});
   EXPECT_GT(totals.failed_before, 500U);
   EXPECT_GT(totals.failed_after, 500U);
   EXPECT_GT(totals.delayed, 5000U);
@@ -390,7 +390,7 @@ TEST(LimiterSimulation, KeepsItsPromisesWhateverFails) {
 
 // Fails if: a lease's destructor forgets what it holds while an exception unwinds.
 TEST(LimiterSimulation, WithoutFaultsNoTokenIsInDoubt) {
-  const Totals still = RunSeeds(10'001, 300, {});
+  const RunTotals still = RunSeeds(10'001, 300, {});
   EXPECT_EQ(still.failed_before + still.failed_after + still.delayed, 0U);
   EXPECT_GT(still.admitted, 1500U);
   EXPECT_GT(still.waited, 150U);
@@ -399,7 +399,7 @@ TEST(LimiterSimulation, WithoutFaultsNoTokenIsInDoubt) {
 // Answers that come late and out of order. Fails if: a try that ends after the limiter was closed
 // keeps its tokens (Admit does not give back).
 TEST(LimiterSimulation, SlowAnswersAlone) {
-  const Totals slow =
+  const RunTotals slow =
       RunSeeds(20'001, 300, {.delay = 0.9, .longest_delay = std::chrono::milliseconds(300)});
   EXPECT_GT(slow.delayed, 5000U);
   EXPECT_EQ(slow.timed_out, 0U);

@@ -13,8 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<Limit> Rpm(std::int64_t capacity) { return {{"rpm", PerMinute(capacity)}}; }
-
 class LimiterTest : public ::testing::Test {
  protected:
   void Apply(std::vector<ConfigChange> changes) {
@@ -57,7 +55,7 @@ class LimiterTest : public ::testing::Test {
 };
 
 TEST_F(LimiterTest, AdmitsUntilTheLimitIsReachedAndTellsTheWait) {
-  Apply({Put(Level::System(), Rpm(6))});
+  Apply({Put(Level::System(), RpmLimits(6))});
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Take("acme", {{"rpm", 2}}));
   const auto refused = Ask("acme", {{"rpm", 2}});
   ASSERT_TRUE(refused);
@@ -71,7 +69,7 @@ TEST_F(LimiterTest, AdmitsUntilTheLimitIsReachedAndTellsTheWait) {
 }
 
 TEST_F(LimiterTest, TheCallbackFormAnswersOnceBeforeItReturnsWhereTheStoreDoes) {
-  Apply({Put(Level::System(), Rpm(6))});
+  Apply({Put(Level::System(), RpmLimits(6))});
   int answers = 0;
   for (int i = 0; i < 2; ++i) {  // unknown pair, known pair
     limiter_.Acquire({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}},
@@ -84,7 +82,7 @@ TEST_F(LimiterTest, TheCallbackFormAnswersOnceBeforeItReturnsWhereTheStoreDoes) 
 }
 
 TEST_F(LimiterTest, TheCallersTextsMayGoWhileTheStoreThinks) {
-  Apply({Put(Level::System(), Rpm(6))});
+  Apply({Put(Level::System(), RpmLimits(6))});
   store_.hold = true;
   int answers = 0;
   {
@@ -108,7 +106,7 @@ TEST_F(LimiterTest, TheCallersTextsMayGoWhileTheStoreThinks) {
 }
 
 TEST_F(LimiterTest, TheStoreIsGivenTheWallClockAndTheDeadline) {
-  Apply({Put(Level::System(), Rpm(6))});
+  Apply({Put(Level::System(), RpmLimits(6))});
   const Deadline deadline = Deadline::After(scheduler_.clock(), milliseconds(50));
   ASSERT_TRUE(
       limiter_.Acquire({.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}}, deadline));
@@ -118,9 +116,10 @@ TEST_F(LimiterTest, TheStoreIsGivenTheWallClockAndTheDeadline) {
 }
 
 TEST_F(LimiterTest, ChargesAllAncestorsOrNobody) {
-  Apply({PutChild("a", "p"), PutChild("b", "p"), PutChild("p", "g"),
-         Put(Level::EntityDefault("a"), Rpm(10)), Put(Level::EntityDefault("b"), Rpm(10)),
-         Put(Level::EntityDefault("p"), Rpm(8)), Put(Level::EntityDefault("g"), Rpm(5))});
+  Apply(
+      {PutChild("a", "p"), PutChild("b", "p"), PutChild("p", "g"),
+       Put(Level::EntityDefault("a"), RpmLimits(10)), Put(Level::EntityDefault("b"), RpmLimits(10)),
+       Put(Level::EntityDefault("p"), RpmLimits(8)), Put(Level::EntityDefault("g"), RpmLimits(5))});
   EXPECT_TRUE(Take("a", {{"rpm", 4}}));
   EXPECT_EQ(Left("a", "rpm"), 6);
   EXPECT_EQ(Left("p", "rpm"), 4);
@@ -139,8 +138,8 @@ TEST_F(LimiterTest, ChargesAllAncestorsOrNobody) {
 // W4: in zae-limiter an exhausted parent surfaced as InvalidNameError, and so as "unavailable" or
 // as admitted, by the policy.
 TEST_F(LimiterTest, RegressionW4AnExhaustedParentIsARefusalThatNamesIt) {
-  Apply({Put(Level::System(), Rpm(3), OnUnavailable::kAllow), PutChild("a", "p"),
-         Put(Level::EntityDefault("a"), Rpm(100))});
+  Apply({Put(Level::System(), RpmLimits(3), OnUnavailable::kAllow), PutChild("a", "p"),
+         Put(Level::EntityDefault("a"), RpmLimits(100))});
   EXPECT_TRUE(Take("a", {{"rpm", 3}}));
   const auto refused = Ask("a", {{"rpm", 1}});
   ASSERT_TRUE(refused);
@@ -153,10 +152,10 @@ TEST_F(LimiterTest, RegressionW4AnExhaustedParentIsARefusalThatNamesIt) {
 
 // W5: in zae-limiter limits that came with the request were ignored once the bucket existed.
 TEST_F(LimiterTest, RegressionW5LimitsOfTheRequestHoldForTheOwnBucketOnly) {
-  Apply({PutChild("a", "p"), Put(Level::System(), Rpm(100))});
+  Apply({PutChild("a", "p"), Put(Level::System(), RpmLimits(100))});
   EXPECT_TRUE(Take("a", {{"rpm", 10}}));
   const AcquireRequest request{
-      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = Rpm(12)};
+      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = RpmLimits(12)};
   const auto refused = limiter_.Acquire(request, Deadline::Never());
   ASSERT_TRUE(refused);
   EXPECT_FALSE(refused->admitted()) << "10 of 12 are used";
@@ -179,21 +178,21 @@ TEST_F(LimiterTest, C2TheStoreIsAskedWhoNamedTheLimits) {
 
 TEST_F(LimiterTest, LimitsOfTheRequestNeedNoneThatAreSet) {
   AcquireRequest request{
-      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = Rpm(5)};
+      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = RpmLimits(5)};
   EXPECT_TRUE(limiter_.Acquire(request, Deadline::Never())->admitted());
   EXPECT_EQ(store_.config_reads(), 0U);
   request.limits = std::vector<Limit>{};
   EXPECT_EQ(ErrorOf(request).code, Code::kInvalidArgument);
   request.limits = std::vector<Limit>{{"rpm", {0, 1, 1}}};
   EXPECT_EQ(ErrorOf(request).code, Code::kInvalidArgument);
-  request.limits = Rpm(5);
+  request.limits = RpmLimits(5);
   request.entity = "not valid";
   EXPECT_EQ(ErrorOf(request).code, Code::kInvalidArgument);
 }
 
 // W8: in zae-limiter a limit that was added to a level broke the buckets that existed.
 TEST_F(LimiterTest, RegressionW8ALimitThatIsAddedWorksOnOldBuckets) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   EXPECT_TRUE(Take("acme", {{"rpm", 4}}));
   Apply({Put(Level::System(), {{"rpm", PerMinute(10)}, {"tpm", PerMinute(100)}})});
   EXPECT_TRUE(Take("acme", {{"rpm", 1}, {"tpm", 60}}));
@@ -204,19 +203,19 @@ TEST_F(LimiterTest, RegressionW8ALimitThatIsAddedWorksOnOldBuckets) {
 
 // W23: in zae-limiter buckets kept the parameters they were made with.
 TEST_F(LimiterTest, RegressionW23NewLimitsReachOldBucketsAtOnce) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   EXPECT_TRUE(Take("acme", {{"rpm", 8}}));
-  Apply({Put(Level::System(), Rpm(20))});
+  Apply({Put(Level::System(), RpmLimits(20))});
   EXPECT_TRUE(Take("acme", {{"rpm", 12}}));
   EXPECT_FALSE(Take("acme", {{"rpm", 1}}));
-  Apply({Put(Level::Resource("gpt-4"), Rpm(30))});
+  Apply({Put(Level::Resource("gpt-4"), RpmLimits(30))});
   EXPECT_TRUE(Take("acme", {{"rpm", 10}}));
   EXPECT_FALSE(Take("acme", {{"rpm", 1}}));
 }
 
 TEST_F(LimiterTest, WhatCanNeverSucceedIsAnErrorAndChangesNothing) {
   Apply({PutChild("a", "p"), Put(Level::System(), {{"rpm", PerMinute(10)}, {"tpm", PerMinute(9)}}),
-         Put(Level::EntityDefault("p"), Rpm(5))});
+         Put(Level::EntityDefault("p"), RpmLimits(5))});
   const auto error = [&](Amounts amounts) {
     return ErrorOf({.entity = "a", .resource = "gpt-4", .amounts = std::move(amounts)});
   };
@@ -241,7 +240,7 @@ TEST_F(LimiterTest, NoLimitsAnywhereIsAnErrorThatCostsTheStoreOneLook) {
 }
 
 TEST_F(LimiterTest, AnAmountOfNothingLooksWithoutTaking) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   const auto look = Ask("acme", {{"rpm", 0}});
   ASSERT_TRUE(look);
   EXPECT_TRUE(look->admitted());
@@ -249,7 +248,7 @@ TEST_F(LimiterTest, AnAmountOfNothingLooksWithoutTaking) {
 }
 
 TEST_F(LimiterTest, WhatTheStoreAnswersIsTheErrorWhereThePolicyIsToBlock) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   store_.fail = Error{Code::kUnavailable, "away"};
   EXPECT_EQ(ErrorOf({.entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 1}}}).message, "away");
   EXPECT_EQ(limiter_.stats().errors, 1U);
@@ -270,7 +269,8 @@ TEST_P(PolicyTest, RequestThenSystemThenOptions) {
   ProbeBackend store(*memory);
   Limiter limiter(store, scheduler,
                   {.cache_ttl = milliseconds(1000), .on_unavailable = GetParam().options});
-  ASSERT_TRUE(limiter.Apply({Put(Level::System(), Rpm(10), GetParam().system)}, Deadline::Never()));
+  ASSERT_TRUE(
+      limiter.Apply({Put(Level::System(), RpmLimits(10), GetParam().system)}, Deadline::Never()));
   const AcquireRequest request{.entity = "acme",
                                .resource = "gpt-4",
                                .amounts = {{"rpm", 1}},
@@ -310,7 +310,7 @@ INSTANTIATE_TEST_SUITE_P(All, PolicyTest,
                                            PolicyCase{kAllow, kBlock, kBlock, true}));
 
 TEST_F(LimiterTest, ALeaseOfAnUnprotectedAnswerHoldsNothing) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   store_.fail = Error{Code::kUnavailable, "away"};
   auto outcome = limiter_.Acquire(
       {.entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}, .on_unavailable = kAllow},
@@ -322,7 +322,7 @@ TEST_F(LimiterTest, ALeaseOfAnUnprotectedAnswerHoldsNothing) {
 }
 
 TEST_F(LimiterTest, AnInvalidRequestIsAnErrorAlsoWhereThePolicyIsToAllow) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   EXPECT_TRUE(Take("acme", {{"rpm", 1}}));
   store_.fail = Error{Code::kUnavailable, "away"};
   EXPECT_EQ(ErrorOf({.entity = "acme",
@@ -334,35 +334,35 @@ TEST_F(LimiterTest, AnInvalidRequestIsAnErrorAlsoWhereThePolicyIsToAllow) {
 }
 
 TEST_F(LimiterTest, AnApplyThatFailedMayHaveHappenedAndIsForgottenAnyway) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   EXPECT_TRUE(Take("acme", {{"rpm", 10}}));
   store_.lose = Error{Code::kDeadlineExceeded, "late"};
-  EXPECT_FALSE(limiter_.Apply({Put(Level::System(), Rpm(20))}, Deadline::Never()));
+  EXPECT_FALSE(limiter_.Apply({Put(Level::System(), RpmLimits(20))}, Deadline::Never()));
   store_.lose.reset();
   EXPECT_TRUE(Take("acme", {{"rpm", 10}}));
 }
 
 TEST_F(LimiterTest, AnErrorOfApplyNamesTheChangeAndNothingChanged) {
-  Apply({Put(Level::System(), Rpm(10))});
-  const Status applied =
-      limiter_.Apply({Put(Level::System(), Rpm(20)), DeleteLimits{Level::EntityDefault("acme")}},
-                     Deadline::Never());
+  Apply({Put(Level::System(), RpmLimits(10))});
+  const Status applied = limiter_.Apply(
+      {Put(Level::System(), RpmLimits(20)), DeleteLimits{Level::EntityDefault("acme")}},
+      Deadline::Never());
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().code, Code::kNotFound);
   EXPECT_FALSE(Take("acme", {{"rpm", 10}}) && Take("acme", {{"rpm", 1}}));
 }
 
 TEST_F(LimiterTest, InvalidateForgetsEverything) {
-  Apply({Put(Level::System(), Rpm(10))});
+  Apply({Put(Level::System(), RpmLimits(10))});
   EXPECT_TRUE(Take("acme", {{"rpm", 1}}));
-  memory_->config().Apply({Put(Level::System(), Rpm(1))}, Deadline::Never(), [](Status) {});
+  memory_->config().Apply({Put(Level::System(), RpmLimits(1))}, Deadline::Never(), [](Status) {});
   EXPECT_TRUE(Take("acme", {{"rpm", 1}})) << "still believed";
   limiter_.Invalidate();
   EXPECT_FALSE(Take("acme", {{"rpm", 1}})) << "2 of 1 are used";
 }
 
 TEST_F(LimiterTest, ResolveTellsWhichLevelDecides) {
-  Apply({Put(Level::Resource("gpt-4"), Rpm(10))});
+  Apply({Put(Level::Resource("gpt-4"), RpmLimits(10))});
   const auto resolved = limiter_.Resolve("acme", "gpt-4", Deadline::Never());
   ASSERT_TRUE(resolved);
   EXPECT_EQ((*resolved)->source, Level::Resource("gpt-4"));
@@ -370,7 +370,7 @@ TEST_F(LimiterTest, ResolveTellsWhichLevelDecides) {
 }
 
 TEST_F(LimiterTest, CountsWhatItDid) {
-  Apply({Put(Level::System(), Rpm(2))});
+  Apply({Put(Level::System(), RpmLimits(2))});
   EXPECT_TRUE(Take("acme", {{"rpm", 2}}));
   EXPECT_FALSE(Take("acme", {{"rpm", 1}}));
   auto outcome = Ask("other", {{"rpm", 1}});

@@ -151,6 +151,10 @@ class ProbeBackend final : public Backend {
   std::size_t order_ = 0;
 };
 
+inline std::vector<Limit> RpmLimits(std::int64_t capacity) {
+  return {{"rpm", PerMinute(capacity)}};
+}
+
 inline ConfigChange Put(Level level, std::vector<Limit> limits,
                         std::optional<OnUnavailable> on_unavailable = std::nullopt) {
   return PutLimits{std::move(level), {std::move(limits), on_unavailable}};

@@ -14,8 +14,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<Limit> Rpm(std::int64_t capacity) { return {{"rpm", PerMinute(capacity)}}; }
-
 class ResolverTest : public ::testing::Test {
  protected:
   void Apply(std::vector<ConfigChange> changes) {
@@ -60,16 +58,16 @@ class ResolverTest : public ::testing::Test {
 using Caps = std::vector<std::int64_t>;
 
 TEST_F(ResolverTest, TheFirstLevelThatHasLimitsWinsAsAWhole) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   EXPECT_EQ(Capacities("acme"), Caps{1});
   EXPECT_EQ((*Resolve("acme"))->source, Level::System());
-  Change({Put(Level::Resource("gpt-4"), Rpm(2))});
+  Change({Put(Level::Resource("gpt-4"), RpmLimits(2))});
   EXPECT_EQ(Capacities("acme"), Caps{2});
   EXPECT_EQ((*Resolve("acme"))->source, Level::Resource("gpt-4"));
   Change({Put(Level::EntityDefault("acme"), {{"rpm", PerMinute(3)}, {"tpm", PerMinute(30)}})});
   EXPECT_EQ(Capacities("acme"), Caps{3});
   EXPECT_EQ((*Resolve("acme"))->source, Level::EntityDefault("acme"));
-  Change({Put(Level::Entity("acme", "gpt-4"), Rpm(4))});
+  Change({Put(Level::Entity("acme", "gpt-4"), RpmLimits(4))});
   EXPECT_EQ(Capacities("acme"), Caps{4});
   EXPECT_EQ((*Resolve("acme"))->source, Level::Entity("acme", "gpt-4"));
   EXPECT_EQ((*Resolve("acme"))->targets.front()->limits.size(), 1U) << "levels are not merged";
@@ -79,30 +77,31 @@ TEST_F(ResolverTest, TheFirstLevelThatHasLimitsWinsAsAWhole) {
 
 // Seen to fail with SharedTargets::Share keeping a slot whatever its limits are.
 TEST_F(ResolverTest, ChildrenOfOneParentShareItsTargetWhileItsLimitsStay) {
-  Change({Put(Level::System(), Rpm(1)), PutChild("a", "acme"), PutChild("b", "acme")});
+  Change({Put(Level::System(), RpmLimits(1)), PutChild("a", "acme"), PutChild("b", "acme")});
   const TargetPtr parent = (*Resolve("a"))->targets.back();
   EXPECT_EQ(parent, (*Resolve("b"))->targets.back());
-  Change({Put(Level::System(), Rpm(2))});
+  Change({Put(Level::System(), RpmLimits(2))});
   EXPECT_EQ(Capacities("a"), (Caps{2, 2}));
   EXPECT_EQ((*Resolve("a"))->targets.back(), (*Resolve("b"))->targets.back());
 }
 
 TEST_F(ResolverTest, OtherEntitiesAndResourcesAreNotConcerned) {
-  Change({Put(Level::System(), Rpm(1)), Put(Level::Entity("acme", "gpt-4"), Rpm(2)),
-          Put(Level::Resource("gpt-3"), Rpm(3))});
+  Change({Put(Level::System(), RpmLimits(1)), Put(Level::Entity("acme", "gpt-4"), RpmLimits(2)),
+          Put(Level::Resource("gpt-3"), RpmLimits(3))});
   EXPECT_EQ(Capacities("other"), Caps{1});
   EXPECT_EQ((*Resolve("acme", "gpt-3"))->source, Level::Resource("gpt-3"));
 }
 
 TEST_F(ResolverTest, AnEntityThatIsNotKnownHasTheLimitsOfResourceAndSystem) {
-  Change({Put(Level::Resource("gpt-4"), Rpm(5))});
+  Change({Put(Level::Resource("gpt-4"), RpmLimits(5))});
   EXPECT_EQ(Capacities("nobody"), Caps{5});
 }
 
 TEST_F(ResolverTest, FollowsParentsWhileTheyCascade) {
-  Change({PutChild("a", "b"), PutChild("b", "c"), PutChild("c", "d", false),
-          Put(Level::EntityDefault("a"), Rpm(1)), Put(Level::Entity("b", "gpt-4"), Rpm(2)),
-          Put(Level::EntityDefault("c"), Rpm(3)), Put(Level::EntityDefault("d"), Rpm(4))});
+  Change(
+      {PutChild("a", "b"), PutChild("b", "c"), PutChild("c", "d", false),
+       Put(Level::EntityDefault("a"), RpmLimits(1)), Put(Level::Entity("b", "gpt-4"), RpmLimits(2)),
+       Put(Level::EntityDefault("c"), RpmLimits(3)), Put(Level::EntityDefault("d"), RpmLimits(4))});
   EXPECT_EQ(Capacities("a"), (Caps{1, 2, 3})) << "c does not cascade";
   const auto resolved = *Resolve("a");
   EXPECT_EQ(resolved->targets[1]->key.entity, "b");
@@ -110,19 +109,19 @@ TEST_F(ResolverTest, FollowsParentsWhileTheyCascade) {
 }
 
 TEST_F(ResolverTest, AParentThatIsNotKnownEndsTheChain) {
-  Change({PutChild("a", "ghost"), Put(Level::System(), Rpm(7))});
+  Change({PutChild("a", "ghost"), Put(Level::System(), RpmLimits(7))});
   EXPECT_EQ(Capacities("a"), (Caps{7, 7}));
 }
 
 TEST_F(ResolverTest, AnAncestorWithoutLimitsIsLeftOut) {
-  Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::EntityDefault("a"), Rpm(1)),
-          Put(Level::EntityDefault("c"), Rpm(3))});
+  Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::EntityDefault("a"), RpmLimits(1)),
+          Put(Level::EntityDefault("c"), RpmLimits(3))});
   EXPECT_EQ(Capacities("a"), (Caps{1, 3}));
 }
 
 // One round trip for each member.
 TEST_F(ResolverTest, AMemberAndItsLimitsAreReadAtOnce) {
-  Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::System(), Rpm(1))});
+  Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   std::optional<Result<ResolvedPtr>> answer;
   resolver_.Resolve("a", "gpt-4", Deadline::Never(), [&](auto resolved) { answer = resolved; });
@@ -140,7 +139,7 @@ TEST_F(ResolverTest, AMemberAndItsLimitsAreReadAtOnce) {
 }
 
 TEST_F(ResolverTest, TheLongestChainIsEightAndALongerOneIsAnError) {
-  std::vector<ConfigChange> changes{Put(Level::System(), Rpm(1))};
+  std::vector<ConfigChange> changes{Put(Level::System(), RpmLimits(1))};
   for (int i = 1; i < 8; ++i) {
     changes.push_back(PutChild("e" + std::to_string(i), "e" + std::to_string(i + 1)));
   }
@@ -187,7 +186,7 @@ TEST_F(ResolverTest, AChainThatEndsInItselfIsAnError) {
 }
 
 TEST_F(ResolverTest, ASecondRequestCostsNoCall) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   EXPECT_EQ(resolver_.Find("acme", "gpt-4"), nullptr);
   Capacities("acme");
   const auto reads = store_.config_reads();
@@ -200,9 +199,9 @@ TEST_F(ResolverTest, ASecondRequestCostsNoCall) {
 }
 
 TEST_F(ResolverTest, IsBelievedForItsTimeAndNoLonger) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   Capacities("acme");
-  Apply({Put(Level::System(), Rpm(2))});  // by another process
+  Apply({Put(Level::System(), RpmLimits(2))});  // by another process
   scheduler_.Advance(milliseconds(1000) - nanoseconds(1));
   EXPECT_EQ(Capacities("acme"), Caps{1});
   scheduler_.Advance(nanoseconds(1));
@@ -211,7 +210,7 @@ TEST_F(ResolverTest, IsBelievedForItsTimeAndNoLonger) {
 }
 
 TEST_F(ResolverTest, AFetchThatTookLongIsBelievedFromItsBeginning) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   std::vector<Result<ResolvedPtr>> answers;
   Start("acme", answers);
@@ -232,7 +231,7 @@ TEST_F(ResolverTest, ThatNothingIsSetIsRememberedToo) {
   const auto reads = store_.config_reads();
   EXPECT_FALSE(Resolve("acme"));
   EXPECT_EQ(store_.config_reads(), reads);
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   EXPECT_EQ(Capacities("acme"), Caps{1});
 }
 
@@ -249,7 +248,7 @@ TEST_F(ResolverTest, NamesThatAreNotValidReachNoStore) {
 
 // In zae-limiter one lock was held across the fetch, so that all misses of a process queued up.
 TEST_F(ResolverTest, ThoseWhoMissOnePairAtOnceShareOneFetch) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   std::vector<Result<ResolvedPtr>> answers;
   for (int i = 0; i < 5; ++i) Start("acme", answers);
@@ -264,7 +263,7 @@ TEST_F(ResolverTest, ThoseWhoMissOnePairAtOnceShareOneFetch) {
 }
 
 TEST_F(ResolverTest, AFailedFetchFailsThoseWhoSharedItAndIsNotRemembered) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   store_.fail = Error{Code::kUnavailable, "away"};
   std::vector<Result<ResolvedPtr>> answers;
@@ -279,7 +278,7 @@ TEST_F(ResolverTest, AFailedFetchFailsThoseWhoSharedItAndIsNotRemembered) {
 }
 
 TEST_F(ResolverTest, WhoHasMoreTimeThanTheFetchAsksAgain) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   const Instant now = scheduler_.clock().Now();
   store_.hold = true;
   store_.fail = Error{Code::kDeadlineExceeded, "late"};
@@ -300,7 +299,7 @@ TEST_F(ResolverTest, WhoHasMoreTimeThanTheFetchAsksAgain) {
 }
 
 TEST_F(ResolverTest, WhoHasLessTimeThanTheFetchDoesNotWaitForIt) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   std::vector<Result<ResolvedPtr>> answers;
   Start("acme", answers);
@@ -312,7 +311,7 @@ TEST_F(ResolverTest, WhoHasLessTimeThanTheFetchDoesNotWaitForIt) {
 }
 
 TEST_F(ResolverTest, WithoutAnyTrustEachRequestAsks) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   Resolver resolver(store_.config(), scheduler_.clock(), {.ttl = milliseconds(0)});
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(Await<ResolvedPtr>([&](Done<ResolvedPtr> done) {
@@ -325,7 +324,7 @@ TEST_F(ResolverTest, WithoutAnyTrustEachRequestAsks) {
 
 // In zae-limiter changes of resource and system levels evicted nothing: W23 through the cache.
 TEST_F(ResolverTest, RegressionW23AChangeOfAnyLevelIsSeenAtOnce) {
-  Change({PutChild("a", "p"), Put(Level::System(), Rpm(1))});
+  Change({PutChild("a", "p"), Put(Level::System(), RpmLimits(1))});
   // Asked often enough to be kept by the thread as well.
   const auto both = [&](std::int64_t own, std::int64_t parent) {
     for (int i = 0; i < 4; ++i) {
@@ -336,13 +335,13 @@ TEST_F(ResolverTest, RegressionW23AChangeOfAnyLevelIsSeenAtOnce) {
     EXPECT_EQ(found->targets[1]->limits[0].quota.capacity, parent * kMillitokens);
   };
   both(1, 1);
-  Change({Put(Level::System(), Rpm(2))});
+  Change({Put(Level::System(), RpmLimits(2))});
   both(2, 2);
-  Change({Put(Level::Resource("gpt-4"), Rpm(3))});
+  Change({Put(Level::Resource("gpt-4"), RpmLimits(3))});
   both(3, 3);
-  Change({Put(Level::EntityDefault("p"), Rpm(4))});
+  Change({Put(Level::EntityDefault("p"), RpmLimits(4))});
   both(3, 4);
-  Change({Put(Level::Entity("p", "gpt-4"), Rpm(5))});
+  Change({Put(Level::Entity("p", "gpt-4"), RpmLimits(5))});
   both(3, 5);
   Change({DeleteLimits{Level::Entity("p", "gpt-4")}});
   both(3, 4);
@@ -350,7 +349,7 @@ TEST_F(ResolverTest, RegressionW23AChangeOfAnyLevelIsSeenAtOnce) {
 
 // W18: in zae-limiter an entity made after its bucket never cascaded.
 TEST_F(ResolverTest, RegressionW18AParentGivenLaterIsChargedFromThenOn) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   EXPECT_EQ(Capacities("a"), Caps{1});
   Change({PutChild("a", "p")});
   EXPECT_EQ(Capacities("a"), (Caps{1, 1}));
@@ -361,21 +360,21 @@ TEST_F(ResolverTest, RegressionW18AParentGivenLaterIsChargedFromThenOn) {
 }
 
 TEST_F(ResolverTest, AChangeOfOneEntityLeavesOthersRemembered) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   Capacities("a");
   Capacities("b");
-  Change({Put(Level::EntityDefault("a"), Rpm(2))});
+  Change({Put(Level::EntityDefault("a"), RpmLimits(2))});
   EXPECT_EQ(resolver_.Find("a", "gpt-4"), nullptr);
   EXPECT_NE(resolver_.Find("b", "gpt-4"), nullptr);
 }
 
 TEST_F(ResolverTest, WhatWasUnderWayDuringAChangeIsNotRemembered) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
   std::vector<Result<ResolvedPtr>> before;
   Start("acme", before);
   store_.Release();  // the entity; the limits are read, and their answer is kept back
-  Apply({Put(Level::EntityDefault("acme"), Rpm(2))});
+  Apply({Put(Level::EntityDefault("acme"), RpmLimits(2))});
   resolver_.Forget({.all = false, .entities = {"acme"}});
   std::vector<Result<ResolvedPtr>> after;
   Start("acme", after);
@@ -392,16 +391,16 @@ TEST_F(ResolverTest, WhatWasUnderWayDuringAChangeIsNotRemembered) {
 
 TEST_F(ResolverTest, KnowsWhatTheSystemLevelSaysAboutAStoreThatIsAway) {
   EXPECT_FALSE(resolver_.last_on_unavailable());
-  Change({Put(Level::System(), Rpm(1), OnUnavailable::kAllow)});
+  Change({Put(Level::System(), RpmLimits(1), OnUnavailable::kAllow)});
   EXPECT_EQ((*Resolve("acme"))->on_unavailable, OnUnavailable::kAllow);
   EXPECT_EQ(resolver_.last_on_unavailable(), OnUnavailable::kAllow);
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   EXPECT_FALSE((*Resolve("acme"))->on_unavailable);
   EXPECT_FALSE(resolver_.last_on_unavailable());
 }
 
 TEST_F(ResolverTest, IsBounded) {
-  Change({Put(Level::System(), Rpm(1))});
+  Change({Put(Level::System(), RpmLimits(1))});
   for (int i = 0; i < 100; ++i) Capacities("e" + std::to_string(i));
   EXPECT_EQ(resolver_.stats().size, 8U);
   EXPECT_EQ(resolver_.stats().evicted, 92U);

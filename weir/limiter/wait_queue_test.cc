@@ -13,11 +13,11 @@ namespace {
 
 using Ids = std::vector<WaitQueue::Id>;
 
-TargetPtr Bucket(const std::string& entity) {
+TargetPtr BucketOf(const std::string& entity) {
   return MakeTarget({.entity = entity, .resource = "r"}, {{"rpm", PerSecond(1)}});
 }
 
-Instant At(std::int64_t seconds) { return {seconds * 1'000'000'000}; }
+Instant AtSecond(std::int64_t seconds) { return {seconds * 1'000'000'000}; }
 constexpr Instant kForEver{INT64_MAX};
 
 class WaitQueueTest : public ::testing::Test {
@@ -28,8 +28,8 @@ class WaitQueueTest : public ::testing::Test {
   }
   Ids Tries(Instant now) { return queue_.Advance(now).tries; }
 
-  const TargetPtr a_ = Bucket("a");
-  const TargetPtr b_ = Bucket("b");
+  const TargetPtr a_ = BucketOf("a");
+  const TargetPtr b_ = BucketOf("b");
   WaitQueue queue_;
 };
 
@@ -38,117 +38,117 @@ TEST_F(WaitQueueTest, AnEmptyQueueHasNothingToDo) {
   EXPECT_FALSE(queue_.due());
   EXPECT_FALSE(queue_.NextWake());
   EXPECT_FALSE(queue_.HasEarlier(*a_, 99));
-  EXPECT_EQ(Tries(At(1)), Ids{});
+  EXPECT_EQ(Tries(AtSecond(1)), Ids{});
 }
 
 TEST_F(WaitQueueTest, TheHeadTriesAtItsInstantAndNotBefore) {
-  Enter(1, a_, At(10));
-  EXPECT_EQ(queue_.NextWake(), At(10));
-  EXPECT_EQ(Tries(At(10) - nanoseconds(1)), Ids{});
-  EXPECT_EQ(Tries(At(10)), Ids{1});
-  EXPECT_EQ(Tries(At(11)), Ids{}) << "its try is under way";
+  Enter(1, a_, AtSecond(10));
+  EXPECT_EQ(queue_.NextWake(), AtSecond(10));
+  EXPECT_EQ(Tries(AtSecond(10) - nanoseconds(1)), Ids{});
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
+  EXPECT_EQ(Tries(AtSecond(11)), Ids{}) << "its try is under way";
 }
 
 TEST_F(WaitQueueTest, TheNextOneTriesAtOnceWhenTheHeadHasLeft) {
-  Enter(1, a_, At(10));
+  Enter(1, a_, AtSecond(10));
   Enter(2, a_, std::nullopt);
   Enter(3, a_, std::nullopt);
-  EXPECT_EQ(Tries(At(10)), Ids{1});
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
   queue_.Leave(1);
   EXPECT_TRUE(queue_.due());
-  EXPECT_EQ(Tries(At(10)), Ids{2});
-  queue_.Refused(2, {a_}, a_, At(15));
-  EXPECT_EQ(Tries(At(14)), Ids{}) << "3 is behind 2, which was refused until 15";
-  EXPECT_EQ(Tries(At(15)), Ids{2});
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{2});
+  queue_.Refused(2, {a_}, a_, AtSecond(15));
+  EXPECT_EQ(Tries(AtSecond(14)), Ids{}) << "3 is behind 2, which was refused until 15";
+  EXPECT_EQ(Tries(AtSecond(15)), Ids{2});
 }
 
 TEST_F(WaitQueueTest, QueuesOfDifferentBucketsDoNotHoldEachOther) {
-  Enter(1, a_, At(10));
-  Enter(2, b_, At(5));
-  EXPECT_EQ(Tries(At(5)), Ids{2});
-  EXPECT_EQ(Tries(At(10)), Ids{1});
+  Enter(1, a_, AtSecond(10));
+  Enter(2, b_, AtSecond(5));
+  EXPECT_EQ(Tries(AtSecond(5)), Ids{2});
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
 }
 
 TEST_F(WaitQueueTest, TheSameBucketUnderNewLimitsIsTheSameQueue) {
-  Enter(1, a_, At(10));
-  EXPECT_TRUE(queue_.HasEarlier(*Bucket("a"), 2));
-  EXPECT_EQ(queue_.HeadRetry(*Bucket("a")), At(10));
+  Enter(1, a_, AtSecond(10));
+  EXPECT_TRUE(queue_.HasEarlier(*BucketOf("a"), 2));
+  EXPECT_EQ(queue_.HeadRetry(*BucketOf("a")), AtSecond(10));
 }
 
 TEST_F(WaitQueueTest, ArrivalDecidesNotTheOrderOfRefusals) {
-  Enter(2, a_, At(10));
-  Enter(1, a_, At(12));  // came first, was refused later
-  EXPECT_EQ(Tries(At(11)), Ids{}) << "2 is no longer the head";
-  EXPECT_EQ(Tries(At(12)), Ids{1});
+  Enter(2, a_, AtSecond(10));
+  Enter(1, a_, AtSecond(12));  // came first, was refused later
+  EXPECT_EQ(Tries(AtSecond(11)), Ids{}) << "2 is no longer the head";
+  EXPECT_EQ(Tries(AtSecond(12)), Ids{1});
   queue_.Leave(1);
-  EXPECT_EQ(Tries(At(12)), Ids{2});
+  EXPECT_EQ(Tries(AtSecond(12)), Ids{2});
 }
 
 TEST_F(WaitQueueTest, OneThatIsRefusedElsewhereMovesThereByArrival) {
-  queue_.Enter({1, kForEver, {a_, b_}}, a_, At(10));
+  queue_.Enter({1, kForEver, {a_, b_}}, a_, AtSecond(10));
   Enter(2, a_, std::nullopt);
-  Enter(3, b_, At(30));
-  EXPECT_EQ(Tries(At(10)), Ids{1});
-  queue_.Refused(1, {a_, b_}, b_, At(20));
-  EXPECT_EQ(Tries(At(10)), Ids{2}) << "1 left the queue of a";
-  EXPECT_EQ(Tries(At(20)), Ids{1}) << "1 is ahead of 3 on b";
+  Enter(3, b_, AtSecond(30));
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
+  queue_.Refused(1, {a_, b_}, b_, AtSecond(20));
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{2}) << "1 left the queue of a";
+  EXPECT_EQ(Tries(AtSecond(20)), Ids{1}) << "1 is ahead of 3 on b";
 }
 
 TEST_F(WaitQueueTest, AHeadGoesBehindThoseWhoCameEarlierOnItsOtherBucket) {
-  Enter(1, b_, At(50));
-  queue_.Enter({2, kForEver, {a_, b_}}, a_, At(10));
+  Enter(1, b_, AtSecond(50));
+  queue_.Enter({2, kForEver, {a_, b_}}, a_, AtSecond(10));
   Enter(3, a_, std::nullopt);
-  EXPECT_EQ(Tries(At(10)), Ids{3}) << "2 waits behind 1 on b; nobody is before 3 on a";
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{3}) << "2 waits behind 1 on b; nobody is before 3 on a";
   queue_.Leave(3);
-  EXPECT_EQ(Tries(At(50)), Ids{1});
+  EXPECT_EQ(Tries(AtSecond(50)), Ids{1});
   queue_.Leave(1);
-  EXPECT_EQ(Tries(At(50)), Ids{2});
+  EXPECT_EQ(Tries(AtSecond(50)), Ids{2});
 }
 
 TEST_F(WaitQueueTest, TokensThatComeBackWakeTheHeadOnly) {
-  Enter(1, a_, At(10));
+  Enter(1, a_, AtSecond(10));
   Enter(2, a_, std::nullopt);
-  Enter(3, b_, At(10));
+  Enter(3, b_, AtSecond(10));
   queue_.Wake(*a_);
   EXPECT_TRUE(queue_.due());
-  EXPECT_EQ(Tries(At(1)), Ids{1});
+  EXPECT_EQ(Tries(AtSecond(1)), Ids{1});
   queue_.Wake(*a_);
-  EXPECT_EQ(Tries(At(1)), Ids{}) << "its try is under way";
+  EXPECT_EQ(Tries(AtSecond(1)), Ids{}) << "its try is under way";
 }
 
 TEST_F(WaitQueueTest, WakeAllWakesTheHeadOfEveryQueue) {
-  Enter(1, a_, At(10));
+  Enter(1, a_, AtSecond(10));
   Enter(2, a_, std::nullopt);
-  Enter(3, b_, At(10));
+  Enter(3, b_, AtSecond(10));
   queue_.WakeAll();
-  EXPECT_EQ(Tries(At(1)), (Ids{1, 3}));
+  EXPECT_EQ(Tries(AtSecond(1)), (Ids{1, 3}));
 }
 
 TEST_F(WaitQueueTest, WhoseTimeIsOverLeavesWhereverItStands) {
-  Enter(1, a_, At(10), At(7));
-  Enter(2, a_, std::nullopt, At(5));
+  Enter(1, a_, AtSecond(10), AtSecond(7));
+  Enter(2, a_, std::nullopt, AtSecond(5));
   Enter(3, a_, std::nullopt);
-  EXPECT_EQ(queue_.NextWake(), At(5));
-  EXPECT_EQ(queue_.Advance(At(5)).expired, Ids{2});
-  const auto step = queue_.Advance(At(7));
+  EXPECT_EQ(queue_.NextWake(), AtSecond(5));
+  EXPECT_EQ(queue_.Advance(AtSecond(5)).expired, Ids{2});
+  const auto step = queue_.Advance(AtSecond(7));
   EXPECT_EQ(step.expired, Ids{1});
   EXPECT_EQ(step.tries, Ids{3}) << "it is the head now";
   EXPECT_EQ(queue_.size(), 1U);
 }
 
 TEST_F(WaitQueueTest, ATryIsDueBeforeAnEndAtTheSameInstant) {
-  Enter(1, a_, At(10), At(10));
-  const auto step = queue_.Advance(At(10));
+  Enter(1, a_, AtSecond(10), AtSecond(10));
+  const auto step = queue_.Advance(AtSecond(10));
   EXPECT_EQ(step.tries, Ids{1});
   EXPECT_EQ(step.expired, Ids{});
-  EXPECT_EQ(queue_.Advance(At(20)).expired, Ids{}) << "the answer decides";
-  queue_.Refused(1, {a_}, a_, At(30));
-  EXPECT_EQ(queue_.Advance(At(20)).expired, Ids{1});
+  EXPECT_EQ(queue_.Advance(AtSecond(20)).expired, Ids{}) << "the answer decides";
+  queue_.Refused(1, {a_}, a_, AtSecond(30));
+  EXPECT_EQ(queue_.Advance(AtSecond(20)).expired, Ids{1});
 }
 
 TEST_F(WaitQueueTest, OneWhoLeavesWhileItTriesMakesRoom) {
-  Enter(1, a_, At(10));
-  EXPECT_EQ(Tries(At(10)), Ids{1});
+  Enter(1, a_, AtSecond(10));
+  EXPECT_EQ(Tries(AtSecond(10)), Ids{1});
   queue_.Leave(1);
   EXPECT_EQ(queue_.size(), 0U);
   EXPECT_FALSE(queue_.HasEarlier(*a_, 99));
@@ -159,7 +159,7 @@ TEST_F(WaitQueueTest, OneWhoLeavesWhileItTriesMakesRoom) {
 class Oracle {
  public:
   explicit Oracle(std::uint64_t seed) : rng_(seed) {
-    for (const char* name : {"a", "b", "c"}) buckets_.push_back(Bucket(name));
+    for (const char* name : {"a", "b", "c"}) buckets_.push_back(BucketOf(name));
   }
 
   void Run() {

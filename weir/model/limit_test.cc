@@ -53,13 +53,13 @@ TEST(ParseLimit, ReadsRatePeriodAndBurst) {
 
 constexpr milliseconds kHalf{500};
 
-struct Refused {
+struct RefusedLimit {
   const char* text;
   const char* what;
   const char* right;
 };
 
-const Refused kRefused[] = {
+const RefusedLimit kRefusedLimits[] = {
     {"x:5~", "allowance '' has no unit", "500ms"},
     {"x:5~500", "allowance '500' has no unit", "500ms"},
     {"x:5~0ms", "allowance '0ms' is not positive", "500ms"},
@@ -101,7 +101,7 @@ const Refused kRefused[] = {
 };
 
 TEST(ParseLimit, ARefusalNamesThePartAndShowsARightOne) {
-  for (const Refused& refused : kRefused) {
+  for (const RefusedLimit& refused : kRefusedLimits) {
     const auto limit = ParseLimit(refused.text);
     ASSERT_FALSE(limit) << refused.text;
     EXPECT_EQ(limit.error().code, Code::kInvalidArgument);

@@ -23,7 +23,7 @@ std::string Refusal(std::string_view text) {
   return file ? "accepted" : file.error().message;
 }
 
-const RefusedFile kRefused[] = {
+const RefusedFile kRefusedFiles[] = {
     // What is not a limits file at all.
     {"Empty", 1, "the file is empty", "namespace: NAME", ""},
     {"OnlyComments", 1, "the file is empty", "namespace: NAME", "# nothing\n"},
@@ -191,7 +191,7 @@ TEST_P(LimitsFileRefuses, WithLineCauseAndAdvice) {
   EXPECT_THAT(message, Not(HasSubstr("\n")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LimitsFileRefuses, ::testing::ValuesIn(kRefused),
+INSTANTIATE_TEST_SUITE_P(All, LimitsFileRefuses, ::testing::ValuesIn(kRefusedFiles),
                          [](const auto& refused) { return refused.param.name; });
 
 TEST(LimitsFileRefusal, TheFileNameCannotBreakTheLine) {

@@ -7,6 +7,7 @@
 
 #include "weir/dynamo/dynamo_fixture.h"
 #include "weir/rate_limiter_py/tables.h"
+#include "weir/rate_limiter_py/token_fixture.h"
 
 namespace weir::rate_limiter_py {
 namespace {
@@ -19,7 +20,6 @@ using testing::HasSubstr;
 using Rows = std::vector<AccountLimitRow>;
 using MaybeRow = std::optional<AccountLimitRow>;
 
-const AccountKey kKey{"emr", "acme"};
 const AccountLimitRow kRow{.key = kKey, .limit = {10, seconds(60)}, .service = "billing"};
 
 TableLayouts Layouts() {

@@ -8,7 +8,7 @@
 namespace weir::rate_limiter_py {
 namespace {
 
-TableNames Names() {
+TableNames PlainNames() {
   return {"tokens", "limits", "slots", "resource-index", "limits-service-index"};
 }
 
@@ -16,10 +16,10 @@ TableNames Names() {
 class SimTables final : public ReservationHarness {
  public:
   SimTables() {
-    const TableLayouts layouts = LayoutsOf(Names());
-    dynamo::CreateTableIn(server_, Names().tokens, layouts.tokens);
-    dynamo::CreateTableIn(server_, Names().limits, layouts.limits);
-    dynamo::CreateTableIn(server_, Names().slots, layouts.slots);
+    const TableLayouts layouts = LayoutsOf(PlainNames());
+    dynamo::CreateTableIn(server_, PlainNames().tokens, layouts.tokens);
+    dynamo::CreateTableIn(server_, PlainNames().limits, layouts.limits);
+    dynamo::CreateTableIn(server_, PlainNames().slots, layouts.slots);
     backend_ = Open(1);
   }
   ReservationBackend& backend() override { return *backend_; }
@@ -34,7 +34,7 @@ class SimTables final : public ReservationHarness {
 
  private:
   std::unique_ptr<ReservationBackend> Open(std::uint64_t seed) {
-    return std::make_unique<TablesBackend>(client_, scheduler_, Names(),
+    return std::make_unique<TablesBackend>(client_, scheduler_, PlainNames(),
                                            TablesBackendOptions{.seed = seed});
   }
 

@@ -61,9 +61,9 @@ class LateClient final : public JsonClient {
   double loss_;
 };
 
-class Fleet {
+class SlotFleet {
  public:
-  Fleet(std::uint64_t seed, double loss)
+  SlotFleet(std::uint64_t seed, double loss)
       : layout_(SlotTable().layout), rng_(seed), server_(scheduler_.clock(), seed) {
     layout_.stream = "NEW_AND_OLD_IMAGES";
     dynamo::CreateTableIn(server_, kTable, layout_);
@@ -96,7 +96,7 @@ class Fleet {
 
  private:
   struct Process {
-    Process(Fleet& fleet, milliseconds its_ahead, double loss)
+    Process(SlotFleet& fleet, milliseconds its_ahead, double loss)
         : client(fleet.scheduler_, fleet.server_, fleet.rng_, loss),
           table(client, fleet.scheduler_, kTable, fleet.rng_.Next(), fleet.layout_),
           store(table, kResourceIndex, {.skew = 2 * kFar, .recount_after = seconds(3)}),
@@ -195,7 +195,7 @@ std::optional<Row> RowOf(const sim::StreamRecord& record) {
   return row;
 }
 
-std::vector<std::string> Fleet::OverAdmissions() const {
+std::vector<std::string> SlotFleet::OverAdmissions() const {
   std::vector<std::string> found;
   std::map<std::string, UnixMillis> live;
   for (const sim::StreamRecord& record : server_.Table(kTable)->stream()) {
@@ -220,7 +220,7 @@ std::optional<dynamo::Item> Find(dynamo::Table& table, const dynamo::TableKey& k
   return found;
 }
 
-std::int64_t Fleet::ClaimAllAgain() {
+std::int64_t SlotFleet::ClaimAllAgain() {
   server_.faults = {};
   dynamo::DirectClient client(server_);
   dynamo::Table table(client, scheduler_, kTable, 1, layout_);
@@ -245,7 +245,7 @@ TEST(SlotFleet, NeverHoldsMoreThanTheLimitByTheTrueTime) {
   std::int64_t gave_up = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
-    Fleet fleet(seed, seed % 3 == 0 ? 0.0 : 0.05);
+    SlotFleet fleet(seed, seed % 3 == 0 ? 0.0 : 0.05);
     fleet.Run(400);
     EXPECT_EQ(fleet.answered, fleet.asked);
     EXPECT_EQ(fleet.OverAdmissions(), std::vector<std::string>());

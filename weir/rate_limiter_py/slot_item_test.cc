@@ -110,13 +110,13 @@ RC_GTEST_PROP(Expiry, IsNeverEarlierAndLittleLater, ()) {
 // Fails if steps are a 64th of the time to live.
 RC_GTEST_PROP(Expiry, FewSecondsServeAllThatAreHeldAtATime, ()) {
   const milliseconds ttl = AnyTtl();
-  std::set<std::int64_t> seconds;
+  std::set<std::int64_t> expiries;
   const milliseconds apart = std::max(ttl / 500, milliseconds(1));
   for (UnixMillis claimed = kNewYear - ttl; claimed <= kNewYear; claimed = claimed + apart) {
     const std::int64_t second = ExpirySecond(claimed, ttl, 0);
-    if (AtSecond(second) > kNewYear) seconds.insert(second);
+    if (AtSecond(second) > kNewYear) expiries.insert(second);
   }
-  RC_ASSERT(seconds.size() <= 66U);
+  RC_ASSERT(expiries.size() <= 66U);
 }
 
 }  // namespace

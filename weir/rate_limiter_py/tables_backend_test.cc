@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/dynamo_fixture.h"
+#include "weir/rate_limiter_py/token_fixture.h"
 #include "weir/sim/dynamo_table.h"
 
 namespace weir::rate_limiter_py {
 namespace {
-
-const AccountKey kKey{"emr", "acme"};
-constexpr UnixMillis kNow{1'767'225'600'013};
 
 class TablesBackendTest : public testing::Test {
  protected:
@@ -23,7 +21,7 @@ class TablesBackendTest : public testing::Test {
   }
   Result<TokenAnswer> Take() {
     return Ask<TokenAnswer>([&](auto done) {
-      backend_.tokens().Take(kKey, {10, std::chrono::seconds(1)}, 1, kNow, Deadline::Never(),
+      backend_.tokens().Take(kKey, {10, std::chrono::seconds(1)}, 1, kStart, Deadline::Never(),
                              std::move(done));
     });
   }
@@ -48,7 +46,7 @@ TEST_F(TablesBackendTest, EachStoreIsOnItsTable) {
   }));
   const auto claimed = Ask<ClaimAnswer>([&](auto done) {
     backend_.slots().Claim({.slot = {kKey, NewSlotId(1, 2)}, .limit = 1, .ttl = milliseconds(5000)},
-                           kNow, Deadline::Never(), std::move(done));
+                           kStart, Deadline::Never(), std::move(done));
   });
   ASSERT_TRUE(claimed) << claimed.error().message;
   EXPECT_TRUE(claimed->slot);

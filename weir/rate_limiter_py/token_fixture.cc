@@ -9,14 +9,16 @@ namespace {
 
 using dynamo::Of;
 
-TableNames Names() {
+TableNames AcmeNames() {
   return FindNames("acme", [](const std::string&) { return std::nullopt; }).value();
 }
 
 }  // namespace
 
 TokenSim::TokenSim()
-    : layouts(LayoutsOf(Names())), sim(false, 1, layouts.tokens), ours(sim.table, {.seed = 1}) {}
+    : layouts(LayoutsOf(AcmeNames())),
+      sim(false, 1, layouts.tokens),
+      ours(sim.table, {.seed = 1}) {}
 
 Result<TokenAnswer> TokenSim::Take(TokenTable& process, std::int64_t later, std::int64_t count,
                                    const AccountLimit& limit) {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "weir/rate_limiter_py/token_fixture.h"
+
 namespace weir::rate_limiter_py {
 namespace {
-
-const AccountKey kKey{"emr", "acme"};
 
 TokenImage Image(std::int64_t tokens, std::int64_t last_refill, std::int64_t limit = 10) {
   return {.tokens = tokens, .last_refill = last_refill, .limit = limit};

@@ -25,9 +25,9 @@ Processes StartProcesses(TokenSim& sim, Rng& rng) {
   return processes;
 }
 
-class Fleet {
+class TokenFleet {
  public:
-  explicit Fleet(std::uint64_t seed) : rng_(seed), processes_(StartProcesses(sim_, rng_)) {
+  explicit TokenFleet(std::uint64_t seed) : rng_(seed), processes_(StartProcesses(sim_, rng_)) {
     limit_.window = std::chrono::seconds(rng_.Between(1, 100));
     ChangeLimit();
     model_ = std::make_unique<TokenModel>(limit_);
@@ -87,7 +87,7 @@ class Fleet {
 TEST(TokenModel, ManyProcessesDecideAsOneExactBucket) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
-    Fleet(seed).Run();
+    TokenFleet(seed).Run();
     if (HasFatalFailure()) return;
   }
 }

@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-using Limit = std::optional<AccountLimit>;
+using MaybeLimit = std::optional<AccountLimit>;
 
 struct ToldLimit {
   int times = 0;
-  Result<Limit> answer;
+  Result<MaybeLimit> answer;
 
   std::int64_t limit() const {
     EXPECT_TRUE(times == 1 && answer && *answer);
@@ -29,7 +29,7 @@ class LimitLookupTest : public ::testing::Test {
  protected:
   ToldLimit& Get(const std::string& account, nanoseconds within = milliseconds(100)) {
     ToldLimit& told = told_.emplace_back();
-    lookup_.Get({"emr", account}, Deadline::After(clock_, within), [&](Result<Limit> answer) {
+    lookup_.Get({"emr", account}, Deadline::After(clock_, within), [&](Result<MaybeLimit> answer) {
       ++told.times;
       told.answer = std::move(answer);
     });
@@ -126,7 +126,7 @@ TEST_F(LimitLookupTest, WithoutATimeNothingIsBelievedOrShared) {
   LimitLookup lookup(store_, clock_, {.ttl = milliseconds(0)});
   store_.hold = true;
   for (int i = 0; i < 3; ++i) {
-    lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<Limit>&) {});
+    lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<MaybeLimit>&) {});
   }
   EXPECT_EQ(reads(), 3U);
   store_.LetGo();
@@ -135,7 +135,7 @@ TEST_F(LimitLookupTest, WithoutATimeNothingIsBelievedOrShared) {
 TEST_F(LimitLookupTest, AForeverLongTimeIsForever) {
   LimitLookup lookup(store_, clock_, {.ttl = milliseconds::max()});
   const auto get = [&] {
-    lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<Limit>&) {});
+    lookup.Get({"emr", "acme"}, Deadline::Never(), [](const Result<MaybeLimit>&) {});
   };
   get();
   clock_.Advance(std::chrono::hours(24 * 365));

@@ -17,6 +17,8 @@
 
 namespace weir {
 
+inline constexpr auto kSecond = std::chrono::seconds(1);
+
 /// What a request was told, how often, and when.
 struct ToldSlot {
   int times = 0;

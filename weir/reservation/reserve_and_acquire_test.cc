@@ -9,7 +9,6 @@
 namespace weir {
 namespace {
 
-constexpr auto kSecond = std::chrono::seconds(1);
 constexpr std::string_view kResource = "clusters-of-elastic-map-reduce-in-the-west";
 
 struct ToldBoth {

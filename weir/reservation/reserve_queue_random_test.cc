@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "weir/reservation/reserve_queue.h"
+#include "weir/reservation/reserve_queue_fixture.h"
 
 namespace weir {
 namespace {
-
-using Verdict = ReserveQueue::Verdict;
-
-constexpr Instant kForEver{INT64_MAX};
-const AccountKey kA{"emr", "a"};
-const AccountKey kB{"emr", "b"};
 
 // Any traffic, against what the rules promise.
 class Traffic {

@@ -2,15 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "weir/reservation/reserve_queue_fixture.h"
+
 namespace weir {
 namespace {
 
 using Ids = std::vector<ReserveQueue::Id>;
-using Verdict = ReserveQueue::Verdict;
-
-constexpr Instant kForEver{INT64_MAX};
-const AccountKey kA{"emr", "a"};
-const AccountKey kB{"emr", "b"};
 
 class ReserveQueueTest : public ::testing::Test {
  protected:

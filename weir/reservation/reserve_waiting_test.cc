@@ -9,8 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kSecond = std::chrono::seconds(1);
-
 class ReserveWaitingTest : public ReservationFixture {
  protected:
   void SetUp() override { held_ = Ask("acme", 1).reservation(); }

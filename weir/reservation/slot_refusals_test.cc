@@ -5,10 +5,10 @@
 namespace weir {
 namespace {
 
-const AccountKey kKey{"emr", "acme"};
-const Instant kNow{1'000'000'000'000};
+const AccountKey kAcme{"emr", "acme"};
+const Instant kBegin{1'000'000'000'000};
 
-Instant In(milliseconds wait) { return kNow + wait; }
+Instant In(milliseconds wait) { return kBegin + wait; }
 
 SlotsFull Full(std::optional<Instant> next_expiry, std::int64_t limit = 3) {
   return {.limit = limit, .in_use = limit, .next_expiry = next_expiry};
@@ -17,10 +17,10 @@ SlotsFull Full(std::optional<Instant> next_expiry, std::int64_t limit = 3) {
 class SlotRefusalsTest : public ::testing::Test {
  protected:
   bool Remember(SlotRefusals& refusals, const SlotsFull& full) {
-    return refusals.Remember(kKey, full, refusals.Stamp(kKey), kNow);
+    return refusals.Remember(kAcme, full, refusals.Stamp(kAcme), kBegin);
   }
   std::optional<Instant> Until(SlotRefusals& refusals, std::int64_t limit = 3) {
-    const auto belief = refusals.Find(kKey, limit, kNow);
+    const auto belief = refusals.Find(kAcme, limit, kBegin);
     return belief ? std::optional(belief->until) : std::nullopt;
   }
 
@@ -30,8 +30,8 @@ class SlotRefusalsTest : public ::testing::Test {
 TEST_F(SlotRefusalsTest, ARefusalIsBelievedForItsTime) {
   EXPECT_TRUE(Remember(refusals_, Full(In(milliseconds(60'000)))));
   EXPECT_EQ(Until(refusals_), In(milliseconds(5'000)));
-  EXPECT_TRUE(refusals_.Find(kKey, 3, In(milliseconds(4'999))));
-  EXPECT_FALSE(refusals_.Find(kKey, 3, In(milliseconds(5'000))));
+  EXPECT_TRUE(refusals_.Find(kAcme, 3, In(milliseconds(4'999))));
+  EXPECT_FALSE(refusals_.Find(kAcme, 3, In(milliseconds(5'000))));
 }
 
 TEST_F(SlotRefusalsTest, ButNotBeyondTheFirstExpiry) {
@@ -74,14 +74,14 @@ TEST_F(SlotRefusalsTest, AnotherLimitEndsTheBelief) {
 
 TEST_F(SlotRefusalsTest, ASlotThatComesBackEndsTheBelief) {
   Remember(refusals_, Full(In(milliseconds(60'000))));
-  refusals_.Released(kKey);
+  refusals_.Released(kAcme);
   EXPECT_FALSE(Until(refusals_));
 }
 
 TEST_F(SlotRefusalsTest, ASlotThatComesBackWhileTheStoreAnswersIsNotMissed) {
-  const std::uint64_t stamp = refusals_.Stamp(kKey);
-  refusals_.Released(kKey);
-  EXPECT_FALSE(refusals_.Remember(kKey, Full(In(milliseconds(60'000))), stamp, kNow));
+  const std::uint64_t stamp = refusals_.Stamp(kAcme);
+  refusals_.Released(kAcme);
+  EXPECT_FALSE(refusals_.Remember(kAcme, Full(In(milliseconds(60'000))), stamp, kBegin));
   EXPECT_FALSE(Until(refusals_));
 }
 
@@ -89,7 +89,7 @@ TEST_F(SlotRefusalsTest, KeysAreBelievedEachForItself) {
   Remember(refusals_, Full(In(milliseconds(60'000))));
   refusals_.Released({"emr", "umbrella"});
   EXPECT_TRUE(Until(refusals_));
-  EXPECT_FALSE(refusals_.Find({"emr", "umbrella"}, 3, kNow));
+  EXPECT_FALSE(refusals_.Find({"emr", "umbrella"}, 3, kBegin));
 }
 
 }  // namespace

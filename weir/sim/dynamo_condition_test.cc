@@ -10,15 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "weir/sim/dynamo_fixture.h"
+#include "weir/sim/random_fixture.h"
+
 namespace weir::sim {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 
-Item ItemFrom(const char* text) { return ReadItem(json::parse(text)).value(); }
-
-Placeholders SomePlaceholders() {
+Placeholders ConditionPlaceholders() {
   return Placeholders({{"#a", "a"}, {"#dotted", "d.e"}, {"#m", "m"}}, ItemFrom(R"({
       ":1": {"N":"1"}, ":2": {"N":"2"}, ":3": {"N":"3"}, ":x": {"S":"x"}, ":xy": {"S":"xy"},
       ":empty": {"S":""}, ":t": {"BOOL":true}, ":S": {"S":"S"}, ":ss": {"SS":["p","q"]},
@@ -30,18 +31,18 @@ const char* const kItem = R"({
     "m": {"M":{"n":{"N":"3"},"l":{"L":[{"N":"1"},{"S":"x"}]}}},
     "tags": {"SS":["p","q"]}, "ns": {"NS":["1","2"]}, "nil": {"NULL":true}})";
 
-Result<Condition> Parse(const std::string& text) {
-  Placeholders placeholders = SomePlaceholders();
+Result<Condition> ConditionOf(const std::string& text) {
+  Placeholders placeholders = ConditionPlaceholders();
   return ParseCondition("ConditionExpression", text, placeholders);
 }
 
-struct Case {
+struct ConditionCase {
   std::string text;
   bool holds;
 };
 
 TEST(Condition, HoldsAsInDynamoDb) {
-  const Case cases[] = {
+  const ConditionCase cases[] = {
       {"a = :2", true},
       {"#a = :2", true},
       {":2 = a", true},
@@ -131,24 +132,19 @@ TEST(Condition, HoldsAsInDynamoDb) {
   };
   const Item item = ItemFrom(kItem);
   for (const auto& [text, holds] : cases) {
-    const auto condition = Parse(text);
+    const auto condition = ConditionOf(text);
     ASSERT_TRUE(condition.has_value()) << text << ": " << condition.error().message;
     EXPECT_EQ(Holds(*condition, item), holds) << text;
   }
 }
 
 TEST(Condition, OnAMissingItemNothingExists) {
-  EXPECT_TRUE(Holds(Parse("attribute_not_exists(PK)").value(), {}));
-  EXPECT_FALSE(Holds(Parse("attribute_exists(PK) OR a >= :1").value(), {}));
+  EXPECT_TRUE(Holds(ConditionOf("attribute_not_exists(PK)").value(), {}));
+  EXPECT_FALSE(Holds(ConditionOf("attribute_exists(PK) OR a >= :1").value(), {}));
 }
 
-struct Refused {
-  std::string text;
-  std::string why;
-};
-
 TEST(Condition, RefusesWhatAwsRefuses) {
-  const Refused cases[] = {
+  const RefusedExpression cases[] = {
       {"", "The expression can not be empty;"},
       {"a", "Syntax error; token: \"<EOF>\""},
       {"a =", "Syntax error; token: \"<EOF>\""},
@@ -199,7 +195,7 @@ TEST(Condition, RefusesWhatAwsRefuses) {
       {"(a) = :1", "Syntax error"},
   };
   for (const auto& [text, why] : cases) {
-    const auto condition = Parse(text);
+    const auto condition = ConditionOf(text);
     ASSERT_FALSE(condition.has_value()) << text;
     EXPECT_EQ(condition.error().code, Code::kInvalidArgument);
     EXPECT_THAT(condition.error().message, HasSubstr("Invalid ConditionExpression: ")) << text;
@@ -216,15 +212,15 @@ std::string Chain(std::size_t count) {
 
 TEST(Condition, SizeAndOperatorsAreLimitedAsOnAws) {
   const std::string longest = "a = :2" + std::string(4096 - 6, ' ');
-  EXPECT_TRUE(Parse(longest).has_value());
-  EXPECT_THAT(Parse(longest + " ").error().message, HasSubstr("expression size: 4097"));
+  EXPECT_TRUE(ConditionOf(longest).has_value());
+  EXPECT_THAT(ConditionOf(longest + " ").error().message, HasSubstr("expression size: 4097"));
   // 150 comparisons and the 149 ANDs between them; the 151st comparison and its AND are too many.
-  EXPECT_TRUE(Parse(Chain(150)).has_value());
-  EXPECT_THAT(Parse(Chain(151)).error().message, HasSubstr("operator count: 301"));
+  EXPECT_TRUE(ConditionOf(Chain(150)).has_value());
+  EXPECT_THAT(ConditionOf(Chain(151)).error().message, HasSubstr("operator count: 301"));
   std::string in = "a IN (:1";
   for (int i = 1; i < 100; ++i) in += ",:1";
-  EXPECT_TRUE(Parse(in + ")").has_value());
-  EXPECT_THAT(Parse(in + ",:1)").error().message, HasSubstr("IN operator"));
+  EXPECT_TRUE(ConditionOf(in + ")").has_value());
+  EXPECT_THAT(ConditionOf(in + ",:1)").error().message, HasSubstr("IN operator"));
 }
 
 TEST(Condition, PlaceholdersThatNothingUsesAreRefused) {
@@ -242,7 +238,8 @@ TEST(Condition, PlaceholdersThatNothingUsesAreRefused) {
 
 TEST(Condition, KnowsItsPaths) {
   std::vector<std::string> names;
-  for (const Path& path : PathsIn(Parse("a = :1 AND (size(b) > :2 OR NOT m.n = tags)").value())) {
+  for (const Path& path :
+       PathsIn(ConditionOf("a = :1 AND (size(b) > :2 OR NOT m.n = tags)").value())) {
     names.push_back(ToString(path));
   }
   EXPECT_THAT(names, testing::UnorderedElementsAre("[a]", "[b]", "[m, n]", "[tags]"));
@@ -254,9 +251,6 @@ struct Formula {
   int binding = 0;  ///< of its outermost operator: 0 OR, 1 AND, 2 NOT, 3 none
   std::function<bool(unsigned)> meaning;
 };
-
-/// In [0, high), the whole range from the first case on.
-int Below(int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, high)); }
 
 /// In parentheses where it binds less closely than what is around it, or by chance.
 std::string Inside(const Formula& formula, int around) {

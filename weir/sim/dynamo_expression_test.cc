@@ -17,13 +17,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Kind = ExpressionReader::Kind;
 
-Placeholders SomePlaceholders() {
+Placeholders ReaderPlaceholders() {
   return Placeholders({{"#a", "first"}, {"#0", "second"}, {"#dot", "x.y"}},
                       ReadItem(json::parse(R"({":1":{"N":"1"},":v_2":{"S":"two"}})")).value());
 }
 
 std::vector<std::string> Tokens(std::string_view text) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = ReaderPlaceholders();
   ExpressionReader reader("FilterExpression", text, placeholders);
   std::vector<std::string> tokens;
   for (; reader.kind() != Kind::kEnd; reader.Next()) tokens.emplace_back(reader.token());
@@ -42,7 +42,7 @@ TEST(ExpressionReader, SplitsWhereAwsDoes) {
 }
 
 TEST(ExpressionReader, KnowsWordsInAnyCaseAndSymbolsOnlyExactly) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = ReaderPlaceholders();
   ExpressionReader reader("FilterExpression", "bEtWeEn <= :1", placeholders);
   EXPECT_TRUE(reader.At("BETWEEN"));
   EXPECT_FALSE(reader.Take("AND"));
@@ -56,14 +56,14 @@ TEST(ExpressionReader, KnowsWordsInAnyCaseAndSymbolsOnlyExactly) {
 }
 
 TEST(ExpressionReader, AFunctionIsAWordBeforeAParenthesis) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = ReaderPlaceholders();
   EXPECT_TRUE(ExpressionReader("X", "size (a)", placeholders).AtFunction());
   EXPECT_FALSE(ExpressionReader("X", "size = a", placeholders).AtFunction());
   EXPECT_FALSE(ExpressionReader("X", "#a (b)", placeholders).AtFunction());
 }
 
 std::string PathIn(std::string_view text) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = ReaderPlaceholders();
   const auto path = ExpressionReader("X", text, placeholders).ReadPath();
   return path ? ToString(*path) : path.error().message;
 }
@@ -81,7 +81,7 @@ TEST(ExpressionReader, ReadsPathsThroughPlaceholders) {
 }
 
 TEST(ExpressionReader, ErrorsNameTheFieldOfTheRequest) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = ReaderPlaceholders();
   const ExpressionReader reader("KeyConditionExpression", "", placeholders);
   EXPECT_EQ(reader.CheckSize().error().message,
             "Invalid KeyConditionExpression: The expression can not be empty;");
@@ -90,7 +90,7 @@ TEST(ExpressionReader, ErrorsNameTheFieldOfTheRequest) {
 }
 
 TEST(Placeholders, AreUsedWhenAskedFor) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = ReaderPlaceholders();
   EXPECT_EQ(placeholders.NameOf("#a"), "first");
   EXPECT_FALSE(placeholders.NameOf("a").has_value());
   EXPECT_EQ(placeholders.ValueOf(":v_2"), Value(std::string("two")));

@@ -5,6 +5,8 @@
 #include "weir/sim/dynamo_table.h"
 
 namespace weir::sim {
+
+Item ItemFrom(const std::string& text) { return ReadItem(nlohmann::json::parse(text)).value(); }
 namespace {
 
 using nlohmann::json;

@@ -7,10 +7,20 @@
 #include <string>
 
 #include "weir/aws/http.h"
+#include "weir/sim/dynamo_value.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
 
 namespace weir::sim {
+
+/// An item as DynamoDB's JSON writes it.
+Item ItemFrom(const std::string& text);
+
+/// For tables of expressions that are refused.
+struct RefusedExpression {
+  std::string text;
+  std::string why;
+};
 
 struct DynamoAnswer {
   int status = 0;

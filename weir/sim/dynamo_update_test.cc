@@ -7,15 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "weir/sim/dynamo_fixture.h"
+
 namespace weir::sim {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
 
-Item ItemFrom(const std::string& text) { return ReadItem(json::parse(text)).value(); }
-
-Placeholders SomePlaceholders() {
+Placeholders UpdatePlaceholders() {
   return Placeholders({{"#ttl", "ttl"}, {"#n", "n"}}, ItemFrom(R"({
       ":1": {"N":"1"}, ":5": {"N":"5"}, ":x": {"S":"x"}, ":t": {"BOOL":true},
       ":null": {"NULL":true},
@@ -24,8 +24,8 @@ Placeholders SomePlaceholders() {
       ":big": {"N":"1e125"}})"));
 }
 
-Result<Update> Parse(const std::string& text) {
-  Placeholders placeholders = SomePlaceholders();
+Result<Update> UpdateOf(const std::string& text) {
+  Placeholders placeholders = UpdatePlaceholders();
   return ParseUpdate(text, placeholders);
 }
 
@@ -35,13 +35,13 @@ const char* const kOld = R"({
     "m": {"M":{"k":{"N":"1"},"deep":{"M":{"x":{"S":"y"}}}}},
     "l": {"L":[{"N":"0"},{"N":"1"},{"N":"2"},{"M":{"q":{"N":"4"}}}]}})";
 
-struct Case {
+struct UpdateCase {
   std::string text;
   std::string changes;  ///< a merge patch on the old item: null removes
 };
 
 TEST(Update, DoesWhatDynamoDbDoes) {
-  const Case cases[] = {
+  const UpdateCase cases[] = {
       {"SET a = :1", R"({"a":{"N":"1"}})"},
       {"set a = :1", R"({"a":{"N":"1"}})"},
       {"SET n = :x", R"({"n":{"N":null,"S":"x"}})"},
@@ -88,7 +88,7 @@ TEST(Update, DoesWhatDynamoDbDoes) {
        R"({"n":{"N":"11"},"s":{"S":"x"},"ttl":null,"tags":{"SS":["b"]}})"},
   };
   for (const auto& [text, changes] : cases) {
-    const auto update = Parse(text);
+    const auto update = UpdateOf(text);
     ASSERT_TRUE(update.has_value()) << text << ": " << update.error().message;
     const auto item = Apply(*update, ItemFrom(kOld));
     ASSERT_TRUE(item.has_value()) << text << ": " << item.error().message;
@@ -98,13 +98,8 @@ TEST(Update, DoesWhatDynamoDbDoes) {
   }
 }
 
-struct Refused {
-  std::string text;
-  std::string why;
-};
-
 TEST(Update, RefusesWhatAwsRefusesWhateverTheItem) {
-  const Refused cases[] = {
+  const RefusedExpression cases[] = {
       {"", "can not be empty"},
       {"a = :1", "Syntax error; token: \"a\""},
       {"SET", "<EOF>"},
@@ -141,7 +136,7 @@ TEST(Update, RefusesWhatAwsRefusesWhateverTheItem) {
       {"SET m.k = :1, m[0] = :1", "paths conflict"},
   };
   for (const auto& [text, why] : cases) {
-    const auto update = Parse(text);
+    const auto update = UpdateOf(text);
     ASSERT_FALSE(update.has_value()) << text;
     EXPECT_EQ(update.error().code, Code::kInvalidArgument);
     EXPECT_THAT(update.error().message, HasSubstr("Invalid UpdateExpression: ")) << text;
@@ -153,7 +148,7 @@ TEST(Update, RefusesWhatDoesNotFitTheItem) {
   const char* const missing = "refers to an attribute that does not exist in the item";
   const char* const wrong = "incorrect data type";
   const char* const invalid = "document path provided in the update expression is invalid";
-  const Refused cases[] = {
+  const RefusedExpression cases[] = {
       {"SET a = absent", missing},
       {"SET a = absent + :1", missing},
       {"SET a = m.absent", missing},
@@ -173,7 +168,7 @@ TEST(Update, RefusesWhatDoesNotFitTheItem) {
       {"ADD big :big", "Number overflow"},
   };
   for (const auto& [text, why] : cases) {
-    const auto item = Apply(Parse(text).value(), ItemFrom(kOld));
+    const auto item = Apply(UpdateOf(text).value(), ItemFrom(kOld));
     ASSERT_FALSE(item.has_value()) << text;
     EXPECT_THAT(item.error().message, HasSubstr(why)) << text;
   }
@@ -187,12 +182,12 @@ TEST(Update, OperatorsAreLimitedAsOnAws) {
     }
     return text;
   };
-  EXPECT_TRUE(Parse(additions(300)).has_value());
-  EXPECT_THAT(Parse(additions(301)).error().message, HasSubstr("operator count: 301"));
+  EXPECT_TRUE(UpdateOf(additions(300)).has_value());
+  EXPECT_THAT(UpdateOf(additions(301)).error().message, HasSubstr("operator count: 301"));
 }
 
 TEST(Projection, TakesWhatIsNamedAndThere) {
-  Placeholders placeholders = SomePlaceholders();
+  Placeholders placeholders = UpdatePlaceholders();
   const auto paths = ParseProjection("n, m.deep.x, absent, m.k, #ttl", placeholders).value();
   EXPECT_EQ(Project(ItemFrom(kOld), paths).value(), ItemFrom(R"({"n":{"N":"10"},"ttl":{"N":"3"},
                          "m":{"M":{"k":{"N":"1"},"deep":{"M":{"x":{"S":"y"}}}}}})"));

@@ -11,35 +11,35 @@ namespace weir::sim {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr Instant kStart{5 * kSecond + 300'000'000};
+constexpr Instant kMidSecond{5 * kSecond + 300'000'000};
 
 TEST(ShardQuota, HoldsASecondsWorthAndGetsItBackByTheNanosecond) {
-  ShardQuota quota({.records_per_second = 10, .bytes_per_second = 1000}, kStart);
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(quota.Take(1, kStart));
-  EXPECT_FALSE(quota.Take(1, kStart));
-  EXPECT_FALSE(quota.Take(1, kStart + nanoseconds(99'999'999)));
-  EXPECT_TRUE(quota.Take(1, kStart + nanoseconds(100'000'000)));
-  EXPECT_FALSE(quota.Take(1, kStart + nanoseconds(100'000'000)));
+  ShardQuota quota({.records_per_second = 10, .bytes_per_second = 1000}, kMidSecond);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(quota.Take(1, kMidSecond));
+  EXPECT_FALSE(quota.Take(1, kMidSecond));
+  EXPECT_FALSE(quota.Take(1, kMidSecond + nanoseconds(99'999'999)));
+  EXPECT_TRUE(quota.Take(1, kMidSecond + nanoseconds(100'000'000)));
+  EXPECT_FALSE(quota.Take(1, kMidSecond + nanoseconds(100'000'000)));
 }
 
 TEST(ShardQuota, WhatIsRefusedCostsNothingAndASmallerOneStillFits) {
-  ShardQuota quota({.records_per_second = 10, .bytes_per_second = 1000}, kStart);
-  EXPECT_TRUE(quota.Take(900, kStart));
-  EXPECT_FALSE(quota.Take(101, kStart));
-  EXPECT_TRUE(quota.Take(100, kStart));
+  ShardQuota quota({.records_per_second = 10, .bytes_per_second = 1000}, kMidSecond);
+  EXPECT_TRUE(quota.Take(900, kMidSecond));
+  EXPECT_FALSE(quota.Take(101, kMidSecond));
+  EXPECT_TRUE(quota.Take(100, kMidSecond));
 }
 
 TEST(ShardQuota, WhatIsLargerThanASecondPassesAloneAndIsOwed) {
-  ShardQuota quota({.records_per_second = 10, .bytes_per_second = 1000}, kStart);
-  EXPECT_TRUE(quota.Take(3000, kStart));
-  EXPECT_FALSE(quota.Take(1, kStart + std::chrono::seconds(2)));
-  EXPECT_TRUE(quota.Take(1000, kStart + std::chrono::seconds(3)));
+  ShardQuota quota({.records_per_second = 10, .bytes_per_second = 1000}, kMidSecond);
+  EXPECT_TRUE(quota.Take(3000, kMidSecond));
+  EXPECT_FALSE(quota.Take(1, kMidSecond + std::chrono::seconds(2)));
+  EXPECT_TRUE(quota.Take(1000, kMidSecond + std::chrono::seconds(3)));
 }
 
 TEST(ShardQuota, WindowsCountAnewWithEachSecondOfTheClock) {
   ShardQuota quota({.records_per_second = 2, .bytes_per_second = 1000, .fixed_windows = true},
-                   kStart);
-  EXPECT_TRUE(quota.Take(1, kStart));
+                   kMidSecond);
+  EXPECT_TRUE(quota.Take(1, kMidSecond));
   EXPECT_TRUE(quota.Take(1, Instant{6 * kSecond - 1}));
   EXPECT_FALSE(quota.Take(1, Instant{6 * kSecond - 1}));
   EXPECT_TRUE(quota.Take(1, Instant{6 * kSecond})) << "three within two nanoseconds";
@@ -51,9 +51,9 @@ TEST(ShardQuota, WindowsCountAnewWithEachSecondOfTheClock) {
 // between. Fails if: the refill is counted twice; what is refused moves the time without refilling.
 RC_GTEST_PROP(ShardQuotaProperty, NeverMoreThanASecondsWorthAndTheRate, ()) {
   const KinesisLimits limits{.records_per_second = 5, .bytes_per_second = 700};
-  ShardQuota quota(limits, kStart);
+  ShardQuota quota(limits, kMidSecond);
   std::vector<std::pair<Instant, std::int64_t>> passed;
-  Instant now = kStart;
+  Instant now = kMidSecond;
   for (int i = 0; i < 60; ++i) {
     now = now + nanoseconds(*rc::gen::inRange<std::int64_t>(0, kSecond / 4));
     const auto bytes = *rc::gen::inRange<std::int64_t>(0, 400);

@@ -12,15 +12,13 @@
 
 #include "weir/sim/dynamo_fixture.h"
 #include "weir/sim/dynamo_table.h"
+#include "weir/sim/random_fixture.h"
 #include "weir/sim/sim_dynamo.h"
 
 namespace weir::sim {
 namespace {
 
 using nlohmann::json;
-
-/// In [0, high), the whole range from the first case on.
-int Below(int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, high)); }
 
 json Key(int item) { return {{"PK", {{"S", "a"}}}, {"SK", {{"S", std::to_string(item)}}}}; }
 

@@ -6,12 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/store/contract_caller.h"
 #include "weir/store/recent_tokens.h"
 
 namespace weir {
 namespace {
-
-constexpr UnixMillis kStart{1'767'225'600'013};
 
 TargetPtr PerSecondTarget(const std::string& entity, std::int64_t tokens) {
   return MakeTarget({entity, "gpt-4", 0}, {{"rpm", PerSecond(tokens)}});

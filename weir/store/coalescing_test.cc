@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 constexpr UnixMillis kNow{1'767'225'600'013};
 
-TargetPtr Bucket(const std::string& entity, std::int64_t capacity) {
+TargetPtr TargetOf(const std::string& entity, std::int64_t capacity) {
   return MakeTarget({entity, "llm", 0}, {{"rpm", PerMinute(capacity)}});
 }
 
@@ -74,7 +74,7 @@ class CoalescingTest : public testing::Test {
   std::unique_ptr<CoalescingBucketStore> store_ =
       std::make_unique<CoalescingBucketStore>(gate_, *scheduler_);
   std::vector<std::unique_ptr<Told>> told_;
-  const TargetPtr bucket_ = Bucket("acme", 800);
+  const TargetPtr bucket_ = TargetOf("acme", 800);
 };
 
 TEST_F(CoalescingTest, ALoneRequestGoesAtOnceAsItIs) {
@@ -121,10 +121,10 @@ TEST_F(CoalescingTest, EachIsToldAsIfTheyHadBeenAskedOneAfterTheOther) {
 
 TEST_F(CoalescingTest, OnlyWhatHasTheSameTargetsJoins) {
   Ask(bucket_, 1);
-  Ask(Bucket("acme", 800), 1);  // by other limits, perhaps
-  Ask(Bucket("corp", 800), 1);
+  Ask(TargetOf("acme", 800), 1);  // by other limits, perhaps
+  Ask(TargetOf("corp", 800), 1);
   EXPECT_EQ(Amounts().size(), 3U);
-  store_->Acquire(std::vector<Charge>{{bucket_, {1000}}, {Bucket("corp", 800), {1000}}}, kNow,
+  store_->Acquire(std::vector<Charge>{{bucket_, {1000}}, {TargetOf("corp", 800), {1000}}}, kNow,
                   Deadline::Never(), [](const Result<Decision>&) {});
   EXPECT_EQ(Amounts().size(), 4U) << "a bucket and another one, at once";
 }
@@ -353,7 +353,7 @@ TEST(CoalescingThreads, EveryThreadGetsItsOwnAnswer) {
   sim::SimScheduler scheduler;  // its time stands still: nobody is overdue
   GatedStore gate(memory->buckets());
   CoalescingBucketStore store(gate, scheduler);
-  const TargetPtr target = Bucket("acme", 100'000);
+  const TargetPtr target = TargetOf("acme", 100'000);
   std::atomic<int> asking = 4;
   std::atomic<std::int64_t> taken = 0;
   std::jthread answering([&] {

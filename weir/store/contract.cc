@@ -62,7 +62,7 @@ Decision StoreContract::Ask(std::vector<Charge> charges, UnixMillis now) {
   return *std::move(decision);
 }
 
-std::vector<std::int64_t> StoreContract::Balance(const TargetPtr& target, UnixMillis now) {
+Balances StoreContract::Balance(const TargetPtr& target, UnixMillis now) {
   // An amount of 0 is never refused, and takes nothing.
   const Decision decision =
       Ask({Milli(target, std::vector<std::int64_t>(target->limits.size()))}, now);

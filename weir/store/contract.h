@@ -34,6 +34,12 @@ struct ContractCase {
 inline auto ContractOn(std::vector<ContractCase> cases) { return testing::ValuesIn(cases); }
 std::string ContractName(const testing::TestParamInfo<ContractCase>& info);
 
+inline Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
+inline Limit Tpm(std::int64_t tokens) { return {"tpm", PerMinute(tokens)}; }
+
+/// Of each limit of a bucket, in millitokens.
+using Balances = std::vector<std::int64_t>;
+
 /// Charges of whole tokens and of millitokens.
 Charge Tokens(const TargetPtr& target, std::vector<std::int64_t> tokens);
 Charge Milli(const TargetPtr& target, std::vector<std::int64_t> millitokens);
@@ -51,8 +57,8 @@ class StoreContract : public testing::TestWithParam<ContractCase> {
 
   /// An acquire that must not fail; it may refuse. The decision must agree with itself.
   Decision Ask(std::vector<Charge> charges, UnixMillis now);
-  /// What each limit of a bucket has at `now`, in millitokens.
-  std::vector<std::int64_t> Balance(const TargetPtr& target, UnixMillis now);
+  /// What each limit of a bucket has at `now`.
+  Balances Balance(const TargetPtr& target, UnixMillis now);
   /// The buckets of these entities that are kept, in the order of their keys.
   std::vector<BucketRecord> Kept(const std::vector<std::string>& entities);
 

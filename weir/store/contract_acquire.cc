@@ -8,10 +8,6 @@ namespace weir {
 namespace {
 
 using namespace std::chrono_literals;
-using Balances = std::vector<std::int64_t>;
-
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
-Limit Tpm(std::int64_t tokens) { return {"tpm", PerMinute(tokens)}; }
 
 // A limit that had `available` of which `requested` were asked, in tokens.
 LimitStatus Stands(const TargetPtr& target, std::size_t limit, std::int64_t available,

@@ -10,10 +10,6 @@ namespace weir {
 namespace {
 
 using namespace std::chrono_literals;
-using Balances = std::vector<std::int64_t>;
-
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
-Limit Tpm(std::int64_t tokens) { return {"tpm", PerMinute(tokens)}; }
 
 TEST_P(StoreContract, AdjustLeavesDebtAndRefillRepaysIt) {
   const TargetPtr acme = FreshTarget({Rpm(60), Tpm(600)});

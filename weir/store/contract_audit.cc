@@ -9,8 +9,6 @@
 namespace weir {
 namespace {
 
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
-
 // Whole seconds, which every store keeps.
 UnixMillis Whole(UnixMillis time) { return {time.value - time.value % 1000}; }
 
@@ -32,14 +30,14 @@ std::vector<AuditEvent> Events(const std::string& subject, int count, UnixMillis
 }
 
 // All pages of a subject.
-std::vector<AuditEvent> ListAll(ContractClient& store, const std::string& subject,
-                                std::size_t limit = 1000) {
+std::vector<AuditEvent> AllEvents(ContractClient& store, const std::string& subject,
+                                  std::size_t limit = 1000) {
   return AllPages(limit, [&](const PageRequest& page) { return store.ListEvents(subject, page); });
 }
 
 std::vector<std::string> ActionsOn(ContractClient& store, const std::string& subject) {
   std::vector<std::string> actions;
-  for (const AuditEvent& event : ListAll(store, subject)) actions.push_back(event.action);
+  for (const AuditEvent& event : AllEvents(store, subject)) actions.push_back(event.action);
   return actions;
 }
 
@@ -56,9 +54,9 @@ TEST_P(StoreContract, EventsAreListedTheNewestFirstInPagesOfAnySize) {
   }
   std::ranges::reverse(events);
   for (const std::size_t limit : {1U, 2U, 3U, 5U, 1000U}) {
-    EXPECT_EQ(ListAll(store_, acme, limit), events) << limit;
+    EXPECT_EQ(AllEvents(store_, acme, limit), events) << limit;
   }
-  EXPECT_TRUE(ListAll(store_, Fresh("nobody")).empty());
+  EXPECT_TRUE(AllEvents(store_, Fresh("nobody")).empty());
 }
 
 // Fails if: any of what an event tells is dropped or comes back as something else.
@@ -75,7 +73,7 @@ TEST_P(StoreContract, EventsComeBackAsTheyWereAppended) {
                    {"list", {AuditDetail::List{{true}, {std::int64_t{1}}, {AuditDetail::List{}}}}},
                    {"parts", {AuditDetail::Parts{{"a b", {std::string("c")}}, {"d", {}}}}}};
   ASSERT_TRUE(store_.Append(event));
-  EXPECT_EQ(ListAll(store_, event.subject), std::vector{event});
+  EXPECT_EQ(AllEvents(store_, event.subject), std::vector{event});
 }
 
 // Fails if: the time of an event is kept in milliseconds by one store and in seconds by another.
@@ -84,7 +82,7 @@ TEST_P(StoreContract, EventsKeepWholeSeconds) {
   const UnixMillis second = event.at;
   event.at = second + milliseconds(999);
   ASSERT_TRUE(store_.Append(event));
-  const auto listed = ListAll(store_, event.subject);
+  const auto listed = AllEvents(store_, event.subject);
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed.front().at, second);
 }
@@ -96,7 +94,7 @@ TEST_P(StoreContract, AnEventThatIsAppendedAgainCountsOnce) {
   AuditEvent other = event;
   other.action = "other";
   ASSERT_TRUE(store_.Append(other));
-  EXPECT_EQ(ListAll(store_, event.subject), std::vector{event});
+  EXPECT_EQ(AllEvents(store_, event.subject), std::vector{event});
 }
 
 // Fails if: a cursor is looked up among the events, one of which may have expired.
@@ -121,7 +119,7 @@ TEST_P(StoreContract, BadEventsAndBadPagesOfThemAreRefused) {
   EXPECT_EQ(refused([](AuditEvent& e) { e.subject = "$NOBODY"; }), Code::kInvalidArgument);
   EXPECT_EQ(refused([](AuditEvent& e) { e.principal = "arn:\n"; }), Code::kInvalidArgument);
   EXPECT_EQ(refused([](AuditEvent& e) { e.id = "1"; }), Code::kInvalidArgument);
-  EXPECT_TRUE(ListAll(store_, good.subject).empty());
+  EXPECT_TRUE(AllEvents(store_, good.subject).empty());
   const auto bad_page = [&](std::string subject, PageRequest page) {
     return ErrorOf(store_.ListEvents(std::move(subject), std::move(page))).code;
   };
@@ -154,7 +152,7 @@ TEST_P(StoreContract, ChangesOfTheConfigurationAreAudited) {
 TEST_P(StoreContract, AnAuditedChangeTellsItsTimeAndWhatWasSet) {
   const std::string acme = Fresh("acme");
   ASSERT_TRUE(store_.Apply({PutLimits{Level::Entity(acme, "gpt-4"), {.limits = {Rpm(10)}}}}));
-  const auto listed = ListAll(store_, acme);
+  const auto listed = AllEvents(store_, acme);
   ASSERT_EQ(listed.size(), 1U);
   const AuditEvent& event = listed.front();
   EXPECT_EQ(event.resource, "gpt-4");
@@ -184,7 +182,7 @@ TEST_P(StoreContract, OnlyAParentThatChangesIsAuditedOfAnEntityThatIsThere) {
               testing::UnorderedElementsAre("entity_created", "entity_parent_changed"));
   const AuditDetail::Parts told = {{"old_parent_id", {}},
                                    {"new_parent_id", {std::string("parent")}}};
-  const auto listed = ListAll(store_, acme);
+  const auto listed = AllEvents(store_, acme);
   EXPECT_EQ(std::ranges::count(listed, told, &AuditEvent::details), 1);
 }
 
@@ -193,7 +191,7 @@ TEST_P(StoreContract, ChangesThatAreNotMadeAreNotAudited) {
   const std::string acme = Fresh("acme");
   EXPECT_FALSE(store_.Apply(
       {CreateEntity{{.entity = {.id = acme}}}, DeleteLimits{Level::Entity(acme, "gpt-4")}}));
-  EXPECT_TRUE(ListAll(store_, acme).empty());
+  EXPECT_TRUE(AllEvents(store_, acme).empty());
 }
 
 }  // namespace

@@ -10,11 +10,8 @@
 namespace weir {
 namespace {
 
-using Balances = std::vector<std::int64_t>;
-
 constexpr int kThreads = 4;
 
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
 // A store may date a call that takes long anew: what comes back by then must not show.
 Limit Slow(std::int64_t tokens) { return {"rpd", PerDay(1).Burst(tokens)}; }
 

@@ -6,8 +6,6 @@
 namespace weir {
 namespace {
 
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
-
 LevelLimits Limits(std::int64_t tokens) { return {.limits = {Rpm(tokens)}}; }
 
 // One of each kind, in the order of listings.
@@ -17,8 +15,8 @@ std::vector<Level> OneOfEach(const std::string& entity, const std::string& resou
 }
 
 // All pages of a listing.
-std::vector<LevelRecord> ListAll(ContractClient& store, std::optional<Level::Kind> kind,
-                                 std::size_t limit) {
+std::vector<LevelRecord> AllLimits(ContractClient& store, std::optional<Level::Kind> kind,
+                                   std::size_t limit) {
   return AllPages(limit, [&](const PageRequest& page) { return store.ListLimits(kind, page); });
 }
 
@@ -70,13 +68,14 @@ TEST_P(StoreContract, LimitsAreDeletedOnce) {
     EXPECT_EQ(again.code, Code::kNotFound);
     EXPECT_NE(again.message.find(Describe(level)), again.message.npos) << again.message;
   }
-  EXPECT_TRUE(ListAll(store_, std::nullopt, 1000).empty());
+  EXPECT_TRUE(AllLimits(store_, std::nullopt, 1000).empty());
 }
 
 TEST_P(StoreContract, SystemLevelMayHoldOnUnavailableAlone) {
   const LevelLimits allow{.limits = {}, .on_unavailable = OnUnavailable::kAllow};
   ASSERT_TRUE(store_.Apply({PutLimits{Level::System(), allow}}));
-  EXPECT_EQ(ListAll(store_, std::nullopt, 10), (std::vector{LevelRecord{Level::System(), allow}}));
+  EXPECT_EQ(AllLimits(store_, std::nullopt, 10),
+            (std::vector{LevelRecord{Level::System(), allow}}));
   const LevelLimits both{.limits = {Rpm(1)}, .on_unavailable = OnUnavailable::kBlock};
   ASSERT_TRUE(store_.Apply({PutLimits{Level::System(), both}}));
   const auto found = store_.GetLimits({Level::System()});
@@ -97,13 +96,13 @@ TEST_P(StoreContract, LimitsAreListedInOrderInPagesOfAnySize) {
   for (const auto& [level, limits] : all) ASSERT_TRUE(store_.Apply({PutLimits{level, limits}}));
   std::ranges::sort(all, {}, &LevelRecord::level);
   for (const std::size_t limit : {1U, 2U, 3U, 1000U}) {
-    EXPECT_EQ(ListAll(store_, std::nullopt, limit), all) << limit;
+    EXPECT_EQ(AllLimits(store_, std::nullopt, limit), all) << limit;
     for (const auto kind : {Level::Kind::kSystem, Level::Kind::kResource,
                             Level::Kind::kEntityDefault, Level::Kind::kEntity}) {
       std::vector<LevelRecord> of_kind;
       std::ranges::copy_if(all, std::back_inserter(of_kind),
                            [&](const LevelRecord& record) { return record.level.kind == kind; });
-      EXPECT_EQ(ListAll(store_, kind, limit), of_kind) << limit;
+      EXPECT_EQ(AllLimits(store_, kind, limit), of_kind) << limit;
     }
   }
 }
@@ -153,18 +152,18 @@ TEST_P(StoreContract, BadLimitsAreRefusedAndChangeNothing) {
     EXPECT_NE(error.message.find("change 2 of 2"), error.message.npos) << error.message;
     EXPECT_EQ(error.message.find('\n'), error.message.npos) << error.message;
   }
-  EXPECT_TRUE(ListAll(store_, std::nullopt, 10).empty());
+  EXPECT_TRUE(AllLimits(store_, std::nullopt, 10).empty());
 }
 
 TEST_P(StoreContract, ChangesAreMadeInOrder) {
   const Level level = Level::EntityDefault(Fresh("acme"));
   ASSERT_TRUE(store_.Apply({PutLimits{level, Limits(1)}, DeleteLimits{level},
                             PutLimits{level, Limits(2)}, PutLimits{level, Limits(3)}}));
-  EXPECT_EQ(ListAll(store_, std::nullopt, 10), (std::vector{LevelRecord{level, Limits(3)}}));
+  EXPECT_EQ(AllLimits(store_, std::nullopt, 10), (std::vector{LevelRecord{level, Limits(3)}}));
   ASSERT_TRUE(store_.Apply({}));
   EXPECT_EQ(ErrorOf(store_.Apply({DeleteLimits{level}, DeleteLimits{level}})).code,
             Code::kNotFound);
-  EXPECT_EQ(ListAll(store_, std::nullopt, 10), (std::vector{LevelRecord{level, Limits(3)}}));
+  EXPECT_EQ(AllLimits(store_, std::nullopt, 10), (std::vector{LevelRecord{level, Limits(3)}}));
 }
 
 TEST_P(StoreContract, ChangesAreAllMadeOrNone) {
@@ -177,7 +176,7 @@ TEST_P(StoreContract, ChangesAreAllMadeOrNone) {
   const EntityRecord child{.entity = {.id = globex, .name = "Globex", .parent = acme}};
   ASSERT_TRUE(store_.Apply({PutLimits{replaced, Limits(1)}, PutLimits{removed, Limits(2)},
                             CreateEntity{entity}, CreateEntity{child}}));
-  const auto before = ListAll(store_, std::nullopt, 10);
+  const auto before = AllLimits(store_, std::nullopt, 10);
   const Error error = ErrorOf(store_.Apply(
       {PutLimits{replaced, Limits(9)}, DeleteLimits{removed}, DeleteEntity{acme},
        PutLimits{Level::System(), Limits(9)}, PutEntity{{.entity = {.id = globex, .name = "G"}}},
@@ -186,7 +185,7 @@ TEST_P(StoreContract, ChangesAreAllMadeOrNone) {
   EXPECT_EQ(error.code, Code::kNotFound);
   const std::string named = "change 7 of 8, entity " + globex + ", resource gpt-4";
   EXPECT_NE(error.message.find(named), error.message.npos) << error.message;
-  EXPECT_EQ(ListAll(store_, std::nullopt, 10), before);
+  EXPECT_EQ(AllLimits(store_, std::nullopt, 10), before);
   const auto entities = store_.ListEntities({}, {});
   ASSERT_TRUE(entities);
   EXPECT_EQ(entities->items, (std::vector{entity, child}));

@@ -6,14 +6,12 @@
 namespace weir {
 namespace {
 
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
-
 EntityRecord Named(const std::string& id, std::optional<std::string> parent = std::nullopt) {
   return {.entity = {.id = id, .name = "name of " + id, .parent = std::move(parent)}};
 }
 
-std::vector<EntityRecord> ListAll(ContractClient& store, std::optional<std::string> parent,
-                                  std::size_t limit) {
+std::vector<EntityRecord> AllEntities(ContractClient& store, std::optional<std::string> parent,
+                                      std::size_t limit) {
   return AllPages(limit, [&](const PageRequest& page) { return store.ListEntities(parent, page); });
 }
 
@@ -50,7 +48,7 @@ TEST_P(StoreContract, AnEntityIsCreatedOnce) {
   EXPECT_EQ(error.code, Code::kAlreadyExists);
   EXPECT_NE(error.message.find("change 1 of 1, entity " + first.entity.id), error.message.npos)
       << error.message;
-  EXPECT_EQ(ListAll(store_, {}, 10), std::vector{first});
+  EXPECT_EQ(AllEntities(store_, {}, 10), std::vector{first});
 }
 
 TEST_P(StoreContract, ReplacingAnEntityKeepsWhenItWasCreated) {
@@ -66,8 +64,8 @@ TEST_P(StoreContract, ReplacingAnEntityKeepsWhenItWasCreated) {
                     .managed = true};
   ASSERT_TRUE(store_.Apply({PutEntity{next}}));
   next.entity.created_at = kStart;
-  EXPECT_EQ(ListAll(store_, {}, 10), std::vector{next});
-  EXPECT_TRUE(ListAll(store_, parent, 10).empty());
+  EXPECT_EQ(AllEntities(store_, {}, 10), std::vector{next});
+  EXPECT_TRUE(AllEntities(store_, parent, 10).empty());
 }
 
 TEST_P(StoreContract, EntitiesAreListedInOrderInPagesOfAnySize) {
@@ -85,9 +83,9 @@ TEST_P(StoreContract, EntitiesAreListedInOrderInPagesOfAnySize) {
   std::ranges::sort(all, {}, by_id);
   std::ranges::sort(children, {}, by_id);
   for (const std::size_t limit : {1U, 2U, 3U, 1000U}) {
-    EXPECT_EQ(ListAll(store_, {}, limit), all) << limit;
-    EXPECT_EQ(ListAll(store_, parent, limit), children) << limit;
-    EXPECT_TRUE(ListAll(store_, children[0].entity.id, limit).empty()) << limit;
+    EXPECT_EQ(AllEntities(store_, {}, limit), all) << limit;
+    EXPECT_EQ(AllEntities(store_, parent, limit), children) << limit;
+    EXPECT_TRUE(AllEntities(store_, children[0].entity.id, limit).empty()) << limit;
   }
 }
 
@@ -118,7 +116,7 @@ TEST_P(StoreContract, BadEntitiesAreRefusedAndChangeNothing) {
     EXPECT_NE(error.message.find("change 2 of 2"), error.message.npos) << error.message;
     EXPECT_EQ(error.message.find('\n'), error.message.npos) << error.message;
   }
-  EXPECT_TRUE(ListAll(store_, {}, 10).empty());
+  EXPECT_TRUE(AllEntities(store_, {}, 10).empty());
 }
 
 TEST_P(StoreContract, NoEntityIsItsOwnAncestor) {
@@ -134,7 +132,7 @@ TEST_P(StoreContract, NoEntityIsItsOwnAncestor) {
   EXPECT_NE(error.message.find("change 2 of 2, entity " + c), error.message.npos) << error.message;
   const std::string chain = c + " -> " + a + " -> " + b + " -> " + c;
   EXPECT_NE(error.message.find(chain), error.message.npos) << error.message;
-  EXPECT_EQ(ListAll(store_, {}, 10), (std::vector{Named(a, b), Named(b, c)}));
+  EXPECT_EQ(AllEntities(store_, {}, 10), (std::vector{Named(a, b), Named(b, c)}));
 }
 
 TEST_P(StoreContract, AChainOfParentsMayBeTurnedRoundInOneStep) {
@@ -143,8 +141,8 @@ TEST_P(StoreContract, AChainOfParentsMayBeTurnedRoundInOneStep) {
   ASSERT_TRUE(store_.Apply({CreateEntity{Named(a, b)}, CreateEntity{Named(b)}}));
   // After the first change alone each would be the other's parent.
   ASSERT_TRUE(store_.Apply({PutEntity{Named(b, a)}, PutEntity{Named(a)}}));
-  EXPECT_EQ(ListAll(store_, a, 10), std::vector{Named(b, a)});
-  EXPECT_TRUE(ListAll(store_, b, 10).empty());
+  EXPECT_EQ(AllEntities(store_, a, 10), std::vector{Named(b, a)});
+  EXPECT_TRUE(AllEntities(store_, b, 10).empty());
 }
 
 TEST_P(StoreContract, DeletingAnEntityTakesItsLimitsAndBucketsAlong) {
@@ -161,8 +159,8 @@ TEST_P(StoreContract, DeletingAnEntityTakesItsLimitsAndBucketsAlong) {
                             PutLimits{stays, {.limits = {Rpm(4)}}}}));
   ASSERT_TRUE(Ask({Tokens(acme, {9}), Tokens(globex, {9}), Tokens(more, {9})}, kStart).admitted);
   ASSERT_TRUE(store_.Apply({DeleteEntity{id}}));
-  EXPECT_EQ(ListAll(store_, {}, 10), std::vector{child});
-  EXPECT_EQ(ListAll(store_, id, 10), std::vector{child});
+  EXPECT_EQ(AllEntities(store_, {}, 10), std::vector{child});
+  EXPECT_EQ(AllEntities(store_, id, 10), std::vector{child});
   const auto limits = store_.ListLimits({}, {});
   ASSERT_TRUE(limits);
   EXPECT_EQ(limits->items, (std::vector{LevelRecord{stays, {.limits = {Rpm(4)}}}}));

@@ -7,9 +7,6 @@
 namespace weir {
 namespace {
 
-Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
-Limit Tpm(std::int64_t tokens) { return {"tpm", PerMinute(tokens)}; }
-
 const Meter& MeterOf(const BucketRecord& record, const std::string& name) {
   const auto found = std::ranges::find(record.names, name);
   EXPECT_NE(found, record.names.end());
@@ -78,8 +75,8 @@ std::vector<BucketKey> Matching(const std::vector<BucketKey>& keys, const Bucket
 }
 
 // The keys of all pages of a listing, sorted; what comes twice is in it twice.
-std::vector<BucketKey> ListAll(ContractClient& store, const BucketFilter& filter,
-                               std::size_t limit) {
+std::vector<BucketKey> AllBuckets(ContractClient& store, const BucketFilter& filter,
+                                  std::size_t limit) {
   std::vector<BucketKey> listed;
   for (const BucketRecord& record :
        AllPages(limit, [&](const PageRequest& page) { return store.List(filter, page); })) {
@@ -104,7 +101,7 @@ TEST_P(StoreContract, ListingHasEachBucketThatMatchesOnce) {
                                              {.entity = acme, .resource = "gpt-6"}};
   for (const BucketFilter& filter : filters) {
     for (const std::size_t limit : {1U, 2U, 3U, 1000U}) {
-      EXPECT_EQ(ListAll(store_, filter, limit), Matching(keys, filter))
+      EXPECT_EQ(AllBuckets(store_, filter, limit), Matching(keys, filter))
           << filter.entity.value_or("*") << "/" << filter.resource.value_or("*") << " by " << limit;
     }
   }

@@ -9,8 +9,8 @@ namespace {
 using Reader = Result<Page<Namespace>> (ContractClient::*)(PageRequest);
 
 // All pages, of those whose names begin so.
-std::vector<Namespace> ListAll(ContractClient& store, Reader read, const std::string& prefix,
-                               std::size_t limit = 1000) {
+std::vector<Namespace> AllNamespaces(ContractClient& store, Reader read, const std::string& prefix,
+                                     std::size_t limit = 1000) {
   std::vector<Namespace> listed;
   PageRequest request{.cursor = {}, .limit = limit};
   for (int pages = 0; pages < 1000; ++pages) {
@@ -59,7 +59,7 @@ TEST_P(StoreContract, NothingElseRegistersANamespace) {
   EXPECT_TRUE(got && !*got);
   EXPECT_EQ(ErrorOf(store_.Resolve("nothing")).code, Code::kNotFound);
   EXPECT_EQ(ErrorOf(store_.Delete("nothing")).code, Code::kNotFound);
-  EXPECT_TRUE(ListAll(store_, &ContractClient::ListNamespaces, "nothing").empty());
+  EXPECT_TRUE(AllNamespaces(store_, &ContractClient::ListNamespaces, "nothing").empty());
 }
 
 // Fails if: the order is that of registering, or a page repeats the last of the one before.
@@ -68,7 +68,7 @@ TEST_P(StoreContract, NamespacesAreListedByNameInPagesOfAnySize) {
     ASSERT_TRUE(store_.Register(name));
   }
   for (const std::size_t limit : {1U, 2U, 3U, 1000U}) {
-    EXPECT_EQ(Names(ListAll(store_, &ContractClient::ListNamespaces, "list-", limit)),
+    EXPECT_EQ(Names(AllNamespaces(store_, &ContractClient::ListNamespaces, "list-", limit)),
               (std::vector<std::string>{"list-a", "list-b", "list-c", "list-d"}));
   }
 }
@@ -82,11 +82,11 @@ TEST_P(StoreContract, ANamespaceThatIsDeletedIsAnOrphanAndCanBeRecovered) {
   EXPECT_EQ(deleted->id, space->id);
   EXPECT_EQ(deleted->status, NamespaceStatus::kDeleted);
   EXPECT_TRUE(deleted->deleted_at);
-  EXPECT_TRUE(ListAll(store_, &ContractClient::ListNamespaces, "soft").empty());
+  EXPECT_TRUE(AllNamespaces(store_, &ContractClient::ListNamespaces, "soft").empty());
   EXPECT_EQ(ErrorOf(store_.Resolve("soft")).code, Code::kNotFound);
   EXPECT_EQ(ErrorOf(store_.Resolve("id:" + space->id)).code, Code::kFailedPrecondition);
   EXPECT_EQ(ErrorOf(store_.Delete("soft")).code, Code::kNotFound) << "a second time";
-  const auto orphans = ListAll(store_, &ContractClient::Orphans, "soft");
+  const auto orphans = AllNamespaces(store_, &ContractClient::Orphans, "soft");
   ASSERT_EQ(orphans.size(), 1U);
   EXPECT_EQ(orphans.front().id, space->id);
   EXPECT_EQ(orphans.front().status, NamespaceStatus::kDeleted);
@@ -96,7 +96,7 @@ TEST_P(StoreContract, ANamespaceThatIsDeletedIsAnOrphanAndCanBeRecovered) {
   EXPECT_EQ(recovered->status, NamespaceStatus::kActive);
   EXPECT_FALSE(recovered->deleted_at);
   EXPECT_EQ(store_.Resolve("soft").value_or(""), space->id);
-  EXPECT_TRUE(ListAll(store_, &ContractClient::Orphans, "soft").empty());
+  EXPECT_TRUE(AllNamespaces(store_, &ContractClient::Orphans, "soft").empty());
   EXPECT_EQ(ErrorOf(store_.Recover(space->id)).code, Code::kFailedPrecondition) << "it is active";
 }
 
@@ -122,7 +122,8 @@ TEST_P(StoreContract, OrphansAreListedByIdInPagesOfAnySize) {
   std::ranges::sort(ids);
   for (const std::size_t limit : {1U, 2U, 1000U}) {
     std::vector<std::string> listed;
-    for (const Namespace& space : ListAll(store_, &ContractClient::Orphans, "orphan", limit)) {
+    for (const Namespace& space :
+         AllNamespaces(store_, &ContractClient::Orphans, "orphan", limit)) {
       listed.push_back(space.id);
     }
     EXPECT_EQ(listed, ids) << limit;
@@ -136,7 +137,7 @@ TEST_P(StoreContract, APurgeIsForGoodAndForOrphansOnly) {
   EXPECT_EQ(ErrorOf(store_.Purge(space->id)).code, Code::kFailedPrecondition);
   ASSERT_TRUE(store_.Delete("purge"));
   EXPECT_EQ(store_.Purge(space->id).value_or(99), 0U) << "there was nothing in it";
-  EXPECT_TRUE(ListAll(store_, &ContractClient::Orphans, "purge").empty());
+  EXPECT_TRUE(AllNamespaces(store_, &ContractClient::Orphans, "purge").empty());
   EXPECT_EQ(ErrorOf(store_.Purge(space->id)).code, Code::kNotFound) << "a second time";
   EXPECT_EQ(ErrorOf(store_.Recover(space->id)).code, Code::kNotFound);
 }

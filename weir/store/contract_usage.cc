@@ -31,8 +31,8 @@ UsageFilter Of(const std::string& entity, std::optional<std::string> resource = 
 }
 
 // All pages that match. No page but the first may be empty.
-std::vector<UsageSnapshot> ListAll(ContractClient& store, const UsageFilter& filter,
-                                   std::size_t limit = 1000) {
+std::vector<UsageSnapshot> AllUsage(ContractClient& store, const UsageFilter& filter,
+                                    std::size_t limit = 1000) {
   return AllPages(limit, [&](const PageRequest& request) {
     auto page = store.ListUsage(filter, request);
     EXPECT_TRUE(!page || !page->items.empty() || (request.cursor.empty() && page->next.empty()));
@@ -56,7 +56,7 @@ TEST_P(StoreContract, UsageAddsUp) {
   both.used = {{"rpm", 2}, {"tpm", 999'999'999'600}, {"cost.eur", 7}};
   both.overdrawn = {{"tpm", 3}, {"rpm", 1}};
   both.events = 4;
-  EXPECT_EQ(ListAll(store_, Of(acme, "gpt-4")), std::vector{both});
+  EXPECT_EQ(AllUsage(store_, Of(acme, "gpt-4")), std::vector{both});
 }
 
 // Fails if: entity, resource, window or start is left out of what makes two snapshots two.
@@ -73,13 +73,13 @@ TEST_P(StoreContract, UsageIsKeptByEntityResourceAndWindow) {
   UsageSnapshot twice = Hour(globex, "gpt-4", 1);
   twice.used["rpm"] = 2;
   twice.events = 2;
-  EXPECT_EQ(ListAll(store_, Of(globex)), std::vector{twice});
-  EXPECT_EQ(ListAll(store_, Of(acme)).size(), 4U);
-  EXPECT_EQ(ListAll(store_, Of(acme, "gpt-5")).size(), 1U);
+  EXPECT_EQ(AllUsage(store_, Of(globex)), std::vector{twice});
+  EXPECT_EQ(AllUsage(store_, Of(acme)).size(), 4U);
+  EXPECT_EQ(AllUsage(store_, Of(acme, "gpt-5")).size(), 1U);
   UsageFilter days = Of(acme);
   days.window = UsageWindow::kDaily;
-  EXPECT_EQ(ListAll(store_, days).size(), 1U);
-  EXPECT_TRUE(ListAll(store_, Of(Fresh("nobody"))).empty());
+  EXPECT_EQ(AllUsage(store_, days).size(), 1U);
+  EXPECT_TRUE(AllUsage(store_, Of(Fresh("nobody"))).empty());
 }
 
 // Fails if: a bound of time leaves out what begins right at it, or a page is cut before the filter.
@@ -96,8 +96,8 @@ TEST_P(StoreContract, UsageIsFoundByTimeTheNewestFirstInPagesOfAnySize) {
   filter.until = kNewYear + 7 * kHour;
   const std::vector<UsageSnapshot> middle(hours.begin() + 2, hours.begin() + 7);
   for (const std::size_t limit : {1U, 2U, 5U, 1000U}) {
-    EXPECT_EQ(ListAll(store_, Of(acme, "gpt-4"), limit), hours) << limit;
-    EXPECT_EQ(ListAll(store_, filter, limit), middle) << limit;
+    EXPECT_EQ(AllUsage(store_, Of(acme, "gpt-4"), limit), hours) << limit;
+    EXPECT_EQ(AllUsage(store_, filter, limit), middle) << limit;
   }
 }
 
@@ -117,7 +117,7 @@ TEST_P(StoreContract, UsageOfAResourceIsFoundOverAllEntities) {
   };
   std::ranges::sort(all, {}, by_name);
   for (const std::size_t limit : {1U, 2U, 4U, 1000U}) {
-    auto listed = ListAll(store_, filter, limit);
+    auto listed = AllUsage(store_, filter, limit);
     EXPECT_TRUE(std::ranges::is_sorted(listed, std::greater(), &UsageSnapshot::start));
     std::ranges::sort(listed, {}, by_name);
     EXPECT_EQ(listed, all) << limit;
@@ -133,7 +133,7 @@ TEST_P(StoreContract, UsageOfAnEntityComesResourceByResource) {
     }
   }
   for (const std::size_t limit : {1U, 4U, 1000U}) {
-    const auto listed = ListAll(store_, Of(acme), limit);
+    const auto listed = AllUsage(store_, Of(acme), limit);
     ASSERT_EQ(listed.size(), 6U);
     for (std::size_t i = 0; i < 6; i += 2) {
       EXPECT_EQ(listed[i].resource, listed[i + 1].resource);
@@ -163,7 +163,7 @@ TEST_P(StoreContract, BadUsageIsRefusedAndAddsNothing) {
               s.start = kNewYear + 24 * kHour;
             }),
             Code::kInvalidArgument);
-  EXPECT_TRUE(ListAll(store_, Of(good.entity)).empty());
+  EXPECT_TRUE(AllUsage(store_, Of(good.entity)).empty());
 }
 
 // Fails if: a listing of nothing in particular, or a cursor of another one, is read as if it meant

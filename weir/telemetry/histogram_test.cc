@@ -128,19 +128,19 @@ TEST(Histogram, ASnapshotStaysAsItWasTaken) {
 }
 
 TEST(Histogram, LosesNothingUnderThreads) {
-  constexpr int kThreads = 16, kRecords = 100'000;  // twice as many threads as stripes
+  constexpr int kRecorders = 16, kRecords = 100'000;  // twice as many threads as stripes
   Histogram histogram;
   {
-    std::latch start(kThreads);
+    std::latch start(kRecorders);
     std::vector<std::jthread> threads;
-    for (int t = 0; t < kThreads; ++t) {
+    for (int t = 0; t < kRecorders; ++t) {
       threads.emplace_back([&histogram, &start, t] {
         start.arrive_and_wait();
-        for (int i = 0; i < kRecords; ++i) histogram.Record(i * kThreads + t);
+        for (int i = 0; i < kRecords; ++i) histogram.Record(i * kRecorders + t);
       });
     }
   }
-  constexpr std::uint64_t kAll = kThreads * kRecords;
+  constexpr std::uint64_t kAll = kRecorders * kRecords;
   const HistogramSnapshot snapshot = histogram.Snapshot();
   EXPECT_EQ(snapshot.count(), kAll);
   EXPECT_EQ(snapshot.sum(), kAll * (kAll - 1) / 2);

@@ -1,0 +1,12 @@
+// Instants that tests of the program agree on. For tests only.
+#pragma once
+
+#include "weir/base/time.h"
+
+namespace weir::app {
+
+/// The first row of a trace.
+inline constexpr UnixMillis kStart{1'700'158'546'681};
+inline constexpr UnixMillis kNow{1'767'225'600'013};
+
+}  // namespace weir::app
