@@ -1,5 +1,7 @@
 #include "weir/sim/dynamo_expression.h"
 
+#include <absl/strings/ascii.h>
+
 #include <algorithm>
 
 #include "weir/sim/dynamo_reserved.h"
@@ -11,14 +13,11 @@ constexpr std::size_t kLongestExpression = 4096;
 constexpr int kMostOperators = 300;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool StartsWord(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool InWord(char c) { return StartsWord(c) || IsDigit(c); }
-
-char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+bool InWord(char c) { return StartsWord(c) || absl::ascii_isdigit(static_cast<unsigned char>(c)); }
 
 bool EqualInAnyCase(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, Upper, Upper);
+  return std::ranges::equal(a, b, {}, absl::ascii_toupper, absl::ascii_toupper);
 }
 
 std::string_view SkipSpace(std::string_view text) {
@@ -116,7 +115,7 @@ void ExpressionReader::Next() {
   } else if (StartsWord(rest_[0])) {
     kind_ = Kind::kWord;
     length = CountFrom(rest_, 0, InWord);
-  } else if (IsDigit(rest_[0])) {
+  } else if (absl::ascii_isdigit(static_cast<unsigned char>(rest_[0]))) {
     kind_ = Kind::kIndex;
     length = CountFrom(rest_, 0, InWord);
   } else {
@@ -169,7 +168,8 @@ Result<Path> ExpressionReader::ReadPath() {
     if (Take(".")) {
       WEIR_ASSIGN_OR_RETURN(path.steps.emplace_back(), ReadPathName());
     } else if (Take("[")) {
-      if (kind_ != Kind::kIndex || token_.size() > 9 || !std::ranges::all_of(token_, IsDigit)) {
+      if (kind_ != Kind::kIndex || token_.size() > 9 ||
+          !std::ranges::all_of(token_, absl::ascii_isdigit)) {
         return SyntaxError();
       }
       path.steps.emplace_back(static_cast<std::size_t>(std::stoul(std::string(token_))));

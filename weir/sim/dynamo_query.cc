@@ -42,10 +42,9 @@ std::vector<const Condition*> Terms(const Condition& condition) {
 }
 
 bool IsKeyComparison(Condition::Kind kind) {
-  using Kind = Condition::Kind;
-  return kind == Kind::kEqual || kind == Kind::kLess || kind == Kind::kLessOrEqual ||
-         kind == Kind::kGreater || kind == Kind::kGreaterOrEqual || kind == Kind::kBetween ||
-         kind == Kind::kBeginsWith;
+  using enum Condition::Kind;
+  return kind == kEqual || kind == kLess || kind == kLessOrEqual || kind == kGreater ||
+         kind == kGreaterOrEqual || kind == kBetween || kind == kBeginsWith;
 }
 
 /// The attribute that a term of a key condition tests. Refuses what may not stand there.

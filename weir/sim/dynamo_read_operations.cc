@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostInBatch = 100;
+constexpr std::size_t kMostBatchedKeys = 100;
 constexpr std::size_t kLargestBatch = 16 * 1024 * 1024;
 
 /// The part of an item that a request asks for; without paths all of it.
@@ -65,7 +65,7 @@ TableKeys ReadTableKeys(DynamoWorld& world, const std::string& name, const json&
   return wanted;
 }
 
-std::vector<TableKeys> ReadBatch(DynamoWorld& world, const json& tables) {
+std::vector<TableKeys> ReadBatchedKeys(DynamoWorld& world, const json& tables) {
   std::vector<TableKeys> batch;
   std::size_t count = 0;
   for (const auto& [name, request] : tables.items()) {
@@ -73,7 +73,7 @@ std::vector<TableKeys> ReadBatch(DynamoWorld& world, const json& tables) {
     count += batch.back().keys.size();
   }
   if (count == 0) RefuseInvalid("The batch get request has no keys");
-  if (count > kMostInBatch) {
+  if (count > kMostBatchedKeys) {
     RefuseInvalid("Too many items requested for the BatchGetItem call");
   }
   return batch;
@@ -150,7 +150,7 @@ json GetItem(DynamoWorld& world, const json& body) {
 
 json BatchGetItem(DynamoWorld& world, const json& body) {
   const Fields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
-  const std::vector<TableKeys> batch = ReadBatch(world, fields.Get("RequestItems"));
+  const std::vector<TableKeys> batch = ReadBatchedKeys(world, fields.Get("RequestItems"));
   Bill bill(world, fields);
   BatchReader reader(world, bill);
   for (const TableKeys& wanted : batch) reader.Read(wanted);

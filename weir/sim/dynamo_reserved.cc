@@ -1,5 +1,7 @@
 #include "weir/sim/dynamo_reserved.h"
 
+#include <absl/strings/ascii.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -66,14 +68,12 @@ std::set<std::string_view> Split(std::string_view words) {
   return split;
 }
 
-char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-
 }  // namespace
 
 bool IsReservedWord(std::string_view word) {
   static const std::set<std::string_view> reserved = Split(kWords);
   std::string upper(word);
-  std::ranges::transform(upper, upper.begin(), Upper);
+  std::ranges::transform(upper, upper.begin(), absl::ascii_toupper);
   return reserved.contains(upper);
 }
 

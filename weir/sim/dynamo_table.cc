@@ -15,12 +15,8 @@ const Item* ToPointer(const std::optional<Item>& item) { return item ? &*item : 
 
 std::size_t SizeOfAny(const std::optional<Item>& item) { return item ? SizeOf(*item) : 0; }
 
-tl::unexpected<Error> Bad(std::string message) {
-  return Fail(Code::kInvalidArgument, std::move(message));
-}
-
 tl::unexpected<Error> SchemaMismatch() {
-  return Bad("The provided key element does not match the schema");
+  return BadRequest("The provided key element does not match the schema");
 }
 
 bool IsEmptyText(const Value& value) {
@@ -55,33 +51,35 @@ Result<ItemKey> DynamoTable::CheckItem(const Item& item) const {
   WEIR_RETURN_IF_ERROR(CheckKeyPart(spec_.key.partition, item, false));
   if (!spec_.key.sort.empty()) WEIR_RETURN_IF_ERROR(CheckKeyPart(spec_.key.sort, item, true));
   WEIR_RETURN_IF_ERROR(CheckIndexKeys(item));
-  if (SizeOf(item) > kLargestItem) return Bad("Item size has exceeded the maximum allowed size");
+  if (SizeOf(item) > kLargestItem)
+    return BadRequest("Item size has exceeded the maximum allowed size");
   return *KeyIn(item, spec_.key);
 }
 
 Status DynamoTable::CheckKeyPart(const std::string& name, const Item& item, bool is_sort) const {
   const auto found = item.find(name);
   if (found == item.end()) {
-    return Bad("One or more parameter values were invalid: Missing the key " + name +
-               " in the item");
+    return BadRequest("One or more parameter values were invalid: Missing the key " + name +
+                      " in the item");
   }
   const ValueType expected = spec_.key_types.at(name);
   if (found->second.type() != expected) {
-    return Bad("One or more parameter values were invalid: Type mismatch for key " + name +
-               " expected: " + std::string(Name(expected)) +
-               " actual: " + std::string(Name(found->second.type())));
+    return BadRequest("One or more parameter values were invalid: Type mismatch for key " + name +
+                      " expected: " + std::string(Name(expected)) +
+                      " actual: " + std::string(Name(found->second.type())));
   }
   if (IsEmptyText(found->second)) {
-    return Bad(
+    return BadRequest(
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot "
         "contain an empty string value. Key: " +
         name);
   }
   const std::size_t longest = is_sort ? kLongestSortKey : kLongestPartitionKey;
   if (SizeOf(found->second) > longest) {
-    return Bad("One or more parameter values were invalid: Size of " +
-               std::string(is_sort ? "rangekey" : "hashkey") +
-               " has exceeded the maximum size limit of " + std::to_string(longest) + " bytes");
+    return BadRequest("One or more parameter values were invalid: Size of " +
+                      std::string(is_sort ? "rangekey" : "hashkey") +
+                      " has exceeded the maximum size limit of " + std::to_string(longest) +
+                      " bytes");
   }
   return {};
 }
@@ -93,12 +91,13 @@ Status DynamoTable::CheckIndexKeys(const Item& item) const {
       if (found == item.end()) continue;
       const ValueType expected = spec_.key_types.at(name);
       if (found->second.type() != expected) {
-        return Bad("One or more parameter values were invalid: Type mismatch for Index Key " +
-                   name + " Expected: " + std::string(Name(expected)) + " Actual: " +
-                   std::string(Name(found->second.type())) + " IndexName: " + index.name);
+        return BadRequest(
+            "One or more parameter values were invalid: Type mismatch for Index Key " + name +
+            " Expected: " + std::string(Name(expected)) +
+            " Actual: " + std::string(Name(found->second.type())) + " IndexName: " + index.name);
       }
       if (IsEmptyText(found->second)) {
-        return Bad(
+        return BadRequest(
             "One or more parameter values are not valid. A value specified for a secondary index "
             "key is not supported. The AttributeValue for a key attribute cannot contain an empty "
             "string value. IndexName: " +

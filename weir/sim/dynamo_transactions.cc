@@ -14,7 +14,7 @@ namespace weir::sim {
 namespace {
 
 using nlohmann::json;
-using Kind = ItemWrite::Kind;
+using WriteKind = ItemWrite::Kind;
 
 constexpr std::size_t kMostInTransaction = 100;
 constexpr std::size_t kLargestTransaction = 4 * 1024 * 1024;
@@ -29,11 +29,11 @@ const json& CheckedItems(const Fields& fields) {
 }
 
 ItemWrite ReadAction(DynamoWorld& world, const json& action) {
-  static constexpr std::array<std::pair<const char*, Kind>, 4> kKinds = {
-      {{"Put", Kind::kPut},
-       {"Update", Kind::kUpdate},
-       {"Delete", Kind::kDelete},
-       {"ConditionCheck", Kind::kCheck}}};
+  static constexpr std::array<std::pair<const char*, WriteKind>, 4> kKinds = {
+      {{"Put", WriteKind::kPut},
+       {"Update", WriteKind::kUpdate},
+       {"Delete", WriteKind::kDelete},
+       {"ConditionCheck", WriteKind::kCheck}}};
   const Fields one_of(action, {"Put", "Update", "Delete", "ConditionCheck"});
   if (action.size() != 1) {
     RefuseInvalid("TransactItems can only contain one of Check, Put, Update or Delete");
@@ -41,12 +41,13 @@ ItemWrite ReadAction(DynamoWorld& world, const json& action) {
   const auto* kind = std::ranges::find_if(
       kKinds, [&one_of](const auto& candidate) { return one_of.Has(candidate.first); });
   if (kind == kKinds.end()) RefuseInvalid("TransactItems must not be empty");
-  const Fields fields(one_of.Get(kind->first),
-                      {"TableName", kind->second == Kind::kPut ? "Item" : "Key",
-                       kind->second == Kind::kUpdate ? "UpdateExpression" : "ConditionExpression",
-                       "ConditionExpression", "ExpressionAttributeNames",
-                       "ExpressionAttributeValues", "ReturnValuesOnConditionCheckFailure"});
-  if (kind->second == Kind::kUpdate) fields.Text("UpdateExpression");
+  const Fields fields(
+      one_of.Get(kind->first),
+      {"TableName", kind->second == WriteKind::kPut ? "Item" : "Key",
+       kind->second == WriteKind::kUpdate ? "UpdateExpression" : "ConditionExpression",
+       "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues",
+       "ReturnValuesOnConditionCheckFailure"});
+  if (kind->second == WriteKind::kUpdate) fields.Text("UpdateExpression");
   return ReadWrite(kind->second, world, fields);
 }
 
@@ -89,13 +90,13 @@ bool IsRepeated(DynamoWorld& world, const std::string& token, const std::string&
 }
 
 /// One action's part in a transaction: what becomes of its item, or why it stops all of them.
-struct Outcome {
+struct WriteOutcome {
   std::optional<Item> after;
   json reason = {{"Code", "None"}};
 };
 
-Outcome Try(DynamoWorld& world, const ItemWrite& write) {
-  Outcome outcome;
+WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
+  WriteOutcome outcome;
   if (!ConditionHolds(write)) {
     ++world.counts.failed_conditions;
     outcome.reason = {{"Code", "ConditionalCheckFailed"},
@@ -113,10 +114,10 @@ Outcome Try(DynamoWorld& world, const ItemWrite& write) {
   return outcome;
 }
 
-[[noreturn]] void Cancel(const std::vector<Outcome>& outcomes) {
+[[noreturn]] void Cancel(const std::vector<WriteOutcome>& outcomes) {
   Refusal refusal{.type = "TransactionCanceledException", .message = ""};
   std::string codes;
-  for (const Outcome& outcome : outcomes) {
+  for (const WriteOutcome& outcome : outcomes) {
     codes += (codes.empty() ? "" : ", ") + outcome.reason["Code"].get<std::string>();
     refusal.more["CancellationReasons"].push_back(outcome.reason);
   }
@@ -126,8 +127,8 @@ Outcome Try(DynamoWorld& world, const ItemWrite& write) {
   throw refusal;
 }
 
-std::vector<Outcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite>& writes) {
-  std::vector<Outcome> outcomes;
+std::vector<WriteOutcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite>& writes) {
+  std::vector<WriteOutcome> outcomes;
   outcomes.reserve(writes.size());
   for (const ItemWrite& write : writes) outcomes.push_back(Try(world, write));
   json& contended = outcomes[world.rng.Below(writes.size())].reason;
@@ -144,7 +145,7 @@ std::vector<Outcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite>& wr
 
 void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after, Bill& bill) {
   const nanoseconds lag = world.DrawLag();
-  const WriteCost cost = write.kind == Kind::kCheck
+  const WriteCost cost = write.kind == WriteKind::kCheck
                              ? WriteCost{write.table->CostOfNothing(write.key), {}}
                              : write.table->Write(write.key, std::move(after), lag);
   bill.AddWrite(write.table->spec().name, cost, 2);
@@ -170,9 +171,9 @@ json TransactWriteItems(DynamoWorld& world, const json& body) {
   if (IsRepeated(world, token, items.dump())) {
     for (const ItemWrite& write : writes) bill.AddRead(write.table->spec().name, 2);
   } else {
-    std::vector<Outcome> outcomes = TryAll(world, writes);
+    std::vector<WriteOutcome> outcomes = TryAll(world, writes);
     const bool stopped = std::ranges::any_of(
-        outcomes, [](const Outcome& outcome) { return outcome.reason["Code"] != "None"; });
+        outcomes, [](const WriteOutcome& outcome) { return outcome.reason["Code"] != "None"; });
     if (stopped) {
       if (!world.throttled) BillCancelled(writes, bill);
       Cancel(outcomes);

@@ -10,18 +10,14 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 8> kNames = {"S", "N", "BOOL", "NULL", "M", "L", "SS", "NS"};
 
-tl::unexpected<Error> Bad(std::string message) {
-  return Fail(Code::kInvalidArgument, std::move(message));
-}
-
 Result<Value> ReadNumber(const json& from) {
-  if (!from.is_string()) return Bad("N must be a string that holds a number");
+  if (!from.is_string()) return BadRequest("N must be a string that holds a number");
   WEIR_ASSIGN_OR_RETURN(Decimal number, Decimal::Parse(from.get_ref<const std::string&>()));
   return Value(number);
 }
 
 Result<Value> ReadList(const json& from) {
-  if (!from.is_array()) return Bad("L must be a list");
+  if (!from.is_array()) return BadRequest("L must be a list");
   Value::List list;
   for (const auto& element : from) {
     WEIR_ASSIGN_OR_RETURN(Value value, ReadValue(element));
@@ -41,15 +37,16 @@ Result<Decimal> ReadElement(const json& from, const Decimal*) {
 template <class Set>
 Result<Value> ReadSet(const json& from) {
   if (!from.is_array() || from.empty()) {
-    return Bad("One or more parameter values were invalid: An set of values may not be empty");
+    return BadRequest(
+        "One or more parameter values were invalid: An set of values may not be empty");
   }
   Set set;
   for (const auto& element : from) {
-    if (!element.is_string()) return Bad("the elements of a set must be strings");
+    if (!element.is_string()) return BadRequest("the elements of a set must be strings");
     WEIR_ASSIGN_OR_RETURN(auto read,
                           ReadElement(element, static_cast<typename Set::value_type*>(nullptr)));
     if (!set.insert(std::move(read)).second) {
-      return Bad(
+      return BadRequest(
           "One or more parameter values were invalid: Input collection contains duplicates.");
     }
   }
@@ -58,7 +55,7 @@ Result<Value> ReadSet(const json& from) {
 
 Result<Value> ReadNull(const json& from) {
   if (!from.is_boolean() || !from.get<bool>()) {
-    return Bad(
+    return BadRequest(
         "One or more parameter values were invalid: Null attribute value types must have the value "
         "of true");
   }
@@ -67,12 +64,12 @@ Result<Value> ReadNull(const json& from) {
 
 Result<Value> ReadTyped(const std::string& type, const json& content) {
   if (type == "S") {
-    if (!content.is_string()) return Bad("S must be a string");
+    if (!content.is_string()) return BadRequest("S must be a string");
     return Value(content.get<std::string>());
   }
   if (type == "N") return ReadNumber(content);
   if (type == "BOOL") {
-    if (!content.is_boolean()) return Bad("BOOL must be true or false");
+    if (!content.is_boolean()) return BadRequest("BOOL must be true or false");
     return Value(content.get<bool>());
   }
   if (type == "NULL") return ReadNull(content);
@@ -83,7 +80,7 @@ Result<Value> ReadTyped(const std::string& type, const json& content) {
     WEIR_ASSIGN_OR_RETURN(Item map, ReadItem(content));
     return Value(std::move(map));
   }
-  return Bad("not simulated: attribute values of type " + type);
+  return BadRequest("not simulated: attribute values of type " + type);
 }
 
 struct Writer {
@@ -136,11 +133,11 @@ bool operator==(const Value& a, const Value& b) { return a.content == b.content;
 
 Result<Value> ReadValue(const json& from) {
   if (!from.is_object() || from.empty()) {
-    return Bad(
+    return BadRequest(
         "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
   }
   if (from.size() > 1) {
-    return Bad(
+    return BadRequest(
         "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the "
         "supported datatypes");
   }
@@ -154,7 +151,7 @@ json WriteValue(const Value& value) {
 }
 
 Result<Item> ReadItem(const json& from) {
-  if (!from.is_object()) return Bad("attributes must be an object, each by its name");
+  if (!from.is_object()) return BadRequest("attributes must be an object, each by its name");
   Item item;
   for (const auto& [name, content] : from.items()) {
     WEIR_ASSIGN_OR_RETURN(Value value, ReadValue(content));

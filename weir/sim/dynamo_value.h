@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,6 +55,11 @@ struct Value {
 
   Content content;
 };
+
+/// What is wrong with a request, in AWS's words.
+inline tl::unexpected<Error> BadRequest(std::string message) {
+  return Fail(Code::kInvalidArgument, std::move(message));
+}
 
 /// Reads {"S": "text"} and its kin. kInvalidArgument, with AWS's words, for what is not one.
 Result<Value> ReadValue(const nlohmann::json& json);

@@ -3,7 +3,7 @@
 namespace weir::sim {
 namespace {
 
-using Kind = ItemWrite::Kind;
+using WriteKind = ItemWrite::Kind;
 
 void RefuseKeyUpdates(const ItemWrite& write) {
   const KeyNames& key = write.table->spec().key;
@@ -17,10 +17,10 @@ void RefuseKeyUpdates(const ItemWrite& write) {
 
 void ReadExpressions(ItemWrite& write, const Fields& fields) {
   Placeholders placeholders = fields.ReadPlaceholders();
-  if (write.kind == Kind::kUpdate && fields.Has("UpdateExpression")) {
+  if (write.kind == WriteKind::kUpdate && fields.Has("UpdateExpression")) {
     write.update = OrRefuse(ParseUpdate(fields.Text("UpdateExpression"), placeholders));
   }
-  if (write.kind == Kind::kCheck || fields.Has("ConditionExpression")) {
+  if (write.kind == WriteKind::kCheck || fields.Has("ConditionExpression")) {
     write.condition = OrRefuse(
         ParseCondition("ConditionExpression", fields.Text("ConditionExpression"), placeholders));
   }
@@ -29,16 +29,16 @@ void ReadExpressions(ItemWrite& write, const Fields& fields) {
 
 }  // namespace
 
-ItemWrite ReadWrite(Kind kind, DynamoWorld& world, const Fields& fields) {
+ItemWrite ReadWrite(WriteKind kind, DynamoWorld& world, const Fields& fields) {
   ItemWrite write;
   write.kind = kind;
-  write.attributes = fields.ItemOf(kind == Kind::kPut ? "Item" : "Key");
+  write.attributes = fields.ItemOf(kind == WriteKind::kPut ? "Item" : "Key");
   ReadExpressions(write, fields);
   write.old_on_failure =
       fields.Choice("ReturnValuesOnConditionCheckFailure", {"NONE", "ALL_OLD"}) == "ALL_OLD";
   write.table = &world.Table(fields.Text("TableName"));
-  write.key = OrRefuse(kind == Kind::kPut ? write.table->CheckItem(write.attributes)
-                                          : write.table->ReadKey(write.attributes));
+  write.key = OrRefuse(kind == WriteKind::kPut ? write.table->CheckItem(write.attributes)
+                                               : write.table->ReadKey(write.attributes));
   RefuseKeyUpdates(write);
   return write;
 }
@@ -52,13 +52,13 @@ bool ConditionHolds(const ItemWrite& write) {
 Result<std::optional<Item>> ImageAfter(const ItemWrite& write) {
   const Item* there = write.table->Find(write.key);
   switch (write.kind) {
-    case Kind::kPut:
+    case WriteKind::kPut:
       return write.attributes;
-    case Kind::kDelete:
+    case WriteKind::kDelete:
       return std::nullopt;
-    case Kind::kCheck:
+    case WriteKind::kCheck:
       return there == nullptr ? std::nullopt : std::optional(*there);
-    case Kind::kUpdate:
+    case WriteKind::kUpdate:
       break;
   }
   WEIR_ASSIGN_OR_RETURN(Item item,

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostInBatch = 25;
+constexpr std::size_t kMostBatchedWrites = 25;
 
 void RefuseConflict(DynamoWorld& world) {
   if (!world.conflict) return;
@@ -85,7 +85,7 @@ struct BatchedWrite {
   const json* request = nullptr;
 };
 
-std::vector<BatchedWrite> ReadBatch(DynamoWorld& world, const json& tables) {
+std::vector<BatchedWrite> ReadBatchedWrites(DynamoWorld& world, const json& tables) {
   std::vector<BatchedWrite> writes;
   std::set<std::pair<DynamoTable*, ItemKey>> seen;
   for (const auto& [table, requests] : tables.items()) {
@@ -96,7 +96,7 @@ std::vector<BatchedWrite> ReadBatch(DynamoWorld& world, const json& tables) {
       }
     }
   }
-  if (writes.empty() || writes.size() > kMostInBatch) {
+  if (writes.empty() || writes.size() > kMostBatchedWrites) {
     RefuseInvalid(
         "1 validation error detected: Value at 'requestItems' failed to satisfy "
         "constraint: Map value must satisfy constraint: [Member must have length less "
@@ -136,7 +136,7 @@ json DeleteItem(DynamoWorld& world, const json& body) {
 
 json BatchWriteItem(DynamoWorld& world, const json& body) {
   const Fields fields(body, {"RequestItems", "ReturnConsumedCapacity"});
-  const std::vector<BatchedWrite> writes = ReadBatch(world, fields.Get("RequestItems"));
+  const std::vector<BatchedWrite> writes = ReadBatchedWrites(world, fields.Get("RequestItems"));
   json answer = {{"UnprocessedItems", json::object()}};
   Bill bill(world, fields);
   std::size_t unprocessed = 0;

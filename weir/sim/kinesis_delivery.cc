@@ -69,7 +69,7 @@ class MessageReader {
   std::string_view rest_;
 };
 
-struct Entry {
+struct FramedEntry {
   std::optional<std::uint64_t> key;
   std::optional<std::uint64_t> hash;
   std::optional<std::string> data;
@@ -78,11 +78,11 @@ struct Entry {
 struct Aggregate {
   std::vector<std::string> keys;
   std::vector<std::string> hashes;
-  std::vector<Entry> entries;
+  std::vector<FramedEntry> entries;
 };
 
-std::optional<Entry> ParseEntry(std::string_view message) {
-  Entry entry;
+std::optional<FramedEntry> ParseEntry(std::string_view message) {
+  FramedEntry entry;
   for (MessageReader fields(message); !fields.ended();) {
     const auto field = fields.Next();
     if (!field) return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<Aggregate> ParseAggregate(std::string_view data) {
 }
 
 /// Nothing: an index is beyond its table.
-std::optional<Delivery> Resolve(const Aggregate& aggregate, const Entry& entry) {
+std::optional<Delivery> Resolve(const Aggregate& aggregate, const FramedEntry& entry) {
   const bool known =
       *entry.key < aggregate.keys.size() && (!entry.hash || *entry.hash < aggregate.hashes.size());
   if (!known) return std::nullopt;
@@ -146,7 +146,7 @@ std::vector<Delivery> Deliver(const ReadRecord& record) {
              .data = record.data}};
   }
   std::vector<Delivery> delivered;
-  for (const Entry& entry : aggregate->entries) {
+  for (const FramedEntry& entry : aggregate->entries) {
     auto delivery = Resolve(*aggregate, entry);
     if (!delivery) return delivered;
     if (!IsInside(*delivery, record.range)) return {};

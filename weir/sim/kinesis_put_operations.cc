@@ -11,11 +11,11 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostEntries = 500;
-constexpr std::size_t kMostBytes = std::size_t{5} << 20;
+constexpr std::size_t kMostBytesPut = std::size_t{5} << 20;
 constexpr std::size_t kLongestKey = 256;
 constexpr std::string_view kThrottle = "ProvisionedThroughputExceededException";
 
-struct Entry {
+struct EntryToPut {
   std::string partition_key;
   std::string data{};
   Hash128 hash = 0;
@@ -24,7 +24,7 @@ struct Entry {
 };
 
 /// What became of one: stored, or a code.
-struct Outcome {
+struct PutOutcome {
   std::string shard{};
   std::string sequence_number{};
   std::string code{};
@@ -68,8 +68,8 @@ Hash128 ReadExplicitHash(const std::string& text) {
              text);
 }
 
-Entry ReadEntry(const KinesisWorld& world, const Fields& fields) {
-  Entry entry{.partition_key = ReadKey(fields)};
+EntryToPut ReadEntry(const KinesisWorld& world, const Fields& fields) {
+  EntryToPut entry{.partition_key = ReadKey(fields)};
   const json& data = fields.Get("Data");
   if (!data.is_binary()) Refuse("SerializationException", "Data is no blob");
   const auto& bytes = data.get_binary();
@@ -83,33 +83,33 @@ Entry ReadEntry(const KinesisWorld& world, const Fields& fields) {
   return entry;
 }
 
-std::vector<Entry> ReadEntries(const KinesisWorld& world, const json& records) {
+std::vector<EntryToPut> ReadEntries(const KinesisWorld& world, const json& records) {
   if (records.empty()) RefuseMember("records", "have length greater than or equal to 1");
   if (records.size() > kMostEntries) {
     RefuseMember("records", "have length less than or equal to 500");
   }
-  std::vector<Entry> entries;
+  std::vector<EntryToPut> entries;
   std::size_t bytes = 0;
   for (const json& record : records) {
     entries.push_back(
         ReadEntry(world, Fields(record, {"Data", "PartitionKey", "ExplicitHashKey"})));
     bytes += entries.back().bytes();
   }
-  if (bytes > kMostBytes) Refuse("InvalidArgumentException", "Records size exceeds 5 MB limit");
+  if (bytes > kMostBytesPut) Refuse("InvalidArgumentException", "Records size exceeds 5 MB limit");
   return entries;
 }
 
-Outcome Throttled(const KinesisStream& stream, const KinesisShard& shard) {
+PutOutcome Throttled(const KinesisStream& stream, const KinesisShard& shard) {
   return {.code = std::string(kThrottle),
           .message = "Rate exceeded for shard " + ShardName(shard.number) + " in stream " +
                      stream.name() + " under account 123456789012."};
 }
 
-Outcome InternalFailure() {
+PutOutcome InternalFailure() {
   return {.code = "InternalFailure", .message = "Internal Service Failure"};
 }
 
-Outcome Put(KinesisWorld& world, KinesisStream& stream, Entry entry) {
+PutOutcome Put(KinesisWorld& world, KinesisStream& stream, EntryToPut entry) {
   const bool throttled = world.rng.Chance(world.faults.throttle);
   const bool fails_before = world.rng.Chance(world.faults.fail_before);
   const bool fails_after = world.rng.Chance(world.faults.fail_after);
@@ -137,7 +137,7 @@ Outcome Put(KinesisWorld& world, KinesisStream& stream, Entry entry) {
   return {.shard = ShardName(shard.number), .sequence_number = SequenceText(stored.sequence)};
 }
 
-json ToJson(const Outcome& outcome) {
+json ToJson(const PutOutcome& outcome) {
   if (!outcome.code.empty()) {
     return {{"ErrorCode", outcome.code}, {"ErrorMessage", outcome.message}};
   }
@@ -159,13 +159,13 @@ void Miscount(KinesisWorld& world, json& results) {
 
 json PutRecords(KinesisWorld& world, const json& body) {
   const Fields fields(body, {"StreamName", "StreamARN", "Records"});
-  std::vector<Entry> entries = ReadEntries(world, fields.List("Records"));
+  std::vector<EntryToPut> entries = ReadEntries(world, fields.List("Records"));
   KinesisStream& stream = world.StreamOf(fields);
   if (world.reshard) world.Reshard(stream);
   json results = json::array();
   std::uint64_t failed = 0;
-  for (Entry& entry : entries) {
-    const Outcome outcome = Put(world, stream, std::move(entry));
+  for (EntryToPut& entry : entries) {
+    const PutOutcome outcome = Put(world, stream, std::move(entry));
     if (!outcome.code.empty()) ++failed;
     results.push_back(ToJson(outcome));
   }
@@ -175,10 +175,10 @@ json PutRecords(KinesisWorld& world, const json& body) {
 
 json PutRecord(KinesisWorld& world, const json& body) {
   const Fields fields(body, {"StreamName", "StreamARN", "Data", "PartitionKey", "ExplicitHashKey"});
-  Entry entry = ReadEntry(world, fields);
+  EntryToPut entry = ReadEntry(world, fields);
   KinesisStream& stream = world.StreamOf(fields);
   if (world.reshard) world.Reshard(stream);
-  const Outcome outcome = Put(world, stream, std::move(entry));
+  const PutOutcome outcome = Put(world, stream, std::move(entry));
   if (outcome.code.empty()) return ToJson(outcome);
   throw Refusal{.type = outcome.code,
                 .message = outcome.message,

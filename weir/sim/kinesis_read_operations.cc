@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr milliseconds kIteratorLives = std::chrono::minutes(5);
 constexpr std::uint64_t kMostRecords = 10'000;
-constexpr std::size_t kMostBytes = std::size_t{10} << 20;
+constexpr std::size_t kMostBytesRead = std::size_t{10} << 20;
 
 /// As text: "i:shard:sequence:issued:stream".
 struct Iterator {
@@ -104,7 +104,7 @@ json Read(const KinesisShard& shard, Iterator& at, std::uint64_t most) {
   const auto first = std::ranges::lower_bound(shard.log, at.sequence, {}, &StoredRecord::sequence);
   for (auto record = first; record != shard.log.end() && records.size() < most; ++record) {
     bytes += record->data.size() + record->partition_key.size();
-    if (bytes > kMostBytes && !records.empty()) break;
+    if (bytes > kMostBytesRead && !records.empty()) break;
     records.push_back(ToJson(*record));
     at.sequence = record->sequence + 1;
   }

@@ -11,18 +11,18 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kTarget = "DynamoDB_20120810.";
+constexpr std::string_view kDynamoTarget = "DynamoDB_20120810.";
 
 /// How an operation is throttled: before it begins, or, a transaction, by one of its items.
 enum class Throttle { kWhole, kByItem, kNever };
 
-struct Operation {
+struct DynamoOperation {
   std::string_view name;
   json (*run)(DynamoWorld&, const json&);
   Throttle throttle = Throttle::kWhole;
 };
 
-constexpr std::array<Operation, 16> kOperations = {{
+constexpr std::array<DynamoOperation, 16> kDynamoOperations = {{
     {"GetItem", GetItem},
     {"BatchGetItem", BatchGetItem},
     {"Query", Query},
@@ -46,10 +46,12 @@ const std::string* TargetOf(const HttpRequest& request) {
   return found == request.headers.end() ? nullptr : &found->value;
 }
 
-const Operation& FindOperation(const HttpRequest& request) {
+const DynamoOperation& FindDynamoOperation(const HttpRequest& request) {
   const std::string* target = TargetOf(request);
-  const auto* found = std::ranges::find(kOperations, OperationOf(request), &Operation::name);
-  if (target == nullptr || !target->starts_with(kTarget) || found == kOperations.end()) {
+  const auto* found =
+      std::ranges::find(kDynamoOperations, OperationOf(request), &DynamoOperation::name);
+  if (target == nullptr || !target->starts_with(kDynamoTarget) ||
+      found == kDynamoOperations.end()) {
     throw Refusal{.type = "UnknownOperationException", .message = ""};
   }
   return *found;
@@ -70,7 +72,7 @@ void DrawFaults(DynamoWorld& world) {
 
 json Run(DynamoWorld& world, const HttpRequest& request) {
   DrawFaults(world);
-  const Operation& operation = FindOperation(request);
+  const DynamoOperation& operation = FindDynamoOperation(request);
   const json body = ReadBody(request);
   if (world.throttled && operation.throttle == Throttle::kWhole) {
     ++world.counts.throttled;

@@ -11,14 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kTarget = "Kinesis_20131202.";
+constexpr std::string_view kKinesisTarget = "Kinesis_20131202.";
 
-struct Operation {
+struct KinesisOperation {
   std::string_view name;
   json (*run)(KinesisWorld&, const json&);
 };
 
-constexpr std::array<Operation, 9> kOperations = {{
+constexpr std::array<KinesisOperation, 9> kKinesisOperations = {{
     {"PutRecords", PutRecords},
     {"PutRecord", PutRecord},
     {"ListShards", ListShards},
@@ -30,18 +30,19 @@ constexpr std::array<Operation, 9> kOperations = {{
     {"MergeShards", MergeShards},
 }};
 
-const Operation& FindOperation(const HttpRequest& request) {
+const KinesisOperation& FindKinesisOperation(const HttpRequest& request) {
   const auto target = std::ranges::find(request.headers, "x-amz-target", &HttpHeader::name);
-  const auto* found = std::ranges::find(kOperations, OperationOf(request), &Operation::name);
-  if (target == request.headers.end() || !target->value.starts_with(kTarget) ||
-      found == kOperations.end()) {
+  const auto* found =
+      std::ranges::find(kKinesisOperations, OperationOf(request), &KinesisOperation::name);
+  if (target == request.headers.end() || !target->value.starts_with(kKinesisTarget) ||
+      found == kKinesisOperations.end()) {
     throw Refusal{.type = "UnknownOperationException", .message = ""};
   }
   return *found;
 }
 
 json Run(KinesisWorld& world, const HttpRequest& request) {
-  const Operation& operation = FindOperation(request);
+  const KinesisOperation& operation = FindKinesisOperation(request);
   try {
     return operation.run(world, ReadKinesisBody(request));
   } catch (const json::exception& malformed) {
