@@ -134,6 +134,13 @@ if(WEIR_DEVELOPER)
   add_custom_target(run_unit_tests)
 endif()
 
+# Sources of tests that read files of the source tree: they get WEIR_SOURCE_DIR. Others do without, so
+# that a compiler cache serves several checkouts.
+function(weir_reads_source_tree)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS
+                              WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
 # A test program; ctest lists each of its tests by name. The target run_NAME runs them all in one
 # process: under a sanitizer a start takes longer than most of them.
 function(weir_test name)
@@ -142,7 +149,6 @@ function(weir_test name)
   weir_compile_options(${name} TESTS)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
                                         GTest::gtest_main rapidcheck)
-  target_compile_definitions(${name} PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
   add_dependencies(unit_tests ${name})
   add_custom_target(run_${name} COMMAND ${name} VERBATIM)
