@@ -165,7 +165,7 @@ TEST_F(LimiterTest, RegressionW5LimitsOfTheRequestHoldForTheOwnBucketOnly) {
 }
 
 TEST_F(LimiterTest, C2TheStoreIsAskedWhoNamedTheLimits) {
-  Apply({PutChild("a", "p"), Put(Level::System(), Rpm(100))});
+  Apply({PutChild("a", "p"), Put(Level::System(), RpmLimits(100))});
   EXPECT_TRUE(Take("a", {{"rpm", 1}}));
   for (const Charge& charge : store_.acquires.back().charges) {
     EXPECT_EQ(charge.target->source, LimitSource::kConfigured) << charge.target->key.entity;
