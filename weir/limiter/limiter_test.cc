@@ -171,7 +171,7 @@ TEST_F(LimiterTest, C2TheStoreIsAskedWhoNamedTheLimits) {
     EXPECT_EQ(charge.target->source, LimitSource::kConfigured) << charge.target->key.entity;
   }
   const AcquireRequest request{
-      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = Rpm(12)};
+      .entity = "a", .resource = "gpt-4", .amounts = {{"rpm", 5}}, .limits = RpmLimits(12)};
   ASSERT_TRUE(limiter_.Acquire(request, Deadline::Never()));
   EXPECT_EQ(store_.acquires.back().charges.front().target->source, LimitSource::kOverride);
 }
