@@ -52,6 +52,9 @@ AwsFailure Refused(HttpResponse& response, const AttemptContext& context) {
   const bool tells_secrets = failure.kind == FailureClass::kAuth && !IsPermission(failure.code);
   const std::string text = tells_secrets ? std::string() : ErrorText(response);
   if (!text.empty()) failure.message += ": " + text;
+  if (const std::string id = RequestId(response); !id.empty()) {
+    failure.message += fmt::format(" (request {})", id);
+  }
   const bool fits = response.body.size() <= context.max_error_body || HoldsImages(failure.kind);
   if (fits && failure.kind != FailureClass::kAuth) failure.body = std::move(response.body);
   return failure;

@@ -48,6 +48,24 @@ TEST(Judge, ARefusalSaysWhatWhereAndWhy) {
             "UpdateItem at dynamodb.eu-west-1.amazonaws.com: 400 ThrottlingException: Slow down");
 }
 
+TEST(Judge, ARefusalNamesTheRequestAsTheServiceLoggedIt) {
+  const auto message = [](HttpHeader header) {
+    return Answered({.status = 400,
+                     .headers = {std::move(header)},
+                     .body = Body("ThrottlingException", R"(,"message":"Slow down")")})
+        .result.error()
+        .message;
+  };
+  const std::string refused =
+      "UpdateItem at dynamodb.eu-west-1.amazonaws.com: 400 ThrottlingException: Slow down";
+  EXPECT_EQ(message({"x-amzn-requestid", "4KBNVRGD25RG1KEO9UT4V3FQDJVV4KQNSO5AEMVJF66Q9ASUAAJG"}),
+            refused + " (request 4KBNVRGD25RG1KEO9UT4V3FQDJVV4KQNSO5AEMVJF66Q9ASUAAJG)");
+  EXPECT_EQ(message({"x-amz-request-id", "79104EXAMPLEB723"}),
+            refused + " (request 79104EXAMPLEB723)");
+  EXPECT_EQ(message({"x-amzn-requestid", "an id\nof two lines"}), refused);
+  EXPECT_EQ(message({"x-amzn-requestid", std::string(129, 'A')}), refused);
+}
+
 TEST(Judge, AnAnswerThatIsNotJsonGoesByItsStatus) {
   const Attempt attempt = Answered({.status = 502, .body = "<html>Bad Gateway</html>"});
   EXPECT_EQ(attempt.result.error().kind, FailureClass::kAmbiguous);

@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "weir/aws/cbor.h"
@@ -217,6 +218,17 @@ std::string ErrorText(const HttpResponse& response) {
   text.resize(std::min({text.size(), text.find_first_of("\r\n"), kLongestText}));
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
+}
+
+std::string RequestId(const HttpResponse& response) {
+  constexpr std::size_t kLongestId = 128;
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '='; };
+  for (const std::string_view name : {"x-amzn-requestid", "x-amz-request-id"}) {
+    const std::string* const id = response.Header(name);
+    if (id == nullptr) continue;
+    return id->size() <= kLongestId && std::ranges::all_of(*id, allowed) ? *id : std::string();
+  }
+  return {};
 }
 
 Error ToError(const AwsFailure& failure) {

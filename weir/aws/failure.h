@@ -71,6 +71,11 @@ std::string ErrorCode(const HttpResponse& response);
 /// The service's own words, its first line, at most 300 printable characters; may be empty.
 std::string ErrorText(const HttpResponse& response);
 
+/// The identifier under which the service logged the request (x-amzn-requestid, x-amz-request-id),
+/// which AWS's support asks for; empty if there is none, or if it is not made of at most 128 letters,
+/// digits, '-' and '='.
+std::string RequestId(const HttpResponse& response);
+
 /// As an error of ours, with the failure's message: kThrottle, kTransient, kConflict, kAmbiguous
 /// kUnavailable; kDeadline kDeadlineExceeded; kAuth kPermissionDenied where the caller is known,
 /// else kUnauthenticated; kConditional kAborted; kPermanent kNotFound for a table or stream that
