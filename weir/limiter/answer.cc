@@ -70,11 +70,13 @@ void Limiter::State::AskStore(CallPtr owned) {
     patience->stamp = waiting_.Stamp(call.charges);
   }
   store_acquires_.Add();
+  call.asked = clock_.Now();
   buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(*this, call));
   if (call.Meet()) Answered(CallPtr(&call));
 }
 
 void Limiter::State::Answered(CallPtr call) {
+  store_latency_.Record((clock_.Now() - call->asked).count());
   Result<Decision>& answer = *call->answer;
   if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
   Decision decision = std::move(*answer);

@@ -36,6 +36,7 @@ struct Call {
   std::optional<OnUnavailable> policy{};  ///< the request's, then what holds for it
   std::unique_ptr<Patience> patience{};   ///< null: the request does not wait
 
+  Instant asked{};  ///< when the store was asked last
   std::optional<Result<Decision>> answer{};
   /// The store's answer and the return of the call that asked for it meet here: true for the second
   /// of them. Not before both are done with the charges may they go.

@@ -96,4 +96,6 @@ void Limiter::Invalidate() { state_->resolver().ForgetAll(); }
 
 LimiterStats Limiter::stats() const { return state_->stats(); }
 
+HistogramSnapshot Limiter::StoreLatency() const { return state_->StoreLatency(); }
+
 }  // namespace weir

@@ -15,6 +15,7 @@
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir {
 
@@ -101,6 +102,8 @@ class Limiter {
   void Invalidate();
 
   LimiterStats stats() const;
+  /// Nanoseconds from each request to the store to its decision.
+  HistogramSnapshot StoreLatency() const;
 
  private:
   friend class Lease;

@@ -13,6 +13,7 @@
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/waiting.h"
 #include "weir/telemetry/counter.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir {
 
@@ -38,6 +39,7 @@ class Limiter::State final : public Waiting::Host,
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
   Resolver& resolver() { return resolver_; }
   LimiterStats stats() const;
+  HistogramSnapshot StoreLatency() const { return store_latency_.Snapshot(); }
 
   AdjustmentPtr NewAdjustment(std::vector<Charge> deltas);
   /// Sends each in its turn, the next one when the one before is settled; `done` gets the answer of
@@ -95,6 +97,7 @@ class Limiter::State final : public Waiting::Host,
   Counter unprotected_;
   Counter store_acquires_;
   Counter store_adjusts_;
+  Histogram store_latency_;  // nanoseconds
 };
 
 }  // namespace weir

@@ -1,0 +1,62 @@
+#include "weir/limiter/limiter_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "weir/sim/sim_scheduler.h"
+#include "weir/store/memory_backend.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LimiterMetricsTest : public testing::Test {
+ protected:
+  void Ask(std::int64_t tokens) {
+    limiter_.Acquire({.entity = "acme",
+                      .resource = "gpt-4",
+                      .amounts = {{"rpm", Tokens(tokens)}},
+                      .limits = std::vector<Limit>{{"rpm", PerMinute(10)}}},
+                     Deadline::Never(), [](const Result<Outcome>&) {});
+  }
+
+  sim::SimScheduler scheduler_;
+  std::unique_ptr<Backend> backend_ = MakeMemoryBackend({}, &scheduler_.clock());
+  Limiter limiter_{*backend_, scheduler_};
+};
+
+TEST_F(LimiterMetricsTest, EveryResultIsCountedUnderOneOutcome) {
+  Registry registry;
+  ASSERT_TRUE(RegisterMetrics(registry, limiter_));
+  Ask(6);
+  Ask(6);
+  Ask(11);  // more than the capacity: an error
+  const std::string text = registry.Text();
+  EXPECT_THAT(text, HasSubstr("weir_limiter_decisions_total{outcome=\"admitted\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_decisions_total{outcome=\"refused\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_decisions_total{outcome=\"error\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_decisions_total{outcome=\"unprotected\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_store_requests_total{kind=\"acquire\"} 2\n"));
+}
+
+TEST_F(LimiterMetricsTest, TheTimeOfEachStoreRequestIsInTheHistogram) {
+  Registry registry;
+  ASSERT_TRUE(RegisterMetrics(registry, limiter_));
+  Ask(1);
+  Ask(1);
+  EXPECT_EQ(limiter_.StoreLatency().count(), 2u);
+  EXPECT_THAT(registry.Text(), HasSubstr("weir_limiter_store_seconds_count 2\n"));
+}
+
+TEST_F(LimiterMetricsTest, OneRegistryTakesTheMetricsOfOneLimiter) {
+  Registry registry;
+  ASSERT_TRUE(RegisterMetrics(registry, limiter_));
+  EXPECT_EQ(RegisterMetrics(registry, limiter_).error().code, Code::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace weir
