@@ -8,6 +8,7 @@
 
 #include "apps/weir/context.h"
 #include "apps/weir/kinesis_verbs.h"
+#include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/verbs.h"
@@ -16,7 +17,9 @@ namespace weir::app {
 namespace {
 
 constexpr char kFooter[] =
-    "Each verb takes --store, --durability and --json, before or after it: see weir --help.\n"
+    "Each verb takes --store, --durability, --json, --log-level and --log-format, before or after "
+    "it: see\n"
+    "weir --help.\n"
     "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit.";
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
@@ -33,6 +36,14 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
       ->transform(CLI::Transformer(durabilities))
       ->check(CLI::IsMember({0, 1}).description(""));
   app.add_flag("--json", common.json, "answer in JSON");
+  AddParsed(
+      app, "--log-level", common.log.lowest, ParseLogLevel,
+      "events on standard error from this level on: debug, info, warning, error or off (default: "
+      "warning)")
+      ->option_text("LEVEL");
+  AddParsed(app, "--log-format", common.log.format, ParseLogFormat,
+            "how events are written: text or json (default: text)")
+      ->option_text("FORMAT");
 }
 
 void AddVerbs(CLI::App& app, Action& chosen) {

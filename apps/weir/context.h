@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "apps/weir/command.h"
+#include "apps/weir/log_output.h"
 #include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/embedded/embedded_backend.h"
@@ -22,6 +23,7 @@ struct CommonOptions {
   std::string store;  ///< URL; empty: the environment's, else the default
   Durability durability = Durability::kRelaxed;
   bool json = false;
+  LogOptions log{};
 };
 
 enum class Access {
@@ -43,10 +45,13 @@ std::optional<std::string> FileOfUrl(std::string_view url);
 /// One run of one verb. Not thread-safe.
 class Context {
  public:
-  Context(const World& world, const CommonOptions& common) : world_(world), common_(common) {}
+  Context(const World& world, const CommonOptions& common)
+      : world_(world), common_(common), log_(MakeLog(world.err, world.clock, common.log)) {}
 
   const World& world() const { return world_; }
   const CommonOptions& common() const { return common_; }
+  /// Events for the operator, on standard error.
+  Log& log() const { return *log_; }
   /// What --store or WEIR_STORE names, if either does.
   std::optional<std::string> NamedStore() const;
 
@@ -80,6 +85,7 @@ class Context {
 
   const World& world_;
   const CommonOptions& common_;
+  const std::unique_ptr<Log> log_;
   std::string answer_;
   std::string warning_;
 };
