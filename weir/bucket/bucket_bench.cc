@@ -229,6 +229,28 @@ void keyed_1m_2t(benchmark::State& state) {
   state.SetLabel("vs keyed_1m_1t");
 }
 
+// A part of the keys of a KeyedBucket: every placement is of a new key, and 1,008 are not full at a
+// time.
+void Churn(benchmark::State& state, std::uint32_t room) {
+  constexpr std::uint64_t kLive = 1008;
+  const HashSecret secret = HashSecret::From(1);
+  KeyTable<std::uint64_t> table(room);
+  std::uint64_t now = 0;
+  Loop(state, [&] {
+    ++now;
+    std::uint64_t* const word =
+        table.Place(now, KeyHash<std::uint64_t>()(now, secret), now, secret);
+    if (word != nullptr) *word = now + kLive;
+    return word;
+  });
+}
+
+void key_table_churn(benchmark::State& state) { Churn(state, 1U << 16); }
+void key_table_churn_at_room(benchmark::State& state) {
+  Churn(state, 1U << 10);
+  state.SetLabel("vs key_table_churn");
+}
+
 BENCHMARK(bare_fetch_sub);
 BENCHMARK(atomic_allow);
 BENCHMARK(atomic_deny);
@@ -242,6 +264,8 @@ BENCHMARK(credit_1t)->Iterations(1)->UseManualTime();
 BENCHMARK(credit_2t)->Iterations(1)->UseManualTime();
 BENCHMARK(cas_1m);
 BENCHMARK(keyed_1m);
+BENCHMARK(key_table_churn);
+BENCHMARK(key_table_churn_at_room);
 BENCHMARK(keyed_1m_1t)->Iterations(1)->UseManualTime();
 BENCHMARK(keyed_1m_2t)->Iterations(1)->UseManualTime();
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "weir/base/rng.h"
+
 namespace weir {
 namespace {
 
@@ -13,14 +15,33 @@ std::uint64_t Load(const char* from, std::size_t size) {
 
 }  // namespace
 
-std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed) {
-  std::uint64_t hash = FoldProduct(seed ^ bytes.size(), 0x9e3779b97f4a7c15);
+HashSecret HashSecret::From(std::uint64_t seed) {
+  Rng words(seed);
+  return {.start = words.Next(),
+          .start_times = words.Next() | 1,
+          .state = words.Next(),
+          .block = words.Next(),
+          .last_state = words.Next(),
+          .last_block = words.Next()};
+}
+
+std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret) {
+  std::uint64_t hash = FoldProduct(secret.start ^ bytes.size(), secret.start_times);
   const char* at = bytes.data();
   std::size_t left = bytes.size();
   for (; left > 8; left -= 8, at += 8) {
-    hash = FoldProduct(hash ^ 0xa0761d6478bd642f, Load(at, 8) ^ 0xe7037ed1a0b428db);
+    hash = FoldProduct(hash ^ secret.state, Load(at, 8) ^ secret.block);
   }
-  return FoldProduct(hash ^ 0x8ebc6af09c88c6e3, Load(at, left) ^ 0x589965cc75374cc3);
+  return FoldProduct(hash ^ secret.last_state, Load(at, left) ^ secret.last_block);
+}
+
+std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed) {
+  return HashBytes(bytes, {.start = seed,
+                           .start_times = 0x9e3779b97f4a7c15,
+                           .state = 0xa0761d6478bd642f,
+                           .block = 0xe7037ed1a0b428db,
+                           .last_state = 0x8ebc6af09c88c6e3,
+                           .last_block = 0x589965cc75374cc3});
 }
 
 }  // namespace weir

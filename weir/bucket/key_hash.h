@@ -1,4 +1,5 @@
-// Hashes for KeyedBucket: integers and byte strings, the same in every run for the same seed.
+// Hashes of integers and byte strings, keyed by secret words and the same in every run for the same
+// words.
 #pragma once
 
 #include <concepts>
@@ -24,7 +25,24 @@ inline std::uint64_t FoldProduct(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Any bytes, eight at a time.
+/// Both factors of every step over chosen bytes carry a word that a stranger who chooses keys does
+/// not know: with a known word in a factor, a block equal to that word makes the product 0,
+/// whatever else the key has.
+struct HashSecret {
+  std::uint64_t start;
+  std::uint64_t start_times;  ///< odd
+  std::uint64_t state;
+  std::uint64_t block;
+  std::uint64_t last_state;
+  std::uint64_t last_block;
+
+  /// Words drawn from the seed: the same for the same seed.
+  static HashSecret From(std::uint64_t seed);
+};
+
+/// Any bytes, eight at a time, after wyhash.
+std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret);
+/// With words that everybody knows: a checksum of bytes that no stranger chooses.
 std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
 
 /// Specialise it for a key type of your own.
@@ -33,15 +51,19 @@ struct KeyHash;
 
 template <std::integral Key>
 struct KeyHash<Key> {
-  std::uint64_t operator()(Key key, std::uint64_t seed) const {
-    return FoldProduct(static_cast<std::uint64_t>(key) ^ seed, 0x9e3779b97f4a7c15);
+  std::uint64_t operator()(Key key, const HashSecret& secret) const {
+    // The known factor spreads regular keys evenly whatever the secret is; the second step hides
+    // it.
+    const std::uint64_t spread =
+        FoldProduct(static_cast<std::uint64_t>(key) ^ secret.start, 0x9e3779b97f4a7c15);
+    return FoldProduct(spread ^ secret.state, secret.start_times);
   }
 };
 
 template <>
 struct KeyHash<std::string> {
-  std::uint64_t operator()(std::string_view key, std::uint64_t seed) const {
-    return HashBytes(key, seed);
+  std::uint64_t operator()(std::string_view key, const HashSecret& secret) const {
+    return HashBytes(key, secret);
   }
 };
 

@@ -17,7 +17,7 @@ struct PlainSlot {
 
   bool Holds(Key other, std::uint64_t) const { return key == other; }
   void Hold(Key other, std::uint64_t) { key = other; }
-  std::uint64_t Hash(std::uint64_t seed) const { return KeyHash<Key>()(key, seed); }
+  std::uint64_t Hash(const HashSecret& secret) const { return KeyHash<Key>()(key, secret); }
 };
 
 /// For any other: it is compared only where its hash agrees.
@@ -34,7 +34,7 @@ struct HashedSlot {
     key = Key(other);
     hash = other_hash;
   }
-  std::uint64_t Hash(std::uint64_t) const { return hash; }
+  std::uint64_t Hash(const HashSecret&) const { return hash; }
 };
 
 template <class Key>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "weir/bucket/gcra.h"
 #include "weir/bucket/key_hash.h"
@@ -13,12 +14,12 @@
 namespace weir {
 
 struct KeyedOptions {
-  /// Keys that are not full are remembered up to about this number (18 to 26 bytes each for
-  /// integers); a take on one more is refused until another is full again.
+  /// Keys that are not full are remembered up to about this number, at most a sixteenth more (18 to
+  /// 26 bytes each for integers); a take on one more is refused until another is full again.
   std::size_t max_keys = std::size_t{1} << 24;
-  /// Give a random one where the keys are chosen by strangers: it keeps them from choosing keys
-  /// that collide. Decisions do not depend on it.
-  std::uint64_t hash_seed = 0;
+  /// Fixed in tests and replays; otherwise from the system, so that strangers who choose the keys
+  /// cannot choose ones that collide. Decisions do not depend on it.
+  std::optional<std::uint64_t> hash_seed = std::nullopt;
 };
 
 struct KeyedStats {
@@ -35,7 +36,7 @@ class alignas(64) KeyStripe {
   struct Asked {
     KeyView<Key> key;
     std::uint64_t hash;
-    std::uint64_t seed;  ///< of the hash
+    const HashSecret& secret;  ///< of the hash
     std::int64_t elapsed_nanos;
   };
 
@@ -76,11 +77,11 @@ class alignas(64) KeyStripe {
     return gcra.Available(word == nullptr ? 0 : *word, gcra.At(Elapsed(asked)));
   }
 
-  std::size_t Sweep(const Gcra& gcra, std::int64_t elapsed_nanos, std::uint64_t seed)
+  std::size_t Sweep(const Gcra& gcra, std::int64_t elapsed_nanos, const HashSecret& secret)
       WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
     latest_removal_ = std::max(latest_removal_, elapsed_nanos);
-    return table_.Rebuild(gcra.At(latest_removal_), seed);
+    return table_.Rebuild(gcra.At(latest_removal_), secret);
   }
 
   void AddTo(KeyedStats& stats) WEIR_EXCLUDES(lock_) {
@@ -104,7 +105,7 @@ class alignas(64) KeyStripe {
   [[gnu::noinline]] std::uint64_t* Place(const Asked& asked, std::uint64_t now)
       WEIR_REQUIRES(lock_) {
     latest_removal_ = Elapsed(asked);
-    std::uint64_t* word = table_.Place(asked.key, asked.hash, now, asked.seed);
+    std::uint64_t* word = table_.Place(asked.key, asked.hash, now, asked.secret);
     if (word == nullptr) ++no_room_;
     return word;
   }

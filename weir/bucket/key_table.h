@@ -22,7 +22,9 @@ namespace weir {
 template <class Key>
 class KeyTable {
  public:
-  /// At most `room` keys (at least 1) that are not past at a time. `seed` goes into the hash.
+  /// About `room` keys (at least 1) that are not past at a time, at most a sixteenth more: the
+  /// price of a pass over the table is then shared by so many placements. `secret` goes into the
+  /// hash.
   explicit KeyTable(std::uint32_t room) : KeyTable(room, GroupsFor(0)) {}
 
   /// The key's word, or nullptr. It may be past. Valid until the next Place or Rebuild. Keep it
@@ -40,12 +42,14 @@ class KeyTable {
   /// A word for a key that is not there, or nullptr if there is no room. It reads 0: set it above 0
   /// at once. May take the place of a key that is past at `now`.
   std::uint64_t* Place(KeyView<Key> key, std::uint64_t hash, std::uint64_t now,
-                       std::uint64_t seed) {
+                       const HashSecret& secret) {
+    if (budget_ == 0 && !Count(now)) return nullptr;
     Slot* slot = FirstPast(hash, now);
     if (slot->word == 0 && used_ >= Most()) {
-      if (!MakeRoom(now, seed)) return nullptr;
+      Rebuild(now, secret);
       slot = FirstPast(hash, now);
     }
+    if (budget_ > 0) --budget_;
     if (slot->word == 0) ++used_;
     slot->Hold(key, hash);
     slot->word = 0;
@@ -53,13 +57,14 @@ class KeyTable {
   }
 
   /// Forgets all keys that are past and fits the table to the others. Returns how many it forgot.
-  std::size_t Rebuild(std::uint64_t now, std::uint64_t seed) {
+  std::size_t Rebuild(std::uint64_t now, const HashSecret& secret) {
     const std::uint32_t live = Live(now);
     KeyTable fitted(room_, GroupsFor(live));
     fitted.used_ = live;
+    fitted.budget_ = BudgetFor(live);
     ForEach([&](Slot& slot) {
       if (slot.word <= now) return;
-      *fitted.FirstPast(slot.Hash(seed), 0) = std::move(slot);
+      *fitted.FirstPast(slot.Hash(secret), 0) = std::move(slot);
     });
     const std::size_t forgotten = used_ - live;
     *this = std::move(fitted);
@@ -71,7 +76,10 @@ class KeyTable {
 
  private:
   KeyTable(std::uint32_t room, std::size_t groups)
-      : groups_(std::make_unique<Group[]>(groups)), group_count_(groups), room_(room) {}
+      : groups_(std::make_unique<Group[]>(groups)),
+        group_count_(groups),
+        room_(room),
+        budget_(room) {}
 
   using Slot = KeySlot<Key>;
   static constexpr std::size_t kLine = 64;
@@ -84,7 +92,7 @@ class KeyTable {
 
   // Five eighths of the slots are used after a rebuild, seven before the next.
   static std::size_t GroupsFor(std::size_t live) { return (live + 1) * 8 / 5 / kGroup + 2; }
-  std::size_t Most() const { return std::min<std::size_t>(group_count_ * kGroup * 7 / 8, room_); }
+  std::size_t Most() const { return group_count_ * kGroup * 7 / 8; }
 
   // Where a search looks: through a line, from a slot that the hash says (the branch that finds the
   // key there is mostly predicted, so the processor goes on to the next decision while the line
@@ -116,26 +124,28 @@ class KeyTable {
     return live;
   }
 
-  // Where it is full of keys that are not past, it looks again only after some more have asked:
-  // looking costs a pass over the table.
-  bool MakeRoom(std::uint64_t now, std::uint64_t seed) {
-    if (asks_until_look_ > 0) {
-      --asks_until_look_;
+  // At most `room_`, but a sixteenth of it at least, so that so many share the price of a count.
+  std::uint32_t BudgetFor(std::uint32_t live) const {
+    return live >= room_ ? 0 : std::max(room_ - live, room_ / 16);
+  }
+
+  // Whether there is room. Where there is none, it counts again only after some more have asked.
+  bool Count(std::uint64_t now) {
+    if (asks_until_count_ > 0) {
+      --asks_until_count_;
       return false;
     }
-    if (Live(now) >= room_) {
-      asks_until_look_ = used_ / 64;
-      return false;
-    }
-    Rebuild(now, seed);
-    return true;
+    budget_ = BudgetFor(Live(now));
+    if (budget_ == 0) asks_until_count_ = used_ / 64;
+    return budget_ > 0;
   }
 
   std::unique_ptr<Group[]> groups_;
   std::size_t group_count_;
   std::uint32_t used_ = 0;
   std::uint32_t room_;
-  std::uint32_t asks_until_look_ = 0;
+  std::uint32_t budget_;  ///< so many may be placed before the keys that are not past are counted
+  std::uint32_t asks_until_count_ = 0;
 };
 
 }  // namespace weir

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,16 +14,16 @@
 namespace weir {
 namespace {
 
-constexpr std::uint64_t kSeed = 5;
+const HashSecret kSecret = HashSecret::From(5);
 
-std::uint64_t HashOf(std::uint64_t key) { return KeyHash<std::uint64_t>()(key, kSeed); }
+std::uint64_t HashOf(std::uint64_t key) { return KeyHash<std::uint64_t>()(key, kSecret); }
 
 TEST(KeyHash, SpreadsRegularIntegersEvenly) {
   for (const int shift : {0, 3, 12, 32, 40, 47}) {
     std::vector<int> stripe(256, 0);
     std::vector<int> group(256, 0);
     for (std::uint64_t i = 0; i < 65'536; ++i) {
-      const std::uint64_t hash = KeyHash<std::uint64_t>()(i << shift, kSeed);
+      const std::uint64_t hash = KeyHash<std::uint64_t>()(i << shift, kSecret);
       ++stripe[hash >> 56];
       ++group[(hash >> 24) & 255];
     }
@@ -35,15 +37,51 @@ TEST(KeyHash, SpreadsRegularIntegersEvenly) {
 
 TEST(KeyHash, DependsOnEveryByteTheLengthAndTheSeed) {
   const std::string text = "a key of more than two words";
-  const std::uint64_t hash = HashBytes(text, kSeed);
+  const std::uint64_t hash = HashBytes(text, kSecret);
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string other = text;
     ++other[i];
-    EXPECT_NE(HashBytes(other, kSeed), hash) << i;
-    EXPECT_NE(HashBytes(std::string_view(text).substr(0, i), kSeed), hash) << i;
+    EXPECT_NE(HashBytes(other, kSecret), hash) << i;
+    EXPECT_NE(HashBytes(std::string_view(text).substr(0, i), kSecret), hash) << i;
   }
-  EXPECT_NE(HashBytes(text, kSeed + 1), hash);
-  EXPECT_NE(HashBytes(std::string_view("\0", 1), kSeed), HashBytes("", kSeed));
+  EXPECT_NE(HashBytes(text, HashSecret::From(6)), hash);
+  EXPECT_NE(HashBytes(std::string_view("\0", 1), kSecret), HashBytes("", kSecret));
+}
+
+// C6: a block equal to a constant of the hash made a factor 0, and with it the hash of everything
+// that stands before the block.
+TEST(KeyHash, C6NoKnownBlockMakesTheHashForgetThePrefix) {
+  for (const std::uint64_t known : {0xe7037ed1a0b428dbU, 0x589965cc75374cc3U, 0xa0761d6478bd642fU,
+                                    0x8ebc6af09c88c6e3U, 0x9e3779b97f4a7c15U}) {
+    std::string block(8, '\0');
+    std::memcpy(block.data(), &known, 8);
+    std::set<std::uint64_t> hashes;
+    for (int i = 0; i < 1000; ++i) {
+      const std::string prefix = std::to_string(10'000'000 + i);
+      hashes.insert(KeyHash<std::string>()(prefix + block, kSecret));
+      hashes.insert(KeyHash<std::string>()(prefix + block + "end", kSecret));
+    }
+    EXPECT_EQ(hashes.size(), 2000U) << known;
+  }
+}
+
+TEST(KeyHash, C6EveryWordOfTheSecretCountsAndComesFromTheSeed) {
+  const std::string text = "a key of more than two words";
+  const std::uint64_t hash = HashBytes(text, kSecret);
+  for (auto word : {&HashSecret::start, &HashSecret::start_times, &HashSecret::state,
+                    &HashSecret::block, &HashSecret::last_state, &HashSecret::last_block}) {
+    HashSecret other = kSecret;
+    other.*word ^= 2;
+    EXPECT_NE(HashBytes(text, other), hash);
+    EXPECT_NE(HashSecret::From(6).*word, kSecret.*word);
+  }
+  EXPECT_EQ(HashBytes(text, HashSecret::From(5)), hash);
+}
+
+// Fails if: the public words change: fingerprints that are stored are made with them.
+TEST(KeyHash, TheChecksumStaysWhatItIs) {
+  EXPECT_EQ(HashBytes("", 1), 7506974337553516905U);
+  EXPECT_EQ(HashBytes("fingerprint of a row", 1), 11442272596363317075U);
 }
 
 TEST(KeyTable, FindsNothingInAnEmptyTable) {
@@ -54,7 +92,7 @@ TEST(KeyTable, FindsNothingInAnEmptyTable) {
 
 TEST(KeyTable, KeyZeroIsAKeyLikeAnyOther) {
   KeyTable<std::uint64_t> table(100);
-  for (std::uint64_t key = 0; key < 9; ++key) *table.Place(key, HashOf(key), 1, kSeed) = 10 + key;
+  for (std::uint64_t key = 0; key < 9; ++key) *table.Place(key, HashOf(key), 1, kSecret) = 10 + key;
   for (std::uint64_t key = 0; key < 9; ++key) EXPECT_EQ(*table.Find(key, HashOf(key)), 10 + key);
   EXPECT_EQ(table.Find(9, HashOf(9)), nullptr);
   EXPECT_EQ(table.used(), 9);
@@ -62,19 +100,20 @@ TEST(KeyTable, KeyZeroIsAKeyLikeAnyOther) {
 
 TEST(KeyTable, GivesThePlaceOfAKeyThatIsPastToAnother) {
   KeyTable<std::uint64_t> table(100);
-  for (std::uint64_t key = 1; key <= 3; ++key) *table.Place(key, HashOf(key), 1, kSeed) = 10 * key;
+  constexpr std::uint64_t kHash = 7;  // of all: their searches begin at one slot
+  for (std::uint64_t key = 1; key <= 3; ++key) *table.Place(key, kHash, 1, kSecret) = 10 * key;
   const std::size_t bytes = table.bytes();
-  *table.Place(9, HashOf(9), 20, kSeed) = 90;
+  *table.Place(9, kHash, 20, kSecret) = 90;
   EXPECT_EQ(table.used(), 3);
   EXPECT_EQ(table.bytes(), bytes);
-  EXPECT_EQ(*table.Find(3, HashOf(3)), 30);
-  EXPECT_EQ(*table.Find(9, HashOf(9)), 90);
+  EXPECT_EQ(*table.Find(3, kHash), 30);
+  EXPECT_EQ(*table.Find(9, kHash), 90);
 }
 
 TEST(KeyTable, EqualHashesOfDifferentStringsAreNotConfused) {
   KeyTable<std::string> table(100);
-  *table.Place("one", 7, 1, kSeed) = 11;
-  *table.Place("two", 7, 1, kSeed) = 22;
+  *table.Place("one", 7, 1, kSecret) = 11;
+  *table.Place("two", 7, 1, kSecret) = 22;
   EXPECT_EQ(*table.Find("one", 7), 11);
   EXPECT_EQ(*table.Find("two", 7), 22);
   EXPECT_EQ(table.Find("three", 7), nullptr);
@@ -83,23 +122,63 @@ TEST(KeyTable, EqualHashesOfDifferentStringsAreNotConfused) {
 TEST(KeyTable, RebuildForgetsWhatIsPastAndShrinks) {
   KeyTable<std::uint64_t> table(10'000);
   for (std::uint64_t key = 1; key <= 5000; ++key) {
-    *table.Place(key, HashOf(key), 1, kSeed) = 100 + key;
+    *table.Place(key, HashOf(key), 1, kSecret) = 100 + key;
   }
   const std::size_t bytes = table.bytes();
-  EXPECT_EQ(table.Rebuild(5000, kSeed), 4900);
+  EXPECT_EQ(table.Rebuild(5000, kSecret), 4900);
   EXPECT_EQ(table.used(), 100);
   EXPECT_LE(table.bytes(), bytes / 32);
 }
 
 TEST(KeyTable, RefusesOneMoreThanItsRoomUntilOneIsPast) {
   KeyTable<std::uint64_t> table(3);
-  for (std::uint64_t key = 1; key <= 3; ++key) *table.Place(key, HashOf(key), 1, kSeed) = 100 * key;
-  EXPECT_EQ(table.Place(4, HashOf(4), 99, kSeed), nullptr);
+  for (std::uint64_t key = 1; key <= 3; ++key)
+    *table.Place(key, HashOf(key), 1, kSecret) = 100 * key;
+  EXPECT_EQ(table.Place(4, HashOf(4), 99, kSecret), nullptr);
   EXPECT_EQ(table.used(), 3);
-  std::uint64_t* word = table.Place(4, HashOf(4), 100, kSeed);
+  std::uint64_t* word = table.Place(4, HashOf(4), 100, kSecret);
   ASSERT_NE(word, nullptr);
   *word = 400;
-  EXPECT_EQ(table.used(), 3);
+  EXPECT_EQ(table.Place(5, HashOf(5), 100, kSecret), nullptr);
+  for (std::uint64_t key = 2; key <= 4; ++key) EXPECT_EQ(*table.Find(key, HashOf(key)), 100 * key);
+}
+
+// Fails if: keys that take the slots of others do not count against the room.
+TEST(KeyTable, C21NoMoreThanASixteenthBeyondTheRoomIsLetIn) {
+  constexpr std::uint64_t kRoom = 1600;
+  KeyTable<std::uint64_t> table(kRoom);
+  std::uint64_t placed = 0;
+  const auto fill = [&](std::uint64_t now) {
+    for (int refused = 0; refused < 1000;) {
+      std::uint64_t* const word = table.Place(placed, HashOf(placed), now, kSecret);
+      if (word == nullptr) {
+        ++refused;
+      } else {
+        *word = placed++ < 10 ? 2 : 1'000'000;
+      }
+    }
+    return placed;
+  };
+  EXPECT_EQ(fill(1), kRoom);
+  EXPECT_LE(fill(3), kRoom + kRoom / 16) << "ten are past";
+  EXPECT_GE(placed, kRoom + 10);
+}
+
+// C21: at `room` each few placements cost a rebuild. Fails if: the limit after a rebuild is `room`.
+TEST(KeyTable, C21KeysThatComeAndGoNearTheRoomCostFewRebuilds) {
+  constexpr std::uint32_t kRoom = 1600;
+  KeyTable<std::uint64_t> table(kRoom);
+  constexpr std::uint64_t kLifetime = kRoom - 16;  // so many keys are not past at a time
+  std::size_t rebuilds = 0;
+  for (std::uint64_t now = 1; now < 20 * kRoom; ++now) {
+    const std::size_t before = table.used();
+    std::uint64_t* word = table.Place(now, HashOf(now), now, kSecret);
+    ASSERT_NE(word, nullptr);
+    *word = now + kLifetime;
+    if (table.used() < before) ++rebuilds;
+  }
+  EXPECT_GT(rebuilds, 0U) << "otherwise nothing was tested";
+  EXPECT_LT(rebuilds, 20 * 16U + 16) << "one for a sixteenth of the room";
 }
 
 // Fails if: a search passes over a slot of its group, ends at a group that is full, or takes the
@@ -109,13 +188,13 @@ void AgreesWithAMap(const std::vector<Key>& names, std::uint64_t hash_bits) {
   KeyTable<Key> table(1000);
   std::map<Key, std::uint64_t> model;
   std::uint64_t now = 1;
-  const auto hash_of = [&](const Key& key) { return KeyHash<Key>()(key, kSeed) & hash_bits; };
+  const auto hash_of = [&](const Key& key) { return KeyHash<Key>()(key, kSecret) & hash_bits; };
   for (int i = 1 + Below(200); i > 0; --i) {
     const Key& key = names[static_cast<std::size_t>(Below(static_cast<int>(names.size())))];
     std::uint64_t* word = table.Find(key, hash_of(key));
     if (word == nullptr) {
       RC_ASSERT(model[key] <= now);
-      word = table.Place(key, hash_of(key), now, kSeed);
+      word = table.Place(key, hash_of(key), now, kSecret);
     } else {
       RC_ASSERT(*word == model[key]);
     }

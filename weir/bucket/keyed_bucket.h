@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "weir/base/result.h"
+#include "weir/base/rng.h"
 #include "weir/bucket/fast_clock.h"
 #include "weir/bucket/gcra.h"
 #include "weir/bucket/key_hash.h"
@@ -37,7 +38,7 @@ class KeyedBucket {
       : gcra_(gcra),
         origin_(static_cast<std::uint64_t>(clock.Nanos()) - 1),
         clock_(clock),
-        seed_(options.hash_seed),
+        secret_(HashSecret::From(options.hash_seed ? *options.hash_seed : SystemSeed())),
         stripes_(std::make_unique<Stripe[]>(kStripes)) {
     const std::size_t room = std::clamp<std::size_t>(options.max_keys / kStripes, 1, UINT32_MAX);
     for (std::size_t i = 0; i < kStripes; ++i) stripes_[i].Open(static_cast<std::uint32_t>(room));
@@ -77,7 +78,7 @@ class KeyedBucket {
   std::size_t Sweep() {
     std::size_t forgotten = 0;
     for (std::size_t i = 0; i < kStripes; ++i) {
-      forgotten += stripes_[i].Sweep(gcra_, Elapsed(), seed_);
+      forgotten += stripes_[i].Sweep(gcra_, Elapsed(), secret_);
     }
     return forgotten;
   }
@@ -98,14 +99,14 @@ class KeyedBucket {
   std::int64_t Elapsed() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) - origin_);
   }
-  Asked Ask(View key) const { return {key, KeyHash<Key>()(key, seed_), seed_, Elapsed()}; }
+  Asked Ask(View key) const { return {key, KeyHash<Key>()(key, secret_), secret_, Elapsed()}; }
   // The table within a stripe uses the low bits.
   Stripe& StripeOf(const Asked& asked) const { return stripes_[asked.hash >> 56]; }
 
   const Gcra gcra_;
   const std::uint64_t origin_;  // before the first take, so that every word is above 0
   const C clock_;
-  const std::uint64_t seed_;
+  const HashSecret secret_;
   const std::unique_ptr<Stripe[]> stripes_;
 };
 

@@ -160,9 +160,10 @@ TEST(KeyedBucket, MakeTellsWhyAQuotaCannotBe) {
 
 // Keys of one stripe, so that its table is full of them.
 std::vector<std::uint64_t> Crowd(std::uint64_t seed, std::size_t count) {
+  const HashSecret secret = HashSecret::From(seed);
   std::vector<std::uint64_t> keys;
   for (std::uint64_t key = 0; keys.size() < count; ++key) {
-    if (KeyHash<std::uint64_t>()(key, seed) >> 56 == 0) keys.push_back(key);
+    if (KeyHash<std::uint64_t>()(key, secret) >> 56 == 0) keys.push_back(key);
   }
   return keys;
 }
