@@ -18,7 +18,7 @@ constexpr std::string_view kEnd = "]]\n";
 constexpr std::size_t kIntegerBytes = 21;
 
 // Of one limit.
-constexpr std::size_t kNumbers = 7;
+constexpr std::size_t kNumbers = 8;
 
 bool NeedsEscape(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
 
@@ -68,7 +68,8 @@ void AppendWith(std::string& out, std::size_t most, Write&& write) {
   });
 }
 
-void PutLimit(Pen& pen, std::string_view name, const Meter& meter) {
+// Six numbers, without the end of their array.
+void PutNumbers(Pen& pen, std::string_view name, const Meter& meter) {
   pen.Quote(name);
   pen.Put(std::string_view(":["));
   const Quota& quota = meter.quota;
@@ -78,11 +79,51 @@ void PutLimit(Pen& pen, std::string_view name, const Meter& meter) {
     pen.Put(',');
   }
   pen.Put(quota.period);
-  if (meter.remainder_period != quota.period) {
+}
+
+void PutLimit(Pen& pen, std::string_view name, const Meter& meter) {
+  PutNumbers(pen, name, meter);
+  if (meter.remainder_period != meter.quota.period) {
     pen.Put(',');
     pen.Put(meter.remainder_period);
   }
   pen.Put(']');
+}
+
+void PutExtra(Pen& pen, const ExtraMeter& extra) {
+  PutNumbers(pen, extra.name, extra.meter);
+  pen.Put(',');
+  pen.Put(extra.meter.remainder_period);
+  pen.Put(',');
+  pen.Put(extra.time.value);
+  pen.Put(']');
+}
+
+// An object of `count` members.
+template <class Put>
+void PutObject(Pen& pen, std::size_t count, Put&& put) {
+  pen.Put('{');
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) pen.Put(',');
+    put(i);
+  }
+  pen.Put('}');
+}
+
+std::size_t MostExtras(const ExtraMeters& extras) {
+  std::size_t most = 2 * kIntegerBytes + 32;
+  for (const ExtraMeter& extra : extras.meters) most += MostLimit(extra.name) + 1;
+  return most;
+}
+
+void PutExtras(Pen& pen, const ExtraMeters& extras) {
+  pen.Put(std::string_view(R"({"limits":)"));
+  PutObject(pen, extras.meters.size(), [&](std::size_t i) { PutExtra(pen, extras.meters[i]); });
+  pen.Put(std::string_view(R"(,"left":[)"));
+  pen.Put(extras.last_left.value);
+  pen.Put(',');
+  pen.Put(extras.left_full.value);
+  pen.Put(std::string_view("]}"));
 }
 
 }  // namespace
@@ -95,12 +136,13 @@ void AppendLimits(std::string& out, const BucketRecord& record) {
   std::size_t most = 2;
   for (const std::string& name : record.names) most += MostLimit(name) + 1;
   AppendWith(out, most, [&](Pen& pen) {
-    for (std::size_t i = 0; i < record.names.size(); ++i) {
-      pen.Put(i == 0 ? '{' : ',');
-      PutLimit(pen, record.names[i], record.bucket.meters[i]);
-    }
-    pen.Put('}');
+    PutObject(pen, record.names.size(),
+              [&](std::size_t i) { PutLimit(pen, record.names[i], record.bucket.meters[i]); });
   });
+}
+
+void AppendExtras(std::string& out, const ExtraMeters& extras) {
+  AppendWith(out, MostExtras(extras), [&](Pen& pen) { PutExtras(pen, extras); });
 }
 
 // `rest` puts what follows the key, at most `most` bytes.
@@ -124,19 +166,21 @@ void ChangeBatch::Append(const BucketKey& key, std::size_t most, Rest&& rest) {
   ++count_;
 }
 
-void ChangeBatch::Add(const Target& target, const Bucket* bucket) {
-  if (bucket == nullptr) return AddRemoved(target.key);
-  std::size_t most = kIntegerBytes + 4;
-  for (const Limit& limit : target.limits) most += MostLimit(limit.name) + 1;
-  Append(target.key, most, [&](Pen& pen) {
+void ChangeBatch::Add(const BucketKey& key, const BucketState* state) {
+  if (state == nullptr) return AddRemoved(key);
+  const std::vector<Limit>& limits = state->target->limits;
+  std::size_t most = kIntegerBytes + 5;
+  for (const Limit& limit : limits) most += MostLimit(limit.name) + 1;
+  if (state->extras != nullptr) most += MostExtras(*state->extras);
+  Append(key, most, [&](Pen& pen) {
     pen.Put(',');
-    pen.Put(bucket->time.value);
+    pen.Put(state->bucket.time.value);
     pen.Put(',');
-    for (std::size_t i = 0; i < target.limits.size(); ++i) {
-      pen.Put(i == 0 ? '{' : ',');
-      PutLimit(pen, target.limits[i].name, bucket->meters[i]);
-    }
-    pen.Put('}');
+    PutObject(pen, limits.size(),
+              [&](std::size_t i) { PutLimit(pen, limits[i].name, state->bucket.meters[i]); });
+    if (state->extras == nullptr) return;
+    pen.Put(',');
+    PutExtras(pen, *state->extras);
   });
 }
 

@@ -18,6 +18,7 @@ struct Line {
   BucketKey key;
   std::optional<std::int64_t> time;
   std::string limits;
+  std::string extras = "";
 
   friend bool operator==(const Line&, const Line&) = default;
 };
@@ -29,7 +30,8 @@ std::vector<Line> ReadAll(const ChangeBatch& batch) {
     const Status read = reader.ReadChanges(row, [&](const Change& change) {
       lines.push_back({{std::string(change.entity), std::string(change.resource), change.shard},
                        change.time,
-                       std::string(change.limits)});
+                       std::string(change.limits),
+                       std::string(change.extras)});
     });
     EXPECT_TRUE(read) << read.error().message;
   }
@@ -61,7 +63,14 @@ rc::Gen<BucketRecord> AnyRecord() {
     for (char& c : record.key.entity) c = static_cast<char>(c & 0x7f);
     for (char& c : record.key.resource) c = static_cast<char>(c & 0x7f);
     record.bucket.time = {*rc::gen::arbitrary<std::int64_t>()};
-    const int count = *rc::gen::inRange(1, 5);
+    const int extras = *rc::gen::inRange(0, 4);
+    for (int i = 0; i < extras; ++i) {
+      record.extras.meters.push_back(
+          {"extra\"" + std::to_string(i), *AnyMeter(), {*rc::gen::arbitrary<std::int64_t>()}});
+      record.extras.last_left = {*rc::gen::arbitrary<std::int64_t>()};
+      record.extras.left_full = {*rc::gen::arbitrary<std::int64_t>()};
+    }
+    const int count = *rc::gen::inRange(extras > 0 ? 0 : 1, 5);
     for (int i = 0; i < count; ++i) {
       record.names.push_back("limit\"" + std::to_string(i));
       record.bucket.meters.push_back(*AnyMeter());
@@ -70,27 +79,25 @@ rc::Gen<BucketRecord> AnyRecord() {
   });
 }
 
-TargetPtr TargetOf(const BucketRecord& record) {
-  std::vector<Limit> limits;
-  for (std::size_t i = 0; i < record.names.size(); ++i) {
-    limits.push_back({record.names[i], record.bucket.meters[i].quota});
-  }
-  return MakeTarget(record.key, limits);
-}
-
 // Fails if: the period of a remainder is not written where it differs from the limit's; a quote in
 // a name is not escaped; a number is cut.
 RC_GTEST_PROP(BucketCodec, ReadsBackWhatItWrote, ()) {
   const std::vector<BucketRecord> records =
       *rc::gen::container<std::vector<BucketRecord>>(AnyRecord());
   ChangeBatch batch;
-  for (const BucketRecord& record : records) batch.Add(*TargetOf(record), &record.bucket);
+  for (const BucketRecord& record : records) {
+    const BucketState state = StateOf(record);
+    batch.Add(record.key, &state);
+  }
   const std::vector<Line> lines = ReadAll(batch);
   RC_ASSERT(lines.size() == records.size());
   BucketReader reader;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     BucketRecord read{.key = lines[i].key, .names = {}, .bucket = {.time = {*lines[i].time}}};
     RC_ASSERT(reader.ReadLimits(lines[i].limits, read).has_value());
+    const std::string& extras = lines[i].extras;
+    RC_ASSERT(extras.empty() == (records[i].extras == ExtraMeters()));
+    if (!extras.empty()) RC_ASSERT(reader.ReadExtras(extras, read).has_value());
     RC_ASSERT(read == records[i]);
     std::string limits;
     AppendLimits(limits, records[i]);
@@ -100,16 +107,52 @@ RC_GTEST_PROP(BucketCodec, ReadsBackWhatItWrote, ()) {
 
 TEST(BucketCodec, IsReadableByAPerson) {
   const TargetPtr target = MakeTarget({"acme", "gpt-4", 0}, {{"rpm", PerMinute(100)}});
-  Bucket bucket{.time = {1'767'225'600'013}, .meters = {FullMeter(PerMinute(100))}};
-  Debit(bucket.meters[0], 1500);
+  BucketState state = NewBucketState(target, {1'767'225'600'013});
+  Debit(state.bucket.meters[0], 1500);
   ChangeBatch batch;
-  batch.Add(*target, &bucket);
+  batch.Add(target->key, &state);
   batch.AddRemoved({"globex", "gpt-5", 3});
   EXPECT_THAT(batch.Rows(), ElementsAre("[[\"acme\",\"gpt-4\",0,1767225600013,"
                                         "{\"rpm\":[98500,0,1500,100000,100000,60000]}],\n"
                                         "[\"globex\",\"gpt-5\",3]]\n"));
   EXPECT_EQ(batch.count(), 2U);
   EXPECT_EQ(batch.bytes(), batch.Rows()[0].size());
+}
+
+TEST(BucketCodec, ExtraLimitsFollowTheConfiguredOnes) {
+  const TargetPtr target = MakeTarget({"acme", "gpt-4", 0}, {{"rpm", PerMinute(100)}});
+  BucketState state = NewBucketState(target, {1'767'225'600'013});
+  state.extras = std::make_unique<ExtraMeters>();
+  state.extras->meters.push_back({"tpm", FullMeter(PerMinute(9)), {1'767'225'600'000}});
+  Debit(state.extras->meters[0].meter, 2000);
+  state.extras->last_left = {5};
+  state.extras->left_full = {7};
+  ChangeBatch batch;
+  batch.Add(target->key, &state);
+  EXPECT_THAT(batch.Rows(),
+              ElementsAre("[[\"acme\",\"gpt-4\",0,1767225600013,"
+                          "{\"rpm\":[100000,0,0,100000,100000,60000]},"
+                          "{\"limits\":{\"tpm\":[7000,0,2000,9000,9000,60000,60000,1767225600000]},"
+                          "\"left\":[5,7]}]]\n"));
+}
+
+TEST(BucketCodec, RefusesExtraLimitsThatNoBucketHas) {
+  BucketReader reader;
+  const auto code = [&](std::string_view extras) {
+    BucketRecord record;
+    const Status read = reader.ReadExtras(extras, record);
+    return read ? std::optional<Code>() : read.error().code;
+  };
+  EXPECT_EQ(code(R"({"limits":{"a":[5,0,0,10,10,1000,1000,9]},"left":[0,0]})"), std::nullopt);
+  EXPECT_EQ(code(R"({"limits":{},"left":[1,2]})"), std::nullopt);
+  EXPECT_EQ(code(R"([])"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"left":[0,0]})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"limits":{}})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"limits":{},"left":[0]})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"limits":{},"left":[0,0,0]})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"limits":{"a":[5,0,0,10,10,1000,1000]},"left":[0,0]})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"limits":{"a":[11,0,0,10,10,1000,1000,9]},"left":[0,0]})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({"limits":{"a":[5,-1,0,10,10,1000,1000,9]},"left":[0,0]})"), Code::kDataLoss);
 }
 
 TEST(BucketCodec, TellsRemovalsApart) {
@@ -169,7 +212,7 @@ TEST(BucketCodec, RefusesNumbersThatNoBucketHas) {
     return read ? std::optional<Code>() : read.error().code;
   };
   EXPECT_EQ(code(R"({"rpm":[5,0,0,10,10,1000]})"), std::nullopt);
-  EXPECT_EQ(code(R"({})"), Code::kDataLoss);
+  EXPECT_EQ(code(R"({})"), std::nullopt) << "all of its limits may be extra ones";
   EXPECT_EQ(code(R"([])"), Code::kDataLoss);
   EXPECT_EQ(code(R"({"rpm":[5,0,0,10,10]})"), Code::kDataLoss) << "a number is missing";
   EXPECT_EQ(code(R"({"rpm":[5,0,0,10,10,1000,1000,1]})"), Code::kDataLoss) << "one too many";

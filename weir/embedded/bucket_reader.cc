@@ -12,8 +12,9 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-// [tokens, remainder, consumed, capacity, amount, period, remainder_period]
-using Numbers = std::array<std::int64_t, 7>;
+// [tokens, remainder, consumed, capacity, amount, period, remainder_period, time]
+using Numbers = std::array<std::int64_t, 8>;
+constexpr std::size_t kFewestNumbers = 6;
 
 Status Damaged(std::string_view what) {
   return Fail(Code::kDataLoss, fmt::format("damaged bucket data: {}", what));
@@ -40,15 +41,37 @@ bool IsAtEnd(ondemand::document& document) {
 }
 
 // simdjson reports by exception or by code; these use the codes.
-bool ReadNumbers(ondemand::value value, Numbers& numbers) {
+
+// How many whole numbers an array has; 0 if it has others, or more than fit.
+template <std::size_t kMost>
+std::size_t ReadNumbers(ondemand::value value, std::array<std::int64_t, kMost>& numbers) {
   ondemand::array array;
-  if (value.get_array().get(array)) return false;
+  if (value.get_array().get(array)) return 0;
   std::size_t count = 0;
   for (auto element : array) {
-    if (count == numbers.size() || element.get_int64().get(numbers[count++])) return false;
+    if (count == numbers.size() || element.get_int64().get(numbers[count++])) return 0;
   }
-  if (count == 6) numbers[6] = numbers[5];
-  return count == 6 || count == 7;
+  return count;
+}
+
+bool ReadLimit(ondemand::value value, Numbers& numbers) {
+  const std::size_t count = ReadNumbers(value, numbers);
+  if (count == kFewestNumbers) numbers[6] = numbers[5];
+  return count == kFewestNumbers || count == kFewestNumbers + 1;
+}
+
+Result<ExtraMeter> ReadExtra(simdjson::simdjson_result<ondemand::field>& field) {
+  std::string_view name;
+  Numbers numbers{};
+  if (field.unescaped_key().get(name)) return Fail(Damaged("the name of an extra limit").error());
+  ExtraMeter extra{.name = std::string(name), .meter = {}, .time = {}};
+  if (ReadNumbers(field.value(), numbers) != numbers.size()) {
+    return Fail(Damaged(fmt::format("extra limit {}", extra.name)).error());
+  }
+  extra.meter = ToMeter(numbers);
+  extra.time = {numbers[7]};
+  if (IsSound(extra.meter)) return extra;
+  return Fail(Damaged(fmt::format("extra limit {} has impossible numbers", extra.name)).error());
 }
 
 // False if the element at `index` of a change is not what stands there.
@@ -62,8 +85,9 @@ bool ReadElement(ondemand::value element, std::size_t index, Change& change) {
     return true;
   }
   if (index == 3) return !element.get_int64().get(change.time.emplace());
-  ondemand::object limits;
-  return index == 4 && !element.get_object().get(limits) && !limits.raw_json().get(change.limits);
+  ondemand::object object;
+  if (index > 5 || element.get_object().get(object)) return false;
+  return !object.raw_json().get(index == 4 ? change.limits : change.extras);
 }
 
 bool ReadChange(simdjson::simdjson_result<ondemand::value> value, Change& change) {
@@ -74,7 +98,7 @@ bool ReadChange(simdjson::simdjson_result<ondemand::value> value, Change& change
     ondemand::value one;
     if (element.get(one) || !ReadElement(one, count++, change)) return false;
   }
-  return count == 3 || count == 5;
+  return count == 3 || count == 5 || count == 6;
 }
 
 }  // namespace
@@ -125,7 +149,7 @@ Status BucketReader::ReadLimits(std::string_view limits, BucketRecord& record) {
   for (auto field : object) {
     std::string_view name;
     Numbers numbers{};
-    if (field.unescaped_key().get(name) || !ReadNumbers(field.value(), numbers)) {
+    if (field.unescaped_key().get(name) || !ReadLimit(field.value(), numbers)) {
       return Damaged(fmt::format("limit {}", record.names.size()));
     }
     record.names.emplace_back(name);
@@ -134,7 +158,28 @@ Status BucketReader::ReadLimits(std::string_view limits, BucketRecord& record) {
       return Damaged(fmt::format("limit {} has impossible numbers", name));
     }
   }
-  if (record.names.empty()) return Damaged("a bucket without limits");
+  return {};
+}
+
+Status BucketReader::ReadExtras(std::string_view extras, BucketRecord& record) {
+  ondemand::document document;
+  ondemand::object object;
+  ondemand::object limits;
+  if (state_->Iterate(extras, document) || document.get_object().get(object) ||
+      object["limits"].get_object().get(limits)) {
+    return Damaged("extra limits are not a JSON object");
+  }
+  for (auto field : limits) {
+    WEIR_ASSIGN_OR_RETURN(ExtraMeter extra, ReadExtra(field));
+    record.extras.meters.push_back(std::move(extra));
+  }
+  std::array<std::int64_t, 2> left{};
+  ondemand::value times;
+  if (object["left"].get(times) || ReadNumbers(times, left) != left.size()) {
+    return Damaged("the times of extra limits that left");
+  }
+  record.extras.last_left = {left[0]};
+  record.extras.left_full = {left[1]};
   return {};
 }
 

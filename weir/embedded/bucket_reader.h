@@ -19,6 +19,7 @@ struct Change {
   std::uint32_t shard = 0;
   std::optional<std::int64_t> time;  ///< none: the bucket was removed
   std::string_view limits;           ///< JSON, not checked yet
+  std::string_view extras;           ///< the same; empty if there are none
 };
 
 /// Keeps its memory between calls. Not thread-safe.
@@ -32,8 +33,10 @@ class BucketReader {
   /// Gives each change of a row to `sink`, in order. kDataLoss where the row is damaged.
   [[nodiscard]] Status ReadChanges(std::string_view row,
                                    const std::function<void(const Change&)>& sink);
-  /// Fills names and meters. kDataLoss where they cannot be those of a bucket.
+  /// Fills names and meters. kDataLoss if they cannot be those of a bucket.
   [[nodiscard]] Status ReadLimits(std::string_view limits, BucketRecord& record);
+  /// Fills extras. kDataLoss if they cannot be those of a bucket.
+  [[nodiscard]] Status ReadExtras(std::string_view extras, BucketRecord& record);
 
  private:
   struct State;

@@ -19,6 +19,7 @@ void ChangeIndex::Add(const Change& change) {
   }
   at->second.time = change.time;
   at->second.limits = change.limits;
+  at->second.extras = change.extras;
 }
 
 }  // namespace weir

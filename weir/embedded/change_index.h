@@ -27,6 +27,7 @@ struct KeyView {
 struct LatestChange {
   std::optional<std::int64_t> time;  ///< none: the bucket was removed
   std::string limits;                ///< JSON
+  std::string extras;                ///< JSON; empty if there are none
 };
 
 /// Not thread-safe.

@@ -30,9 +30,10 @@ Result<ChangeLog> ChangeLog::Open(sqlite::Connection& connection) {
   WEIR_ASSIGN_OR_RETURN(log.insert_, connection.Prepare("INSERT INTO change VALUES(?, ?)"));
   WEIR_ASSIGN_OR_RETURN(log.delete_, connection.Prepare("DELETE FROM change WHERE seq <= ?"));
   WEIR_ASSIGN_OR_RETURN(log.put_bucket_,
-                        connection.Prepare("INSERT INTO bucket VALUES(?, ?, ?, ?, ?) "
+                        connection.Prepare("INSERT INTO bucket VALUES(?, ?, ?, ?, ?, ?) "
                                            "ON CONFLICT(entity, resource, shard) DO UPDATE "
-                                           "SET time = excluded.time, limits = excluded.limits"));
+                                           "SET time = excluded.time, limits = excluded.limits, "
+                                           "extras = excluded.extras"));
   WEIR_ASSIGN_OR_RETURN(log.delete_bucket_,
                         connection.Prepare("DELETE FROM bucket WHERE entity = ? AND "
                                            "resource = ? AND shard = ?"));
@@ -61,9 +62,9 @@ Result<ChangeIndex> ChangeLog::Read() {
   return index;
 }
 
-void ChangeLog::Add(const Target& target, const Bucket* bucket, std::uint32_t& mark) {
-  batch_.Add(target, bucket);
-  if (std::exchange(mark, round_) != round_) logged_.push_back(target.key);
+void ChangeLog::Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
+  batch_.Add(key, state);
+  if (std::exchange(mark, round_) != round_) logged_.push_back(key);
 }
 
 Result<ChangeLog::Written> ChangeLog::Append() {
@@ -155,7 +156,11 @@ Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
   if (!record) return statement.Run();
   std::string limits;
   AppendLimits(limits, *record);
-  return statement.Bind(4, record->bucket.time.value).Bind(5, limits).Run();
+  statement.Bind(4, record->bucket.time.value).Bind(5, limits);
+  std::string extras;
+  const bool has_extras = record->extras != ExtraMeters();
+  if (has_extras) AppendExtras(extras, record->extras);
+  return (has_extras ? statement.Bind(6, extras) : statement.BindNull(6)).Run();
 }
 
 Status ChangeLog::DeleteRows(std::size_t bytes) {

@@ -34,7 +34,7 @@ class ChangeLog {
 
   /// Gathers a bucket's present state for the next Append; null: it was removed. `mark` is what the
   /// last Add for it left there; 0 if there was none.
-  void Add(const Target& target, const Bucket* bucket, std::uint32_t& mark);
+  void Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark);
   /// Writes what was gathered; nothing if there is nothing. After an error that stays gathered.
   [[nodiscard]] Result<Written> Append();
   /// Writes that these buckets were removed, and what `body` writes, in one transaction.

@@ -31,8 +31,8 @@ class ChangeLogTest : public testing::Test {
 
   // What a commit does.
   void Commit() {
-    table_.DrainChanges([&](const Target& target, const Bucket* bucket, std::uint32_t& mark) {
-      log_.Add(target, bucket, mark);
+    table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
+      log_.Add(key, state, mark);
     });
     EXPECT_TRUE(log_.Append());
   }
@@ -149,7 +149,7 @@ TEST_F(ChangeLogTest, GoesOnWithALogThatIsThere) {
   ASSERT_TRUE(second.Read());
   EXPECT_EQ(second.bytes(), log_.bytes());
   std::uint32_t mark = 0;
-  second.Add(*globex_, nullptr, mark);
+  second.Add(globex_->key, nullptr, mark);
   EXPECT_TRUE(second.Append());
   EXPECT_EQ(ReadLog(), (Tokens{{"acme", 9}, {"globex", -1}}));
   while (second.bytes() > 0) EXPECT_TRUE(second.FoldSome(table_, 0));

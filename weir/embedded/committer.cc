@@ -149,9 +149,9 @@ Status Committer::CommitLocked(const Work& work) {
   if (work.idle) table_.SweepIdle(latest_);
   ChangeLog& log = file_->log();
   UnixMillis latest = latest_;
-  table_.DrainChanges([&](const Target& target, const Bucket* bucket, std::uint32_t& mark) {
-    if (bucket != nullptr) latest = std::max(latest, bucket->time);
-    log.Add(target, bucket, mark);
+  table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
+    if (state != nullptr) latest = std::max(latest, state->bucket.time);
+    log.Add(key, state, mark);
   });
   latest_ = latest;
   auto written = log.Append();

@@ -74,15 +74,17 @@ TEST_F(CommitterTest, NothingIsWrittenWhereNothingChanges) {
   EXPECT_EQ(stats().commits, 1U);
 }
 
-// Fails if: only what was admitted is taken for a change.
-TEST_F(CommitterTest, ARefusalThatBringsABucketToNewLimitsIsCommitted) {
+// Fails if: a request that takes nothing brings the bucket of the file to its limits. C2
+TEST_F(CommitterTest, C2ARefusalOrALookUnderOtherLimitsWritesNothing) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE((*Begin(acme_, 10))->value().admitted);
   client_.Commit();
   EXPECT_FALSE((*Begin(StillTarget("acme", 12), 12))->value().admitted);
+  EXPECT_TRUE((*Begin(StillTarget("acme", 12), 0))->value().admitted);
   client_.scheduler().Advance(milliseconds(5));
+  EXPECT_EQ(stats().commits, 1U);
   EXPECT_THAT(RunSql(client_.CopyAsKilled(), "SELECT tokens, capacity FROM limits_view"),
-              ElementsAre("2.0|12.0"));
+              ElementsAre("0.0|10.0"));
 }
 
 TEST_F(CommitterTest, StrictAnswersAfterTheCommit) {

@@ -27,9 +27,7 @@ class EmbeddedBuckets final : public BucketStore {
     if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
     Result<Decision> decision = table_.Acquire(charges, now);
     if (decision && decision->admitted) return Answer(std::move(decision), std::move(done));
-    // A refusal takes nothing, but may have brought a bucket to new limits.
-    if (decision) committer_.NoteChange();
-    done(std::move(decision));
+    done(std::move(decision));  // a refusal changes nothing
   }
 
   void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline,

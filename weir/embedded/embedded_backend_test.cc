@@ -10,6 +10,7 @@
 
 #include "weir/embedded/embedded_fixture.h"
 #include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/schema.h"
 
 namespace weir {
 namespace {
@@ -181,8 +182,8 @@ TEST_F(EmbeddedTest, APersonCanReadTheFile) {
   const std::string killed = client_.CopyAsKilled();
   ASSERT_TRUE(client_.Close());
   const auto rows =
-      ElementsAre("acme|gpt-4|0|rpm|98.5|100.0|100.0|60.0|1.5|2026-01-01T00:00:00.013Z",
-                  "acme|gpt-4|0|tpm|8.0|8.0|5000.0|3600.0|0.0|2026-01-01T00:00:00.013Z");
+      ElementsAre("acme|gpt-4|0|rpm|98.5|100.0|100.0|60.0|1.5|2026-01-01T00:00:00.013Z|1",
+                  "acme|gpt-4|0|tpm|8.0|8.0|5000.0|3600.0|0.0|2026-01-01T00:00:00.013Z|1");
   EXPECT_THAT(RunSql(client_.path(), "SELECT * FROM limits_view"), rows);
   EXPECT_THAT(RunSql(killed, "SELECT * FROM limits_view"), rows) << "what is in the log counts";
 }
@@ -236,7 +237,8 @@ TEST_F(EmbeddedTest, RefusesAFileOfANewerWeirAndLeavesIt) {
   const Status refused = client_.Open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 9"), HasSubstr("up to 2")));
+  const std::string newest = fmt::format("up to {}", Migrations().back().version);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 9"), HasSubstr(newest)));
   EXPECT_EQ(ReadFile(client_.path()), before);
   EXPECT_FALSE(FileExists(client_.path() + "-wal"));
   EXPECT_FALSE(FileExists(client_.path() + "-lock"));

@@ -72,6 +72,7 @@ const auto kCases = ContractOn({
     Case<LoopHarness>("strict_on_a_thread", Durability::kStrict),
 });
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContract, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractRejoin, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractNamespaces, kCases, ContractName);
 
 INSTANTIATE_TEST_SUITE_P(Embedded, StoreContractThreads,

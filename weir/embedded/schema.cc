@@ -97,7 +97,56 @@ CREATE TABLE usage(
 CREATE INDEX usage_by_resource ON usage(resource, start, entity);
 )sql";
 
-constexpr std::array kMigrations = {Migration{1, kVersion1}, Migration{2, kVersion2}};
+// Limits that left a bucket, or that only requests named, have meters of their own.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE bucket ADD COLUMN extras TEXT;
+-- {"limits":{"name":[tokens,remainder,consumed,capacity,amount,period,remainder_period,time],...},
+--  "left":[when the latest left early,when all of these would have been full]}; NULL: none.
+-- A change has the same as its sixth element.
+
+DROP VIEW limits_view;
+DROP VIEW bucket_view;
+
+CREATE VIEW bucket_view AS
+WITH line AS (
+  SELECT json_extract(l.value, '$[0]') AS entity, json_extract(l.value, '$[1]') AS resource,
+         json_extract(l.value, '$[2]') AS shard, json_extract(l.value, '$[3]') AS time,
+         json_extract(l.value, '$[4]') AS limits, json_extract(l.value, '$[5]') AS extras,
+         change.seq AS seq, l.key AS place
+  FROM change, json_each(change.data) AS l
+), latest AS (
+  SELECT *, row_number() OVER (
+    PARTITION BY entity, resource, shard ORDER BY seq DESC, place DESC) AS age
+  FROM line
+)
+SELECT entity, resource, shard, time, limits, extras FROM latest
+WHERE age = 1 AND time IS NOT NULL
+UNION ALL
+SELECT entity, resource, shard, time, limits, extras FROM bucket
+WHERE (entity, resource, shard) NOT IN (SELECT entity, resource, shard FROM latest WHERE age = 1);
+
+CREATE VIEW limits_view AS
+WITH meter AS (
+  SELECT b.entity, b.resource, b.shard, l.key AS "limit", l.value AS numbers, b.time AS time,
+         1 AS configured
+  FROM bucket_view AS b, json_each(b.limits) AS l
+  UNION ALL
+  SELECT b.entity, b.resource, b.shard, l.key, l.value, json_extract(l.value, '$[7]'), 0
+  FROM bucket_view AS b, json_each(b.extras, '$.limits') AS l
+)
+SELECT entity, resource, shard, "limit",
+       json_extract(numbers, '$[0]') / 1000.0 AS tokens,
+       json_extract(numbers, '$[3]') / 1000.0 AS capacity,
+       json_extract(numbers, '$[4]') / 1000.0 AS amount,
+       json_extract(numbers, '$[5]') / 1000.0 AS period_seconds,
+       json_extract(numbers, '$[2]') / 1000.0 AS consumed,
+       strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS at,
+       configured
+FROM meter;
+)sql";
+
+constexpr std::array kMigrations = {Migration{1, kVersion1}, Migration{2, kVersion2},
+                                    Migration{3, kVersion3}};
 
 struct Identity {
   std::int64_t application_id = 0;

@@ -81,7 +81,8 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
   WEIR_RETURN_IF_ERROR(LoadBuckets(index, buckets));
   for (const auto& [key, latest] : index.map()) {
     if (!latest.time) continue;
-    WEIR_RETURN_IF_ERROR(LoadBucket(KeyView::Of(key), *latest.time, latest.limits, buckets));
+    WEIR_RETURN_IF_ERROR(
+        LoadBucket({KeyView::Of(key), *latest.time, latest.limits, latest.extras}, buckets));
   }
   connection_.KeepWalOnClose(false);
   return {};
@@ -89,30 +90,38 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
 
 Status StateFile::LoadBuckets(const ChangeIndex& index, BucketTable& buckets) {
   WEIR_ASSIGN_OR_RETURN(
-      auto rows, connection_.Prepare("SELECT entity, resource, shard, time, limits FROM bucket"));
+      auto rows,
+      connection_.Prepare("SELECT entity, resource, shard, time, limits, extras FROM bucket"));
   Result<bool> row = true;
   while ((row = rows.Step()) && *row) {
     const KeyView key{rows.Text(0), rows.Text(1), static_cast<std::uint32_t>(rows.Integer(2))};
     if (index.Contains(key)) continue;
-    WEIR_RETURN_IF_ERROR(LoadBucket(key, rows.Integer(3), rows.Text(4), buckets));
+    WEIR_RETURN_IF_ERROR(LoadBucket({key, rows.Integer(3), rows.Text(4), rows.Text(5)}, buckets));
   }
   return row.map([](bool) {});
 }
 
-Status StateFile::LoadBucket(const KeyView& key, std::int64_t time, std::string_view limits,
-                             BucketTable& buckets) {
-  BucketRecord record{.key = {.entity = std::string(key.entity),
-                              .resource = std::string(key.resource),
-                              .shard = key.shard},
+Status StateFile::LoadBucket(const BucketRow& row, BucketTable& buckets) {
+  BucketRecord record{.key = {.entity = std::string(row.key.entity),
+                              .resource = std::string(row.key.resource),
+                              .shard = row.key.shard},
                       .names = {},
-                      .bucket = {.time = {time}, .meters = {}}};
-  Status read = reader_.ReadLimits(limits, record);
+                      .bucket = {.time = {row.time}, .meters = {}}};
+  Status read = ReadBucket(row, record);
   if (!read) {
-    return Fail(read.error().code, fmt::format("{}: bucket {}/{}: {}", connection_.name(),
-                                               key.entity, key.resource, read.error().message));
+    return Fail(read.error().code,
+                fmt::format("{}: bucket {}/{}: {}", connection_.name(), row.key.entity,
+                            row.key.resource, read.error().message));
   }
   buckets.Load(std::move(record));
   return {};
+}
+
+Status StateFile::ReadBucket(const BucketRow& row, BucketRecord& record) {
+  WEIR_RETURN_IF_ERROR(reader_.ReadLimits(row.limits, record));
+  if (!row.extras.empty()) return reader_.ReadExtras(row.extras, record);
+  if (!record.names.empty()) return {};
+  return Fail(Code::kDataLoss, "damaged bucket data: a bucket without limits");
 }
 
 Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,

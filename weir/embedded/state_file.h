@@ -61,8 +61,14 @@ class StateFile {
   Status SyncEachCommit(bool sync);
   Status WithSync(Sync sync, const std::function<Status()>& write);
   Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
-  Status LoadBucket(const KeyView& key, std::int64_t time, std::string_view limits,
-                    BucketTable& buckets);
+  struct BucketRow {
+    KeyView key;
+    std::int64_t time;
+    std::string_view limits;
+    std::string_view extras;  // empty if there are none
+  };
+  Status LoadBucket(const BucketRow& row, BucketTable& buckets);
+  Status ReadBucket(const BucketRow& row, BucketRecord& record);
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weir/limiter/allowance.h"
+#include "weir/store/bucket_state.h"
 
 namespace weir {
 namespace {
@@ -130,16 +131,6 @@ Charge Blank(const TargetPtr& target) {
   return {.target = target, .amounts = std::vector<std::int64_t>(target->limits.size(), 0)};
 }
 
-// The limit as it stands at `now`: under the quota that holds for it, whatever it was kept under.
-Meter MeterAt(const Limit& limit, const BucketRecord& record, UnixMillis now) {
-  const auto found = std::ranges::find(record.names, limit.name);
-  if (found == record.names.end()) return FullMeter(limit.quota);
-  Meter meter = record.bucket.meters[static_cast<std::size_t>(found - record.names.begin())];
-  Refill(meter, (now - record.bucket.time).count());
-  ChangeQuota(meter, limit.quota);
-  return meter;
-}
-
 }  // namespace
 
 Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
@@ -233,7 +224,8 @@ Decision RefusalOf(std::span<const Charge> charges,
     for (std::size_t j = 0; j < target.limits.size(); ++j) {
       const Limit& limit = target.limits[j];
       const std::int64_t amount = charges[i].amounts[j];
-      const Meter meter = records[i] ? MeterAt(limit, *records[i], now) : FullMeter(limit.quota);
+      const BucketRecord* record = records[i] ? &*records[i] : nullptr;
+      const Meter meter = ViewOf(record, target, j, now).meter;
       const milliseconds wait = RetryAfter(meter, amount);
       refusal.retry_after = std::max(refusal.retry_after, wait);
       refusal.limits.push_back({.entity = target.key.entity,

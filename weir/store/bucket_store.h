@@ -47,7 +47,8 @@ struct BucketRecord {
   friend bool operator==(const BucketRecord&, const BucketRecord&) = default;
 };
 
-/// Names one adjust for good: 128 random bits. A repeated adjust with its token counts once.
+/// Names one adjust for good: 128 random bits. An adjust that is repeated with its token within 10
+/// minutes counts once, unless hundreds of thousands of others came between.
 struct AdjustToken {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -83,17 +84,24 @@ class BucketStore {
  public:
   virtual ~BucketStore() = default;
 
-  /// Takes every charge at `now`, or none. A bucket that does not exist is full. A bucket whose
-  /// parameters differ from its target's limits is brought to these, keeping what is used; limits
-  /// that it lacks join full, and those it has beyond them leave. (A refused request may leave that
-  /// undone.)
+  /// Takes every charge at `now`, or none. A bucket that does not exist is full. A refusal, a look,
+  /// and a charge whose amounts are all 0, change nothing.
+  ///
+  /// A configured target brings its bucket to its limits, keeping what is used. A configured limit
+  /// that it lacks leaves, and keeps refilling; a limit that was away rejoins from there. A limit
+  /// that was never there is full.
+  ///
+  /// An override that names a configured limit is judged by its own capacity and the stored rate,
+  /// and charged to the stored limit; any other name has the parameters of the last request that
+  /// took from it. kFailedPrecondition if there is no space for such a name, because
+  /// kMaxExtraMeters others are in debt. kResourceExhausted if there is none for one more bucket.
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
 
   /// Adds what was really used (positive; may leave debt) or gives back (negative; stops at the
   /// capacity), all charges or none. Counts once for each token. A bucket keeps the parameters it
-  /// has; amounts of limits that left it since do nothing. kOutOfRange, and nothing changes, where
-  /// debt would pass kMaxDebt: the token is then not used up.
+  /// has; limits that left it are adjusted too. kOutOfRange, and nothing changes, if debt would
+  /// pass kMaxDebt: the token is then not used up. kResourceExhausted as for Acquire.
   virtual void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 

@@ -1,20 +1,12 @@
 #include "weir/store/bucket_stripe.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace weir {
 namespace {
 
 constexpr std::size_t kTidyCount = 4;
 constexpr std::uint32_t kTidyEvery = 32;
-
-Meter Conformed(const Limit& limit, const std::vector<Limit>& old, const Bucket& bucket) {
-  const auto found = std::ranges::find(old, limit.name, &Limit::name);
-  if (found == old.end()) return FullMeter(limit.quota);
-  Meter meter = bucket.meters[static_cast<std::size_t>(found - old.begin())];
-  ChangeQuota(meter, limit.quota);
-  return meter;
-}
 
 }  // namespace
 
@@ -23,16 +15,43 @@ BucketEntry* BucketStripe::Find(BucketRef ref) {
   return found == index.end() ? nullptr : *found;
 }
 
-BucketEntry& BucketStripe::Add(const TargetPtr& target, Bucket bucket) {
+BucketEntry* BucketStripe::FirstOf(std::string_view entity) {
+  const auto found = by_entity.find(entity);
+  return found == by_entity.end() ? nullptr : *found;
+}
+
+BucketEntry& BucketStripe::Add(BucketState state) {
   grown = true;
-  entries.push_back(
-      std::make_unique<BucketEntry>(BucketEntry{.hash = target->hash,
-                                                .target = target,
-                                                .place = static_cast<std::uint32_t>(entries.size()),
-                                                .bucket = std::move(bucket)}));
+  const std::size_t hash = state.target->hash;
+  entries.push_back(std::make_unique<BucketEntry>(
+      BucketEntry{.hash = hash,
+                  .state = std::move(state),
+                  .index = static_cast<std::uint32_t>(entries.size())}));
   BucketEntry& entry = *entries.back();
   index.insert(&entry);
+  Link(entry);
   return entry;
+}
+
+void BucketStripe::Link(BucketEntry& entry) {
+  const auto [first, is_first] = by_entity.insert(&entry);
+  if (is_first) return;
+  entry.previous_of_entity = *first;
+  entry.next_of_entity = (*first)->next_of_entity;
+  (*first)->next_of_entity = &entry;
+  if (entry.next_of_entity != nullptr) entry.next_of_entity->previous_of_entity = &entry;
+}
+
+void BucketStripe::Unlink(BucketEntry& entry) {
+  BucketEntry* const next = entry.next_of_entity;
+  BucketEntry* const previous = entry.previous_of_entity;
+  if (next != nullptr) next->previous_of_entity = previous;
+  if (previous != nullptr) {
+    previous->next_of_entity = next;
+    return;
+  }
+  by_entity.erase(&entry);
+  if (next != nullptr) by_entity.insert(next);
 }
 
 void BucketStripe::MarkChanged(BucketEntry& entry) {
@@ -42,58 +61,37 @@ void BucketStripe::MarkChanged(BucketEntry& entry) {
 }
 
 void BucketStripe::Remove(BucketEntry& entry) {
-  if (entry.kept) removed.push_back(entry.target);
+  if (entry.kept) removed.push_back(entry.state.target);
   if (entry.changed) std::erase(changed, &entry);
   index.erase(&entry);
-  const std::size_t place = entry.place;
-  entries[place].swap(entries.back());
-  entries[place]->place = static_cast<std::uint32_t>(place);
+  Unlink(entry);
+  const std::size_t at = entry.index;
+  entries[at].swap(entries.back());
+  entries[at]->index = static_cast<std::uint32_t>(at);
   entries.pop_back();
 }
 
-void BucketStripe::Sweep(std::size_t count, UnixMillis idle_since) {
+std::size_t BucketStripe::Sweep(std::size_t count, UnixMillis idle_since) {
+  std::size_t swept = 0;
   for (; count > 0 && !entries.empty(); --count) {
     if (hand >= entries.size()) hand = 0;
     BucketEntry& entry = *entries[hand];
     // A change that waits to be drained keeps its bucket: the drain holds a pointer to it.
-    if (!entry.changed && IsFull(entry.bucket, idle_since)) {
+    if (!entry.changed && FullAt(entry.state) <= idle_since) {
       Remove(entry);
-    } else {
-      ++hand;
+      ++swept;
+      continue;
     }
+    if (RemoveFullExtras(entry.state, idle_since)) MarkChanged(entry);
+    ++hand;
   }
+  return swept;
 }
 
-void BucketStripe::Tidy(UnixMillis idle_since) {
-  if (!grown && ++uses % kTidyEvery != 0) return;
+std::size_t BucketStripe::Tidy(UnixMillis idle_since) {
+  if (!grown && ++uses % kTidyEvery != 0) return 0;
   grown = false;
-  Sweep(kTidyCount, idle_since);
-}
-
-Bucket FullBucket(const std::vector<Limit>& limits, UnixMillis now) {
-  Bucket bucket{.time = now, .meters = {}};
-  bucket.meters.reserve(limits.size());
-  for (const Limit& limit : limits) bucket.meters.push_back(FullMeter(limit.quota));
-  return bucket;
-}
-
-bool Conform(BucketEntry& entry, const TargetPtr& target, UnixMillis now) {
-  TargetPtr& current = entry.target;
-  if (current == target) return false;
-  if (current->limits == target->limits) {
-    current = target;
-    return false;
-  }
-  Bucket& bucket = entry.bucket;
-  Refill(bucket, now);
-  Meters meters;
-  meters.reserve(target->limits.size());
-  for (const Limit& limit : target->limits) {
-    meters.push_back(Conformed(limit, current->limits, bucket));
-  }
-  bucket.meters = std::move(meters);
-  current = target;
-  return true;
+  return Sweep(kTidyCount, idle_since);
 }
 
 }  // namespace weir

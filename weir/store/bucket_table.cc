@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weir/base/integer_text.h"
+#include "weir/store/bucket_state.h"
 #include "weir/store/bucket_stripe.h"
 #include "weir/store/recent_tokens.h"
 
@@ -31,43 +32,23 @@ Decision BlankDecision(std::span<const Charge> charges) {
   return decision;
 }
 
-// `behind`: how far the caller's time is behind the bucket's; nothing comes back before that is
-// made up.
-void Judge(const Meter& meter, milliseconds behind, LimitStatus& status) {
-  status.capacity = meter.quota.capacity;
-  status.available = meter.tokens;
-  const milliseconds wait = RetryAfter(meter, status.requested);
-  status.retry_after = wait > milliseconds(0) ? wait + behind : wait;
+// Nothing comes back before the time by which the caller is behind is made up.
+void Judge(const MeterView& view, LimitStatus& status) {
+  status.capacity = view.meter.quota.capacity;
+  status.available = view.meter.tokens;
+  const milliseconds wait = RetryAfter(view.meter, status.requested);
+  status.retry_after = wait > milliseconds(0) ? wait + view.behind : wait;
   status.exceeded = status.retry_after > milliseconds(0);
 }
 
-// The deltas of a lease in the order of the bucket's meters: its limits may have changed since the
-// lease was taken, and a limit that is gone needs no correction.
-std::vector<std::int64_t> InBucketOrder(const Charge& charge, const Target& current) {
-  if (charge.target.get() == &current) return charge.amounts;
-  std::vector<std::int64_t> deltas;
-  deltas.reserve(current.limits.size());
-  const std::vector<Limit>& asked = charge.target->limits;
-  for (const Limit& limit : current.limits) {
-    const auto found = std::ranges::find(asked, limit.name, &Limit::name);
-    const auto index = static_cast<std::size_t>(found - asked.begin());
-    deltas.push_back(found == asked.end() ? 0 : charge.amounts[index]);
-  }
-  return deltas;
+// A bucket that does not exist is full: what is given back to it changes nothing.
+bool GivesBackOnly(const Charge& charge) {
+  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount <= 0; });
 }
 
-bool CanAdjustAll(const Bucket& bucket, const std::vector<std::int64_t>& deltas) {
-  for (std::size_t i = 0; i < deltas.size(); ++i) {
-    if (!CanAdjust(bucket.meters[i], deltas[i])) return false;
-  }
-  return true;
-}
-
-BucketRecord ToRecord(const BucketEntry& entry) {
-  const Target& target = *entry.target;
-  BucketRecord record{.key = target.key, .names = {}, .bucket = entry.bucket};
-  for (const Limit& limit : target.limits) record.names.push_back(limit.name);
-  return record;
+Error TooMuchDebt(const BucketKey& key) {
+  return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+                                         key.entity, key.resource, FormatTokens(kMaxDebt))};
 }
 
 bool Matches(const BucketFilter& filter, const BucketKey& key) {
@@ -128,10 +109,12 @@ class BucketTable::Locks {
   std::array<std::size_t, kMaxCharges> held_;  // the first count_ are set
 };
 
-// One charge's bucket, found or added. Valid under Locks on the same charges.
+// One charge's bucket, if it exists. Valid under Locks on the same charges.
 struct BucketTable::Found {
-  BucketStripe* stripe;
-  BucketEntry* entry;
+  BucketStripe* stripe = nullptr;
+  BucketEntry* entry = nullptr;
+
+  const BucketState* state() const { return entry == nullptr ? nullptr : &entry->state; }
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
@@ -149,64 +132,109 @@ std::size_t BucketTable::StripeOf(std::size_t hash) const {
   return (hash >> 40) & (stripes_.size() - 1);
 }
 
-BucketTable::Found BucketTable::FindOrAdd(const TargetPtr& target, UnixMillis now) {
-  BucketStripe& stripe = *stripes_[StripeOf(target->hash)];
-  if (auto* entry = stripe.Find({target->key, target->hash})) return {&stripe, entry};
-  return {&stripe, &stripe.Add(target, FullBucket(target->limits, now))};
+BucketTable::Found BucketTable::Find(const Target& target) const {
+  BucketStripe& stripe = *stripes_[StripeOf(target.hash)];
+  return {.stripe = &stripe, .entry = stripe.Find({target.key, target.hash})};
 }
 
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
+  Result<Decision> decision = TryAcquire(charges, now);
+  const bool no_space = !decision && decision.error().code == Code::kResourceExhausted;
+  return no_space && MakeSpace(now) ? TryAcquire(charges, now) : decision;
+}
+
+Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMillis now) {
   Decision decision = BlankDecision(charges);
   auto status = decision.limits.begin();
   std::array<Found, kMaxCharges> found;
   const Locks locks(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    found[i] = FindOrAdd(charges[i].target, now);
-    const auto [stripe, entry] = found[i];
-    if (Conform(*entry, charges[i].target, now)) stripe->MarkChanged(*entry);
-    Refill(entry->bucket, now);
-    const milliseconds behind = entry->bucket.time - now;
-    for (const Meter& meter : entry->bucket.meters) {
-      Judge(meter, behind, *status);
+    const Target& target = *charges[i].target;
+    found[i] = Find(target);
+    for (std::size_t j = 0; j < target.limits.size(); ++j) {
+      Judge(ViewOf(found[i].state(), target, j, now), *status);
       decision.retry_after = std::max(decision.retry_after, status++->retry_after);
     }
   }
   decision.admitted = decision.retry_after == milliseconds(0);
-  for (std::size_t i = 0; decision.admitted && i < charges.size(); ++i) {
-    auto [stripe, entry] = found[i];
-    Debit(entry->bucket, charges[i].amounts);
-    stripe->MarkChanged(*entry);
+  if (!decision.admitted) return decision;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    WEIR_RETURN_IF_ERROR(CheckSpace(found[i].state(), charges[i], now));
+  }
+  WEIR_RETURN_IF_ERROR(Reserve(charges, {found.data(), charges.size()}));
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (Changes(charges[i])) Take(Store(found[i], charges[i].target, now), charges[i], now);
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    found[i].stripe->Tidy(now - options_.idle_grace);
+    if (!Changes(charges[i])) continue;
+    // Most calls sweep nothing, and would only contend for the counter.
+    const std::size_t swept = found[i].stripe->Tidy(now - options_.idle_grace);
+    if (swept > 0) size_ -= swept;
   }
   return decision;
 }
 
 Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAdjust(charges));
+  Status adjusted = TryAdjust(charges, token, now);
+  const bool no_space = !adjusted && adjusted.error().code == Code::kResourceExhausted;
+  return no_space && MakeSpace(now) ? TryAdjust(charges, token, now) : adjusted;
+}
+
+Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {
   std::array<Found, kMaxCharges> found;
-  std::vector<std::vector<std::int64_t>> deltas;
   const Locks locks(*this, charges);
-  if (!tokens_->Insert(token)) return {};
-  for (std::size_t i = 0; i < charges.size(); ++i) {
-    found[i] = FindOrAdd(charges[i].target, now);
-    Bucket& bucket = found[i].entry->bucket;
-    Refill(bucket, now);
-    deltas.push_back(InBucketOrder(charges[i], *found[i].entry->target));
-    if (CanAdjustAll(bucket, deltas.back())) continue;
+  if (!tokens_->Insert(token, now)) return {};
+  const auto refuse = [&](Error error) {
     tokens_->Forget(token);
-    return Fail(Code::kOutOfRange,
-                fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
-                            charges[i].target->key.entity, charges[i].target->key.resource,
-                            FormatTokens(kMaxDebt)));
+    return Fail(std::move(error));
+  };
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    found[i] = Find(*charges[i].target);
+    if (!CanAdjust(found[i].state(), charges[i], now)) {
+      return refuse(TooMuchDebt(charges[i].target->key));
+    }
+  }
+  if (Status reserved = Reserve(charges, {found.data(), charges.size()}); !reserved) {
+    return refuse(std::move(reserved.error()));
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    weir::Adjust(found[i].entry->bucket, deltas[i]);
-    found[i].stripe->MarkChanged(*found[i].entry);
+    if (!Changes(charges[i])) continue;
+    if (found[i].entry == nullptr && GivesBackOnly(charges[i])) continue;
+    weir::Adjust(Store(found[i], charges[i].target, now), charges[i], now);
   }
   return {};
+}
+
+Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Found> found) {
+  std::size_t needed = 0;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (found[i].entry == nullptr && !GivesBackOnly(charges[i])) ++needed;
+  }
+  if (needed == 0) return {};
+  if ((size_ += needed) <= options_.max_buckets) return {};
+  size_ -= needed;
+  return Fail(Code::kResourceExhausted,
+              fmt::format("{}/{}: {} buckets are not full, and max_buckets is {}; nothing is "
+                          "changed; raise it, or wait until some are full",
+                          charges[0].target->key.entity, charges[0].target->key.resource,
+                          size_.load(), options_.max_buckets));
+}
+
+BucketState& BucketTable::Store(Found& found, const TargetPtr& target, UnixMillis now) {
+  if (found.entry == nullptr) found.entry = &found.stripe->Add(NewBucketState(target, now));
+  found.stripe->MarkChanged(*found.entry);
+  return found.entry->state;
+}
+
+bool BucketTable::MakeSpace(UnixMillis now) {
+  constexpr std::int64_t kPause = 1000;
+  std::int64_t last = swept_at_;
+  if (now.value > last - kPause && now.value < last + kPause) return false;
+  if (!swept_at_.compare_exchange_strong(last, now.value)) return false;
+  SweepIdle(now);
+  return size_ < options_.max_buckets;
 }
 
 std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
@@ -215,7 +243,7 @@ std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
   const MutexLock lock(stripe.mutex);
   const BucketEntry* entry = stripe.Find({key, hash});
   if (entry == nullptr) return std::nullopt;
-  return ToRecord(*entry);
+  return RecordOf(entry->state);
 }
 
 Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
@@ -246,55 +274,55 @@ bool BucketTable::AppendStripe(const BucketFilter& filter, const std::optional<B
   BucketStripe& stripe = *stripes_[index];
   const MutexLock lock(stripe.mutex);
   std::vector<const BucketEntry*> found;
-  for (const auto& entry : stripe.entries) {
-    const BucketKey& key = entry->target->key;
-    if (Matches(filter, key) && (!after || *after < key)) found.push_back(entry.get());
+  const auto add = [&](const BucketEntry& entry) {
+    const BucketKey& key = entry.key();
+    if (Matches(filter, key) && (!after || *after < key)) found.push_back(&entry);
+  };
+  if (filter.entity) {
+    const BucketEntry* entry = stripe.FirstOf(*filter.entity);
+    for (; entry != nullptr; entry = entry->next_of_entity) add(*entry);
+  } else {
+    for (const auto& entry : stripe.entries) add(*entry);
   }
-  std::ranges::sort(found, {}, [](auto* entry) -> const BucketKey& { return entry->target->key; });
+  std::ranges::sort(found, {}, [](auto* entry) -> const BucketKey& { return entry->key(); });
   for (const BucketEntry* entry : found) {
     if (page.items.size() == limit) return false;
-    page.items.push_back(ToRecord(*entry));
+    page.items.push_back(RecordOf(entry->state));
   }
   return true;
 }
 
-std::size_t BucketTable::size() const {
-  std::size_t size = 0;
-  for (const auto& stripe : stripes_) {
-    const MutexLock lock(stripe->mutex);
-    size += stripe->entries.size();
-  }
-  return size;
-}
+std::size_t BucketTable::size() const { return size_; }
 
 void BucketTable::EraseEntity(const std::string& entity) {
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    // Backwards: the last entry takes the place of one that is removed.
-    for (std::size_t i = stripe->entries.size(); i-- > 0;) {
-      BucketEntry& entry = *stripe->entries[i];
-      if (entry.target->key.entity == entity) stripe->Remove(entry);
+    while (BucketEntry* entry = stripe->FirstOf(entity)) {
+      stripe->Remove(*entry);
+      --size_;
     }
   }
 }
 
-void BucketTable::SweepIdle(UnixMillis now) {
+std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
+  std::optional<UnixMillis> next;
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    stripe->Sweep(stripe->entries.size(), now - options_.idle_grace);
+    size_ -= stripe->Sweep(stripe->entries.size(), now - options_.idle_grace);
+    for (const auto& entry : stripe->entries) {
+      const UnixMillis leaves = FullAt(entry->state) + options_.idle_grace;
+      next = next ? std::min(*next, leaves) : leaves;
+    }
   }
+  return next;
 }
 
 void BucketTable::Load(BucketRecord record) {
-  std::vector<Limit> limits;
-  limits.reserve(record.names.size());
-  for (std::size_t i = 0; i < record.names.size(); ++i) {
-    limits.push_back({std::move(record.names[i]), record.bucket.meters[i].quota});
-  }
-  const TargetPtr target = MakeTarget(std::move(record.key), std::move(limits));
-  BucketStripe& stripe = *stripes_[StripeOf(target->hash)];
+  BucketState state = StateOf(std::move(record));
+  BucketStripe& stripe = *stripes_[StripeOf(state.target->hash)];
   const MutexLock lock(stripe.mutex);
-  stripe.Add(target, std::move(record.bucket)).kept = true;
+  stripe.Add(std::move(state)).kept = true;
+  ++size_;
 }
 
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
@@ -304,11 +332,11 @@ std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
     drained += stripe->removed.size() + stripe->changed.size();
     for (const TargetPtr& target : stripe->removed) {
       std::uint32_t mark = 0;
-      sink(*target, nullptr, mark);
+      sink(target->key, nullptr, mark);
     }
     stripe->removed.clear();
     for (BucketEntry* entry : stripe->changed) {
-      sink(*entry->target, &entry->bucket, entry->mark);
+      sink(entry->key(), &entry->state, entry->mark);
       entry->changed = false;
       entry->kept = true;
     }

@@ -2,10 +2,13 @@
 // and in a file. Mechanism: docs/design/store.md.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weir/base/result.h"
@@ -15,6 +18,8 @@
 namespace weir {
 
 class RecentTokens;
+struct BucketEntry;
+struct BucketState;
 struct BucketStripe;
 
 struct BucketTableOptions {
@@ -24,6 +29,9 @@ struct BucketTableOptions {
   /// A bucket leaves when it has been full for this long: forgetting it then changes no decision,
   /// also where clocks differ by less than this.
   milliseconds idle_grace{60'000};
+  /// A request that needs one more bucket is refused (kResourceExhausted); buckets that are not
+  /// full are never dropped. A bucket with two limits takes about 400 bytes. Loading goes beyond.
+  std::size_t max_buckets = 10'000'000;
 };
 
 /// Thread-safe. Every charge of a request is decided under the locks of all its buckets, taken in
@@ -42,20 +50,21 @@ class BucketTable {
 
   /// Removes the buckets of an entity.
   void EraseEntity(const std::string& entity);
-  /// Removes buckets that have been idle since before now - idle_grace. (Acquire sweeps a few at
-  /// each call, so a table in use stays bounded by itself.)
-  void SweepIdle(UnixMillis now);
+  /// Removes buckets that have been full since before now - idle_grace. (Requests that take sweep a
+  /// few at each call, so a table in use stays bounded by itself.) Returns the earliest `now` at
+  /// which another one can leave; none if the table is empty.
+  std::optional<UnixMillis> SweepIdle(UnixMillis now);
 
   /// Puts a bucket in place as it was kept; not a change. For opening a file.
   void Load(BucketRecord record);
 
-  /// Tells the sink each bucket that changed since the last drain, once, in its present state;
-  /// `bucket` is null for one that was removed, and removals come before what is there again.
+  /// Gives the sink each bucket that changed since the last drain, once, in its present state;
+  /// `state` is null for one that was removed, and a removal comes before the bucket's return.
   /// An acquire that returned before the drain began is in it with all its charges. `mark` is the
   /// sink's own to set: 0 at first, then as it was left for this bucket. The sink must not call
   /// back. REQUIRES: track_changes; one drain at a time.
   using ChangeSink =
-      std::function<void(const Target& target, const Bucket* bucket, std::uint32_t& mark)>;
+      std::function<void(const BucketKey& key, const BucketState* state, std::uint32_t& mark)>;
   std::size_t DrainChanges(const ChangeSink& sink);
 
  private:
@@ -63,7 +72,15 @@ class BucketTable {
   class Locks;
 
   std::size_t StripeOf(std::size_t hash) const;
-  Found FindOrAdd(const TargetPtr& target, UnixMillis now);
+  /// The bucket of a charge, if there is one.
+  Found Find(const Target& target) const;
+  Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
+  Status TryAdjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
+  /// Counts `found` that changes and is not there as buckets, which Store then adds.
+  [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
+  BucketState& Store(Found& found, const TargetPtr& target, UnixMillis now);
+  /// Sweeps the whole table, at most once in a second; true if there is space afterwards.
+  bool MakeSpace(UnixMillis now);
   /// Appends what matches and comes after `after`; false if the page was full before the end.
   bool AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
                     std::size_t limit, std::size_t index, Page<BucketRecord>& page) const;
@@ -71,6 +88,8 @@ class BucketTable {
   BucketTableOptions options_;
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
   std::unique_ptr<RecentTokens> tokens_;
+  std::atomic<std::size_t> size_ = 0;
+  std::atomic<std::int64_t> swept_at_ = 0;  // when the whole table was last swept for space
 };
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/store/bucket_state.h"
 #include "weir/store/contract_caller.h"
 #include "weir/store/recent_tokens.h"
 
@@ -25,8 +26,8 @@ bool Take(BucketTable& table, const TargetPtr& target, std::int64_t tokens, Unix
 /// What a drain told: tokens left by entity, or -1 for a removal.
 std::map<std::string, std::int64_t> Drain(BucketTable& table) {
   std::map<std::string, std::int64_t> told;
-  table.DrainChanges([&](const Target& target, const Bucket* bucket, std::uint32_t&) {
-    told[target.key.entity] = bucket == nullptr ? -1 : bucket->meters[0].tokens / kMillitokens;
+  table.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t&) {
+    told[key.entity] = state == nullptr ? -1 : state->bucket.meters[0].tokens / kMillitokens;
   });
   return told;
 }
@@ -153,10 +154,10 @@ TEST(BucketTable, AnAdjustOfAnOldLeaseKeepsTheNewParameters) {
       MakeTarget({"acme", "gpt-4", 0}, {{"rpm", PerSecond(10)}, {"tpm", PerSecond(50)}});
   const std::vector<Charge> take{{old, {1000, 20'000}}};
   ASSERT_TRUE(table.Acquire(take, kStart)->admitted);
-  // Meanwhile tpm moved to the front and grew, and rpm went away.
+  // Meanwhile tpm moved to the front and grew, and rpm left.
   const TargetPtr now = MakeTarget({"acme", "gpt-4", 0}, {{"tpm", PerSecond(100)}});
-  const std::vector<Charge> nothing{{now, {0}}};
-  ASSERT_TRUE(table.Acquire(nothing, kStart)->admitted);
+  const std::vector<Charge> one{{now, {1000}}};
+  ASSERT_TRUE(table.Acquire(one, kStart)->admitted);
 
   const std::vector<Charge> correction{{old, {1000, 5000}}};
   ASSERT_TRUE(table.Adjust(correction, {1, 1}, kStart).has_value());
@@ -164,7 +165,84 @@ TEST(BucketTable, AnAdjustOfAnOldLeaseKeepsTheNewParameters) {
   ASSERT_TRUE(record.has_value());
   EXPECT_EQ(record->names, std::vector<std::string>{"tpm"});
   EXPECT_EQ(record->bucket.meters[0].quota, PerSecond(100));
-  EXPECT_EQ(record->bucket.meters[0].tokens, 75'000);
+  EXPECT_EQ(record->bucket.meters[0].tokens, 74'000);
+  ASSERT_EQ(record->extras.meters.size(), 1U);
+  EXPECT_EQ(record->extras.meters[0].name, "rpm");
+  EXPECT_EQ(record->extras.meters[0].meter.tokens, 8000);
+}
+
+TEST(BucketTable, C2AnExtraMeterLeavesWhenItIsFullAndKeepsItsBucketUntilThen) {
+  BucketTable table({.track_changes = true, .idle_grace = milliseconds(60'000)});
+  const TargetPtr both =
+      MakeTarget({"acme", "gpt-4", 0}, {{"rpm", PerSecond(10)}, {"tpm", PerMinute(60)}});
+  const std::vector<Charge> take{{both, {1000, 30'000}}};
+  ASSERT_TRUE(table.Acquire(take, kStart)->admitted);
+  ASSERT_TRUE(Take(table, PerSecondTarget("acme", 10), 1, kStart));
+  Drain(table);
+  // rpm is full after 200 ms, tpm after 30 s.
+  EXPECT_EQ(table.SweepIdle(kStart + milliseconds(89'999)), kStart + milliseconds(90'000));
+  EXPECT_EQ(table.size(), 1U);
+  EXPECT_EQ(table.SweepIdle(kStart + milliseconds(90'000)), std::nullopt);
+  EXPECT_EQ(table.size(), 0U);
+}
+
+TEST(BucketTable, AFullExtraMeterLeavesABucketThatIsInUse) {
+  BucketTable table({.stripes = 1, .track_changes = true, .idle_grace = milliseconds(1000)});
+  const TargetPtr both =
+      MakeTarget({"acme", "gpt-4", 0}, {{"rpm", PerSecond(10)}, {"tpm", PerMinute(60)}});
+  const std::vector<Charge> take{{both, {1000, 30'000}}};
+  ASSERT_TRUE(table.Acquire(take, kStart)->admitted);
+  const TargetPtr rpm = PerSecondTarget("acme", 10);
+  ASSERT_TRUE(Take(table, rpm, 1, kStart));
+  const UnixMillis later = kStart + milliseconds(32'000);
+  ASSERT_TRUE(Take(table, rpm, 10, later));
+  Drain(table);
+  table.SweepIdle(later);
+  EXPECT_TRUE(table.Read(rpm->key)->extras.meters.empty());
+  EXPECT_EQ(Drain(table), (Told{{"acme", 0}})) << "the file drops it too";
+}
+
+TEST(BucketTable, C17RefusesNewBucketsAtItsBoundAndDropsNoneThatIsNotFull) {
+  BucketTable table({.stripes = 2, .idle_grace = milliseconds(0), .max_buckets = 3});
+  for (const char* entity : {"a", "b"}) {
+    ASSERT_TRUE(Take(table, PerSecondTarget(entity, 1), 1, kStart));
+  }
+  const std::vector<Charge> two{{PerSecondTarget("c", 1), {1000}},
+                                {PerSecondTarget("d", 1), {1000}}};
+  const Result<Decision> refused = table.Acquire(two, kStart);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_NE(refused.error().message.find("max_buckets is 3"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(table.size(), 2U);
+  ASSERT_TRUE(Take(table, PerSecondTarget("c", 100), 1, kStart));
+  EXPECT_FALSE(Take(table, PerSecondTarget("d", 1), 1, kStart + milliseconds(5)));
+  const Charge debt{PerSecondTarget("d", 1), {1000}};
+  EXPECT_EQ(table.Adjust({&debt, 1}, {1, 1}, kStart).error().code, Code::kResourceExhausted);
+  const Charge back{PerSecondTarget("d", 1), {-1000}};
+  EXPECT_TRUE(table.Adjust({&back, 1}, {1, 2}, kStart)) << "a full bucket needs no entry";
+  EXPECT_FALSE(Take(table, PerSecondTarget("a", 1), 1, kStart)) << "those that are there go on";
+  // One that is full makes space, once the last sweep is a second ago.
+  EXPECT_TRUE(Take(table, PerSecondTarget("d", 1), 1, kStart + milliseconds(1001)));
+  EXPECT_LE(table.size(), 3U);
+}
+
+// Fails if: the count of buckets misses a bucket that was erased, swept or loaded.
+TEST(BucketTable, C17CountsBucketsThatComeAndGo) {
+  BucketTable table({.stripes = 2, .idle_grace = milliseconds(0), .max_buckets = 2});
+  for (int round = 0; round < 5; ++round) {
+    for (const char* entity : {"a", "b"}) {
+      ASSERT_TRUE(Take(table, PerSecondTarget(entity, 1), 1, kStart)) << round;
+    }
+    const auto record = table.Read({"a", "gpt-4", 0});
+    EXPECT_EQ(table.size(), 2U);
+    table.EraseEntity("a");
+    EXPECT_EQ(table.size(), 1U);
+    table.Load(*record);
+    EXPECT_EQ(table.size(), 2U);
+    table.SweepIdle(kStart + milliseconds(1000));
+    EXPECT_EQ(table.size(), 0U);
+  }
 }
 
 // A caller whose clock is behind that of another one.
@@ -181,18 +259,29 @@ TEST(BucketTable, TheWaitIsExactAlsoForATimeBehindTheBuckets) {
   EXPECT_TRUE(Take(table, acme, 1, behind + decision->retry_after));
 }
 
-TEST(RecentTokens, ATokenThatCameAgainIsNotForgottenAtItsOldPlace) {
+AdjustToken NthToken(std::uint64_t n) { return {n, 0}; }
+
+TEST(RecentTokens, ATokenThatCameAgainIsNotForgottenAtItsOldNumber) {
   RecentTokens tokens;
-  const auto nth = [](std::uint64_t n) { return AdjustToken{n, 0}; };
-  EXPECT_TRUE(tokens.Insert(nth(0)));
-  tokens.Forget(nth(0));
-  EXPECT_TRUE(tokens.Insert(nth(0)));
+  EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
+  tokens.Forget(NthToken(0));
+  EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
   for (std::uint64_t n = 1; n < RecentTokens::kTokensPerPart; ++n) {
-    EXPECT_TRUE(tokens.Insert(nth(n)));
+    ASSERT_TRUE(tokens.Insert(NthToken(n), kStart));
   }
-  EXPECT_FALSE(tokens.Insert(nth(0)));
-  EXPECT_TRUE(tokens.Insert(nth(RecentTokens::kTokensPerPart)));
-  EXPECT_TRUE(tokens.Insert(nth(0)));
+  EXPECT_FALSE(tokens.Insert(NthToken(0), kStart));
+  EXPECT_TRUE(tokens.Insert(NthToken(RecentTokens::kTokensPerPart), kStart));
+  EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
+}
+
+TEST(RecentTokens, C20AreBoundedByTimeAndByCount) {
+  RecentTokens tokens;
+  for (std::uint64_t n = 0; n < 1000; ++n) ASSERT_TRUE(tokens.Insert(NthToken(n), kStart));
+  const UnixMillis last = kStart + RecentTokens::kMemory - milliseconds(1);
+  EXPECT_FALSE(tokens.Insert(NthToken(0), last)) << "not before their time";
+  EXPECT_EQ(tokens.size(), 1000U);
+  EXPECT_TRUE(tokens.Insert(NthToken(0), kStart + RecentTokens::kMemory));
+  EXPECT_EQ(tokens.size(), 1U);
 }
 
 }  // namespace

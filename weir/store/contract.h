@@ -75,6 +75,10 @@ class StoreContract : public testing::TestWithParam<ContractCase> {
   int names_ = 0;
 };
 
+/// Limits that leave a bucket and rejoin it. A suite of its own while not every backend keeps to
+/// it.
+class StoreContractRejoin : public StoreContract {};
+
 /// For backends that take calls from several threads at once; instantiate both suites for these.
 class StoreContractThreads : public StoreContract {};
 

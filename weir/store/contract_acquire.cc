@@ -234,20 +234,9 @@ TEST_P(StoreContract, TimeBeforeAChangeOfParametersCountsAtTheOldRate) {
   const TargetPtr acme = FreshTarget({Rpm(60)});
   ASSERT_TRUE(Ask({Tokens(acme, {60})}, kStart).admitted);
   const TargetPtr faster = With(acme, {Rpm(600)});
-  EXPECT_EQ(Balance(faster, kStart + 10s), Balances{550'000});  // 50 of 60 are still used
-  EXPECT_EQ(Balance(faster, kStart + 11s), Balances{560'000});
-}
-
-TEST_P(StoreContract, LimitsJoinFullAndLeave) {
-  const TargetPtr acme = FreshTarget({Rpm(10)});
-  ASSERT_TRUE(Ask({Tokens(acme, {4})}, kStart).admitted);
-  const TargetPtr both = With(acme, {Tpm(1000), Rpm(10)});
-  EXPECT_EQ(Balance(both, kStart), (Balances{1'000'000, 6000}));
-  ASSERT_TRUE(Ask({Tokens(both, {700, 1})}, kStart).admitted);
-  const TargetPtr tokens = With(acme, {Tpm(1000)});
-  EXPECT_EQ(Ask({Tokens(tokens, {0})}, kStart).limits, (std::vector{Stands(tokens, 0, 300, 0)}));
-  // What left is forgotten: it joins as new.
-  EXPECT_EQ(Balance(both, kStart), (Balances{300'000, 10'000}));
+  const Decision first = Ask({Tokens(faster, {1})}, kStart + 10s);
+  EXPECT_EQ(first.limits, std::vector{Stands(faster, 0, 550, 1)});  // 50 of 60 are still used
+  EXPECT_EQ(Balance(faster, kStart + 11s), Balances{559'000});
 }
 
 TEST_P(StoreContract, LimitsAreKnownByNameNotByPlace) {

@@ -1,6 +1,4 @@
 // Corrections: debt, giving back, counting once.
-#include <gmock/gmock.h>
-
 #include <chrono>
 #include <utility>
 
@@ -116,20 +114,6 @@ TEST_P(StoreContract, BadAdjustsAreRefusedAndChangeNothing) {
   }
   EXPECT_EQ(Balance(acme, kStart), (Balances{10'000, 1'000'000}));
   EXPECT_EQ(Balance(globex, kStart), (Balances{10'000, 1'000'000}));
-}
-
-TEST_P(StoreContract, AdjustUnderOldLimitsLeavesTheNewOnesInPlace) {
-  const TargetPtr old = FreshTarget({Rpm(10), {"old", PerMinute(10)}});
-  ASSERT_TRUE(Ask({Tokens(old, {5, 5})}, kStart).admitted);
-  const TargetPtr current = MakeTarget(old->key, {Tpm(1000), Rpm(20)});
-  EXPECT_EQ(Balance(current, kStart), (Balances{1'000'000, 15'000}));
-  ASSERT_TRUE(store_.Adjust({Tokens(old, {2, 3})}, kStart));
-  const auto read = store_.Read({old->key});
-  ASSERT_TRUE(read && read->front());
-  const BucketRecord& kept = *read->front();
-  EXPECT_THAT(kept.names, testing::UnorderedElementsAre("rpm", "tpm"));
-  for (const Meter& meter : kept.bucket.meters) EXPECT_NE(meter.quota, PerMinute(10));
-  EXPECT_EQ(Balance(current, kStart), (Balances{1'000'000, 13'000}));
 }
 
 }  // namespace

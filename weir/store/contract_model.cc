@@ -8,108 +8,166 @@
 namespace weir {
 namespace {
 
-using MetersByName = std::map<std::string, Meter>;  // by the name of the limit
+// A meter with a time of its own; `configured` by the last request with resolved limits that took.
+struct Owned {
+  Meter meter;
+  UnixMillis time;
+  bool configured = false;
+};
+using MetersByName = std::map<std::string, Owned>;  // by the name of the limit
+
+bool IsFull(const Owned& owned, UnixMillis now) {
+  return weir::IsFull({.time = owned.time, .meters = {owned.meter}}, now);
+}
 
 // One map, no lock, nothing shared, nothing forgotten; every step on copies.
 class ObviousStore {
  public:
   Decision Acquire(const std::vector<Charge>& charges, UnixMillis now) {
     Decision decision{.admitted = true};
-    std::map<BucketKey, MetersByName> next;
     for (const Charge& charge : charges) {
-      MetersByName& meters = next[charge.target->key];
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
         const Limit& limit = charge.target->limits[i];
-        const Meter meter = BroughtTo(limit, charge.target->key, now);
+        const Meter meter = Judged(*charge.target, limit, now);
         const milliseconds wait = RetryAfter(meter, charge.amounts[i]);
         decision.limits.push_back({charge.target->key.entity, charge.target->key.resource,
                                    limit.name, limit.quota.capacity, meter.tokens,
                                    charge.amounts[i], wait > milliseconds(0), wait});
         decision.retry_after = std::max(decision.retry_after, wait);
         decision.admitted = decision.admitted && wait == milliseconds(0);
-        meters[limit.name] = meter;
-        Debit(meters[limit.name], charge.amounts[i]);
       }
     }
     if (!decision.admitted) return decision;
-    for (auto& [key, meters] : next) buckets_[key] = {now, std::move(meters)};
+    for (const Charge& charge : charges) Take(charge, now);
     return decision;
   }
 
   void Adjust(const std::vector<Charge>& charges, AdjustToken token, UnixMillis now) {
     if (std::exchange(counted_[token], true)) return;
     for (const Charge& charge : charges) {
-      MetersByName meters;
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+        if (charge.amounts[i] == 0) continue;
         const Limit& limit = charge.target->limits[i];
-        meters[limit.name] = BroughtTo(limit, charge.target->key, now);
-        weir::Adjust(meters[limit.name], charge.amounts[i]);
+        Owned owned = At(charge.target->key, limit, now);
+        weir::Adjust(owned.meter, charge.amounts[i]);
+        buckets_[charge.target->key][limit.name] = owned;
       }
-      buckets_[charge.target->key] = {now, std::move(meters)};
     }
   }
 
-  // The meters of a bucket at `now`; none if it was never used.
-  MetersByName At(const BucketKey& key, UnixMillis now) const {
+  // The meters of a bucket; none if it was never used.
+  MetersByName Of(const BucketKey& key) const {
     const auto found = buckets_.find(key);
-    if (found == buckets_.end()) return {};
-    MetersByName meters = found->second.meters;
-    for (auto& [name, meter] : meters) Refill(meter, (now - found->second.time).count());
-    return meters;
+    return found == buckets_.end() ? MetersByName() : found->second;
+  }
+
+  // A store may have forgotten such a bucket, and with it which limits were configured.
+  bool IsForgettable(const BucketKey& key, UnixMillis now) const {
+    return std::ranges::all_of(Of(key),
+                               [now](const auto& named) { return IsFull(named.second, now); });
   }
 
  private:
-  struct Kept {
-    UnixMillis time;
-    MetersByName meters;
-  };
-
-  Meter BroughtTo(const Limit& limit, const BucketKey& key, UnixMillis now) const {
-    const MetersByName meters = At(key, now);
+  // At `now` and under the parameters that it has.
+  Owned At(const BucketKey& key, const Limit& limit, UnixMillis now) const {
+    const MetersByName meters = Of(key);
     const auto found = meters.find(limit.name);
-    if (found == meters.end()) return FullMeter(limit.quota);
-    Meter meter = found->second;
-    if (meter.quota != limit.quota) ChangeQuota(meter, limit.quota);
+    if (found == meters.end()) return {FullMeter(limit.quota), now, false};
+    Owned owned = found->second;
+    // A full meter that is not configured is as good as none.
+    if (!owned.configured && IsFull(owned, now)) return {FullMeter(limit.quota), now, false};
+    Refill(owned.meter, (now - owned.time).count());
+    owned.time = now;
+    return owned;
+  }
+
+  Meter Judged(const Target& target, const Limit& limit, UnixMillis now) const {
+    const Owned owned = At(target.key, limit, now);
+    Meter meter = owned.meter;
+    Quota quota = limit.quota;
+    if (owned.configured && target.source == LimitSource::kOverride) {
+      quota.amount = meter.quota.amount;
+      quota.period = meter.quota.period;
+    }
+    if (meter.quota != quota) ChangeQuota(meter, quota);
     return meter;
   }
 
-  std::map<BucketKey, Kept> buckets_;
+  void Take(const Charge& charge, UnixMillis now) {
+    const Target& target = *charge.target;
+    const bool changes = std::ranges::any_of(charge.amounts, [](auto n) { return n != 0; });
+    if (!changes) return;
+    const bool configures = target.source == LimitSource::kConfigured;
+    MetersByName next = Of(target.key);
+    if (configures) {
+      for (auto& [name, owned] : next) owned.configured = false;
+    }
+    for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+      const Limit& limit = target.limits[i];
+      if (!configures && charge.amounts[i] == 0) continue;
+      Owned owned = At(target.key, limit, now);
+      const bool keeps_parameters = owned.configured && !configures;
+      if (!keeps_parameters) owned.meter = Judged(target, limit, now);
+      owned.configured = owned.configured || configures;
+      Debit(owned.meter, charge.amounts[i]);
+      next[limit.name] = owned;
+    }
+    buckets_[target.key] = std::move(next);
+  }
+
+  std::map<BucketKey, MetersByName> buckets_;
   std::map<AdjustToken, bool> counted_;
 };
 
 // One call, in numbers that mean something only together with the buckets it meets.
 struct Step {
-  enum Kind { kAcquire, kAdjust, kRepeatAdjust, kChangeLimits };
+  enum Kind { kAcquire, kAdjust, kRepeatAdjust, kChangeLimits, kOverride };
   Kind kind;
   milliseconds wait;           // since the step before
   int buckets;                 // bit i: the i-th bucket is charged
-  int limits;                  // kChangeLimits: which
+  int limits;                  // kChangeLimits and kOverride: which
   std::vector<int> per_mille;  // amounts, in thousandths of the capacity
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  const char* const kinds[] = {"acquire", "adjust", "repeat the adjust", "change limits"};
+  const char* const kinds[] = {"acquire", "adjust", "repeat the adjust", "change limits",
+                               "override"};
   out << "\n  +" << step.wait.count() << " ms: " << kinds[step.kind] << " of buckets "
       << step.buckets << ", limits " << step.limits << ", per mille";
   for (const int amount : step.per_mille) out << ' ' << amount;
   return out;
 }
 
-constexpr int kBuckets = 3;
-constexpr int kLimitSets = 4;
+// A store need not remember an adjust for longer.
+constexpr milliseconds kRepeatable{600'000};
 
-rc::Gen<Step> AnyStep() {
-  const auto kind = rc::gen::weightedElement<Step::Kind>({{8, Step::kAcquire},
-                                                          {3, Step::kAdjust},
-                                                          {1, Step::kRepeatAdjust},
-                                                          {1, Step::kChangeLimits}});
+constexpr int kBuckets = 3;
+constexpr int kLimitSets = 5;
+
+rc::Gen<Step::Kind> AnyKind(bool limits_change) {
+  const std::size_t changes = limits_change ? 2 : 0;
+  return rc::gen::weightedElement<Step::Kind>({{8, Step::kAcquire},
+                                               {3, Step::kAdjust},
+                                               {1, Step::kRepeatAdjust},
+                                               {changes, Step::kChangeLimits},
+                                               {2 * changes, Step::kOverride}});
+}
+
+// Often nothing, which takes part in nothing.
+rc::Gen<int> AnyPerMille() {
+  return rc::gen::weightedOneOf<int>(
+      {{1, rc::gen::just(0)}, {4, rc::gen::resize(100, rc::gen::inRange(0, 600))}});
+}
+
+rc::Gen<Step> AnyStep(bool limits_change) {
+  const auto kind = AnyKind(limits_change);
   const auto wait =
       rc::gen::map(rc::gen::weightedElement<std::int64_t>(
                        {{4, 0}, {4, 1}, {4, 7}, {4, 1000}, {2, 60'000}, {1, 500'000'000}}),
                    [](std::int64_t millis) { return milliseconds(millis); });
-  return rc::gen::construct<Step>(
-      kind, wait, rc::gen::inRange(1, 1 << kBuckets), rc::gen::inRange(0, kLimitSets),
-      rc::gen::container<std::vector<int>>(4, rc::gen::resize(100, rc::gen::inRange(0, 600))));
+  return rc::gen::construct<Step>(kind, wait, rc::gen::inRange(1, 1 << kBuckets),
+                                  rc::gen::inRange(0, kLimitSets),
+                                  rc::gen::container<std::vector<int>>(4, AnyPerMille()));
 }
 
 // Few names, so that sets share some; small quotas, so that refusals are common.
@@ -121,7 +179,8 @@ std::vector<std::vector<Limit>> AnyLimitSets() {
   return {{{"a", *quota}},
           {{"a", *quota}, {"b", *quota}},
           {{"c", *quota}, {"b", *quota}},
-          {{"b", *quota}, {"a", *quota}, {"d", *quota}}};
+          {{"b", *quota}, {"a", *quota}, {"d", *quota}},
+          {{"d", *quota}, {"e", *quota}}};
 }
 
 bool SameBalance(const Meter& a, const Meter& b) {
@@ -129,25 +188,38 @@ bool SameBalance(const Meter& a, const Meter& b) {
          a.remainder * b.remainder_period == b.remainder * a.remainder_period;
 }
 
-// What a store keeps of a bucket agrees with the model; it may have forgotten one that is full.
+// Brought to `now`, at which the model's meters are compared.
+std::map<std::string, Owned> ByName(const BucketRecord& record) {
+  std::map<std::string, Owned> meters;
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    meters[record.names[i]] = {record.bucket.meters[i], record.bucket.time, true};
+  }
+  for (const ExtraMeter& extra : record.extras.meters) {
+    meters[extra.name] = {extra.meter, extra.time, false};
+  }
+  return meters;
+}
+
+// What a store has of a bucket agrees with the model; meters that are full may be missing in one.
 void CheckKept(const std::optional<BucketRecord>& record, const MetersByName& expected,
                UnixMillis now) {
-  const auto full = [](const auto& named) {
-    return named.second.tokens == named.second.quota.capacity;
-  };
-  if (!record) {
-    RC_ASSERT(std::ranges::all_of(expected, full));
-    return;
+  MetersByName kept = record ? ByName(*record) : MetersByName();
+  const auto is_full = [now](const auto& named) { return IsFull(named.second, now); };
+  if (std::ranges::all_of(expected, is_full)) {
+    return RC_ASSERT(std::ranges::all_of(kept, is_full));
   }
-  if (expected.empty()) return RC_ASSERT(IsFull(record->bucket, now));
-  RC_ASSERT(record->names.size() == expected.size());
-  Bucket bucket = record->bucket;
-  Refill(bucket, now);
-  for (std::size_t i = 0; i < record->names.size(); ++i) {
-    const auto found = expected.find(record->names[i]);
-    RC_ASSERT(found != expected.end());
-    RC_ASSERT(SameBalance(bucket.meters[i], found->second));
+  for (const auto& [name, owned] : expected) {
+    if (IsFull(owned, now) && !owned.configured) continue;
+    const auto found = kept.find(name);
+    RC_ASSERT(found != kept.end());
+    Owned mine = owned;
+    Refill(mine.meter, (now - mine.time).count());
+    Refill(found->second.meter, (now - found->second.time).count());
+    RC_ASSERT(SameBalance(found->second.meter, mine.meter));
+    RC_ASSERT(found->second.configured == mine.configured);
+    kept.erase(found);
   }
+  for (const auto& [name, owned] : kept) RC_ASSERT(IsFull(owned, now));
 }
 
 // A few buckets, their limits of the moment, and a call made on both stores.
@@ -167,15 +239,21 @@ class Comparison {
     now_ = now_ + step.wait;
     switch (step.kind) {
       case Step::kAcquire:
-        return Acquire(Charges(step, 0));
+        return Acquire(Charges(step, targets_, 0));
+      case Step::kOverride:
+        SettleForgettable();
+        return Acquire(Charges(step, Overrides(step), 0));
       case Step::kAdjust:
-        adjust_ = Charges(step, 300);
+        SettleForgettable();
+        adjust_ = Charges(step, targets_, 300);
         token_ = store_.NewToken();
+        adjusted_at_ = now_;
         return Adjust();
       case Step::kRepeatAdjust:
+        if (now_ - adjusted_at_ > kRepeatable) return;
         return Adjust();
       case Step::kChangeLimits:
-        return ChangeLimits(step);
+        return ChangeLimits(step);  // `adjust_` stays: a lease from before the change
     }
   }
 
@@ -185,16 +263,17 @@ class Comparison {
     const auto read = store_.Read(keys);
     RC_ASSERT(read.has_value());
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      CheckKept((*read)[i], model_.At(keys[i], now_), now_);
+      CheckKept((*read)[i], model_.Of(keys[i]), now_);
     }
   }
 
  private:
-  std::vector<Charge> Charges(const Step& step, std::int64_t shift) const {
+  static std::vector<Charge> Charges(const Step& step, const std::vector<TargetPtr>& targets,
+                                     std::int64_t shift) {
     std::vector<Charge> charges;
     for (int i = 0; i < kBuckets; ++i) {
       if ((step.buckets >> i & 1) == 0) continue;
-      charges.push_back({targets_[static_cast<std::size_t>(i)], {}});
+      charges.push_back({targets[static_cast<std::size_t>(i)], {}});
       for (const Limit& limit : charges.back().target->limits) {
         const std::size_t at = charges.back().amounts.size();
         charges.back().amounts.push_back((step.per_mille[at] - shift) * limit.quota.capacity /
@@ -202,6 +281,30 @@ class Comparison {
       }
     }
     return charges;
+  }
+
+  // Names of a set, at twice the rate that resolution may give them, and with more or less
+  // capacity.
+  std::vector<TargetPtr> Overrides(const Step& step) const {
+    std::vector<Limit> limits = sets_[static_cast<std::size_t>(step.limits)];
+    for (Limit& limit : limits) {
+      limit.quota.capacity = limit.quota.capacity * (1 + step.per_mille[3] % 4) / 2 + 1;
+      limit.quota.amount *= 2;
+    }
+    std::vector<TargetPtr> targets;
+    for (const TargetPtr& target : targets_) {
+      targets.push_back(MakeTarget(target->key, limits, LimitSource::kOverride));
+    }
+    return targets;
+  }
+
+  // A full bucket may be gone, and a call without resolved limits would find none configured: a
+  // millitoken is taken first.
+  void SettleForgettable() {
+    for (const TargetPtr& target : targets_) {
+      if (!model_.IsForgettable(target->key, now_)) continue;
+      Acquire({{target, std::vector<std::int64_t>(target->limits.size(), 1)}});
+    }
   }
 
   void Acquire(const std::vector<Charge>& charges) {
@@ -215,24 +318,17 @@ class Comparison {
 
   void Adjust() {
     if (adjust_.empty()) return;
+    SettleForgettable();
     RC_ASSERT(store_.Adjust(adjust_, token_, now_).has_value());
     model_.Adjust(adjust_, token_, now_);
   }
 
-  // An acquire of nothing brings each bucket to its new limits at this instant in both stores.
-  // (Whether a refused one would have done so is left to the store.)
   void ChangeLimits(const Step& step) {
-    std::vector<Charge> charges;
     for (int i = 0; i < kBuckets; ++i) {
       if ((step.buckets >> i & 1) == 0) continue;
       TargetPtr& target = targets_[static_cast<std::size_t>(i)];
-      const std::vector<Limit>& limits = sets_[static_cast<std::size_t>(step.limits)];
-      target = MakeTarget(target->key, limits);
-      charges.push_back({target, std::vector<std::int64_t>(limits.size())});
+      target = MakeTarget(target->key, sets_[static_cast<std::size_t>(step.limits)]);
     }
-    // A lease from before the change is corrected elsewhere (contract_adjust.cc).
-    adjust_.clear();
-    Acquire(charges);
   }
 
   ContractClient& store_;
@@ -241,20 +337,30 @@ class Comparison {
   std::vector<TargetPtr> targets_;
   std::vector<Charge> adjust_;
   AdjustToken token_;
+  UnixMillis adjusted_at_ = kStart;
   UnixMillis now_ = kStart;
 };
 
+void RunSequence(ContractClient& store, const std::string& entity, bool limits_change) {
+  Comparison comparison(store, entity);
+  for (const Step& step : *rc::gen::container<std::vector<Step>>(AnyStep(limits_change))) {
+    comparison.Make(step);
+  }
+  comparison.CheckAllKept();
+}
+
 // Fails if: a refused request takes from the buckets before the one that refused, a repeated adjust
-// counts again, the remainder is dropped at a refill or a change of limits, a bucket is forgotten
-// before it is full, or an adjust does not refill first.
+// counts again, the remainder is dropped at a refill, a bucket is forgotten before it is full, or
+// an adjust does not refill first.
 TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
-  CheckProperty([this] {
-    Comparison comparison(store_, Fresh("acme"));
-    for (const Step& step : *rc::gen::container<std::vector<Step>>(AnyStep())) {
-      comparison.Make(step);
-    }
-    comparison.CheckAllKept();
-  });
+  CheckProperty([this] { RunSequence(store_, Fresh("acme"), false); });
+}
+
+// Fails if: a limit that left rejoins full or is not refilled while it was away, an adjust misses
+// it, a look or a refusal stores parameters, an override changes those of a configured limit or is
+// judged by them, or a bucket is forgotten before the limits that left it are full.
+TEST_P(StoreContractRejoin, C2AnySequenceOfLimitsAgreesWithAnObviousStore) {
+  CheckProperty([this] { RunSequence(store_, Fresh("acme"), true); });
 }
 
 }  // namespace

@@ -23,15 +23,24 @@ void PrintTo(const Decision& decision, std::ostream* out) {
   for (const LimitStatus& status : decision.limits) PrintTo(status, out);
 }
 
+void PrintTo(const Meter& meter, std::ostream* out) {
+  *out << meter.tokens << " + " << meter.remainder << '/' << meter.remainder_period << " of "
+       << meter.quota.capacity << ", " << meter.quota.amount << " each " << meter.quota.period
+       << " ms, " << meter.consumed << " consumed;";
+}
+
 void PrintTo(const BucketRecord& record, std::ostream* out) {
   PrintTo(record.key, out);
   *out << " at " << record.bucket.time.value;
   for (std::size_t i = 0; i < record.names.size(); ++i) {
-    const Meter& meter = record.bucket.meters[i];
-    *out << ' ' << record.names[i] << ' ' << meter.tokens << " + " << meter.remainder << '/'
-         << meter.remainder_period << " of " << meter.quota.capacity << ", " << meter.consumed
-         << " consumed;";
+    *out << ' ' << record.names[i] << ' ';
+    PrintTo(record.bucket.meters[i], out);
   }
+  for (const ExtraMeter& extra : record.extras.meters) {
+    *out << " extra at " << extra.time.value << ' ' << extra.name << ' ';
+    PrintTo(extra.meter, out);
+  }
+  *out << " left " << record.extras.last_left.value << ", full " << record.extras.left_full.value;
 }
 
 void PrintTo(const LevelLimits& limits, std::ostream* out) {

@@ -11,6 +11,7 @@ namespace weir {
 void PrintTo(const BucketKey& key, std::ostream* out);
 void PrintTo(const LimitStatus& status, std::ostream* out);
 void PrintTo(const Decision& decision, std::ostream* out);
+void PrintTo(const Meter& meter, std::ostream* out);
 void PrintTo(const BucketRecord& record, std::ostream* out);
 void PrintTo(const LevelLimits& limits, std::ostream* out);
 void PrintTo(const LevelRecord& record, std::ostream* out);

@@ -18,6 +18,7 @@ const auto kCases =
                 {"no_grace", [] { return Memory({.idle_grace = milliseconds(0)}); }}});
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, kCases, ContractName);
+INSTANTIATE_TEST_SUITE_P(Memory, StoreContractRejoin, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContractThreads, kCases, ContractName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractNamespaces);  // it holds one
 

@@ -2,21 +2,21 @@
 
 namespace weir {
 
-bool RecentTokens::Insert(AdjustToken token) {
+void RecentTokens::Part::ForgetOldest() {
+  const auto oldest = known.find(noted.front().token);
+  // A token that was forgotten and came again has a later number.
+  if (oldest != known.end() && oldest->second == first) known.erase(oldest);
+  noted.pop_front();
+  ++first;
+}
+
+bool RecentTokens::Insert(AdjustToken token, UnixMillis now) {
   Part& part = PartOf(token);
   const MutexLock lock(part.mutex);
-  const std::size_t place = part.next % kTokensPerPart;
-  if (!part.known.emplace(token, place).second) return false;
-  ++part.next;
-  if (part.ring.size() < kTokensPerPart) {
-    part.ring.push_back(token);
-    return true;
-  }
-  const auto oldest = part.known.find(part.ring[place]);
-  if (oldest != part.known.end() && oldest->second == place && oldest->first != token) {
-    part.known.erase(oldest);
-  }
-  part.ring[place] = token;
+  while (!part.noted.empty() && part.noted.front().at + kMemory <= now) part.ForgetOldest();
+  if (!part.known.emplace(token, part.first + part.noted.size()).second) return false;
+  if (part.noted.size() == kTokensPerPart) part.ForgetOldest();
+  part.noted.push_back({token, now});
   return true;
 }
 
@@ -24,6 +24,15 @@ void RecentTokens::Forget(AdjustToken token) {
   Part& part = PartOf(token);
   const MutexLock lock(part.mutex);
   part.known.erase(token);
+}
+
+std::size_t RecentTokens::size() const {
+  std::size_t size = 0;
+  for (const Part& part : parts_) {
+    const MutexLock lock(part.mutex);
+    size += part.known.size();
+  }
+  return size;
 }
 
 }  // namespace weir

@@ -3,35 +3,48 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <unordered_map>
-#include <vector>
 
 #include "weir/base/mutex.h"
+#include "weir/base/time.h"
 #include "weir/store/bucket_store.h"
 
 namespace weir {
 
-/// Remembers at least the latest kTokensPerPart tokens. Thread-safe.
+/// Remembers a token for kMemory, unless kTokensPerPart later ones of its part came since.
+/// 1,048,576 tokens in all, of about 80 bytes: at 10,000 adjusts a second, those of the last 100 s.
+/// Thread-safe.
 class RecentTokens {
  public:
   static constexpr std::size_t kParts = 16;
-  static constexpr std::size_t kTokensPerPart = 4096;
+  static constexpr std::size_t kTokensPerPart = 65'536;
+  static constexpr milliseconds kMemory{900'000};
 
   /// False if it is known already.
-  bool Insert(AdjustToken token);
+  bool Insert(AdjustToken token, UnixMillis now);
   /// For an adjust that was refused: it may come again.
   void Forget(AdjustToken token);
+  /// How many are remembered.
+  std::size_t size() const;
 
  private:
   struct Hash {
     std::size_t operator()(AdjustToken token) const { return token.high ^ token.low; }
   };
+  struct Noted {
+    AdjustToken token;
+    UnixMillis at;
+  };
   struct Part {
-    Mutex mutex;
-    /// Where in `ring` each stands. A place may name a token that was forgotten since.
-    std::unordered_map<AdjustToken, std::size_t, Hash> known WEIR_GUARDED_BY(mutex);
-    std::vector<AdjustToken> ring WEIR_GUARDED_BY(mutex);
-    std::size_t next WEIR_GUARDED_BY(mutex) = 0;  // the oldest, once the ring is full
+    mutable Mutex mutex;
+    /// The number of each in `noted`, which may name a token that was forgotten since.
+    std::unordered_map<AdjustToken, std::uint64_t, Hash> known WEIR_GUARDED_BY(mutex);
+    std::deque<Noted> noted WEIR_GUARDED_BY(mutex);
+    std::uint64_t first WEIR_GUARDED_BY(mutex) = 0;  // the number of noted.front()
+
+    void ForgetOldest() WEIR_REQUIRES(mutex);
   };
   Part& PartOf(AdjustToken token) { return parts_[token.low % kParts]; }
   std::array<Part, kParts> parts_;

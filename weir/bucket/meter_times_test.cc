@@ -1,0 +1,47 @@
+#include "weir/bucket/meter_times.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "weir/bucket/arbitrary.h"
+#include "weir/bucket/reference_bucket.h"
+
+namespace weir {
+namespace {
+
+constexpr UnixMillis kMeterStart{1'767'225'600'013};
+
+TEST(MeterTimes, AMeterThatIsFullSoonLacksWhatComesUntilThen) {
+  const Quota quota = PerMinute(60);
+  EXPECT_EQ(MeterFullIn(quota, milliseconds(0)), FullMeter(quota));
+  EXPECT_EQ(MeterFullIn(quota, milliseconds(10'000)).tokens, 50'000);
+  EXPECT_EQ(MeterFullIn(quota, milliseconds(60'000)).tokens, 0);
+  EXPECT_EQ(MeterFullIn(quota, milliseconds(60'001)).tokens, 0) << "empty, but not in debt";
+  EXPECT_EQ(MeterFullIn(quota, kLongestWait).tokens, 0);
+}
+
+TEST(MeterTimes, TimeThatRunsBackwardsGivesNothing) {
+  Meter meter = MeterFullIn(PerMinute(60), milliseconds(10'000));
+  const Meter before = meter;
+  Refill(meter, kMeterStart, kMeterStart - milliseconds(5));
+  EXPECT_EQ(meter, before);
+  Refill(meter, UnixMillis{INT64_MIN}, UnixMillis{INT64_MAX});
+  EXPECT_EQ(meter, FullMeter(PerMinute(60)));
+}
+
+// Fails if: the tokens are rounded up, the remainder is dropped, or the balance goes below zero.
+RC_GTEST_PROP(MeterTimes, IsFullExactlyWhenItShouldBe, ()) {
+  const Quota quota = AnyQuota();
+  const WideInt fill = WideInt{quota.capacity} * quota.period / quota.amount;
+  const auto most = static_cast<std::int64_t>(std::min(fill, WideInt{kMaxPeriodMillis}));
+  RC_PRE(most > 0);
+  const milliseconds left(UpTo(most));
+  const Meter meter = MeterFullIn(quota, left);
+  RC_ASSERT(meter.tokens >= 0);
+  RC_ASSERT(meter.remainder >= 0);
+  RC_ASSERT(meter.remainder < quota.period);
+  RC_ASSERT(FullAt(meter, kMeterStart) == kMeterStart + left);
+}
+
+}  // namespace
+}  // namespace weir

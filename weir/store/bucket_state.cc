@@ -1,0 +1,268 @@
+#include "weir/store/bucket_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/bucket/meter_times.h"
+#include "weir/store/extra_meters.h"
+
+namespace weir {
+namespace {
+
+// Where a bucket has the meter of a limit, if at all.
+struct Source {
+  const Bucket* bucket = nullptr;
+  const Meter* configured = nullptr;
+  const ExtraMeters* extras = nullptr;
+};
+
+std::optional<std::size_t> IndexOf(const BucketState& state, const Target& target,
+                                   std::size_t limit) {
+  if (state.target.get() == &target) return limit;
+  const std::vector<Limit>& limits = state.target->limits;
+  const auto found = std::ranges::find(limits, target.limits[limit].name, &Limit::name);
+  if (found == limits.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - limits.begin());
+}
+
+Source SourceIn(const BucketState* state, const Target& target, std::size_t limit) {
+  if (state == nullptr) return {};
+  const auto index = IndexOf(*state, target, limit);
+  return {.bucket = &state->bucket,
+          .configured = index ? &state->bucket.meters[*index] : nullptr,
+          .extras = state->extras.get()};
+}
+
+Source SourceIn(const BucketRecord* record, const Target& target, std::size_t limit) {
+  if (record == nullptr) return {};
+  const auto found = std::ranges::find(record->names, target.limits[limit].name);
+  const auto index = static_cast<std::size_t>(found - record->names.begin());
+  return {.bucket = &record->bucket,
+          .configured = found == record->names.end() ? nullptr : &record->bucket.meters[index],
+          .extras = &record->extras};
+}
+
+milliseconds Behind(UnixMillis time, UnixMillis now) {
+  return time > now ? time - now : milliseconds(0);
+}
+
+// Under the parameters that are stored, or those of the limit if none are.
+MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
+  if (source.configured == nullptr) {
+    const ExtraMeter extra = ExtraOf(source.extras, limit, now);
+    return {.meter = extra.meter, .behind = Behind(extra.time, now)};
+  }
+  MeterView view{.meter = *source.configured, .behind = Behind(source.bucket->time, now)};
+  Refill(view.meter, source.bucket->time, now);
+  return view;
+}
+
+// An override of a configured limit is judged by its own capacity, but refilled at the stored rate.
+MeterView JudgedView(const Source& source, const Target& target, std::size_t limit,
+                     UnixMillis now) {
+  MeterView view = StoredView(source, target.limits[limit], now);
+  Quota quota = target.limits[limit].quota;
+  if (source.configured != nullptr && target.source == LimitSource::kOverride) {
+    quota = {.capacity = quota.capacity,
+             .amount = view.meter.quota.amount,
+             .period = view.meter.quota.period};
+  }
+  if (view.meter.quota != quota) ChangeQuota(view.meter, quota);
+  return view;
+}
+
+ExtraMeters& ExtrasOf(BucketState& state) {
+  if (state.extras == nullptr) state.extras = std::make_unique<ExtraMeters>();
+  return *state.extras;
+}
+
+void DropExtrasIfDone(BucketState& state, UnixMillis now) {
+  if (state.extras == nullptr || !state.extras->meters.empty()) return;
+  if (state.extras->left_full <= now) state.extras.reset();
+}
+
+// Limits may rejoin from meters whose time is ahead: the bucket is brought to the latest one.
+UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
+  UnixMillis time = std::max(now, state.bucket.time);
+  if (state.extras == nullptr) return time;
+  for (const ExtraMeter& extra : state.extras->meters) time = std::max(time, extra.time);
+  return std::max(time, state.extras->last_left);
+}
+
+void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {
+  const UnixMillis time = TimeOfJoining(state, now);
+  Refill(state.bucket, time);
+  Meters meters;
+  meters.reserve(target->limits.size());
+  for (std::size_t i = 0; i < target->limits.size(); ++i) {
+    meters.push_back(JudgedView(SourceIn(&state, *target, i), *target, i, time).meter);
+  }
+  const auto stays = [&](const std::string& name) {
+    return std::ranges::find(target->limits, name, &Limit::name) != target->limits.end();
+  };
+  ExtraMeters extras = state.extras == nullptr ? ExtraMeters() : std::move(*state.extras);
+  std::erase_if(extras.meters, [&](const ExtraMeter& extra) { return stays(extra.name); });
+  const std::vector<Limit>& old = state.target->limits;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (stays(old[i].name)) continue;
+    extras.meters.push_back({old[i].name, state.bucket.meters[i], time});
+  }
+  ReduceTo(extras, kMaxExtraMeters, time);
+  state.bucket.meters = std::move(meters);
+  state.target = target;
+  ExtrasOf(state) = std::move(extras);
+  DropExtrasIfDone(state, time);
+}
+
+// Targets that were made at different times are often equal.
+void Conform(BucketState& state, const TargetPtr& target, UnixMillis now) {
+  if (state.target == target) return;
+  if (state.target->limits != target->limits) return BringTo(state, target, now);
+  state.target = target;
+}
+
+void TakeOverride(BucketState& state, const Charge& charge, UnixMillis now) {
+  ExtraMeters& extras = ExtrasOf(state);
+  std::vector<ExtraMeter> charged;
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    if (charge.amounts[i] == 0) continue;
+    if (const auto index = IndexOf(state, *charge.target, i)) {
+      Refill(state.bucket, now);
+      Debit(state.bucket.meters[*index], charge.amounts[i]);
+      continue;
+    }
+    const Limit& limit = charge.target->limits[i];
+    charged.push_back(WithdrawExtra(extras, limit, now));
+    ChangeQuota(charged.back().meter, limit.quota);
+    Debit(charged.back().meter, charge.amounts[i]);
+  }
+  ReduceTo(extras, kMaxExtraMeters - std::min(charged.size(), kMaxExtraMeters), now);
+  std::ranges::move(charged, std::back_inserter(extras.meters));
+  DropExtrasIfDone(state, now);
+}
+
+}  // namespace
+
+BucketState NewBucketState(const TargetPtr& target, UnixMillis now) {
+  BucketState state{.target = target, .bucket = {.time = now, .meters = {}}, .extras = {}};
+  if (target->source == LimitSource::kOverride) {
+    state.target = MakeTarget(target->key, {});
+    return state;
+  }
+  state.bucket.meters.reserve(target->limits.size());
+  for (const Limit& limit : target->limits) state.bucket.meters.push_back(FullMeter(limit.quota));
+  return state;
+}
+
+BucketState StateOf(BucketRecord record) {
+  std::vector<Limit> limits;
+  limits.reserve(record.names.size());
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    limits.push_back({std::move(record.names[i]), record.bucket.meters[i].quota});
+  }
+  BucketState state{.target = MakeTarget(std::move(record.key), std::move(limits)),
+                    .bucket = std::move(record.bucket),
+                    .extras = {}};
+  if (record.extras == ExtraMeters()) return state;
+  state.extras = std::make_unique<ExtraMeters>(std::move(record.extras));
+  return state;
+}
+
+BucketRecord RecordOf(const BucketState& state) {
+  BucketRecord record{.key = state.target->key, .names = {}, .bucket = state.bucket};
+  for (const Limit& limit : state.target->limits) record.names.push_back(limit.name);
+  if (state.extras != nullptr) record.extras = *state.extras;
+  return record;
+}
+
+MeterView ViewOf(const BucketState* state, const Target& target, std::size_t limit,
+                 UnixMillis now) {
+  return JudgedView(SourceIn(state, target, limit), target, limit, now);
+}
+
+MeterView ViewOf(const BucketRecord* record, const Target& target, std::size_t limit,
+                 UnixMillis now) {
+  return JudgedView(SourceIn(record, target, limit), target, limit, now);
+}
+
+bool Changes(const Charge& charge) {
+  return std::ranges::any_of(charge.amounts, [](std::int64_t amount) { return amount != 0; });
+}
+
+Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now) {
+  const Target& target = *charge.target;
+  if (target.source == LimitSource::kConfigured) return {};
+  std::vector<std::string_view> charged;
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    const bool is_extra = SourceIn(state, target, i).configured == nullptr;
+    if (charge.amounts[i] > 0 && is_extra) charged.push_back(target.limits[i].name);
+  }
+  std::size_t needed = charged.size();
+  if (state != nullptr && state->extras != nullptr) {
+    needed += static_cast<std::size_t>(
+        std::ranges::count_if(state->extras->meters, [&](const ExtraMeter& extra) {
+          return IsInDebt(extra, now) && std::ranges::find(charged, extra.name) == charged.end();
+        }));
+  }
+  if (needed <= kMaxExtraMeters) return {};
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{}/{}: limit {} is not configured, and at most {} such limits are kept; "
+                          "{} others were named or are in debt; configure it, or wait until debts "
+                          "are repaid",
+                          target.key.entity, target.key.resource, charged.front(), kMaxExtraMeters,
+                          needed - 1));
+}
+
+void Take(BucketState& state, const Charge& charge, UnixMillis now) {
+  if (charge.target->source == LimitSource::kOverride) return TakeOverride(state, charge, now);
+  Conform(state, charge.target, now);
+  Refill(state.bucket, now);
+  Debit(state.bucket, charge.amounts);
+}
+
+bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now) {
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    const Target& target = *charge.target;
+    const MeterView view = StoredView(SourceIn(state, target, i), target.limits[i], now);
+    if (!CanAdjust(view.meter, charge.amounts[i])) return false;
+  }
+  return true;
+}
+
+void Adjust(BucketState& state, const Charge& charge, UnixMillis now) {
+  const Target& target = *charge.target;
+  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+    if (charge.amounts[i] == 0) continue;
+    if (const auto index = IndexOf(state, target, i)) {
+      Refill(state.bucket, now);
+      Adjust(state.bucket.meters[*index], charge.amounts[i]);
+      continue;
+    }
+    ExtraMeters& extras = ExtrasOf(state);
+    extras.meters.push_back(WithdrawExtra(extras, target.limits[i], now));
+    Adjust(extras.meters.back().meter, charge.amounts[i]);
+  }
+  if (state.extras == nullptr) return;
+  ReduceTo(*state.extras, kMaxExtraMeters, now);
+  DropExtrasIfDone(state, now);
+}
+
+bool RemoveFullExtras(BucketState& state, UnixMillis now) {
+  if (state.extras == nullptr) return false;
+  const bool removed = RemoveFullMeters(*state.extras, now);
+  DropExtrasIfDone(state, now);
+  return removed;
+}
+
+UnixMillis FullAt(const BucketState& state) {
+  const UnixMillis full = FullAt(state.bucket);
+  return state.extras == nullptr ? full : std::max(full, FullAt(*state.extras));
+}
+
+}  // namespace weir
