@@ -15,7 +15,7 @@ struct Rule {
 };
 
 constexpr Rule kEntity = {"entity id", Rule::First::kLetterOrDigit, "_.-:@", 256};
-constexpr Rule kResource = {"resource", Rule::First::kLetter, "_.-/", 64};
+constexpr Rule kResource = {"resource", Rule::First::kLetter, "_.-/:", 64};
 constexpr Rule kLimit = {"limit name", Rule::First::kLetter, "_.-", 64};
 constexpr Rule kNamespace = {"namespace", Rule::First::kLetterOrDigit, "_.-", 64};
 

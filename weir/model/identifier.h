@@ -15,7 +15,7 @@ inline constexpr std::string_view kDefaultResource = "_default_";
 /// Each returns kInvalidArgument with the name, the position of the first bad character, and the
 /// rule. Entity: a letter or digit, then letters, digits and `_.-:@`; 1 to 256 bytes.
 [[nodiscard]] Status CheckEntityId(std::string_view id);
-/// A letter, then letters, digits and `_.-/`; 1 to 64 bytes. `_default_` is refused.
+/// A letter, then letters, digits and `_.-/:`; 1 to 64 bytes. `_default_` is refused.
 [[nodiscard]] Status CheckResource(std::string_view resource);
 /// A letter, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `wcu`.
 [[nodiscard]] Status CheckLimitName(std::string_view name);

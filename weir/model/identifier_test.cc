@@ -28,7 +28,7 @@ struct Rule {
 
 const Rule kRules[] = {
     {"entity id", CheckEntityId, "_.-:@", true, 256},
-    {"resource", CheckResource, "_.-/", false, 64},
+    {"resource", CheckResource, "_.-/:", false, 64},  // Z4: zae-limiter 0.17 allows the colon
     {"limit name", CheckLimitName, "_.-", false, 64},
     {"namespace", CheckNamespace, "_.-", true, 64},
 };

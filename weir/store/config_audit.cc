@@ -11,12 +11,21 @@ using Parts = AuditDetail::Parts;
 
 AuditDetail Text(std::string text) { return {std::move(text)}; }
 
-// Whole tokens and seconds, as zae-limiter tells them.
+// A number, as zae-limiter has it, if it is whole; else a decimal as text.
+AuditDetail FromThousandths(std::int64_t thousandths) {
+  if (thousandths % 1000 == 0) return {thousandths / 1000};
+  return Text(FormatTokens(thousandths));
+}
+
 AuditDetail DetailOf(const Limit& limit) {
-  return {Parts{{"name", Text(limit.name)},
-                {"capacity", {limit.quota.capacity / kMillitokens}},
-                {"refill_amount", {limit.quota.amount / kMillitokens}},
-                {"refill_period_seconds", {limit.quota.period / 1000}}}};
+  Parts parts{{"name", Text(limit.name)},
+              {"capacity", FromThousandths(limit.quota.capacity)},
+              {"refill_amount", FromThousandths(limit.quota.amount)},
+              {"refill_period_seconds", FromThousandths(limit.quota.period)}};
+  if (limit.allowance > milliseconds(0)) {
+    parts.emplace("allowance_seconds", FromThousandths(limit.allowance.count()));
+  }
+  return {std::move(parts)};
 }
 
 AuditEvent OnLevel(const Level& level, std::string_view action) {

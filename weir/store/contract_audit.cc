@@ -168,6 +168,22 @@ TEST_P(StoreContract, AnAuditedChangeTellsItsTimeAndWhatWasSet) {
             (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{limit}}}}}));
 }
 
+// Fails if: parts of a token or a second are cut off, or an allowance is left out.
+TEST_P(StoreContract, Z2AnAuditedLimitIsToldExactly) {
+  const std::string acme = Fresh("acme");
+  const Limit limit{"usd", {.capacity = 500, .amount = 1'250, .period = 250}, milliseconds(100)};
+  ASSERT_TRUE(store_.Apply({PutLimits{Level::Entity(acme, "gpt-4"), {.limits = {limit}}}}));
+  const AuditDetail::Parts told = {{"name", {std::string("usd")}},
+                                   {"capacity", {std::string("0.5")}},
+                                   {"refill_amount", {std::string("1.25")}},
+                                   {"refill_period_seconds", {std::string("0.25")}},
+                                   {"allowance_seconds", {std::string("0.1")}}};
+  const auto listed = AllEvents(store_, acme);
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed.front().details,
+            (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{told}}}}}));
+}
+
 // Fails if: each write of an entity says that it was created.
 TEST_P(StoreContract, OnlyAParentThatChangesIsAuditedOfAnEntityThatIsThere) {
   const std::string acme = Fresh("acme");
