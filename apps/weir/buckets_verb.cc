@@ -51,8 +51,9 @@ Json ToJson(const MeterView& view) {
 Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& backend) {
   const UnixMillis at = options.at.value_or(context.world().clock.WallNow());
   const BucketFilter filter{.entity = options.entity, .resource = options.resource};
-  WEIR_ASSIGN_OR_RETURN(const auto records,
-                        ListBuckets(backend.buckets(), filter, context.StoreDeadline()));
+  WEIR_ASSIGN_OR_RETURN(
+      const auto records,
+      ListBuckets(backend.buckets(), filter, context.StoreDeadline(), &context.left_out()));
   Json json = {{"entity", options.entity}, {"at", FormatTime(at)}, {"buckets", Json::array()}};
   Table table({"resource", ">shard", "limit", ">capacity", ">tokens", ">consumed", "full at"});
   for (const BucketRecord& record : records) {

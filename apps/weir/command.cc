@@ -101,6 +101,8 @@ Exit RunChosen(const Action& chosen, const CommonOptions& common, const World& w
   if (!done) return FailWith(context.failure, done.error().message, world);
   world.out << context.answer() << std::flush;
   if (!world.out) return FailWith(Exit::kFailed, "cannot write the answer to stdout", world);
+  for (const std::string& line : context.left_out())
+    world.err << "weir: left out: " << OneLine(line) << '\n';
   if (!context.warning().empty()) return FailWith(*done, context.warning(), world);
   return *done;
 }

@@ -55,6 +55,14 @@ class CommandTest : public testing::Test {
                .interrupted = [] { return false; }};
 };
 
+TEST_F(CommandTest, Z5ManyChangesHaveMoreTime) {
+  const CommonOptions common;
+  const Context context(world_, common);
+  const Instant now = scheduler_.clock().Now();
+  EXPECT_EQ(context.ApplyDeadline(99).Left(now), std::chrono::seconds(30));
+  EXPECT_EQ(context.ApplyDeadline(100'000).Left(now), std::chrono::seconds(5'030));
+}
+
 TEST_F(CommandTest, SaysItsVersion) {
   EXPECT_EQ(RunArgs({"--version"}), Exit::kDone);
   EXPECT_THAT(out_.str(), StartsWith("weir "));

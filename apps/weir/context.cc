@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kSqliteScheme = "sqlite:";
 constexpr std::chrono::seconds kStoreWait{30};
+constexpr std::chrono::seconds kHundredChanges{5};
 
 Status MakeFolderOf(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
@@ -111,6 +112,10 @@ Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
 
 Deadline Context::StoreDeadline(nanoseconds wait) const {
   return Deadline::After(world_.clock, wait + kStoreWait);
+}
+
+Deadline Context::ApplyDeadline(std::size_t changes) const {
+  return StoreDeadline(kHundredChanges * static_cast<std::int64_t>(changes / 100));
 }
 
 void Context::Answer(const nlohmann::ordered_json& json, std::string_view text) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/weir/command.h"
 #include "apps/weir/log_output.h"
@@ -69,6 +70,9 @@ class Context {
   [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
   /// How long a store may take to answer, after a wait that is meant.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
+  /// The same for so many changes of the configuration, which a store may make in parts: 30 s, and
+  /// 5 s more for each hundred.
+  Deadline ApplyDeadline(std::size_t changes) const;
 
   /// What goes to stdout when the verb is done: `json` where --json is given, else `text`.
   void Answer(const nlohmann::ordered_json& json, std::string_view text);
@@ -76,6 +80,8 @@ class Context {
   /// One line for stderr, after the answer: what went wrong in a run that has one.
   void Warn(std::string_view message) { warning_ = message; }
   const std::string& warning() const { return warning_; }
+  /// Lines for stderr: what a listing could not read and left out. The exit status stays.
+  std::vector<std::string>& left_out() { return left_out_; }
 
   /// With what the process ends when the verb returns an error.
   Exit failure = Exit::kFailed;
@@ -88,6 +94,7 @@ class Context {
   const std::unique_ptr<Log> log_;
   std::string answer_;
   std::string warning_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace weir::app

@@ -103,8 +103,9 @@ Result<Exit> Create(const EntityOptions& options, Context& context, Backend& bac
 }
 
 Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared declared,
-                        ReadDeclared(backend.config(), context.StoreDeadline()));
+  WEIR_ASSIGN_OR_RETURN(
+      const Declared declared,
+      ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
   for (const EntityView& view : ViewsOf(declared)) {
     if (view.id != options.id) continue;
     context.Answer(ToJson(view), TextOf(view));
@@ -135,8 +136,9 @@ Result<Exit> Children(const EntityOptions& options, Context& context, Backend& b
 }
 
 Result<Exit> List(const EntityOptions&, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared declared,
-                        ReadDeclared(backend.config(), context.StoreDeadline()));
+  WEIR_ASSIGN_OR_RETURN(
+      const Declared declared,
+      ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
   Json json = {{"entities", Json::array()}};
   Table table({"entity", "parent", "cascade", "limits on"});
   for (const EntityView& view : ViewsOf(declared)) {

@@ -121,8 +121,9 @@ Result<Exit> Delete(const LevelOptions& options, Context& context, Backend& back
 }
 
 Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const auto records,
-                        ListLevels(backend.config(), kind, context.StoreDeadline()));
+  WEIR_ASSIGN_OR_RETURN(
+      const auto records,
+      ListLevels(backend.config(), kind, context.StoreDeadline(), &context.left_out()));
   Json json = {{"levels", Json::array()}};
   Table table({"level", "limits", "set by"});
   for (const LevelRecord& record : records) {

@@ -36,8 +36,8 @@ Result<Exit> Check(const LimitsOptions& options, Context& context) {
 }
 
 Result<Plan> PlanOf(const LimitsFile& file, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared live,
-                        ReadDeclared(backend.config(), context.StoreDeadline()));
+  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.StoreDeadline(),
+                                                          &context.left_out()));
   return MakePlan(file, live, context.world().clock.WallNow());
 }
 
@@ -54,7 +54,8 @@ Result<Exit> Apply(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const Plan plan, PlanOf(file, context, backend));
-    WEIR_RETURN_IF_ERROR(ApplyPlan(plan, backend.config(), context.StoreDeadline()));
+    const Deadline deadline = context.ApplyDeadline(plan.ToApply().size());
+    WEIR_RETURN_IF_ERROR(ApplyPlan(plan, backend.config(), deadline));
     context.Answer(app::ToJson(plan), "applied\n" + TextOf(plan));
     return Exit::kDone;
   });
@@ -65,8 +66,9 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   context.failure = Exit::kUsage;
   WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Declared live,
-                          ReadDeclared(backend.config(), context.StoreDeadline()));
+    WEIR_ASSIGN_OR_RETURN(
+        const Declared live,
+        ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
     const std::vector<Difference> differences = Differences(file, live);
     context.Answer(app::ToJson(differences), TextOf(differences));
     return differences.empty() ? Exit::kDone : Exit::kFailed;
@@ -75,8 +77,9 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
 
 Result<Exit> Export(const LimitsOptions& options, Context& context) {
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Declared live,
-                          ReadDeclared(backend.config(), context.StoreDeadline()));
+    WEIR_ASSIGN_OR_RETURN(
+        const Declared live,
+        ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
     const LimitsFile file = FileOf(live, options.namespace_name);
     const std::string yaml = FormatLimitsFile(file);
     if (!options.file.empty()) {

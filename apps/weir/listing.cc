@@ -7,13 +7,23 @@
 namespace weir::app {
 namespace {
 
+Status Note(const std::vector<std::string>& unreadable, LeftOut left_out) {
+  if (unreadable.empty()) return {};
+  if (left_out == nullptr) return Fail(Code::kFailedPrecondition, unreadable.front());
+  for (const std::string& line : unreadable) {
+    if (std::ranges::find(*left_out, line) == left_out->end()) left_out->push_back(line);
+  }
+  return {};
+}
+
 template <class T, class Read>
-Result<std::vector<T>> AllPages(Read read) {
+Result<std::vector<T>> AllPages(LeftOut left_out, Read read) {
   std::vector<T> items;
   PageRequest request;
   do {
     WEIR_ASSIGN_OR_RETURN(
         Page<T> page, Await<Page<T>>([&](Done<Page<T>> done) { read(request, std::move(done)); }));
+    WEIR_RETURN_IF_ERROR(Note(page.unreadable, left_out));
     std::move(page.items.begin(), page.items.end(), std::back_inserter(items));
     request.cursor = std::move(page.next);
   } while (!request.cursor.empty());
@@ -23,25 +33,27 @@ Result<std::vector<T>> AllPages(Read read) {
 }  // namespace
 
 Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store, std::optional<Level::Kind> kind,
-                                            Deadline deadline) {
-  return AllPages<LevelRecord>([&](const PageRequest& page, Done<Page<LevelRecord>> done) {
-    store.ListLimits(kind, page, deadline, std::move(done));
-  });
+                                            Deadline deadline, LeftOut left_out) {
+  return AllPages<LevelRecord>(left_out,
+                               [&](const PageRequest& page, Done<Page<LevelRecord>> done) {
+                                 store.ListLimits(kind, page, deadline, std::move(done));
+                               });
 }
 
 Result<std::vector<EntityRecord>> ListEntities(ConfigStore& store,
                                                const std::optional<std::string>& parent,
-                                               Deadline deadline) {
-  return AllPages<EntityRecord>([&](const PageRequest& page, Done<Page<EntityRecord>> done) {
-    store.ListEntities(parent, page, deadline, std::move(done));
-  });
+                                               Deadline deadline, LeftOut left_out) {
+  return AllPages<EntityRecord>(left_out,
+                                [&](const PageRequest& page, Done<Page<EntityRecord>> done) {
+                                  store.ListEntities(parent, page, deadline, std::move(done));
+                                });
 }
 
 Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store, const BucketFilter& filter,
-                                              Deadline deadline) {
+                                              Deadline deadline, LeftOut left_out) {
   WEIR_ASSIGN_OR_RETURN(
       std::vector<BucketRecord> records,
-      AllPages<BucketRecord>([&](const PageRequest& page, Done<Page<BucketRecord>> done) {
+      AllPages<BucketRecord>(left_out, [&](const PageRequest& page, Done<Page<BucketRecord>> done) {
         store.List(filter, page, deadline, std::move(done));
       }));
   std::sort(records.begin(), records.end(),
@@ -49,10 +61,10 @@ Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store, const BucketFi
   return records;
 }
 
-Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline) {
+Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline, LeftOut left_out) {
   Declared declared;
-  WEIR_ASSIGN_OR_RETURN(const auto levels, ListLevels(store, std::nullopt, deadline));
-  WEIR_ASSIGN_OR_RETURN(const auto entities, ListEntities(store, std::nullopt, deadline));
+  WEIR_ASSIGN_OR_RETURN(const auto levels, ListLevels(store, std::nullopt, deadline, left_out));
+  WEIR_ASSIGN_OR_RETURN(const auto entities, ListEntities(store, std::nullopt, deadline, left_out));
   for (const LevelRecord& record : levels) declared.levels[record.level] = record.limits;
   for (const EntityRecord& record : entities) declared.entities[record.entity.id] = record;
   return declared;

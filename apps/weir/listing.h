@@ -15,18 +15,26 @@ struct Declared {
   std::map<std::string, EntityRecord> entities;
 };
 
-[[nodiscard]] Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline);
+/// Where a listing puts what it cannot read (Page::unreadable), each line once. Null: the first one
+/// is an error.
+using LeftOut = std::vector<std::string>*;
+
+[[nodiscard]] Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline,
+                                            LeftOut left_out = nullptr);
 
 /// Each of these reads every page. Blocks.
 [[nodiscard]] Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store,
                                                           std::optional<Level::Kind> kind,
-                                                          Deadline deadline);
+                                                          Deadline deadline,
+                                                          LeftOut left_out = nullptr);
 [[nodiscard]] Result<std::vector<EntityRecord>> ListEntities(
-    ConfigStore& store, const std::optional<std::string>& parent, Deadline deadline);
+    ConfigStore& store, const std::optional<std::string>& parent, Deadline deadline,
+    LeftOut left_out = nullptr);
 /// In order of their keys.
 [[nodiscard]] Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store,
                                                             const BucketFilter& filter,
-                                                            Deadline deadline);
+                                                            Deadline deadline,
+                                                            LeftOut left_out = nullptr);
 
 /// What is set at one level; nothing where nothing is.
 [[nodiscard]] Result<std::optional<LevelLimits>> GetLevel(ConfigStore& store, const Level& level,

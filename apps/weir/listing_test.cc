@@ -86,5 +86,31 @@ TEST_F(ListingTest, WhatIsNotThereIsNothing) {
   EXPECT_TRUE(records->empty());
 }
 
+/// A bucket store that cannot read one item of each page.
+class PartlyReadable final : public BucketStore {
+ public:
+  void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision>) override {}
+  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline, Done<void>) override {}
+  void Read(std::span<const BucketKey>, Deadline,
+            Done<std::vector<std::optional<BucketRecord>>>) override {}
+  void List(const BucketFilter&, const PageRequest& page, Deadline,
+            Done<Page<BucketRecord>> done) override {
+    const bool first = page.cursor.empty();
+    done(Page<BucketRecord>{.items = {{.key = {first ? "a" : "b", "llm", 0}}},
+                            .next = first ? "2" : "",
+                            .unreadable = {"bucket c/llm shard 0 uses a schedule"}});
+  }
+};
+
+TEST(PartlyReadableTest, Z109WhatCannotBeReadIsToldOnceAndHidesNothing) {
+  PartlyReadable store;
+  std::vector<std::string> left_out;
+  const auto records = ListBuckets(store, {}, Deadline::Never(), &left_out);
+  ASSERT_TRUE(records) << records.error().message;
+  EXPECT_EQ(records->size(), 2U);
+  EXPECT_EQ(left_out, std::vector<std::string>{"bucket c/llm shard 0 uses a schedule"});
+  EXPECT_FALSE(ListBuckets(store, {}, Deadline::Never())) << "where nobody would be told";
+}
+
 }  // namespace
 }  // namespace weir::app

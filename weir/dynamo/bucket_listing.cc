@@ -20,6 +20,20 @@ Result<std::optional<BucketRecord>> RecordOf(const std::optional<Item>& item) {
   return std::optional(ToRecord(image));
 }
 
+// An item that uses what is not implemented here does not hide the others.
+Page<BucketRecord> PageOf(const std::vector<std::optional<Item>>& items, std::string next) {
+  Page<BucketRecord> page{.items = {}, .next = std::move(next)};
+  for (const std::optional<Item>& item : items) {
+    auto record = RecordOf(item);
+    if (!record) {
+      page.unreadable.push_back(std::move(record.error().message));
+    } else if (*record) {
+      page.items.push_back(**std::move(record));
+    }
+  }
+  return page;
+}
+
 QueryRequest QueryOf(const Keys& keys, const BucketFilter& filter) {
   if (filter.entity) {
     const std::string prefix =
@@ -88,15 +102,12 @@ void DynamoBucketStore::List(const BucketFilter& filter, const PageRequest& page
       if (auto key = ParseBucketPartition(KeyOf(item).pk)) keys.push_back(*std::move(key));
     }
     // Indexes are late, and some hold keys alone: the items come from the table.
-    Read(keys, deadline,
-         [next = FormatCursor(answer->last_key), done = std::move(done)](auto records) mutable {
-           if (!records) return done(Fail(std::move(records.error())));
-           Page<BucketRecord> told{.items = {}, .next = std::move(next)};
-           for (auto& record : *records) {
-             if (record) told.items.push_back(*std::move(record));
-           }
-           done(std::move(told));
-         });
+    table_.BatchGet(
+        BucketKeys(keys_, keys), deadline,
+        [next = FormatCursor(answer->last_key), done = std::move(done)](auto items) mutable {
+          if (!items) return done(Fail(std::move(items.error())));
+          done(PageOf(*items, std::move(next)));
+        });
   });
 }
 

@@ -50,6 +50,8 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
   }
 
  private:
+  using Scan = ConfigScan<LevelRecord>;
+
   void Next() {
     if (kind_ > last_ || records_.size() > limit_) return Finish();
     if (kind_ == Level::Kind::kSystem) return ReadSystem();
@@ -58,16 +60,20 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
   }
 
   void ReadSystem() {
-    if (after_) return Take(std::vector<LevelRecord>());
-    table_.Get(
-        keys_.Config(Level::System()), deadline_,
-        [self = shared_from_this()](Result<std::optional<Item>> item) {
-          if (!item) return self->done_(Fail(std::move(item.error())));
-          if (!*item) return self->Take(std::vector<LevelRecord>());
-          auto record = Read(self->keys_, **item);
-          if (!record) return self->done_(Fail(std::move(record.error())));
-          self->Take(*record ? std::vector{**std::move(record)} : std::vector<LevelRecord>());
-        });
+    if (after_) return Take({});
+    table_.Get(keys_.Config(Level::System()), deadline_,
+               [self = shared_from_this()](Result<std::optional<Item>> item) {
+                 if (!item) return self->done_(Fail(std::move(item.error())));
+                 if (!*item) return self->Take({});
+                 auto record = Read(self->keys_, **item);
+                 Scan::Found found;
+                 if (!record) {
+                   found.unreadable.push_back(std::move(record.error().message));
+                 } else if (*record) {
+                   found.records.push_back(**std::move(record));
+                 }
+                 self->Take(std::move(found));
+               });
   }
 
   // So that resources are not missed whose items the index does not show yet.
@@ -97,21 +103,20 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
                        .start_after = {}};
     if (after_ && after_->kind == kind_) query.sort_from = keys_.Config(*after_).pk;
     const auto self = shared_from_this();
-    ConfigScan<LevelRecord>::Run(
-        table_,
-        {.query = std::move(query),
-         .accept =
-             [self](const TableKey& key) {
-               const auto level = LevelAt(self->keys_, key);
-               return level && self->IsWanted(*level);
-             },
-         .read = [self](const Item& item) { return Read(self->keys_, item); },
-         .want = Want(),
-         .known = std::move(known)},
-        deadline_, [self](Result<std::vector<LevelRecord>> records) {
-          if (!records) return self->done_(Fail(std::move(records.error())));
-          self->Take(*std::move(records));
-        });
+    Scan::Run(table_,
+              {.query = std::move(query),
+               .accept =
+                   [self](const TableKey& key) {
+                     const auto level = LevelAt(self->keys_, key);
+                     return level && self->IsWanted(*level);
+                   },
+               .read = [self](const Item& item) { return Read(self->keys_, item); },
+               .want = Want(),
+               .known = std::move(known)},
+              deadline_, [self](Result<Scan::Found> found) {
+                if (!found) return self->done_(Fail(std::move(found.error())));
+                self->Take(*std::move(found));
+              });
   }
 
   bool IsWanted(const Level& level) const {
@@ -128,14 +133,16 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
     return LevelRecord{*level, *std::move(limits)};
   }
 
-  void Take(std::vector<LevelRecord> records) {
-    std::ranges::move(records, std::back_inserter(records_));
+  void Take(Scan::Found found) {
+    std::ranges::move(found.records, std::back_inserter(records_));
+    std::ranges::move(found.unreadable, std::back_inserter(unreadable_));
     kind_ = After(kind_);
     Next();
   }
 
   void Finish() {
-    Page<LevelRecord> page{.items = std::move(records_), .next = {}};
+    Page<LevelRecord> page{
+        .items = std::move(records_), .next = {}, .unreadable = std::move(unreadable_)};
     if (const auto last = CutTo(limit_, page.items)) page.next = CursorOf(last->level);
     done_(std::move(page));
   }
@@ -149,6 +156,7 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
   Level::Kind kind_ = Level::Kind::kSystem;
   Level::Kind last_ = Level::Kind::kEntity;
   std::vector<LevelRecord> records_;
+  std::vector<std::string> unreadable_;
 };
 
 QueryRequest AllEntities(const Keys& keys, const std::string& after) {
@@ -216,9 +224,11 @@ void ListStoredEntities(Table& table, const Keys& keys, const std::optional<std:
        .known = {}},
       deadline,
       [done = std::move(done), limit = LimitOf(page),
-       listing](Result<std::vector<EntityRecord>> records) mutable {
-        if (!records) return done(Fail(std::move(records.error())));
-        Page<EntityRecord> answer{.items = *std::move(records), .next = {}};
+       listing](Result<ConfigScan<EntityRecord>::Found> found) mutable {
+        if (!found) return done(Fail(std::move(found.error())));
+        Page<EntityRecord> answer{.items = std::move(found->records),
+                                  .next = {},
+                                  .unreadable = std::move(found->unreadable)};
         if (const auto cut = CutTo(limit, answer.items)) answer.next = listing + cut->entity.id;
         done(std::move(answer));
       });

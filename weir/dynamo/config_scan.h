@@ -23,22 +23,26 @@ class ConfigScan {
   struct Request {
     QueryRequest query;                           ///< of the index
     std::function<bool(const TableKey&)> accept;  ///< picks among the keys it finds
-    /// May leave an item out.
+    /// May leave an item out. One that it cannot read is reported and left out too.
     std::function<Result<std::optional<Record>>(const Item&)> read;
     std::size_t want = 1;         ///< so many records, unless there are no more
     std::vector<TableKey> known;  ///< to be read too, whether the index shows them or not
   };
 
+  struct Found {
+    std::vector<Record> records;
+    std::vector<std::string> unreadable;  ///< Page::unreadable
+  };
+
   /// The table must outlive the call.
-  static void Run(Table& table, Request request, Deadline deadline,
-                  Done<std::vector<Record>> done) {
+  static void Run(Table& table, Request request, Deadline deadline, Done<Found> done) {
     Step(Ptr(new ConfigScan(table, std::move(request), deadline, std::move(done))));
   }
 
  private:
   using Ptr = std::shared_ptr<ConfigScan>;
 
-  ConfigScan(Table& table, Request request, Deadline deadline, Done<std::vector<Record>> done)
+  ConfigScan(Table& table, Request request, Deadline deadline, Done<Found> done)
       : table_(table),
         query_(std::move(request.query)),
         accept_(std::move(request.accept)),
@@ -76,33 +80,37 @@ class ConfigScan {
   }
 
   static void Resolve(const Ptr& self) {
-    const std::size_t count = std::min(self->CountComplete(), self->want_ - self->records_.size());
+    const std::size_t count =
+        std::min(self->CountComplete(), self->want_ - self->found_.records.size());
     const auto end = self->keys_.begin() + static_cast<std::ptrdiff_t>(count);
     std::vector<TableKey> next(self->keys_.begin(), end);
     self->keys_.erase(self->keys_.begin(), end);
     self->table_.BatchGet(std::move(next), self->deadline_,
                           [self](Result<std::vector<std::optional<Item>>> items) {
                             if (!items) return self->done_(Fail(std::move(items.error())));
-                            const Status taken = self->Take(*items);
-                            if (!taken) return self->done_(Fail(taken.error()));
+                            self->Take(*items);
                             GoOn(self);
                           });
   }
 
   static void GoOn(const Ptr& self) {
     const bool all = !self->query_.start_after && self->keys_.empty();
-    if (all || self->records_.size() >= self->want_) return self->done_(std::move(self->records_));
+    const bool is_full = self->found_.records.size() >= self->want_;
+    if (all || is_full) return self->done_(std::move(self->found_));
     if (self->CountComplete() > 0) return Resolve(self);
     Step(self);
   }
 
-  Status Take(const std::vector<std::optional<Item>>& items) {
+  void Take(const std::vector<std::optional<Item>>& items) {
     for (const std::optional<Item>& item : items) {
       if (!item) continue;
-      WEIR_ASSIGN_OR_RETURN(std::optional<Record> record, read_(*item));
-      if (record) records_.push_back(*std::move(record));
+      Result<std::optional<Record>> record = read_(*item);
+      if (!record) {
+        found_.unreadable.push_back(std::move(record.error().message));
+      } else if (*record) {
+        found_.records.push_back(**std::move(record));
+      }
     }
-    return {};
   }
 
   Table& table_;
@@ -111,10 +119,10 @@ class ConfigScan {
   std::function<Result<std::optional<Record>>(const Item&)> read_;
   std::size_t want_;
   Deadline deadline_;
-  Done<std::vector<Record>> done_;
+  Done<Found> done_;
   std::vector<TableKey> keys_;
   std::string partition_;  ///< of the last item that the index told of
-  std::vector<Record> records_;
+  Found found_;
 };
 
 }  // namespace weir::dynamo

@@ -67,6 +67,9 @@ template <class T>
 struct Page {
   std::vector<T> items;
   std::string next;  ///< empty: this was the last page
+  /// What is stored there and cannot be read, one line each that names it and says why; `items`
+  /// does not contain it. A line may come again on the next page.
+  std::vector<std::string> unreadable{};
 };
 
 struct BucketFilter {
