@@ -20,11 +20,12 @@ constexpr std::size_t kReadsOfPart = 3;
 constexpr milliseconds kFirstPause{25};
 constexpr int kMostDoublings = 4;
 
-Error Contended(const BucketKey& key) {
-  return {Code::kUnavailable,
-          fmt::format("{}/{}: {} writes lost against others; try again", key.entity, key.resource,
-                      kMostRounds),
-          milliseconds(100)};
+// Of an adjust, and of what may have been charged: any other acquire is refused.
+Error Contended(const BucketKey& key, int rounds) {
+  return {
+      Code::kUnavailable,
+      fmt::format("{}/{}: {} writes lost to others; try again", key.entity, key.resource, rounds),
+      kContendedWait};
 }
 
 Error DividedOtherwise(const BucketKey& key) {
@@ -66,6 +67,7 @@ CallStep BucketCall::OnRead(Result<std::vector<std::optional<Item>>> items) {
     if (read[0]) {
       Learn(part, *read[0]);
     } else {
+      unknown_.push_back(charges_[reading_[i]].target->key);
       part.state = State::kAbsent;
       part.divided = read[2] && GetNumber(*read[2], "shard_count").value_or(1) > 1;
     }
@@ -88,6 +90,7 @@ CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newes
 CallStep BucketCall::Resume() { return Go(); }
 
 void BucketCall::SetElapsed(nanoseconds elapsed) {
+  elapsed_ = elapsed;
   now_ = terms_.now + kDatedAnewAfter * (elapsed / kDatedAnewAfter);
 }
 
@@ -100,20 +103,32 @@ bool BucketCall::Waits() const {
 CallStep BucketCall::Go() {
   CallStep step;
   if (!Waits()) {
-    const bool pause = std::exchange(conflict_, false);
-    if (!error_ && pause) {
-      step.pause = NextPause();
-    } else {
-      if (!error_) ReadUnknown(step);
-      if (!error_ && step.reads.empty()) PlanAll(step);
-      const bool goes_on =
-          !step.reads.empty() || !step.sends.empty() || step.pause > milliseconds(0);
-      if (!goes_on) step = Answer(std::move(step));
-    }
+    if (!error_) GoOn(step);
+    const bool goes_on = !step.reads.empty() || !step.sends.empty() || step.pause > milliseconds(0);
+    if (!goes_on) step = Answer(std::move(step));
   }
   step.learned = std::exchange(learned_, {});
   step.unknown = std::exchange(unknown_, {});
   return step;
+}
+
+void BucketCall::GoOn(CallStep& step) {
+  const bool lost = lost_ || rounds_ > 0;
+  if (lost && elapsed_ >= terms_.patience) return GiveUp();
+  if (std::exchange(conflict_, false)) {
+    step.pause = NextPause();
+    return;
+  }
+  ReadUnknown(step);
+  if (step.reads.empty()) PlanAll(step);
+}
+
+void BucketCall::GiveUp() {
+  if (terms_.token || in_doubt_) {
+    error_ = Contended(charges_.front().target->key, rounds_);
+  } else {
+    refused_ = contended_ = in_order_ = true;
+  }
 }
 
 void BucketCall::ReadUnknown(CallStep& step) {
@@ -155,6 +170,13 @@ bool BucketCall::Fits(std::size_t charge) {
   return true;
 }
 
+// What others did since is seen at most so late: they may have given back, or a limit is greater.
+bool BucketCall::IsTooOld(const Part& part) const {
+  const bool is_answer = part.plan.settled || part.plan.retry_after > milliseconds(0);
+  return is_answer && !terms_.token && part.state == State::kKnown && part.remembered &&
+         part.image->seen_at < terms_.trusted_since;
+}
+
 void BucketCall::PlanAll(CallStep& step) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
@@ -169,8 +191,12 @@ void BucketCall::PlanAll(CallStep& step) {
       return;
     }
     part.plan = std::move(*plan);
+    if (IsTooOld(part)) {
+      part.state = State::kUnknown;
+      continue;
+    }
     refused_ = refused_ || part.plan.retry_after > milliseconds(0);
-    if (part.plan.counted) part.state = State::kDone;
+    if (part.plan.settled) part.state = State::kDone;
   }
   if (refused_) return;
   ForgetContended();
@@ -198,10 +224,7 @@ void BucketCall::SendAll(CallStep& step) {
     return;
   }
   rested_ = false;
-  if (rounds_ > kMostRounds) {
-    error_ = Contended(charges_.front().target->key);
-    return;
-  }
+  if (rounds_ > kMostRounds) return GiveUp();
   for (const std::size_t i : order_) {
     Part& part = parts_[i];
     if (part.state == State::kDone) continue;

@@ -44,6 +44,9 @@ struct CallStep {
 /// How late a call may be dated: one that takes longer goes on under a later time.
 inline constexpr milliseconds kDatedAnewAfter{250};
 
+/// What a call that only lost to others is told to wait.
+inline constexpr milliseconds kContendedWait{100};
+
 /// What a call is told beside its charges.
 struct CallTerms {
   std::optional<AdjustToken> token;  ///< of an adjust
@@ -52,6 +55,10 @@ struct CallTerms {
   /// one shard's part. 0: the key names a bucket of its own.
   std::vector<std::uint32_t> shards;
   Quota writes = WriteQuota();  ///< of items that are created
+  /// A refusal, or a look, from an image that was remembered before is not answered: it is read.
+  Instant trusted_since{INT64_MIN};
+  /// After so long the call is over: rounds that are lost to others end.
+  nanoseconds patience{INT64_MAX};
 };
 
 /// Events in, steps out; one at a time. Begin once; then every read, every send and every pause of
@@ -60,8 +67,9 @@ struct CallTerms {
 /// Acquire: all charges or none. Two that hold a part each of what both need would refuse each
 /// other, so one that is refused half-way gives back and asks once more, in the order of the keys,
 /// one charge after the other. An adjust (with a token) counts once for each bucket, so one that
-/// failed half-way is completed by its repetition. kAborted, and nothing is left taken, where a
-/// shard is missing, or too small for its part because there are more of them.
+/// failed half-way is completed by its repetition. An acquire that only lost to others, for
+/// kMostRounds rounds or until its patience ends, is refused as contended. kAborted, and nothing is
+/// left taken, where a shard is missing, or too small for its part because there are more of them.
 class BucketCall {
  public:
   /// `images[i]` is what is remembered of the bucket of `charges[i]`, if anything.
@@ -94,8 +102,11 @@ class BucketCall {
   };
 
   CallStep Go();
+  void GoOn(CallStep& step);
   void PlanAll(CallStep& step);
   Result<BucketPlan> PlanOf(std::size_t charge) const;
+  bool IsTooOld(const Part& part) const;
+  void GiveUp();
   bool Fits(std::size_t charge);
   void SendAll(CallStep& step);
   void ForgetContended();
@@ -115,6 +126,7 @@ class BucketCall {
   std::vector<Charge> charges_;
   CallTerms terms_;
   UnixMillis now_;
+  nanoseconds elapsed_{0};
   std::vector<Part> parts_;
   std::vector<std::size_t> order_;  // of the keys
   std::vector<std::size_t> reading_;
@@ -123,6 +135,7 @@ class BucketCall {
   std::vector<BucketKey> incomplete_;
   std::optional<Error> error_;
   bool refused_ = false;
+  bool contended_ = false;
   bool in_order_ = false;
   bool conflict_ = false;
   bool in_doubt_ = false;

@@ -23,6 +23,22 @@ Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request,
   return item;
 }
 
+void AddMeters(Item& item, const std::vector<Line>& lines) {
+  std::vector<std::string> extras;
+  for (const Line& line : lines) {
+    if (line.absent) continue;
+    AddMeter(item, line.name, line.quota, line.quota.capacity - Taken(line), line.amount);
+    if (line.extra) extras.push_back(line.name);
+  }
+  if (auto text = FormatExtras(std::move(extras))) item.emplace(kExtras, Of(*std::move(text)));
+}
+
+// A bucket that is not there is full: it stays so.
+bool StoresNothing(const std::vector<Line>& lines) {
+  return std::ranges::all_of(lines,
+                             [](const Line& line) { return line.absent || line.amount == 0; });
+}
+
 }  // namespace
 
 Owner ReadOwner(const std::optional<Item>& meta) {
@@ -63,20 +79,18 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
                               UnixMillis now) {
   BucketPlan plan;
   const Target& target = *request.charge.target;
-  const std::vector<Line> lines = NewLines(request);
-  Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
-  for (std::size_t i = 0; i < target.limits.size(); ++i) {
-    const std::int64_t used = request.charge.amounts[i];
-    const Quota& quota = target.limits[i].quota;
-    AddMeter(put.item, target.limits[i].name, quota,
-             quota.capacity - std::max<std::int64_t>(used, 0), used);
-  }
+  std::vector<Line> lines = NewLines(request);
   if (request.token) {
     WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
   } else {
     Judge(request, lines, milliseconds(0), plan);
     if (plan.retry_after > milliseconds(0)) return plan;
   }
+  plan.settled = StoresNothing(lines);
+  if (plan.settled) return plan;
+  WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
+  Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
+  AddMeters(put.item, lines);
   AddMeter(put.item, kWriteLimit, request.writes, request.writes.capacity - kWriteCost, kWriteCost);
   put.item.emplace("ttl", Of(TtlAt(now, lines)));
   put.expression.RequireAbsent("PK");

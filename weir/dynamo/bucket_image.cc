@@ -1,6 +1,7 @@
 #include "weir/dynamo/bucket_image.h"
 
 #include <fmt/compile.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -146,6 +147,13 @@ void ReadRemainders(std::string_view text, BucketImage& image) {
   while (!text.empty()) ReadRemainder(CutTo(text, ';'), image);
 }
 
+std::optional<EarlyLeavers> ReadGone(std::string_view text) {
+  const auto left = ReadInteger<std::int64_t>(CutTo(text, ';'));
+  const auto full = ReadInteger<std::int64_t>(text);
+  if (!left || !full) return std::nullopt;
+  return EarlyLeavers{{*left}, {*full}};
+}
+
 void ReadAdjusts(const Item& item, BucketImage& image) {
   for (auto at = item.lower_bound(kAdjustPrefix);
        at != item.end() && at->first.starts_with(kAdjustPrefix); ++at) {
@@ -162,6 +170,14 @@ bool BucketImage::ExpiredAt(UnixMillis now) const {
 bool BucketImage::HasCounted(AdjustToken token) const {
   const std::string name = AdjustAttribute(token);
   return std::ranges::any_of(adjusts, [&](const auto& adjust) { return adjust.first == name; });
+}
+
+bool BucketImage::IsExtra(std::string_view limit) const {
+  if (!extras) return false;
+  for (std::string_view rest = *extras; !rest.empty();) {
+    if (CutTo(rest, ';') == limit) return true;
+  }
+  return false;
 }
 
 bool BucketImage::IsHotAt(UnixMillis now) const {
@@ -191,8 +207,9 @@ Result<BucketImage> ReadImage(const Item& item) {
                                              bucket ? "it has no rf" : "its key names none"));
   }
   BucketImage image{.key = *std::move(bucket), .bucket = {.time = {*rf}, .meters = {}}};
+  image.stored_shards = GetNumber(item, "shard_count");
   image.shards = static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(GetNumber(item, "shard_count").value_or(1), 1, 1 << 20));
+      std::clamp<std::int64_t>(image.stored_shards.value_or(1), 1, kMostShards));
   image.ttl_seconds = GetNumber(item, "ttl");
   image.valid_until = GetNumber(item, "vu");
   WEIR_RETURN_IF_ERROR(ReadLimits(item, image));
@@ -200,11 +217,27 @@ Result<BucketImage> ReadImage(const Item& item) {
   WEIR_RETURN_IF_ERROR(Divide(image));
   if (const auto* text = GetText(item, kRemainders)) ReadRemainders(*text, image);
   ReadAdjusts(item, image);
+  if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
+  if (const auto* gone = GetText(item, kGone)) image.gone = ReadGone(*gone);
   return image;
 }
 
 BucketRecord ToRecord(const BucketImage& image) {
-  return {.key = image.key, .names = image.names, .bucket = image.bucket};
+  BucketRecord record{.key = image.key, .bucket = {.time = image.bucket.time, .meters = {}}};
+  for (std::size_t i = 0; i < image.names.size(); ++i) {
+    const Meter& meter = image.bucket.meters[i];
+    if (image.IsExtra(image.names[i])) {
+      record.extras.meters.push_back({image.names[i], meter, image.bucket.time});
+    } else {
+      record.names.push_back(image.names[i]);
+      record.bucket.meters.push_back(meter);
+    }
+  }
+  if (image.gone) {
+    record.extras.last_left = image.gone->last_left;
+    record.extras.left_full = image.gone->left_full;
+  }
+  return record;
 }
 
 std::string AdjustAttribute(AdjustToken token) {
@@ -224,6 +257,16 @@ std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>
     text += fmt::format(";{}={}/{}", names[i], meter.remainder, meter.remainder_period);
   }
   return text;
+}
+
+std::optional<std::string> FormatExtras(std::vector<std::string> names) {
+  if (names.empty()) return std::nullopt;
+  std::ranges::sort(names);
+  return fmt::format("{}", fmt::join(names, ";"));
+}
+
+std::string FormatGone(const EarlyLeavers& gone) {
+  return fmt::format("{};{}", gone.last_left.value, gone.left_full.value);
 }
 
 Quota WriteQuota(std::int64_t capacity) { return {capacity, capacity, 1000}; }

@@ -8,6 +8,10 @@
 //   w_rem            what was earned and is less than a millitoken, of one shard at one `rf`:
 //                    "1;<shard>;<rf>;<limit>=<remainder>/<period>;...". Elsewhere it means nothing.
 //   w_t_<32 hex>     an adjust that was counted: its token, and when, in ms since 1970.
+//   w_extra          the limits of the item that are not configured: "<limit>;<limit>;...". An
+//                    override took from them, or they left the configuration and are not full yet.
+//   w_gone           "<left>;<full>" in ms since 1970: when the latest limit was removed before it
+//                    was full, and when the last of them would have been full.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +27,22 @@
 
 namespace weir::dynamo {
 
+/// Limits that were removed before they were full, to make room.
+struct EarlyLeavers {
+  UnixMillis last_left;
+  UnixMillis left_full;
+
+  friend bool operator==(const EarlyLeavers&, const EarlyLeavers&) = default;
+};
+
 /// A value. `names`, `stored` and `bucket.meters` belong together; the internal limit `wcu` is not
 /// among them.
 struct BucketImage {
   BucketKey key;
-  std::uint32_t shards = 1;
+  std::uint32_t shards = 1;  ///< at most kMostShards
+  /// The attribute shard_count. Over kMostShards in an item that is damaged, or of a client that is
+  /// older than that bound: `shards` of them are used, and the attribute stays.
+  std::optional<std::int64_t> stored_shards;
   std::vector<std::string> names;
   std::vector<Quota> stored;  ///< of the whole bucket
   Bucket bucket;              ///< of this shard: `time` is rf, quotas are the shard's part
@@ -35,6 +50,9 @@ struct BucketImage {
   std::optional<std::int64_t> ttl_seconds;
   std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0 asks for one write that refills
   std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
+  std::optional<std::string> extras;                          ///< attribute w_extra
+  std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
+  Instant seen_at{};  ///< when it was remembered, by this process
 
   /// How it was come by: read, or brought by a write that failed; left by a write of this process;
   /// left by one that was planned from what was remembered, which so was still true.
@@ -46,7 +64,12 @@ struct BucketImage {
   /// Little is left at `now` of the writes that one item bears.
   bool IsHotAt(UnixMillis now) const;
   bool HasCounted(AdjustToken token) const;
+  /// The limit is in the item and not configured.
+  bool IsExtra(std::string_view limit) const;
 };
+
+/// No client makes more.
+inline constexpr std::uint32_t kMostShards = 32;
 
 /// What one of `shards` parts has of a quota: an equal part of the capacity, of which the first
 /// ones have the odd millitokens, and never less than one; the rate exactly.
@@ -64,6 +87,9 @@ BucketRecord ToRecord(const BucketImage& image);
 
 std::string AdjustAttribute(AdjustToken token);
 std::string LimitAttribute(std::string_view limit, std::string_view field);
+/// The text of w_extra; nothing if there are none.
+std::optional<std::string> FormatExtras(std::vector<std::string> names);
+std::string FormatGone(const EarlyLeavers& gone);
 /// The text of w_rem for a bucket of this shard.
 std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,
                              const Bucket& bucket);
@@ -73,5 +99,7 @@ Quota WriteQuota(std::int64_t capacity = kWriteCapacity);
 inline constexpr std::string_view kWriteLimit = "wcu";
 inline constexpr std::int64_t kWriteCost = 1000;
 inline constexpr std::string_view kRemainders = "w_rem";
+inline constexpr std::string_view kExtras = "w_extra";
+inline constexpr std::string_view kGone = "w_gone";
 
 }  // namespace weir::dynamo

@@ -1,8 +1,11 @@
 #include "weir/dynamo/bucket_lines.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "weir/bucket/meter_times.h"
 
 namespace weir::dynamo {
 namespace {
@@ -11,89 +14,210 @@ namespace {
 // bucket_ttl_multiplier).
 constexpr double kFillTimes = 7;
 
-Line Known(const BucketImage& image, std::size_t index, const Quota& quota, std::int64_t elapsed) {
-  Line line{.name = image.names[index],
-            .old_index = static_cast<int>(index),
-            .quota = quota,
-            .share = ShareOf(quota, image.shards, image.key.shard),
-            .before = image.bucket.meters[index]};
-  const Earned earned = EarnedIn(line.before, elapsed);
-  line.gain = earned.whole;
-  line.gain_up = earned.rounded_up;
-  line.conformed = line.before;
-  Refill(line.conformed, elapsed);
-  if (line.conformed.quota != line.share) ChangeQuota(line.conformed, line.share);
-  return line;
+bool IsOverride(const BucketRequest& request) {
+  return request.charge.target->source == LimitSource::kOverride;
 }
 
-Line Joining(const Limit& limit, std::uint32_t shards, std::uint32_t shard) {
-  Line line{.name = limit.name, .quota = limit.quota, .share = ShareOf(limit.quota, shards, shard)};
-  line.conformed = FullMeter(line.share);
-  return line;
+/// Makes the lines of one request on one image.
+class LineMaker {
+ public:
+  LineMaker(const BucketImage& image, const BucketRequest& request, UnixMillis now)
+      : image_(image),
+        request_(request),
+        now_(now),
+        elapsed_((now - image.bucket.time).count()),
+        renewed_(image.ExpiredAt(now)) {}
+
+  std::vector<Line> Make() {
+    const std::vector<Limit>& limits = request_.charge.target->limits;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      lines_.push_back(Asked(limits[i], request_.charge.amounts[i]));
+    }
+    for (std::size_t i = 0; i < image_.names.size(); ++i) {
+      const bool is_there = std::ranges::any_of(
+          lines_, [&](const Line& line) { return line.old_index == static_cast<int>(i); });
+      if (!is_there) lines_.push_back(Left(i));
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  Line Asked(const Limit& limit, std::int64_t amount) {
+    const auto found = std::ranges::find(image_.names, limit.name);
+    Line line = found == image_.names.end()
+                    ? Joining(limit, amount)
+                    : Known(static_cast<std::size_t>(found - image_.names.begin()), limit, amount);
+    line.asked = true;
+    line.amount = amount;
+    return line;
+  }
+
+  Line Known(std::size_t index, const Limit& limit, std::int64_t amount) {
+    const bool extra = image_.IsExtra(limit.name);
+    const bool configures = !request_.token && !IsOverride(request_);
+    Line line = Refilled(index, image_.stored[index]);
+    // A full extra is as good as none: also an adjust gives it its parameters.
+    const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
+    const bool conforms = configures || (extra && amount > 0 && (!request_.token || is_full));
+    if (conforms && line.quota != limit.quota) line = Refilled(index, limit.quota);
+    line.extra = extra && !configures;
+    if (conforms || request_.token) return line;
+    // A copy: the capacity is the request's, and what comes back is the stored limit's, unless that
+    // is replaced when something is taken.
+    Quota copy = ShareOf(limit.quota, image_.shards, image_.key.shard);
+    if (!extra) {
+      copy.amount = line.share.amount;
+      copy.period = line.share.period;
+    }
+    line.least = line.share.capacity - copy.capacity;
+    if (copy != line.share) ChangeQuota(line.judged, copy);
+    return line;
+  }
+
+  // Not asked for: it is as before, but a configured request leaves out what is not configured.
+  Line Left(std::size_t index) {
+    Line line = Refilled(index, image_.stored[index]);
+    const bool configures = !request_.token && !IsOverride(request_);
+    line.extra = configures || image_.IsExtra(line.name);
+    return line;
+  }
+
+  Line Refilled(std::size_t index, const Quota& quota) {
+    Line line{.name = image_.names[index],
+              .old_index = static_cast<int>(index),
+              .quota = quota,
+              .share = ShareOf(quota, image_.shards, image_.key.shard),
+              .before = image_.bucket.meters[index]};
+    const Earned earned = EarnedIn(line.before, elapsed_);
+    line.gain = earned.whole;
+    line.gain_up = earned.rounded_up;
+    line.conformed = line.before;
+    Refill(line.conformed, elapsed_);
+    if (line.conformed.quota != line.share) ChangeQuota(line.conformed, line.share);
+    if (renewed_) line.conformed = Full(line);
+    line.judged = line.conformed;
+    return line;
+  }
+
+  static Meter Full(const Line& line) {
+    Meter full = FullMeter(line.share);
+    full.consumed = line.conformed.consumed;
+    return full;
+  }
+
+  Line Joining(const Limit& limit, std::int64_t amount) {
+    const bool configures = !request_.token && !IsOverride(request_);
+    Line line{.name = limit.name,
+              .extra = !configures,
+              .absent = !configures && amount <= 0,
+              .quota = limit.quota,
+              .share = ShareOf(limit.quota, image_.shards, image_.key.shard)};
+    line.before = FullMeter(line.share);
+    // It may have been here before, and have been removed while something of it was used: adr 0017.
+    if (image_.gone && image_.gone->left_full > now_ && !renewed_) {
+      const auto& [left, full] = *image_.gone;
+      line.before = MeterFullIn(line.share, full - std::min(left, now_));
+      Refill(line.before, left, now_);
+    }
+    line.conformed = line.before;
+    line.judged = line.conformed;
+    return line;
+  }
+
+  const BucketImage& image_;
+  const BucketRequest& request_;
+  UnixMillis now_;
+  std::int64_t elapsed_;
+  bool renewed_;
+  std::vector<Line> lines_;
+};
+
+milliseconds TimeToFull(const Line& line) {
+  return RetryAfter(line.conformed, line.conformed.quota.capacity);
+}
+
+bool MayBeEvicted(const Line& line, bool in_debt) {
+  return line.extra && line.old_index != kNowhere && line.amount == 0 && !line.evicted &&
+         (in_debt || line.conformed.tokens >= 0);
+}
+
+Line* NearestToFull(std::vector<Line>& lines, bool in_debt) {
+  Line* nearest = nullptr;
+  for (Line& line : lines) {
+    if (!MayBeEvicted(line, in_debt)) continue;
+    if (nearest == nullptr || TimeToFull(line) < TimeToFull(*nearest)) nearest = &line;
+  }
+  return nearest;
+}
+
+std::size_t CountStored(const std::vector<Line>& lines) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(lines, [](const Line& line) { return !line.absent && !line.evicted; }));
+}
+
+Error NoRoom(const Target& target) {
+  std::vector<std::string> names;
+  for (const Limit& limit : target.limits) names.push_back(limit.name);
+  return {Code::kFailedPrecondition,
+          fmt::format("{}/{} has {} limits, which leave no room for {}: those that are not "
+                      "configured are in debt; use fewer names, or try again when the debt is "
+                      "repaid",
+                      target.key.entity, target.key.resource, kMostMeters, fmt::join(names, ", "))};
 }
 
 }  // namespace
 
-std::optional<std::size_t> IndexOf(const std::vector<std::string>& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 std::vector<Line> LinesOf(const BucketImage& image, const BucketRequest& request, UnixMillis now) {
-  const std::int64_t elapsed = std::max<std::int64_t>((now - image.bucket.time).count(), 0);
-  const Target& target = *request.charge.target;
-  std::vector<Line> lines;
-  if (request.token) {
-    for (std::size_t i = 0; i < image.names.size(); ++i) {
-      lines.push_back(Known(image, i, image.stored[i], elapsed));
-      const auto found = std::ranges::find(target.limits, image.names[i], &Limit::name);
-      if (found == target.limits.end()) continue;
-      lines.back().amount =
-          request.charge.amounts[static_cast<std::size_t>(found - target.limits.begin())];
-    }
-    return lines;
-  }
-  for (std::size_t i = 0; i < target.limits.size(); ++i) {
-    const Limit& limit = target.limits[i];
-    const auto index = IndexOf(image.names, limit.name);
-    lines.push_back(index ? Known(image, *index, limit.quota, elapsed)
-                          : Joining(limit, image.shards, image.key.shard));
-    lines.back().amount = request.charge.amounts[i];
-  }
-  return lines;
+  return LineMaker(image, request, std::max(now, image.bucket.time)).Make();
 }
 
 std::vector<Line> NewLines(const BucketRequest& request) {
-  const std::vector<Limit>& limits = request.charge.target->limits;
-  std::vector<Line> lines;
-  lines.reserve(limits.size());
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    lines.push_back(Joining(limits[i], 1, 0));
-    lines.back().amount = request.charge.amounts[i];
+  const Target& target = *request.charge.target;
+  const BucketImage none{.key = target.key, .bucket = {}};
+  std::vector<Line> lines = LinesOf(none, request, {});
+  // An adjust of configured limits leaves the item as a take does.
+  for (Line& line : lines) {
+    if (!IsOverride(request)) line.extra = line.absent = false;
   }
   return lines;
 }
 
-void Renew(std::vector<Line>& lines) {
-  for (Line& line : lines) {
-    const std::int64_t consumed = line.conformed.consumed;
-    line.conformed = FullMeter(line.share);
-    line.conformed.consumed = consumed;
+Status MakeRoom(std::vector<Line>& lines, const BucketRequest& request) {
+  const bool is_override = IsOverride(request) && !request.token;
+  while (CountStored(lines) > kMostMeters) {
+    Line* leaving = NearestToFull(lines, false);
+    if (leaving == nullptr && !is_override) leaving = NearestToFull(lines, true);
+    if (leaving == nullptr && !is_override) return {};
+    if (leaving == nullptr) return Fail(NoRoom(*request.charge.target));
+    leaving->evicted = true;
   }
+  return {};
+}
+
+std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vector<Line>& lines,
+                                      UnixMillis now) {
+  std::optional<EarlyLeavers> gone = image.gone;
+  if (gone && (gone->left_full <= now || image.ExpiredAt(now))) gone.reset();
+  for (const Line& line : lines) {
+    if (!line.evicted || TimeToFull(line) == milliseconds(0)) continue;
+    const UnixMillis full = now + TimeToFull(line);
+    gone = EarlyLeavers{now, gone ? std::max(gone->left_full, full) : full};
+  }
+  return gone;
 }
 
 void Judge(const BucketRequest& request, const std::vector<Line>& lines, milliseconds behind,
            BucketPlan& plan) {
   const BucketKey& key = request.charge.target->key;
   for (const Line& line : lines) {
-    const milliseconds wait = RetryAfter(line.conformed, line.amount);
+    if (!line.asked) continue;
+    const milliseconds wait = RetryAfter(line.judged, line.amount);
     const milliseconds told = wait > milliseconds(0) ? wait + behind : wait;
     plan.statuses.push_back({.entity = key.entity,
                              .resource = key.resource,
                              .limit = line.name,
-                             .capacity = line.share.capacity,
-                             .available = line.conformed.tokens,
+                             .capacity = line.judged.quota.capacity,
+                             .available = line.judged.tokens,
                              .requested = line.amount,
                              .exceeded = told > milliseconds(0),
                              .retry_after = told});
@@ -122,6 +246,7 @@ std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fi
   constexpr double kLongest = 1e14;
   double longest = 0;
   for (const Line& line : lines) {
+    if (line.absent) continue;
     Meter left = line.conformed;
     left.tokens -= Taken(line);
     const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());

@@ -17,21 +17,41 @@ inline constexpr int kNowhere = -1;
 struct Line {
   std::string name;
   int old_index = kNowhere;  ///< in the image
+  bool asked = false;        ///< the request names it
+  bool extra = false;        ///< afterwards: it is not configured
+  bool absent = false;       ///< not in the image, and the request does not create it
+  bool evicted = false;      ///< leaves before it is full, to make room
   Quota quota;               ///< of the whole bucket, afterwards
   Quota share;               ///< of this shard, afterwards
-  Meter before;              ///< as the image has it
+  Meter before;              ///< as the image has it; of one that joins, as it begins
   std::int64_t gain = 0;     ///< what came back since, whether or not there is room for it
   std::int64_t gain_up = 0;  ///< the same, rounded up
   Meter conformed;           ///< brought to now, and to the new quota
+  Meter judged;              ///< what a take is tested against: `conformed`, or an override's copy
   std::int64_t amount = 0;   ///< asked: over 0 takes, under 0 gives back
+  /// The least that a take may leave: 0, or as far below as an override's capacity is greater.
+  std::int64_t least = 0;
 };
 
-/// For a take: the target's limits, in its order. For an adjust: the limits that the bucket has.
+/// What the limits of the item are before a request and after it; those that it names first, in
+/// their order, for a take. `now` is not before the image's time.
+///
+/// * Configured limits of a take get their parameters, and all others of the item become extras.
+/// * An override is judged by a copy of a configured limit, and leaves its parameters; an extra
+///   gets its parameters if something is taken.
+/// * An adjust changes no parameters. What it takes from a limit that is not there, or from an
+/// extra
+///   that is full, makes an extra.
 std::vector<Line> LinesOf(const BucketImage& image, const BucketRequest& request, UnixMillis now);
-/// Of a bucket that does not exist: all limits join, full.
+/// Of a bucket that does not exist: all limits that are to be stored join, full.
 std::vector<Line> NewLines(const BucketRequest& request);
-/// Full again, whatever it was: an item whose time is over counts as none.
-void Renew(std::vector<Line>& lines);
+
+/// Evicts extras, the nearest to full first, until kMostMeters remain. For an override none that is
+/// in debt: kFailedPrecondition if that is not enough.
+[[nodiscard]] Status MakeRoom(std::vector<Line>& lines, const BucketRequest& request);
+/// What is known of limits that left early, once these lines are written at `now`.
+std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vector<Line>& lines,
+                                      UnixMillis now);
 
 std::int64_t GivenBack(const Line& line);
 std::int64_t Taken(const Line& line);
@@ -50,8 +70,5 @@ void Judge(const BucketRequest& request, const std::vector<Line>& lines, millise
 std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fills);
 /// When an item that is written now may go.
 std::int64_t TtlAt(UnixMillis now, const std::vector<Line>& lines);
-
-/// The place of a name; nothing where it is not there.
-std::optional<std::size_t> IndexOf(const std::vector<std::string>& names, std::string_view name);
 
 }  // namespace weir::dynamo

@@ -88,7 +88,8 @@ std::vector<Charge> BucketCall::TakenInVain() const {
   std::vector<Charge> taken;
   if (terms_.token || (!error_ && !refused_)) return taken;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].state == State::kDone) taken.push_back(Negated(charges_[i]));
+    const bool wrote = parts_[i].state == State::kDone && !parts_[i].plan.settled;
+    if (wrote) taken.push_back(Negated(charges_[i]));
   }
   return taken;
 }
@@ -114,12 +115,17 @@ CallStep BucketCall::Answer(CallStep step) {
 }
 
 Decision BucketCall::Told() const {
-  Decision decision{.admitted = !refused_, .limits = {}};
+  Decision decision{.admitted = !refused_, .limits = {}, .contended = contended_};
+  if (contended_) decision.retry_after = kContendedWait;
   for (const Part& part : parts_) {
     decision.retry_after = std::max(decision.retry_after, part.plan.retry_after);
     decision.limits.insert(decision.limits.end(), part.plan.statuses.begin(),
                            part.plan.statuses.end());
   }
+  // A part that was never planned says nothing of its limits; the others alone would be misread.
+  const bool is_whole =
+      std::ranges::none_of(parts_, [](const Part& part) { return part.plan.statuses.empty(); });
+  if (!is_whole) decision.limits.clear();
   return decision;
 }
 

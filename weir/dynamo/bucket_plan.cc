@@ -29,11 +29,14 @@ class Planner {
   Write Add(const std::vector<Line>& lines) {
     RequireLive();
     for (const Line& line : lines) {
-      if (line.amount != 0) AddLine(line);
+      if (line.amount != 0 && !line.absent) AddLine(line);
     }
     // Debt must not be forgotten with the item.
-    const bool too_early = image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, lines, 1);
-    if (request_.token && too_early) MoveTtl(TtlAt(now_, lines));
+    const bool may_owe =
+        request_.token || std::ranges::any_of(lines, [](const Line& l) { return l.least < 0; });
+    if (may_owe && image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, lines, 1)) {
+      MoveTtl(TtlAt(now_, lines), image_.gone);
+    }
     Spend(0);
     return Finish();
   }
@@ -43,21 +46,23 @@ class Planner {
     e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
     e().RequireSame("vu",
                     image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
-    RequireShards(e(), image_.shards);
+    RequireShards(e(), image_);
     if (!renewed) e().RequireAbsent("disabled");
     e().Set("rf", Of(now_.value));
     if (image_.valid_until) e().Remove("vu");
     Bucket left{.time = now_, .meters = {}};
     std::vector<std::string> names;
+    std::vector<std::string> extras;
     for (const Line& line : lines) {
+      if (line.absent || Leaves(line, renewed)) continue;
       names.push_back(line.name);
+      if (line.extra) extras.push_back(line.name);
       left.meters.push_back(MoveLine(line, renewed));
     }
-    for (const std::string& name : image_.names) {
-      if (!IndexOf(names, name)) DropLimit(name);
-    }
     e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, names, left)));
-    if (image_.ttl_seconds) MoveTtl(TtlAt(now_, lines));
+    NoteExtras(std::move(extras));
+    NoteGone(lines);
+    if (image_.ttl_seconds) MoveTtl(TtlAt(now_, lines), GoneAfter(image_, lines, now_));
     ForgetAdjusts();
     Spend((now_ - image_.bucket.time).count());
     return Finish();
@@ -84,7 +89,51 @@ class Planner {
       e().RequireAbsent("vu");
     }
     e().RequireAbsent("bypass");
-    RequireShards(e(), image_.shards);
+    RequireShards(e(), image_);
+  }
+
+  // An extra that is full, or that must make room: its attributes leave the item.
+  bool Leaves(const Line& line, bool renewed) {
+    const bool is_idle = line.extra && line.amount == 0 && line.old_index != kNowhere;
+    const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
+    if (!line.evicted && !(is_idle && is_full)) return false;
+    const std::string tokens = LimitAttribute(line.name, "tk");
+    if (line.evicted) {
+      e().Require(tokens, ">=", line.before.tokens);
+    } else if (!renewed) {
+      e().Require(tokens, ">=", line.before.quota.capacity - line.gain);
+    }
+    for (const auto* field : {"tk", "cp", "ra", "rp", "tc"}) {
+      e().Remove(LimitAttribute(line.name, field));
+    }
+    return true;
+  }
+
+  void NoteExtras(std::vector<std::string> names) {
+    const std::optional<std::string> text = FormatExtras(std::move(names));
+    if (text == image_.extras) return;
+    e().RequireSame(kExtras, image_.extras ? std::optional(Of(*image_.extras)) : std::nullopt);
+    if (text) {
+      e().Set(kExtras, Of(*text));
+    } else {
+      e().Remove(kExtras);
+    }
+  }
+
+  // What joins begins with what it says.
+  void NoteGone(const std::vector<Line>& lines) {
+    const std::optional<EarlyLeavers> gone = GoneAfter(image_, lines, now_);
+    const bool joins = std::ranges::any_of(
+        lines, [](const Line& line) { return line.old_index == kNowhere && !line.absent; });
+    if (!joins && gone == image_.gone) return;
+    e().RequireSame(kGone,
+                    image_.gone ? std::optional(Of(FormatGone(*image_.gone))) : std::nullopt);
+    if (gone == image_.gone) return;
+    if (gone) {
+      e().Set(kGone, Of(FormatGone(*gone)));
+    } else {
+      e().Remove(kGone);
+    }
   }
 
   void AddLine(const Line& line) {
@@ -93,7 +142,7 @@ class Planner {
     if (request_.token) {
       if (line.amount > 0) e().Require(tokens, ">=", Taken(line) - kMaxDebt);
     } else {
-      e().Require(tokens, ">=", line.amount);
+      e().Require(tokens, ">=", line.amount + line.least);
     }
     RequireQuota(line);
     e().Require(tokens, "<=", capacity - line.gain_up - GivenBack(line));
@@ -128,7 +177,7 @@ class Planner {
     const std::int64_t change = line.conformed.tokens - line.before.tokens;  // refill and new quota
     e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up - GivenBack(line));
     if (line.amount > 0) {
-      const std::int64_t floor = request_.token ? -kMaxDebt : 0;
+      const std::int64_t floor = request_.token ? -kMaxDebt : line.least;
       e().Require(tokens, ">=", line.amount - change + floor);
     }
     if (change != line.amount) e().Add(tokens, change - line.amount);
@@ -148,12 +197,15 @@ class Planner {
     SetQuota(line);
   }
 
+  // zae-limiter's parameter sync writes the parameters of a limit before it has a balance.
   Meter JoinLimit(const Line& line) {
-    e().RequireAbsent(LimitAttribute(line.name, "cp"));
+    const std::string tokens = LimitAttribute(line.name, "tk");
+    e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({}) OR attribute_not_exists({}))"),
+                            e().Name(LimitAttribute(line.name, "cp")), e().Name(tokens)));
     SetQuota(line);
-    e().Set(LimitAttribute(line.name, "tk"), Of(line.share.capacity - Taken(line)));
+    e().Set(tokens, Of(line.before.tokens - Taken(line)));
     e().Set(LimitAttribute(line.name, "tc"), Of(line.amount));
-    return FullMeter(line.share);
+    return line.before;
   }
 
   void SetQuota(const Line& line) {
@@ -162,16 +214,10 @@ class Planner {
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
   }
 
-  void DropLimit(std::string_view name) {
-    for (const auto* field : {"tk", "cp", "ra", "rp", "tc"}) {
-      e().Remove(LimitAttribute(name, field));
-    }
-  }
-
   // As it was seen: two writes must not shorten what the other one needs.
-  void MoveTtl(std::int64_t to) {
+  void MoveTtl(std::int64_t to, const std::optional<EarlyLeavers>& gone) {
     e().Require("ttl", "=", *image_.ttl_seconds);
-    e().Set("ttl", Of(to));
+    e().Set("ttl", Of(gone ? std::max(to, gone->left_full.value / 1000 + 1) : to));
   }
 
   // The oldest first, and never the latest few.
@@ -203,11 +249,11 @@ class Planner {
   Write write_;
 };
 
-// A new quota, a limit that joins or leaves: the parameters are written too.
+// Otherwise a limit has a new quota, joins, or becomes an extra or a configured one.
 bool Conforms(const BucketImage& image, const std::vector<Line>& lines) {
-  if (lines.size() != image.names.size()) return false;
   return std::ranges::all_of(lines, [&](const Line& line) {
-    return line.old_index != kNowhere &&
+    if (line.absent) return true;
+    return line.old_index != kNowhere && line.extra == image.IsExtra(line.name) &&
            image.stored[static_cast<std::size_t>(line.old_index)] == line.quota;
   });
 }
@@ -216,16 +262,20 @@ bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis
             bool is_adjust) {
   if (image.valid_until && *image.valid_until <= now.value) return false;
   return std::ranges::all_of(lines, [&](const Line& line) {
-    if (line.amount == 0) return true;
-    return !Overflows(line) && (is_adjust || line.before.tokens >= line.amount);
+    if (line.amount == 0 || line.absent) return true;
+    return !Overflows(line) && (is_adjust || line.before.tokens - line.least >= line.amount);
   });
+}
+
+bool IsNothing(const Charge& charge) {
+  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
 }
 
 }  // namespace
 
-void RequireShards(Expression& expression, std::uint32_t shards) {
-  if (shards > 1) {
-    expression.Require("shard_count", "=", shards);
+void RequireShards(Expression& expression, const BucketImage& image) {
+  if (image.stored_shards && *image.stored_shards != 1) {
+    expression.Require("shard_count", "=", *image.stored_shards);
     return;
   }
   expression.Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} = {1})"),
@@ -235,8 +285,7 @@ void RequireShards(Expression& expression, std::uint32_t shards) {
 
 milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now) {
   const BucketRequest request{charge, std::nullopt};
-  std::vector<Line> lines = LinesOf(image, request, now);
-  if (image.ExpiredAt(std::max(now, image.bucket.time))) Renew(lines);
+  const std::vector<Line> lines = LinesOf(image, request, now);
   BucketPlan plan;
   Judge(request, lines, std::max(image.bucket.time - now, milliseconds(0)), plan);
   return plan.retry_after;
@@ -245,20 +294,18 @@ milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis 
 Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                              const BucketRequest& request, UnixMillis now) {
   BucketPlan plan;
-  if (request.token && image.HasCounted(*request.token)) {
-    plan.counted = true;
-    return plan;
-  }
+  plan.settled = IsNothing(request.charge) || (request.token && image.HasCounted(*request.token));
+  if (plan.settled && request.token) return plan;
   std::vector<Line> lines = LinesOf(image, request, now);
-  const bool renewed = image.ExpiredAt(std::max(now, image.bucket.time));
-  if (renewed) Renew(lines);
   if (request.token) {
     WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
   } else {
     const milliseconds behind = std::max(image.bucket.time - now, milliseconds(0));
     Judge(request, lines, behind, plan);
-    if (plan.retry_after > milliseconds(0)) return plan;
+    if (plan.settled || plan.retry_after > milliseconds(0)) return plan;
   }
+  WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
+  const bool renewed = image.ExpiredAt(std::max(now, image.bucket.time));
   Planner planner(keys, image, request, now);
   const bool add =
       !renewed && Conforms(image, lines) &&

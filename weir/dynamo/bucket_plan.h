@@ -38,7 +38,7 @@ Owner ReadOwner(const std::optional<Item>& meta);
 void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t tokens,
               std::int64_t used = 0);
 /// That the bucket is divided as it was seen.
-void RequireShards(Expression& expression, std::uint32_t shards);
+void RequireShards(Expression& expression, const BucketImage& image);
 /// That the owner's record is as it was read.
 Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity);
 
@@ -46,7 +46,8 @@ struct BucketPlan {
   /// How the limits stand before it, in the order of the charge's target; empty for an adjust.
   std::vector<LimitStatus> statuses;
   milliseconds retry_after{0};  ///< over 0: refused, and there is nothing to write
-  bool counted = false;         ///< the adjust was counted before: nothing to write
+  /// Nothing to write: the adjust was counted before, or no amount is other than 0.
+  bool settled = false;
   /// The writes exclude others: they move `rf` from the value that was seen, or create the item.
   bool exclusive = false;
   /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
@@ -54,8 +55,12 @@ struct BucketPlan {
   std::vector<Write> writes;
 };
 
+/// How many limits one item holds. Configured ones always fit; the others stay within it.
+inline constexpr std::size_t kMostMeters = 20;
+
 /// Plans the write on a bucket that was seen as `image`. kOutOfRange: an adjust would leave more
-/// debt than kMaxDebt.
+/// debt than kMaxDebt. kFailedPrecondition: an override needs a limit of its own, and all
+/// kMostMeters of the item are configured, asked for or in debt.
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
 

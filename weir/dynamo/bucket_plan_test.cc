@@ -109,12 +109,18 @@ TEST(BucketPlan, NewParametersAreWrittenWithTheOldOnesAsCondition) {
                           HasSubstr("ADD b_rpm_tk 49000"), HasSubstr("b_rpm_cp = 100000")));
 }
 
-TEST(BucketPlan, LimitsJoinFullAndLeaveWhole) {
+// C2, D5.
+TEST(BucketPlan, LimitsJoinFullAndStayUntilTheyAreFull) {
   const Limit tpm{"tpm", {7'000, 7'000, 1000}};
   const std::string text = Text(Plan(Image(50'000), Ask({2'000}, {tpm}), 0));
-  EXPECT_THAT(text, AllOf(HasSubstr("b_tpm_tk = 5000"), HasSubstr("b_tpm_tc = 2000"),
-                          HasSubstr("attribute_not_exists(b_tpm_cp)"),
-                          HasSubstr("REMOVE b_rpm_tk, b_rpm_cp, b_rpm_ra, b_rpm_rp, b_rpm_tc")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("b_tpm_tk = 5000"), HasSubstr("b_tpm_tc = 2000"),
+                    HasSubstr("(attribute_not_exists(b_tpm_cp) OR attribute_not_exists(b_tpm_tk))"),
+                    HasSubstr("attribute_not_exists(w_extra)"), HasSubstr("w_extra = "),
+                    HasSubstr("attribute_not_exists(w_gone)"), Not(HasSubstr("REMOVE"))));
+  const std::string later = Text(Plan(Image(50'000), Ask({2'000}, {tpm}), 5'000));
+  EXPECT_THAT(later, AllOf(HasSubstr("REMOVE b_rpm_tk, b_rpm_cp, b_rpm_ra, b_rpm_rp, b_rpm_tc"),
+                           HasSubstr("b_rpm_tk >= 50000"), Not(HasSubstr("w_extra"))));
 }
 
 TEST(BucketPlan, AnAdjustNeedsNoTokensButItsOwn) {
@@ -135,7 +141,7 @@ TEST(BucketPlan, AnAdjustThatWasCountedIsNotWrittenAgain) {
   BucketImage image = Image(500);
   image.adjusts.emplace_back(AdjustAttribute({1, 2}), kRf.value);
   const BucketPlan plan = Plan(image, Ask({3'000}), 0, AdjustToken{1, 2});
-  EXPECT_TRUE(plan.counted);
+  EXPECT_TRUE(plan.settled);
   EXPECT_TRUE(plan.writes.empty());
 }
 

@@ -25,16 +25,12 @@ struct DynamoBucketStore::Request {
 
 /// One call on shards that is under way. Its protocol takes one event at a time.
 struct DynamoBucketStore::Running {
-  Running(RequestPtr of, Route way, Quota writes, const Keys& keys, const Clock& own_clock)
+  Running(RequestPtr of, Route way, DynamoBucketStore& store)
       : request(std::move(of)),
         route(std::move(way)),
-        clock(own_clock),
+        clock(store.scheduler_.clock()),
         deadline(request->deadline),
-        call(keys, route.parts,
-             {.token = request->token,
-              .now = request->now,
-              .shards = route.shards,
-              .writes = writes}) {}
+        call(store.keys_, route.parts, store.TermsOf(*request, route)) {}
 
   template <class Event>
   CallStep On(Event event) {

@@ -1,5 +1,6 @@
 #include "weir/dynamo/bucket_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "weir/dynamo/bucket_running.h"
@@ -7,9 +8,9 @@
 namespace weir::dynamo {
 namespace {
 
-// What was taken in vain goes back even if the caller's time is over: so much longer it may take,
-// and the call is answered after it.
-constexpr nanoseconds kGiveBackGrace = std::chrono::seconds(1);
+// What was taken in vain is given back even if the caller's deadline has passed. It takes at most
+// so much longer, and the call is answered after it.
+constexpr nanoseconds kGiveBackGrace = std::chrono::milliseconds(250);
 
 // Of one request: other shards that are asked after one refused, and times that the buckets turn
 // out to be divided otherwise than was known.
@@ -24,6 +25,7 @@ DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& schedul
       keys_(std::move(keys)),
       scheduler_(scheduler),
       writes_(WriteQuota(options.write_capacity)),
+      refusal_age_(std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge)),
       images_(options.remembered_images),
       shard_work_(std::make_shared<ShardWork>(table_, keys_, scheduler_, images_, ~options.seed)),
       rng_(options.seed) {}
@@ -65,16 +67,26 @@ void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustToken toke
 
 Route DynamoBucketStore::RouteOf(const Request& request) {
   if (request.token) return RouteAdjust(request.charges, images_, request.gone);
-  return RouteTake(request.charges, images_, request.now, [this](std::size_t below) {
+  const RouteTime time{request.now, scheduler_.clock().Now() - refusal_age_};
+  return RouteTake(request.charges, images_, time, [this](std::size_t below) {
     const MutexLock lock(rng_mutex_);
     return rng_.Below(below);
   });
 }
 
+CallTerms DynamoBucketStore::TermsOf(const Request& request, const Route& route) const {
+  CallTerms terms{.token = request.token,
+                  .now = request.now,
+                  .shards = route.shards,
+                  .writes = writes_,
+                  .trusted_since = scheduler_.clock().Now() - refusal_age_};
+  if (!request.deadline.is_never()) terms.patience = request.deadline.at() - request.began;
+  return terms;
+}
+
 void DynamoBucketStore::Start(const RequestPtr& request, Route route) {
   auto images = std::exchange(route.images, {});
-  const auto running =
-      std::make_shared<Running>(request, std::move(route), writes_, keys_, scheduler_.clock());
+  const auto running = std::make_shared<Running>(request, std::move(route), *this);
   Follow(running, running->On([&](BucketCall& call) { return call.Begin(std::move(images)); }));
 }
 
@@ -82,7 +94,7 @@ void DynamoBucketStore::Learn(CallStep& step) {
   for (const BucketKey& key : step.unknown) images_.Forget(key);
   for (BucketImage& image : step.learned) {
     if (image.IsHotAt(scheduler_.clock().WallNow())) shard_work_->Double(image);
-    images_.Put(std::move(image));
+    images_.Put(std::move(image), scheduler_.clock().Now());
   }
   step.unknown.clear();
   step.learned.clear();
@@ -110,7 +122,10 @@ void DynamoBucketStore::Send(const RunningPtr& running, CallStep::Send send) {
 void DynamoBucketStore::Pause(const RunningPtr& running, milliseconds longest) {
   const nanoseconds wait(
       static_cast<std::int64_t>(Draw() % static_cast<std::uint64_t>(nanoseconds(longest).count())));
-  scheduler_.At(scheduler_.clock().Now() + wait, [this, running] {
+  const Instant now = scheduler_.clock().Now();
+  const Deadline& deadline = running->deadline;
+  const Instant at = deadline.is_never() ? now + wait : std::min(now + wait, deadline.at());
+  scheduler_.At(std::max(at, now), [this, running] {
     Follow(running, running->On([](BucketCall& call) { return call.Resume(); }));
   });
 }
@@ -150,7 +165,10 @@ void DynamoBucketStore::Answered(const RunningPtr& running, CallStep step) {
   if (!answer) {
     if (answer.error().code != Code::kAborted) return request->done(Fail(answer.error()));
     if (++request->detours <= kMostDetours) return RouteAgain(request, std::move(step.incomplete));
-    return request->done(Fail(Code::kUnavailable, std::move(answer.error().message)));
+    if (request->token) {
+      return request->done(Fail(Code::kUnavailable, std::move(answer.error().message)));
+    }
+    answer = Decision{.retry_after = kContendedWait, .limits = {}, .contended = true};
   }
   if (!answer->admitted && !request->token) return Refused(running, *std::move(answer));
   Decision told = Join(*std::move(answer), running->route, request->charges);
@@ -162,7 +180,7 @@ void DynamoBucketStore::Answered(const RunningPtr& running, CallStep step) {
 void DynamoBucketStore::Refused(const RunningPtr& running, Decision refusal) {
   const RequestPtr& request = running->request;
   Route route = RouteOf(*request);
-  const bool ends = request->refusals >= kMostRefusals;
+  const bool ends = refusal.contended || request->refusals >= kMostRefusals;
   if (!route.IsDivided() || ends) {
     Decision told = Join(std::move(refusal), running->route, request->charges);
     told.maybe_charged_twice = request->in_doubt;

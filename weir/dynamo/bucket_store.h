@@ -21,7 +21,12 @@ struct BucketStoreOptions {
   /// Writes in a second that one item bears, in millitokens: a new bucket is divided before it
   /// needs more. DynamoDB's is the default.
   std::int64_t write_capacity = kWriteCapacity;
+  /// A refusal, or a look, is answered from what is remembered for so long; then the item is read.
+  /// At most kLongestRefusalAge.
+  milliseconds refusal_age{1000};
 };
+
+inline constexpr milliseconds kLongestRefusalAge{5000};
 
 /// Contract: store/bucket_store.h. A charge names shard 0 and means the bucket, into however many
 /// shards it is divided; Read and List tell each shard as it is. A bucket that is written to more
@@ -31,6 +36,9 @@ class DynamoBucketStore final : public BucketStore {
  public:
   DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler, BucketStoreOptions options);
   ~DynamoBucketStore() override;
+
+  /// What is remembered of the entity's buckets no longer holds: it was deleted.
+  void Forget(std::string_view entity) { images_.ForgetEntity(entity); }
 
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                Done<Decision> done) override;
@@ -49,6 +57,7 @@ class DynamoBucketStore final : public BucketStore {
   using RunningPtr = std::shared_ptr<Running>;
 
   Route RouteOf(const Request& request);
+  CallTerms TermsOf(const Request& request, const Route& route) const;
   void Start(const RequestPtr& request, Route route);
   void Answered(const RunningPtr& running, CallStep step);
   void Refused(const RunningPtr& running, Decision refusal);
@@ -70,6 +79,7 @@ class DynamoBucketStore final : public BucketStore {
   const Keys keys_;
   Scheduler& scheduler_;
   const Quota writes_;
+  const milliseconds refusal_age_;
   ImageCache images_;
   const std::shared_ptr<ShardWork> shard_work_;
   WriteTurns turns_;

@@ -69,7 +69,19 @@ void DynamoConfigStore::ListEntities(const std::optional<std::string>& parent,
 
 void DynamoConfigStore::Apply(std::vector<ConfigChange> changes, Deadline deadline,
                               Done<void> done) {
-  ApplyConfig(table_, keys_, sources_, std::move(changes), deadline, std::move(done));
+  std::vector<std::string> deleted;
+  for (const ConfigChange& change : changes) {
+    if (const auto* gone = std::get_if<DeleteEntity>(&change)) deleted.push_back(gone->id);
+  }
+  if (deleted.empty() || !gone_) {
+    return ApplyConfig(table_, keys_, sources_, std::move(changes), deadline, std::move(done));
+  }
+  ApplyConfig(
+      table_, keys_, sources_, std::move(changes), deadline,
+      [gone = gone_, deleted = std::move(deleted), done = std::move(done)](Status applied) mutable {
+        for (const std::string& id : deleted) gone(id);
+        done(std::move(applied));
+      });
 }
 
 }  // namespace weir::dynamo

@@ -1,6 +1,9 @@
 // ConfigStore on DynamoDB.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "weir/dynamo/config_plan.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/table.h"
@@ -16,8 +19,14 @@ namespace weir::dynamo {
 /// Thread-safe; keeps no state. `table` must outlive it and every call that is under way.
 class DynamoConfigStore final : public ConfigStore {
  public:
-  DynamoConfigStore(Table& table, Keys keys, ConfigSources sources)
-      : table_(table), keys_(std::move(keys)), sources_(std::move(sources)) {}
+  /// Called with the id of each entity that was deleted, or that may have been in part.
+  using EntityGone = std::function<void(std::string_view)>;
+
+  DynamoConfigStore(Table& table, Keys keys, ConfigSources sources, EntityGone gone = {})
+      : table_(table),
+        keys_(std::move(keys)),
+        sources_(std::move(sources)),
+        gone_(std::move(gone)) {}
 
   /// One consistent read of up to 100 levels at once; of more, one for each 100.
   void GetLimits(std::span<const Level> levels, Deadline deadline,
@@ -34,6 +43,7 @@ class DynamoConfigStore final : public ConfigStore {
   Table& table_;
   const Keys keys_;
   const ConfigSources sources_;
+  const EntityGone gone_;
 };
 
 }  // namespace weir::dynamo

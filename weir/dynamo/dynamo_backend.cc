@@ -20,9 +20,11 @@ DynamoBackend::DynamoBackend(BackendParts parts)
       audit_(table_, keys_),
       usage_(table_, keys_),
       namespaces_(table_, parts.scheduler.clock(), parts.sources.random),
-      buckets_(table_, keys_, parts.scheduler, {.seed = parts.sources.random()}),
+      buckets_(table_, keys_, parts.scheduler,
+               {.seed = parts.sources.random(), .refusal_age = parts.refusal_age}),
       joined_(buckets_, parts.scheduler),
-      config_(table_, keys_, std::move(parts.sources)) {}
+      config_(table_, keys_, std::move(parts.sources),
+              [this](std::string_view entity) { buckets_.Forget(entity); }) {}
 
 Status DynamoBackend::Close() {
   client_.Close();

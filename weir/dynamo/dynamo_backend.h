@@ -36,6 +36,7 @@ struct BackendParts {
   std::string table;
   std::string namespace_id;
   ConfigSources sources;
+  milliseconds refusal_age{1000};  ///< BucketStoreOptions
 };
 
 /// One namespace of one table. What the parts refer to must outlive it.

@@ -39,6 +39,6 @@ namespace weir {
 const auto kCases = ContractOn({{"plain", [] { return std::make_unique<dynamo::SimHarness>(); }}});
 INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContractNamespaces, kCases, ContractName);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractRejoin);
+INSTANTIATE_TEST_SUITE_P(SimDynamo, StoreContractRejoin, kCases, ContractName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractThreads);
 }  // namespace weir

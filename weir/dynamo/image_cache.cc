@@ -22,7 +22,8 @@ std::optional<BucketImage> ImageCache::Find(const BucketKey& key) {
 }
 
 void ImageCache::Update(Entry& entry, BucketImage image) {
-  if (image.bucket.time < entry.image.bucket.time) return;
+  const bool is_late = image.seen_at - entry.image.seen_at < kNewerFor;
+  if (image.bucket.time < entry.image.bucket.time && is_late) return;
   using Source = BucketImage::Source;
   const bool moved = image.source == Source::kSeen && image.bucket.time != entry.image.bucket.time;
   if (image.source != Source::kOwn) {
@@ -31,7 +32,8 @@ void ImageCache::Update(Entry& entry, BucketImage image) {
   entry.image = std::move(image);
 }
 
-void ImageCache::Put(BucketImage image) {
+void ImageCache::Put(BucketImage image, Instant seen_at) {
+  image.seen_at = seen_at;
   Stripe& stripe = StripeOf(image.key);
   const MutexLock lock(stripe.mutex);
   const auto found = stripe.images.find(image.key);
@@ -48,6 +50,13 @@ void ImageCache::Forget(const BucketKey& key) {
   Stripe& stripe = StripeOf(key);
   const MutexLock lock(stripe.mutex);
   stripe.images.erase(key);
+}
+
+void ImageCache::ForgetEntity(std::string_view entity) {
+  for (Stripe& stripe : stripes_) {
+    const MutexLock lock(stripe.mutex);
+    absl::erase_if(stripe.images, [&](const auto& entry) { return entry.first.entity == entity; });
+  }
 }
 
 std::uint32_t ImageCache::ShardsOf(const BucketKey& key) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <string_view>
 
 #include "weir/base/mutex.h"
 #include "weir/dynamo/bucket_image.h"
@@ -21,14 +22,18 @@ class ImageCache {
 
   std::optional<BucketImage> Find(const BucketKey& key);
   /// Unless one of a later refill is there: answers may arrive out of order.
-  void Put(BucketImage image);
+  /// An image of an earlier refill than that of one that is kNewerFor older replaces it all the
+  /// same: the item was deleted, or set back.
+  void Put(BucketImage image, Instant seen_at);
   void Forget(const BucketKey& key);
+  void ForgetEntity(std::string_view entity);
   /// Into how many shards the bucket of this key is divided, by what is remembered of it; 0 where
   /// nothing is.
   std::uint32_t ShardsOf(const BucketKey& key);
 
  private:
   static constexpr std::size_t kStripes = 64;
+  static constexpr milliseconds kNewerFor{1000};
 
   struct Entry {
     BucketImage image;

@@ -62,7 +62,7 @@ class Splitter {
   Write Give() {
     give_.key = keys_.Bucket(image_.key);
     RequireAsSeen();
-    e().Set("shard_count", Of(std::int64_t{shards_}));
+    e().Set("shard_count", Of(Count()));
     Bucket left{.time = now_, .meters = {}};
     for (const Line& line : lines_) left.meters.push_back(locked_ ? Move(line) : Add(line));
     if (locked_) {
@@ -81,7 +81,21 @@ class Splitter {
 
   void RequireAsSeen() {
     e().RequireExists("PK").RequireAbsent("disabled").RequireAbsent("bypass");
-    RequireShards(e(), image_.shards);
+    RequireShards(e(), image_);
+    // A limit that joined or left meanwhile would not be what the heirs get.
+    RequireText(kExtras);
+    RequireText(kGone);
+  }
+
+  void RequireText(std::string_view attribute) {
+    const auto found = donor_.item->find(attribute);
+    const bool is_there = found != donor_.item->end();
+    e().RequireSame(attribute, is_there ? std::optional(found->second) : std::nullopt);
+  }
+
+  // Never less than there is: other clients do not go back.
+  std::int64_t Count() const {
+    return std::max<std::int64_t>(shards_, image_.stored_shards.value_or(1));
   }
 
   Meter Move(const Line& line) {
@@ -131,7 +145,11 @@ class Splitter {
       if (IsCloned(name)) put.item.emplace(name, value);
     }
     put.item.emplace("rf", Of(now_.value));
-    put.item.emplace("shard_count", Of(std::int64_t{shards_}));
+    put.item.emplace("shard_count", Of(Count()));
+    for (const auto attribute : {kExtras, kGone}) {
+      const auto found = donor_.item->find(attribute);
+      if (found != donor_.item->end()) put.item.insert(*found);
+    }
     if (image_.ttl_seconds) put.item.emplace("ttl", Of(Ttl()));
     for (const Line& line : lines_) {
       const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;

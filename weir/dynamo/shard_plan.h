@@ -9,8 +9,6 @@
 
 namespace weir::dynamo {
 
-/// More than that no client makes.
-inline constexpr std::uint32_t kMostShards = 32;
 /// The least that a shard may hold of a limit, in millitokens.
 inline constexpr std::int64_t kLeastShare = 1000;
 

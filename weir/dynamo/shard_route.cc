@@ -29,14 +29,14 @@ class Router {
   Router(const Charge& charge, std::size_t origin, ImageCache& images, Route& route)
       : charge_(charge), origin_(origin), images_(images), route_(route) {}
 
-  void Take(UnixMillis now, const DrawBelow& draw) {
+  void Take(RouteTime time, const DrawBelow& draw) {
     if (charge_.target->key.shard != 0) return Put(PartAt0(), 0);
     const std::uint32_t shards = CountShards();
     if (shards == 1) return Put(PartAt0(), 1);
-    if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, now, draw);
+    if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, time, draw);
     Spread(shards, shards);
     for (std::size_t i = route_.parts.size() - shards; i < route_.parts.size(); ++i) {
-      const bool waits = WaitOf(route_.images[i], route_.parts[i], shards, now) > milliseconds(0);
+      const bool waits = WaitOf(route_.images[i], route_.parts[i], shards, time) > milliseconds(0);
       if (waits) route_.may_pay = false;
     }
   }
@@ -88,13 +88,14 @@ class Router {
 
   // What is not known, or not as it should be, is to be asked.
   static milliseconds WaitOf(const std::optional<BucketImage>& image, const Charge& part,
-                             std::uint32_t shards, UnixMillis now) {
+                             std::uint32_t shards, RouteTime time) {
     if (!image || image->shards < shards) return milliseconds(0);
-    return WaitFor(*image, part, now);
+    if (image->seen_at < time.trusted_since) return milliseconds(0);
+    return WaitFor(*image, part, time.now);
   }
 
   // From a random one on, the first that can pay.
-  void TakeFromOne(std::uint32_t shards, UnixMillis now, const DrawBelow& draw) {
+  void TakeFromOne(std::uint32_t shards, RouteTime time, const DrawBelow& draw) {
     const std::uint32_t among = std::min(shards, kMostLookedAt);
     const auto start = static_cast<std::uint32_t>(draw(among));
     std::uint32_t best = start;
@@ -102,7 +103,7 @@ class Router {
     BucketKey key = charge_.target->key;
     for (std::uint32_t i = 0; i < among && least > milliseconds(0); ++i) {
       key.shard = (start + i) % among;
-      const milliseconds wait = WaitOf(images_.Find(key), charge_, shards, now);
+      const milliseconds wait = WaitOf(images_.Find(key), charge_, shards, time);
       if (wait >= least) continue;
       least = wait;
       best = key.shard;
@@ -131,11 +132,11 @@ bool Route::IsDivided() const {
   return std::ranges::any_of(shards, [](std::uint32_t count) { return count > 1; });
 }
 
-Route RouteTake(std::span<const Charge> charges, ImageCache& images, UnixMillis now,
+Route RouteTake(std::span<const Charge> charges, ImageCache& images, RouteTime time,
                 const DrawBelow& draw) {
   Route route;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    Router(charges[i], i, images, route).Take(now, draw);
+    Router(charges[i], i, images, route).Take(time, draw);
   }
   return route;
 }

@@ -34,9 +34,16 @@ struct Route {
 /// Draws a number below its argument.
 using DrawBelow = std::function<std::size_t(std::size_t)>;
 
-/// To a random shard among those that can pay at `now` or are not known; where none can, to the one
+/// When a take is routed: by the buckets' time, and since when an image must have been seen for its
+/// shard to count as one that cannot pay.
+struct RouteTime {
+  UnixMillis now;
+  Instant trusted_since{INT64_MIN};
+};
+
+/// To a random shard among those that can pay or are not known; where none can, to the one
 /// that will be able to first.
-Route RouteTake(std::span<const Charge> charges, ImageCache& images, UnixMillis now,
+Route RouteTake(std::span<const Charge> charges, ImageCache& images, RouteTime time,
                 const DrawBelow& draw);
 /// To the shards that each charge names. Of the buckets `gone` none is there any more, so that a
 /// new one gets it.

@@ -14,18 +14,15 @@ constexpr milliseconds kLeastRest{200};
 constexpr std::uint64_t kMoreRest = 800;
 constexpr std::size_t kManyAtRest = 1'000;
 
-// What a damaged count may make us read.
-constexpr std::int64_t kMostRead = 1'024;
-
 constexpr Instant kNever{INT64_MAX};
 
-// By the item that knows best; 0 where there is none.
+// By the item that knows best; 0 where there is none. A damaged count must not make us read much.
 std::uint32_t CountOf(const ShardsSeen& seen) {
   std::int64_t shards = 0;
   for (const auto& item : seen.items) {
     if (item) shards = std::max(shards, GetNumber(*item, "shard_count").value_or(1));
   }
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMostRead));
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(shards, 0, kMostShards));
 }
 
 }  // namespace
@@ -204,7 +201,7 @@ void ShardWork::Learn(const ShardsSeen& seen) {
   for (std::uint32_t shard = 0; shard < seen.items.size(); ++shard) {
     auto image = seen.items[shard] ? ReadImage(*seen.items[shard]) : Fail(Code::kNotFound, "");
     if (image) {
-      images_.Put(std::move(*image));
+      images_.Put(std::move(*image), scheduler_.clock().Now());
     } else {
       images_.Forget({seen.key.entity, seen.key.resource, shard});
     }

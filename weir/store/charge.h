@@ -100,6 +100,9 @@ struct Decision {
   /// Admitted: which part of each charge's bucket was charged, for Charge::shard of what is given
   /// back or corrected. Only the store reads it. Empty: 0 for all of them.
   std::vector<std::uint32_t> shards{};
+  /// Refused by no limit: others wrote to the same buckets until the store gave up, or until the
+  /// deadline. Nothing is taken; another try after `retry_after` may succeed.
+  bool contended = false;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };

@@ -123,7 +123,7 @@ void CoalescingBucketStore::Joins::Ask(const TargetList& targets, JointParts par
 // store alive, if there are any; if not, with the last answer it may go.
 void CoalescingBucketStore::Joins::Answered(const TargetList& targets, JointParts parts,
                                             Result<Decision> answer) {
-  const bool refused = answer && !answer->admitted && parts.size() > 1;
+  const bool refused = answer && !answer->admitted && !answer->contended && parts.size() > 1;
   const std::size_t payable = refused ? CountPayable(*answer, parts) : 0;
   if (!refused) Tell(parts, std::move(answer));
   {

@@ -154,6 +154,21 @@ TEST_F(CoalescingTest, WhoIsRefusedIsRefusedByAnAnswerOfItsOwn) {
   EXPECT_TRUE(told(4).decision().admitted) << "it needs no more than is there";
 }
 
+// Asking for a part of them would only lose to others again.
+TEST_F(CoalescingTest, C26AllOfAJointRequestThatIsContendedAreToldSo) {
+  const TargetPtr acme = TargetOf("acme", 1'000);
+  for (int i = 0; i < 3; ++i) Ask(acme, 1);
+  ASSERT_TRUE(gate_.Release());
+  ASSERT_TRUE(gate_.Answer({.retry_after = milliseconds(100), .contended = true}));
+  EXPECT_THAT(Times(), Each(1));
+  EXPECT_TRUE(told(0).decision().admitted);
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_TRUE(told(i).decision().contended) << i;
+    EXPECT_EQ(told(i).decision().retry_after, milliseconds(100)) << i;
+  }
+  EXPECT_THAT(Amounts(), ElementsAre(1, 2));
+}
+
 TEST_F(CoalescingTest, NobodyWaitsLongForAnotherOnesAnswer) {
   Ask(bucket_, 1);
   Ask(bucket_, 2);

@@ -51,19 +51,20 @@ class GatedStore final : public BucketStore {
   }
   /// Asks `inner` the oldest that is held, or answers it with `error`. False if none is.
   bool Release(std::optional<Error> error = std::nullopt) {
-    std::optional<Call> call;
-    {
-      const MutexLock lock(mutex_);
-      if (held_.empty()) return false;
-      call = std::move(held_.front());
-      held_.pop_front();
-    }
+    std::optional<Call> call = TakeOldest();
+    if (!call) return false;
     if (error) {
       call->done(Fail(*std::move(error)));
     } else {
       Run(*call);
     }
     return true;
+  }
+  /// Answers the oldest that is held. False if none is.
+  bool Answer(Decision decision) {
+    std::optional<Call> call = TakeOldest();
+    if (call) call->done(std::move(decision));
+    return call.has_value();
   }
   /// All that came, in their order.
   std::vector<Asked> asked() {
@@ -76,6 +77,13 @@ class GatedStore final : public BucketStore {
     Asked asked;
     Done<Decision> done;
   };
+  std::optional<Call> TakeOldest() {
+    const MutexLock lock(mutex_);
+    if (held_.empty()) return std::nullopt;
+    std::optional<Call> call = std::move(held_.front());
+    held_.pop_front();
+    return call;
+  }
   void Run(Call& call) {
     inner_.Acquire(call.asked.charges, call.asked.now, call.asked.deadline, std::move(call.done));
   }

@@ -1,0 +1,70 @@
+// A simulated fleet on buckets whose limits change all the time: sets of names that come and go,
+// processes that learn of it late, overrides, looks, and adjusts of limits that left.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weir/dynamo/fleet_fixture.h"
+#include "weir/model/limit.h"
+
+namespace weir::dynamo {
+
+/// What a run draws from.
+struct NamesTerms {
+  std::size_t names = 10;  ///< over kMostMeters: some are removed before they are full
+  bool variants = true;    ///< each name has three sets of parameters, else one
+  int buckets = 2;
+};
+
+/// The greatest capacity and the greatest rate that a name has in a run.
+std::map<std::string, Quota> GreatestQuotas(const NamesTerms& terms);
+
+struct NamesTally {
+  int asked = 0;
+  int answered = 0;
+  int refused = 0;
+  int failed = 0;
+  std::string failure;  ///< the last one's message
+  int no_room = 0;      ///< overrides that found all limits in debt
+  int overrides = 0;    ///< admitted
+  int departed = 0;     ///< adjusts of a limit that the configuration no longer names
+  /// What was admitted, by (bucket's entity, limit).
+  std::map<std::pair<std::string, std::string>, std::int64_t> taken;
+};
+
+/// Requests of every process until `run` is over. The fleet must outlive it.
+class FleetNames {
+ public:
+  FleetNames(Fleet& fleet, const NamesTerms& terms, std::uint64_t seed, nanoseconds run);
+
+  /// False if something was still scheduled at the end.
+  bool Run() { return fleet_.scheduler().RunAll(); }
+  const NamesTally& tally() const { return tally_; }
+
+ private:
+  void Configure();
+  void Refresh(std::size_t process);
+  void Ask(std::size_t process);
+  std::vector<Limit> DrawSet(std::size_t most);
+  Limit DrawLimit(std::size_t name);
+  TargetPtr DrawTarget(std::size_t process);
+  Charge DrawCharge(const TargetPtr& target);
+  void Answered(std::size_t process, const Charge& charge, const Result<Decision>& decision);
+  void AdjustLater(std::size_t process, Charge charge);
+
+  Fleet& fleet_;
+  NamesTerms terms_;
+  Rng rng_;
+  Instant end_;
+  std::vector<Limit> configured_;           // now
+  std::vector<std::vector<Limit>> cached_;  // by process
+  NamesTally tally_;
+};
+
+/// What writes took in sum, adjusts apart, by (bucket's entity, limit).
+std::map<std::pair<std::string, std::string>, std::int64_t> TakenInTable(const Fleet& fleet);
+
+}  // namespace weir::dynamo
