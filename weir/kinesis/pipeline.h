@@ -69,7 +69,8 @@ struct PipelineStep {
   std::optional<Instant> wake;  ///< call OnWake then, at the latest
 };
 
-/// Since the pipeline was made. What is sent again counts again.
+/// Since the pipeline was made. What is sent again counts again; what surely did not reach the
+/// service (no connection) is taken out again.
 struct PipelineCounts {
   std::uint64_t kinesis_records = 0;
   std::uint64_t requests = 0;

@@ -66,6 +66,11 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
 void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now) {
   const auto attempt = std::make_shared<const Attempt>(Attempt{
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
+  // No connection, or no time: the service has seen none of it.
+  if (failure.http_status == 0 && !failure.maybe_applied) {
+    --counts_.requests;
+    counts_.kinesis_records -= flight.records.size();
+  }
   if (MayBePoisoned(failure) && flight.records.size() > 1) {
     return Bisect(std::move(flight.records));
   }

@@ -101,13 +101,15 @@ class TestStream {
 
   PutAnswer Poisoned() {
     ++counts_.poisoned;
-    return tl::unexpected(AwsFailure{
-        .kind = FailureClass::kPermanent, .code = "ValidationException", .message = "poison"});
+    return tl::unexpected(AwsFailure{.kind = FailureClass::kPermanent,
+                                     .code = "ValidationException",
+                                     .message = "poison",
+                                     .http_status = 400});
   }
 
   PutAnswer Failure(FailureClass kind, int& count) {
     ++count;
-    AwsFailure failure{.kind = kind, .code = "Scripted", .message = "scripted"};
+    AwsFailure failure{.kind = kind, .code = "Scripted", .message = "scripted", .http_status = 500};
     failure.maybe_applied = kind == FailureClass::kAmbiguous;
     return tl::unexpected(failure);
   }
@@ -412,6 +414,20 @@ TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnce) {
   const auto step = pipeline.OnAnswer(1, tl::unexpected(missing), kStart);
   EXPECT_THAT(step.results, SizeIs(10));
   EXPECT_THAT(step.sends, IsEmpty());
+}
+
+// U9. Fails if: what surely did not reach the service counts as sent.
+TEST(Pipeline, U9WithoutAConnectionNothingIsSent) {
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
+  std::vector<UserRecord> records;
+  for (std::uint64_t i = 0; i < 10; ++i) records.push_back(Numbered(i));
+  (void)pipeline.PutAll(std::move(records), kStart);
+  ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
+  EXPECT_EQ(pipeline.counts().kinesis_records, 10U);
+  const AwsFailure refused{.kind = FailureClass::kPermanent, .code = "connection refused"};
+  (void)pipeline.OnAnswer(1, tl::unexpected(refused), kStart);
+  EXPECT_EQ(pipeline.counts().requests, 0U);
+  EXPECT_EQ(pipeline.counts().kinesis_records, 0U);
 }
 
 TEST(Pipeline, TellsTheRealCauseWhereTimeRunsOut) {
