@@ -33,10 +33,8 @@ Json ToJson(const EntityDeclaration& declaration) {
   Json json = Json::object();
   if (declaration.parent) json["parent"] = *declaration.parent;
   if (declaration.cascade) json["cascade"] = true;
-  json["resources"] = Json::object();
-  for (const auto& [resource, limits] : declaration.resources) {
-    json["resources"][resource] = app::ToJson(limits);
-  }
+  json["resources"] = ObjectOf(
+      declaration.resources, [](const std::vector<Limit>& limits) { return app::ToJson(limits); });
   return json;
 }
 
@@ -104,17 +102,13 @@ Json ToJson(const LimitsFile& file) {
   Json system = Json::object();
   if (file.on_unavailable) system["on_unavailable"] = NameOf(*file.on_unavailable);
   system["limits"] = ToJson(file.system);
-  Json json = {{"namespace", file.namespace_name},
-               {"system", system},
-               {"resources", Json::object()},
-               {"entities", Json::object()}};
-  for (const auto& [resource, limits] : file.resources) {
-    json["resources"][resource] = ToJson(limits);
-  }
-  for (const auto& [entity, declaration] : file.entities) {
-    json["entities"][entity] = ToJson(declaration);
-  }
-  return json;
+  return {{"namespace", file.namespace_name},
+          {"system", system},
+          {"resources",
+           ObjectOf(file.resources, [](const std::vector<Limit>& l) { return app::ToJson(l); })},
+          {"entities", ObjectOf(file.entities, [](const EntityDeclaration& declaration) {
+             return ToJson(declaration);
+           })}};
 }
 
 }  // namespace weir::app

@@ -13,6 +13,18 @@ namespace weir::app {
 
 using Json = nlohmann::ordered_json;
 
+/// An object with a member for each entry of a map, made in linear time: operator[] of Json
+/// compares a name with all those before it.
+template <class Map, class ToValue>
+Json ObjectOf(const Map& entries, ToValue to_value) {
+  Json::object_t object;
+  object.reserve(entries.size());
+  for (const auto& [name, value] : entries) {
+    object.push_back(Json::object_t::value_type(name, to_value(value)));
+  }
+  return object;
+}
+
 /// Millitokens as a JSON number of tokens: an integer where whole, else with up to three decimals.
 Json TokensJson(std::int64_t millitokens);
 
