@@ -66,7 +66,7 @@ class House {
 
  private:
   std::unique_ptr<Backend> Open(Kind kind) {
-    if (kind == Kind::kMemory) return MakeMemoryBackend();
+    if (kind == Kind::kMemory) return MakeMemoryBackend({}, &clock_);
     const auto durability = kind == Kind::kStrict ? Durability::kStrict : Durability::kRelaxed;
     auto opened = OpenEmbedded(folder_ / "bench.db", commits_, {.durability = durability});
     if (!opened) std::abort();

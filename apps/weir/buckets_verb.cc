@@ -49,7 +49,7 @@ Json ToJson(const MeterView& view) {
 }
 
 Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& backend) {
-  const UnixMillis at = options.at.value_or(context.world().clock.WallNow());
+  const UnixMillis at = options.at.value_or(backend.buckets().Now());
   const BucketFilter filter{.entity = options.entity, .resource = options.resource};
   WEIR_ASSIGN_OR_RETURN(
       const auto records,

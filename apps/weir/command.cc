@@ -52,6 +52,7 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddSystem(app, chosen);
   AddResource(app, chosen);
   AddEntity(app, chosen);
+  AddBucket(app, chosen);
   AddBuckets(app, chosen);
   AddLoad(app, chosen);
   AddReplay(app, chosen);

@@ -71,7 +71,7 @@ class LoadTest : public testing::Test {
   std::istringstream in_;
   std::ostringstream out_;
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> backend_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> backend_ = MakeMemoryBackend({}, &scheduler_.clock());
 };
 
 TEST_F(LoadTest, CountsWhatWasAdmittedAndRefused) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/weir/replay_book.h"
+#include "apps/weir/trace_backend.h"
 #include "weir/base/rng.h"
 #include "weir/bucket/bucket.h"
 #include "weir/limiter/limiter.h"
@@ -53,7 +54,8 @@ class Replay {
   Replay(const ReplayWorld& world, const ReplayOptions& options)
       : world_(world),
         options_(options),
-        limiter_(world.backend, world.time),
+        backend_(world.backend, world.time.clock()),
+        limiter_(backend_, world.time),
         rng_(options.seed),
         zipf_(options.tenants, 1.0) {}
 
@@ -174,6 +176,7 @@ class Replay {
 
   const ReplayWorld& world_;
   const ReplayOptions& options_;
+  TraceBackend backend_;
   Limiter limiter_;
   Rng rng_;
   const Zipf zipf_;

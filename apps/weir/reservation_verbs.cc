@@ -35,13 +35,13 @@ Json ToJson(const HeldSlot& slot) {
 }
 
 Result<std::vector<HeldSlot>> AllSlots(const AccountKey& key, Context& context,
-                                       ReservationStore& store) {
+                                       ReservationBackend& backend) {
   std::vector<HeldSlot> slots;
   PageRequest request;
   do {
     WEIR_ASSIGN_OR_RETURN(Page<HeldSlot> page, Await<Page<HeldSlot>>([&](auto done) {
-                            store.List(key, request, context.world().clock.WallNow(),
-                                       context.StoreDeadline(), std::move(done));
+                            backend.slots().List(key, request, backend.Now(context.world().clock),
+                                                 context.StoreDeadline(), std::move(done));
                           }));
     std::ranges::move(page.items, std::back_inserter(slots));
     request.cursor = std::move(page.next);
@@ -51,7 +51,7 @@ Result<std::vector<HeldSlot>> AllSlots(const AccountKey& key, Context& context,
 
 Result<Exit> List(const SlotOptions& options, Context& context, const OpenedReservations& opened) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots,
-                        AllSlots(options.key, context, opened.backend.slots()));
+                        AllSlots(options.key, context, opened.backend));
   Json json = Json::array();
   Table table({"slot", "bound to", "claimed", "expires"});
   for (const HeldSlot& slot : slots) {
@@ -65,8 +65,9 @@ Result<Exit> List(const SlotOptions& options, Context& context, const OpenedRese
 }
 
 /// The one that is named.
-Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context, ReservationStore& store) {
-  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots, AllSlots(options.key, context, store));
+Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context,
+                          ReservationBackend& backend) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots, AllSlots(options.key, context, backend));
   for (const HeldSlot& slot : slots) {
     if (slot.id == options.slot || slot.resource_id == options.slot) return slot;
   }
@@ -76,13 +77,13 @@ Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context, Reservat
 
 Result<Exit> Bind(const SlotOptions& options, Context& context, const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
-  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, store));
+  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
   const milliseconds ttl =
       options.ttl ? std::chrono::ceil<milliseconds>(*options.ttl) : ReservationOptions().token_ttl;
   WEIR_ASSIGN_OR_RETURN(const HeldSlot bound, Await<HeldSlot>([&](auto done) {
                           store.Bind({found.key, found.id}, options.resource_id, ttl,
-                                     context.world().clock.WallNow(), context.StoreDeadline(),
-                                     std::move(done));
+                                     opened.backend.Now(context.world().clock),
+                                     context.StoreDeadline(), std::move(done));
                         }));
   context.Answer(ToJson(bound), fmt::format("bound {} to {} until {}", bound.id, bound.resource_id,
                                             FormatTime(bound.expires)));
@@ -92,10 +93,10 @@ Result<Exit> Bind(const SlotOptions& options, Context& context, const OpenedRese
 Result<Exit> Release(const SlotOptions& options, Context& context,
                      const OpenedReservations& opened) {
   ReservationStore& store = opened.backend.slots();
-  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, store));
+  WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
   WEIR_RETURN_IF_ERROR(Await<bool>([&](auto done) {
-    store.Release({found.key, found.id}, context.world().clock.WallNow(), context.StoreDeadline(),
-                  std::move(done));
+    store.Release({found.key, found.id}, opened.backend.Now(context.world().clock),
+                  context.StoreDeadline(), std::move(done));
   }));
   context.Answer({{"released", found.id}}, "released " + found.id);
   return Exit::kDone;

@@ -66,27 +66,34 @@ Result<Exit> Refused(const ReserveOptions& options, Context& context, const Slot
   return Exit::kRefused;
 }
 
+/// What a command runs in.
+struct Stage {
+  Context& context;
+  const ReservationBackend& backend;
+};
+
 /// Keeps the slot while the command runs. The code that the command ended with.
-int Accompany(Child& child, Reservation& reservation, milliseconds ttl, Context& context) {
-  const Clock& clock = context.world().clock;
-  SlotKeeper keeper(ttl, reservation.expires(), clock.WallNow());
+int Accompany(Child& child, Reservation& reservation, milliseconds ttl, const Stage& stage) {
+  const auto now = [&] { return stage.backend.Now(stage.context.world().clock); };
+  SlotKeeper keeper(ttl, reservation.expires(), now());
   bool is_lost = false;
   for (;;) {
-    const milliseconds wait = keeper.next() - clock.WallNow();
+    const milliseconds wait = keeper.next() - now();
     const auto code = child.Wait(is_lost ? nanoseconds(std::chrono::hours(1)) : nanoseconds(wait));
     if (code) return is_lost && *code == 0 ? static_cast<int>(Exit::kFailed) : *code;
-    if (is_lost || clock.WallNow() < keeper.next()) continue;
+    if (is_lost || now() < keeper.next()) continue;
     const Status renewed = reservation.Renew(ttl);
     if (renewed) {
-      keeper.Renewed(reservation.expires(), clock.WallNow());
+      keeper.Renewed(reservation.expires(), now());
       continue;
     }
-    keeper.Failed(clock.WallNow());
+    keeper.Failed(now());
     if (renewed.error().code == Code::kNotFound) keeper.Gone();
-    is_lost = keeper.lost(clock.WallNow());
+    is_lost = keeper.lost(now());
     if (!is_lost) continue;
-    context.Warn(fmt::format("the slot is not held any more ({}): the command was told to end",
-                             renewed.error().message));
+    stage.context.Warn(
+        fmt::format("the slot is not held any more ({}): the command was told to end",
+                    renewed.error().message));
     child.Terminate();
   }
 }
@@ -100,7 +107,8 @@ Status End(Reservation reservation) {
   return {};
 }
 
-Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, Context& context) {
+Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, const Stage& stage) {
+  Context& context = stage.context;
   const Variables told{{"WEIR_RESERVATION_ID", reservation.id()},
                        {"WEIR_RESOURCE", options.key.resource},
                        {"WEIR_ACCOUNT", options.key.account}};
@@ -111,7 +119,7 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, Con
     context.failure = static_cast<Exit>(missing ? 127 : 126);
     return Fail(std::move(child.error()));
   }
-  const int code = Accompany(**child, reservation, TtlOf(options), context);
+  const int code = Accompany(**child, reservation, TtlOf(options), stage);
   const Status ended = End(std::move(reservation));
   if (!ended && context.warning().empty()) {
     context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
@@ -143,7 +151,7 @@ Result<Exit> Reserve(const ReserveOptions& options, Context& context,
     WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));
   }
   if (options.command.empty()) return HandOver(std::move(reservation), context);
-  return RunWith(std::move(reservation), options, context);
+  return RunWith(std::move(reservation), options, {context, opened.backend});
 }
 
 Result<std::uint64_t> ParseLimit(const std::string& text) {

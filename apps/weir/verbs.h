@@ -19,6 +19,7 @@ void AddTry(CLI::App& app, Action& chosen);
 void AddSystem(CLI::App& app, Action& chosen);
 void AddResource(CLI::App& app, Action& chosen);
 void AddEntity(CLI::App& app, Action& chosen);
+void AddBucket(CLI::App& app, Action& chosen);
 void AddBuckets(CLI::App& app, Action& chosen);
 void AddLoad(CLI::App& app, Action& chosen);
 void AddReplay(CLI::App& app, Action& chosen);

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
 #include "weir/aws/failure.h"
+#include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
 
 namespace weir {
@@ -44,6 +46,9 @@ class JsonClient {
   virtual ~JsonClient() = default;
   virtual void Call(JsonCall call, Deadline deadline, JsonDone done) = 0;
   virtual JsonClientStats stats() const { return {}; }
+  /// The service's time, which follows its responses and no wall clock (server_time.h); nothing
+  /// before the first of them, and for clients that do not look at it.
+  virtual std::optional<UnixMillis> ServerNow() const { return std::nullopt; }
 };
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weir/aws/json_exchange.h"
+#include "weir/aws/server_time.h"
 #include "weir/base/mutex.h"
 #include "weir/telemetry/counter.h"
 
@@ -23,6 +24,7 @@ struct Core {
   const JsonClientOptions options;
   Mutex mutex;
   SharedRetries shared WEIR_GUARDED_BY(mutex);
+  ServerTime server_time WEIR_GUARDED_BY(mutex);
   Counter calls, attempts, retries, throttles;
 };
 
@@ -66,6 +68,7 @@ class Flight {
   const std::shared_ptr<Core> core_;
   JsonExchange exchange_;
   HttpRequest request_;  ///< between signing and sending
+  nanoseconds sent_{0};  ///< the time since boot when it was handed over
   JsonDone done_;        ///< null once it ran
 };
 
@@ -96,6 +99,7 @@ void Flight::Do(Ptr flight, SendBy& step) {
   flight->CountAttempt();
   HttpTransport& transport = flight->core_->parts.transport;
   HttpRequest request = std::exchange(flight->request_, {});
+  flight->sent_ = flight->core_->parts.scheduler.clock().BootNow();
   transport.Send(std::move(request), step.limits,
                  [flight = std::move(flight)](auto answer) mutable {
                    JsonStep next = flight->OnAnswer(std::move(answer));
@@ -120,7 +124,12 @@ JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
 
 JsonStep Flight::Weigh(Attempt attempt) {
   const Moment at = core_->Now();
+  const nanoseconds boot = core_->parts.scheduler.clock().BootNow();
   const MutexLock lock(core_->mutex);
+  if (attempt.server_time) {
+    const ServerDate response{.date = *attempt.server_time, .sent = sent_, .received = boot};
+    core_->server_time.Observe(response, at.wall);
+  }
   return exchange_.OnAttempt(std::move(attempt), at, core_->shared);
 }
 
@@ -139,6 +148,12 @@ class RetryingClient final : public JsonClient {
   void Call(JsonCall call, Deadline deadline, JsonDone done) override {
     core_->calls.Add();
     Flight::Begin(std::make_unique<Flight>(core_, std::move(call), deadline, std::move(done)));
+  }
+
+  std::optional<UnixMillis> ServerNow() const override {
+    const nanoseconds boot = core_->parts.scheduler.clock().BootNow();
+    const MutexLock lock(core_->mutex);
+    return core_->server_time.Now(boot);
   }
 
   JsonClientStats stats() const override {

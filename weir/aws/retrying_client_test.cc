@@ -351,6 +351,24 @@ TEST_F(RetryingClientTest, AClockThatTheServiceRefusesIsCorrectedOnce) {
   EXPECT_EQ(stubborn.failure().attempts, 2);
 }
 
+// Fails if: the time of the service is not taken from responses, or follows the wall clock.
+TEST_F(RetryingClientTest, C4TheTimeOfTheServiceIsThatOfItsResponses) {
+  EXPECT_FALSE(client_->ServerNow());
+  EXPECT_TRUE(Call().good());
+  EXPECT_FALSE(client_->ServerNow()) << "a response without a date";
+  Script(Dated(Good(), kTenMinutesLater));
+  EXPECT_TRUE(Call().good());
+  EXPECT_FALSE(client_->ServerNow()) << "one response that the wall clock contradicts";
+  Script(Dated(Good(), kTenMinutesLater));
+  EXPECT_TRUE(Call().good());
+  const auto now = client_->ServerNow();
+  ASSERT_TRUE(now);
+  const UnixMillis told{scheduler_.clock().WallNow().value + 600'000};
+  EXPECT_LE(std::chrono::abs(*now - told), milliseconds(1'100));
+  scheduler_.sim_clock().SetWall(UnixMillis{5});
+  EXPECT_EQ(client_->ServerNow(), now);
+}
+
 TEST_F(RetryingClientTest, ABadSignatureUnderAGoodClockIsNotTriedAgain) {
   Script(Dated(Refusal("InvalidSignatureException", 403), "Thu, 01 Jan 2026 00:00:00 GMT"));
   const Told& told = Call();

@@ -58,7 +58,7 @@ Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, con
 Result<std::unique_ptr<ReservationBackend>> OpenReservations(std::string_view url,
                                                              const Clock& clock,
                                                              const Surroundings& surroundings) {
-  if (url == "memory:") return MakeMemoryReservations();
+  if (url == "memory:") return MakeMemoryReservations(&clock);
   if (url.starts_with("sqlite:")) return OpenFile(url, clock);
   if (url.starts_with("dynamodb:")) return OpenTables(url, clock, surroundings);
   return BadUrl(url, "slots are kept nowhere else");

@@ -1,5 +1,7 @@
 #include "weir/base/time.h"
 
+#include <ctime>
+
 namespace weir {
 
 Instant SystemClock::Now() const {
@@ -10,6 +12,12 @@ Instant SystemClock::Now() const {
 UnixMillis SystemClock::WallNow() const {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return {std::chrono::floor<milliseconds>(since).count()};
+}
+
+nanoseconds SystemClock::BootNow() const {
+  std::timespec at{};
+  clock_gettime(CLOCK_BOOTTIME, &at);  // fails only if the clock or the pointer is not one
+  return std::chrono::seconds(at.tv_sec) + nanoseconds(at.tv_nsec);
 }
 
 }  // namespace weir

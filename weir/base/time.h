@@ -52,13 +52,18 @@ class Clock {
   virtual Instant Now() const = 0;
   /// May jump, forwards and backwards, when the machine's clock is set.
   virtual UnixMillis WallNow() const = 0;
+  /// Time since the machine started, suspension included if the machine counts it. Never goes
+  /// backwards until the next start, and does not follow the wall clock. By default a machine that
+  /// is never suspended.
+  virtual nanoseconds BootNow() const { return nanoseconds(Now().nanos); }
 };
 
-/// The machine's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME.
+/// The machine's clocks: CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME.
 class SystemClock final : public Clock {
  public:
   Instant Now() const override;
   UnixMillis WallNow() const override;
+  nanoseconds BootNow() const override;
 };
 
 }  // namespace weir

@@ -74,6 +74,14 @@ TEST(SystemClock, IsTheMachinesMonotonicClockInNanoseconds) {
   EXPECT_LE(now.nanos, steady());
 }
 
+TEST(SystemClock, TheTimeSinceBootIsTheMonotonicTimeAndWhatTheMachineWasSuspended) {
+  const SystemClock clock;
+  const nanoseconds monotonic(clock.Now().nanos);
+  const nanoseconds boot = clock.BootNow();
+  EXPECT_GE(boot, monotonic);
+  EXPECT_LE(boot, clock.BootNow());
+}
+
 TEST(SystemClock, TellsTheWallTimeInMilliseconds) {
   const UnixMillis now = SystemClock().WallNow();
   EXPECT_GT(now, UnixMillis{1'577'836'800'000}) << "the year 2020";

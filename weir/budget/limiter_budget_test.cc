@@ -45,7 +45,7 @@ class LimiterBudgetTest : public testing::Test {
   Instant After(nanoseconds time) { return scheduler_.clock().Now() + time; }
 
   sim::SimScheduler scheduler_{7};
-  std::unique_ptr<Backend> store_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> store_ = MakeMemoryBackend({}, &scheduler_.clock());
 };
 
 // Fails if the hosts count on buckets of their own.

@@ -93,7 +93,7 @@ void DynamoBucketStore::Start(const RequestPtr& request, Route route) {
 void DynamoBucketStore::Learn(CallStep& step) {
   for (const BucketKey& key : step.unknown) images_.Forget(key);
   for (BucketImage& image : step.learned) {
-    if (image.IsHotAt(scheduler_.clock().WallNow())) shard_work_->Double(image);
+    if (image.IsHotAt(Now())) shard_work_->Double(image);
     images_.Put(std::move(image), scheduler_.clock().Now());
   }
   step.unknown.clear();

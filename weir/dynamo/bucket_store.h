@@ -37,6 +37,7 @@ class DynamoBucketStore final : public BucketStore {
   DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler, BucketStoreOptions options);
   ~DynamoBucketStore() override;
 
+  UnixMillis Now() const override { return table_.Now(); }
   /// What is remembered of the entity's buckets no longer holds: it was deleted.
   void Forget(std::string_view entity) { images_.ForgetEntity(entity); }
 

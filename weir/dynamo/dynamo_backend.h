@@ -23,6 +23,7 @@ class ClosingClient final : public JsonClient {
  public:
   explicit ClosingClient(JsonClient& client) : client_(client) {}
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
+  std::optional<UnixMillis> ServerNow() const override { return client_.ServerNow(); }
   void Close() { closed_ = true; }
 
  private:

@@ -114,9 +114,8 @@ void ShardWork::End(const JobPtr& job, Result<bool> is_there) {
 void ShardWork::Double(const BucketImage& seen) {
   BucketKey bucket{seen.key.entity, seen.key.resource, 0};
   if (!DoubleOf(seen) || !MayBegin(bucket)) return;
-  const Clock& clock = scheduler_.clock();
-  Read(NewJob(std::move(bucket), seen.shards, clock.WallNow(),
-              Deadline::After(clock, kDoublingTime)));
+  Read(NewJob(std::move(bucket), seen.shards, table_.Now(),
+              Deadline::After(scheduler_.clock(), kDoublingTime)));
 }
 
 void ShardWork::Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline,

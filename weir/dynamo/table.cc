@@ -105,7 +105,12 @@ std::string_view WriteFailure::ReasonOf(std::size_t action) const {
 
 Table::Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed,
              const TableLayout& layout)
-    : client_(client), scheduler_(scheduler), name_(std::move(name)), layout_(layout), rng_(seed) {}
+    : client_(client),
+      opened_(BucketTime::FromWall(scheduler.clock())),
+      scheduler_(scheduler),
+      name_(std::move(name)),
+      layout_(layout),
+      rng_(seed) {}
 
 // A write without its closing brace.
 std::string Table::WriteBody(const Write& write) const {

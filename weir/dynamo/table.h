@@ -18,6 +18,7 @@
 #include "weir/dynamo/pace.h"
 #include "weir/dynamo/table_layout.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/store/bucket_time.h"
 
 namespace weir::dynamo {
 
@@ -78,6 +79,9 @@ class Table {
         const TableLayout& layout = OurLayout());
   const std::string& name() const { return name_; }
   const TableLayout& layout() const { return layout_; }
+  /// Bucket time: the service's, and before its first response what the wall clock showed when the
+  /// table was opened, and the time since then.
+  UnixMillis Now() const { return client_.ServerNow().value_or(opened_.Now()); }
 
   void Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done);
   /// In the order of `keys`; any number of them.
@@ -118,6 +122,7 @@ class Table {
   void SendTransaction(std::string body, Deadline deadline, WriteDone done);
 
   JsonClient& client_;
+  const BucketTime opened_;
   Scheduler& scheduler_;
   const std::string name_;
   const TableLayout& layout_;

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "weir/embedded/clock_rows.h"
 #include "weir/embedded/detail_text.h"
 #include "weir/store/audit_table.h"
 
 namespace weir {
 namespace {
-
-constexpr milliseconds kRetention = std::chrono::days(kAuditRetentionDays);
 
 void BindOptional(sqlite::Statement& statement, int parameter,
                   const std::optional<std::string>& text) {
@@ -26,12 +23,12 @@ std::optional<std::string> TextOrNull(const sqlite::Statement& row, int column) 
   return std::string(row.Text(column));
 }
 
-Status WriteOne(sqlite::Statement& insert, const AuditEvent& event) {
+Status WriteOne(sqlite::Statement& insert, const AuditEvent& event, milliseconds expires) {
   const std::string details = ToText(event.details);
   insert.Bind(1, event.subject).Bind(2, event.id).Bind(3, event.at.value).Bind(4, event.action);
   BindOptional(insert, 5, event.principal);
   BindOptional(insert, 6, event.resource);
-  return insert.Bind(7, details).Run();
+  return insert.Bind(7, details).Bind(8, expires.count()).Run();
 }
 
 bool ReadEvent(const sqlite::Statement& row, AuditEvent& event) {
@@ -43,19 +40,42 @@ bool ReadEvent(const sqlite::Statement& row, AuditEvent& event) {
   return ReadParts(row.Text(5), event.details);
 }
 
+// Counts on, in the row of the clock.
+Result<AuditHorizon> CountOn(sqlite::Connection& connection, const AuditMoment& moment) {
+  WEIR_ASSIGN_OR_RETURN(std::optional<StoredClock> clock, ReadClock(connection));
+  if (!clock) return Fail(Code::kDataLoss, connection.name() + ": damaged: no row in clock");
+  AuditHorizon horizon(clock->horizon, moment.boot, /*is_same_boot=*/true);
+  (void)horizon.Count(moment.boot);
+  clock->horizon = horizon.state();
+  clock->correction = moment.correction;
+  WEIR_RETURN_IF_ERROR(WriteClock(connection, *clock));
+  return horizon;
+}
+
+Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement expire,
+                        connection.Prepare("DELETE FROM audit WHERE expires <= ?"));
+  WEIR_RETURN_IF_ERROR(expire.Bind(1, counted.count()).Run());
+  // Numbers that are missing count too: an event costs an index entry, not a scan.
+  WEIR_ASSIGN_OR_RETURN(
+      sqlite::Statement shorten,
+      connection.Prepare("DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - ?"));
+  return shorten.Bind(1, static_cast<std::int64_t>(kMostAuditEvents)).Run();
+}
+
 }  // namespace
 
 Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
-                   UnixMillis now) {
+                   const AuditMoment& moment) {
+  WEIR_ASSIGN_OR_RETURN(const AuditHorizon horizon, CountOn(connection, moment));
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement insert,
-      connection.Prepare("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?)"));
+      connection.Prepare("INSERT OR IGNORE INTO audit VALUES(?, ?, ?, ?, ?, ?, ?, ?, "
+                         "(SELECT coalesce(max(number), 0) + 1 FROM audit))"));
   for (const AuditEvent& event : events) {
-    WEIR_RETURN_IF_ERROR(WriteOne(insert, AsKept(event)));
+    WEIR_RETURN_IF_ERROR(WriteOne(insert, AsKept(event), horizon.ExpiryOfNew()));
   }
-  WEIR_ASSIGN_OR_RETURN(sqlite::Statement expire,
-                        connection.Prepare("DELETE FROM audit WHERE at < ?"));
-  return expire.Bind(1, (now - kRetention).value).Run();
+  return DeleteOld(connection, horizon.state().counted);
 }
 
 Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_view subject,

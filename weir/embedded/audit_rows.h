@@ -9,10 +9,18 @@
 
 namespace weir {
 
-/// Keeps events, each id once, and deletes those that are older than kAuditRetentionDays at `now`.
-/// REQUIRES: events that Check accepts; a transaction.
+/// When events are written.
+struct AuditMoment {
+  UnixMillis label;  ///< of the label clock, whose correction is ...
+  milliseconds correction;
+  nanoseconds boot;  ///< the time since boot
+};
+
+/// Keeps events, each id once, and deletes those that have expired (AuditHorizon, kept in the row
+/// of the clock, as the correction is) and those beyond kMostAuditEvents that were written first.
+/// REQUIRES: events that Check accepts; a transaction; the row of the clock is of this boot.
 [[nodiscard]] Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
-                                 UnixMillis now);
+                                 const AuditMoment& moment);
 
 /// As AuditLog::List; kDataLoss where a row is damaged. REQUIRES: CheckAuditPage holds.
 [[nodiscard]] Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection,

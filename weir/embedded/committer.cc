@@ -145,15 +145,11 @@ Status Committer::Commit(const Work& work) {
 
 Status Committer::CommitLocked(const Work& work) {
   if (!pending_since_) pending_since_ = work.first_change;
-  // Going by the time of the latest request, not by a clock that may differ from the callers'.
-  if (work.idle) table_.SweepIdle(latest_);
+  if (work.idle) table_.SweepIdle(table_.Now());
   ChangeLog& log = file_->log();
-  UnixMillis latest = latest_;
   table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
-    if (state != nullptr) latest = std::max(latest, state->bucket.time);
     log.Add(key, state, mark);
   });
-  latest_ = latest;
   auto written = log.Append();
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   if (written->buckets > 0) CountCommit(*written);

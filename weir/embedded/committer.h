@@ -111,7 +111,6 @@ class Committer : public std::enable_shared_from_this<Committer> {
   std::unique_ptr<StateFile> file_ WEIR_GUARDED_BY(io_mutex_);       // null once closed
   std::optional<Instant> pending_since_ WEIR_GUARDED_BY(io_mutex_);  // drained, not committed
   std::size_t grown_bytes_ WEIR_GUARDED_BY(io_mutex_) = 0;  // of the log, since the last Maintain
-  UnixMillis latest_ WEIR_GUARDED_BY(io_mutex_);            // time of any bucket
 };
 
 }  // namespace weir

@@ -22,6 +22,8 @@ class EmbeddedBuckets final : public BucketStore {
   EmbeddedBuckets(BucketTable& table, Committer& committer, Durability durability)
       : table_(table), committer_(committer), strict_(durability == Durability::kStrict) {}
 
+  UnixMillis Now() const override { return table_.Now(); }
+
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline,
                Done<Decision> done) override {
     if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
@@ -77,20 +79,28 @@ class EmbeddedBuckets final : public BucketStore {
 // What a file needs to be open, in the order of opening.
 struct Opened {
   std::optional<FileLock> lock;
+  std::unique_ptr<LabelClock> labels;  // of the file
   std::unique_ptr<StateFile> file;
   std::unique_ptr<BucketTable> buckets;
   ConfigTable config;
 };
 
-Result<Opened> OpenAndLoad(const std::string& path, UnixMillis now,
+Result<Opened> OpenAndLoad(const std::string& path, const Clock& clock,
                            const EmbeddedOptions& options) {
   Opened opened;
-  WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, now));
+  WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, clock.WallNow()));
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
                                       .vfs = options.vfs};
   WEIR_ASSIGN_OR_RETURN(opened.file, StateFile::Open(path, file_options));
-  opened.buckets = std::make_unique<BucketTable>(BucketTableOptions{.track_changes = true});
+  WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
+                        opened.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
+  const BucketTime time(clock, found.stored.base);
+  opened.labels = std::make_unique<LabelClock>(time, found.stored.correction);
+  opened.file->StampBy(*opened.labels);
+  opened.buckets = std::make_unique<BucketTable>(
+      BucketTableOptions{.track_changes = true, .time = time, .log = options.log});
   WEIR_RETURN_IF_ERROR(opened.file->Load(*opened.buckets, opened.config));
+  WEIR_RETURN_IF_ERROR(opened.file->StartClock(found));
   return opened;
 }
 
@@ -105,6 +115,7 @@ class Embedded final : public EmbeddedBackend {
            const EmbeddedOptions& options)
       : name_(DescribeFile(path, options.namespace_name)),
         lock_(std::move(opened.lock)),
+        labels_(std::move(opened.labels)),
         table_(std::move(opened.buckets)),
         committer_(
             std::make_shared<Committer>(std::move(opened.file), *table_, scheduler, options)),
@@ -133,6 +144,7 @@ class Embedded final : public EmbeddedBackend {
  private:
   const std::string name_;
   std::optional<FileLock> lock_;
+  const std::unique_ptr<LabelClock> labels_;
   const std::unique_ptr<BucketTable> table_;
   const std::shared_ptr<Committer> committer_;
   EmbeddedBuckets buckets_;
@@ -156,7 +168,7 @@ Result<std::string> DataFile(const std::string& path, const EmbeddedOptions& opt
 Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path, Scheduler& scheduler,
                                                       const EmbeddedOptions& options) {
   WEIR_ASSIGN_OR_RETURN(const std::string file, DataFile(path, options));
-  WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(file, scheduler.clock().WallNow(), options));
+  WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(file, scheduler.clock(), options));
   return std::make_unique<Embedded>(path, std::move(opened), scheduler, options);
 }
 

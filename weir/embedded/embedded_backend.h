@@ -3,11 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "weir/base/result.h"
+#include "weir/embedded/boot_identity.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -31,6 +34,9 @@ struct EmbeddedOptions {
   /// A namespace of the file: its name, or `id:` and its id (model/namespace_name.h). It has a file
   /// of its own beside it. Empty: the file itself.
   std::string namespace_name;
+  /// The boot that the time since boot counts from; none: that of this machine.
+  std::optional<BootIdentity> boot{};
+  Log* log = nullptr;  ///< must outlive the backend
   /// Name of an SQLite VFS; empty: SQLite's default. Tests inject faults here.
   std::string vfs;
 };

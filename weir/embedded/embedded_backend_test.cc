@@ -232,13 +232,13 @@ TEST_F(EmbeddedTest, AnotherNameForTheFileDoesNotLetASecondOwnerIn) {
 TEST_F(EmbeddedTest, RefusesAFileOfANewerWeirAndLeavesIt) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE(client_.Close());
-  RunSql(client_.path(), "PRAGMA user_version = 9");
+  RunSql(client_.path(), "PRAGMA user_version = 99");
   const std::string before = ReadFile(client_.path());
   const Status refused = client_.Open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
   const std::string newest = fmt::format("up to {}", Migrations().back().version);
-  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 9"), HasSubstr(newest)));
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("version 99"), HasSubstr(newest)));
   EXPECT_EQ(ReadFile(client_.path()), before);
   EXPECT_FALSE(FileExists(client_.path() + "-wal"));
   EXPECT_FALSE(FileExists(client_.path() + "-lock"));

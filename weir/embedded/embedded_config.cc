@@ -77,7 +77,7 @@ Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> ch
   ConfigTransaction transaction(table_, has_buckets);
   std::vector<AuditEvent> events;
   WEIR_RETURN_IF_ERROR(transaction.Make(changes, &events));
-  stamp_.Put(events, scheduler_.clock().WallNow());
+  stamp_.Put(events, file.moment().label);
   Status written = file.WriteConfig(table_, changes, RemovedBuckets(changes), events);
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   transaction.Commit();

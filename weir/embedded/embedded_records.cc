@@ -36,10 +36,10 @@ Status CheckPage(const UsageFilter& filter, const PageRequest& page) {
 void EmbeddedAudit::Append(const AuditEvent& event, Deadline deadline, Done<void> done) {
   if (Status valid = Check(event); !valid) return done(std::move(valid));
   jobs_.Run<void>(
-      [this, event](StateFile& file) -> Status {
+      [event](StateFile& file) -> Status {
         Status written = file.Write(
             [&](sqlite::Connection& connection) {
-              return WriteEvents(connection, {&event, 1}, jobs_.now());
+              return WriteEvents(connection, {&event, 1}, file.moment());
             },
             StateFile::Sync::kAlways);
         return written.map_error(AsStoreError);

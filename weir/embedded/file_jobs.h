@@ -7,24 +7,16 @@
 
 #include "weir/base/done.h"
 #include "weir/embedded/committer.h"
+#include "weir/embedded/system_code.h"
 #include "weir/runtime/deadline.h"
 
 namespace weir {
-
-/// The error of a file as a store tells it: what is damaged stays kDataLoss, all else can be tried
-/// again.
-inline Error AsStoreError(Error error) {
-  if (error.code != Code::kDataLoss) error.code = Code::kUnavailable;
-  return error;
-}
 
 /// Submits jobs to a committer, which must outlive it. Thread-safe.
 class FileJobs {
  public:
   FileJobs(Committer& committer, Scheduler& scheduler)
       : committer_(committer), scheduler_(scheduler) {}
-
-  UnixMillis now() const { return scheduler_.clock().WallNow(); }
 
   /// Answers with what `work` (StateFile& to Result<T>) returns, on the scheduler. At once
   /// kUnavailable while commits fail and once it is closed; kDeadlineExceeded, and nothing is done,

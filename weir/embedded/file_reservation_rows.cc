@@ -7,13 +7,15 @@
 #include <utility>
 
 #include "weir/embedded/bucket_codec.h"
+#include "weir/embedded/clock_rows.h"
+#include "weir/embedded/system_code.h"
 
 namespace weir {
 namespace {
 
 // Comments inside a statement are kept by SQLite: `.schema` explains the file. All times are
 // milliseconds since 1970.
-constexpr std::array kReservationMigrations = {Migration{1, R"sql(
+constexpr const char* kReservations = R"sql(
 CREATE TABLE slot(  -- what is held
   resource TEXT NOT NULL,
   account TEXT NOT NULL,
@@ -53,7 +55,10 @@ CREATE TABLE account_bucket(
   PRIMARY KEY(resource, account)
 ) WITHOUT ROWID;
 CREATE INDEX account_bucket_by_age ON account_bucket(full_at);
-)sql"}};
+)sql";
+
+constexpr std::array kReservationMigrations = {Migration{1, kReservations},
+                                               Migration{2, kClockTable}};
 
 constexpr std::string_view kFindSlot =
     "SELECT resource, account, id, resource_id, claimed, expires FROM slot "
@@ -116,11 +121,6 @@ BucketRecord RecordOf(const Bucket& bucket) {
 }  // namespace
 
 std::span<const Migration> ReservationMigrations() { return kReservationMigrations; }
-
-Error AsStoreError(Error error) {
-  if (error.code != Code::kDataLoss) error.code = Code::kUnavailable;
-  return error;
-}
 
 Status FileReservationRows::Note(Status done) {
   if (!done) done.error() = AsStoreError(std::move(done.error()));

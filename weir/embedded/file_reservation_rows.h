@@ -67,7 +67,4 @@ class FileReservationRows final : public ReservationRows {
   Status failure_;
 };
 
-/// kDataLoss stays; whatever else is wrong with a file is kUnavailable.
-Error AsStoreError(Error error);
-
 }  // namespace weir

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -10,12 +12,17 @@
 #include <system_error>
 #include <utility>
 
+#include "weir/embedded/clock_rows.h"
 #include "weir/embedded/file_reservation_rows.h"
+#include "weir/embedded/system_code.h"
 #include "weir/store/memory_rows.h"
 #include "weir/store/row_reservations.h"
 
 namespace weir {
 namespace {
+
+// Two readings of clocks that agree.
+constexpr milliseconds kMostApart{2000};
 
 // One thread at a time; the others wait no longer than they can.
 class Turn {
@@ -48,9 +55,16 @@ class Turn {
 class ReservationFile final : public ReservationPlace {
  public:
   ReservationFile(std::string path, const Clock& clock, FileReservationsOptions options)
-      : path_(std::move(path)), clock_(clock), options_(std::move(options)) {}
+      : path_(std::move(path)),
+        clock_(clock),
+        options_(std::move(options)),
+        base_(BucketTime::FromMedian(clock).base().value) {}
 
-  Status OpenIfThere() { return exists() ? Open(options_.longest_wait) : Status(); }
+  Status OpenIfThere() {
+    Status opened = exists() ? Open(options_.longest_wait) : Status();
+    is_opening_ = false;
+    return opened;
+  }
 
   Status Write(Deadline deadline, const Body& body) override {
     return InTurn(deadline, [&] { return WriteInTurn(deadline, body); });
@@ -59,6 +73,9 @@ class ReservationFile final : public ReservationPlace {
     return InTurn(deadline, [&] { return ReadInTurn(deadline, body); });
   }
   std::string Describe() const override { return "sqlite:" + path_; }
+  std::optional<UnixMillis> Now() const override {
+    return BucketTime(clock_, UnixMillis{base_}).Now();
+  }
 
  private:
   struct File {
@@ -83,12 +100,17 @@ class ReservationFile final : public ReservationPlace {
   Status WriteInTurn(Deadline deadline, const Body& body);
   Status ReadInTurn(Deadline deadline, const Body& body);
   Status Open(milliseconds wait);
+  Status StartClock(sqlite::Connection& connection);
 
   const std::string path_;
   const Clock& clock_;
   const FileReservationsOptions options_;
   Turn turn_;
   std::unique_ptr<File> file_;  // whose turn it is
+  // Of bucket time, in ms: by this process's clock until the file is there, then the file's.
+  std::atomic<std::int64_t> base_;
+  bool has_base_ = false;   // of the file
+  bool is_opening_ = true;  // before the first verb
 };
 
 template <class Work>
@@ -156,7 +178,35 @@ Status ReservationFile::Open(milliseconds wait) {
   // The log is shared, so SQLite's own checkpoints: who commits when it is long moves it.
   WEIR_RETURN_IF_ERROR(connection.Execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 1000"));
+  WEIR_RETURN_IF_ERROR(StartClock(connection));
   file_ = std::make_unique<File>(std::move(connection));
+  return {};
+}
+
+// Takes the file's bucket time, or gives it one on a new boot.
+Status ReservationFile::StartClock(sqlite::Connection& connection) {
+  const BootIdentity boot = options_.boot.value_or(ReadBootIdentity());
+  ClockOnBoot found;
+  const auto read = [&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(const auto stored, ReadClock(connection));
+    found = ClockOn(boot, stored, clock_);
+    return {};
+  };
+  const auto write = [&]() -> Status {
+    WEIR_RETURN_IF_ERROR(read());  // another process may have done it by now
+    return found.is_new ? WriteClock(connection, found.stored) : Status();
+  };
+  WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
+  if (found.is_new) WEIR_RETURN_IF_ERROR(connection.InTransaction(write));
+  const UnixMillis before{base_.exchange(found.stored.base.value)};
+  if (std::exchange(has_base_, true)) return {};
+  // The call that made it necessary has a `now` of the old base.
+  const milliseconds moved = std::chrono::abs(found.stored.base - before);
+  if (!is_opening_ && moved > kMostApart) {
+    return Fail(Code::kUnavailable,
+                fmt::format("{}: made by another process, whose clock differs by {} ms; try again",
+                            connection.name(), moved.count()));
+  }
   return {};
 }
 

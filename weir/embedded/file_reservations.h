@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "weir/base/time.h"
+#include "weir/embedded/boot_identity.h"
 #include "weir/store/reservation_backend.h"
 
 namespace weir {
@@ -13,6 +15,8 @@ namespace weir {
 struct FileReservationsOptions {
   /// How long a call waits for other processes, if its deadline allows it.
   milliseconds longest_wait{5000};
+  /// As EmbeddedOptions::boot.
+  std::optional<BootIdentity> boot{};
   /// As EmbeddedOptions::vfs.
   std::string vfs;
 };
@@ -29,7 +33,9 @@ struct FileReservationsOptions {
 /// Where the file exists already it is looked at here: kFailedPrecondition (written by a newer
 /// weir, or not a weir file), kDataLoss, kPermissionDenied (cannot be written), kUnavailable.
 ///
-/// `clock` is what deadlines are of, and must outlive the result.
+/// `clock` is what deadlines and bucket time are of, and must outlive the result. All processes
+/// that use the file on one boot of the machine have the same bucket time. kUnavailable, and
+/// nothing is changed, if another process made the file meanwhile and its clock differs.
 [[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenFileReservations(
     const std::string& path, const Clock& clock, const FileReservationsOptions& options = {});
 

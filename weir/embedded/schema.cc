@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "weir/embedded/clock_rows.h"
+
 namespace weir {
 namespace {
 
@@ -145,8 +147,21 @@ SELECT entity, resource, shard, "limit",
 FROM meter;
 )sql";
 
+// Each event has an expiry of its own, since its time may be of a clock that was wrong.
+constexpr const char* kAuditExpiry = R"sql(
+ALTER TABLE audit ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;  -- when clock.counted is this; older events: in 90 days
+ALTER TABLE audit ADD COLUMN number INTEGER NOT NULL DEFAULT 0;  -- in the order of writing
+UPDATE audit SET expires = 90 * 86400000, number = n FROM (
+  SELECT subject AS s, id AS i, row_number() OVER (ORDER BY id) AS n FROM audit)
+WHERE subject = s AND id = i;
+DROP INDEX audit_by_age;
+CREATE INDEX audit_by_expiry ON audit(expires);
+CREATE INDEX audit_by_number ON audit(number);
+)sql";
+
 constexpr std::array kMigrations = {Migration{1, kVersion1}, Migration{2, kVersion2},
-                                    Migration{3, kVersion3}};
+                                    Migration{3, kVersion3}, Migration{4, kClockTable},
+                                    Migration{5, kAuditExpiry}};
 
 struct Identity {
   std::int64_t application_id = 0;

@@ -88,6 +88,23 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
   return {};
 }
 
+Result<ClockOnBoot> StateFile::ReadClock(const BootIdentity& boot, const Clock& clock) {
+  WEIR_ASSIGN_OR_RETURN(const auto stored, weir::ReadClock(connection_));
+  return ClockOn(boot, stored, clock);
+}
+
+Status StateFile::StartClock(const ClockOnBoot& found) {
+  if (!found.is_new) return {};
+  return Write([&](sqlite::Connection& connection) { return WriteClock(connection, found.stored); },
+               Sync::kAlways);
+}
+
+AuditMoment StateFile::moment() const {
+  return {.label = labels_->Now(),
+          .correction = labels_->correction(),
+          .boot = labels_->time().clock().BootNow()};
+}
+
 Status StateFile::LoadBuckets(const ChangeIndex& index, BucketTable& buckets) {
   WEIR_ASSIGN_OR_RETURN(
       auto rows,
@@ -131,7 +148,7 @@ Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigCh
     return log_->AppendRemoved(removed, [&]() -> Status {
       WEIR_RETURN_IF_ERROR(weir::WriteConfig(connection_, table, changes));
       if (events.empty()) return {};
-      return WriteEvents(connection_, events, events.front().at);
+      return WriteEvents(connection_, events, moment());
     });
   });
 }

@@ -9,12 +9,15 @@
 #include <span>
 #include <string>
 
+#include "weir/embedded/audit_rows.h"
 #include "weir/embedded/bucket_reader.h"
 #include "weir/embedded/change_log.h"
+#include "weir/embedded/clock_rows.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/model/audit_event.h"
 #include "weir/store/bucket_table.h"
 #include "weir/store/config_table.h"
+#include "weir/store/label_clock.h"
 
 namespace weir {
 
@@ -35,6 +38,14 @@ class StateFile {
 
   /// Fills empty tables. kDataLoss, saying where, if the file is damaged.
   [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config);
+
+  /// The clock of this boot, as the file keeps it; nothing is written.
+  [[nodiscard]] Result<ClockOnBoot> ReadClock(const BootIdentity& boot, const Clock& clock);
+  /// Before anything is charged on this boot: writes it, if it is new.
+  [[nodiscard]] Status StartClock(const ClockOnBoot& found);
+  /// What stamps events; must outlive the file. REQUIRES: before WriteConfig and moment().
+  void StampBy(LabelClock& labels) { labels_ = &labels; }
+  AuditMoment moment() const;
 
   ChangeLog& log() { return *log_; }
   /// Writes what `table` has now of everything that `changes` touch, to the log that the buckets in
@@ -72,6 +83,7 @@ class StateFile {
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
+  LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
   BucketReader reader_;
 };

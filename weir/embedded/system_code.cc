@@ -21,4 +21,9 @@ Code CodeOfErrno(int system_error) {
   }
 }
 
+Error AsStoreError(Error error) {
+  if (error.code != Code::kDataLoss) error.code = Code::kUnavailable;
+  return error;
+}
+
 }  // namespace weir

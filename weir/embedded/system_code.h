@@ -9,4 +9,8 @@ namespace weir {
 /// known.
 Code CodeOfErrno(int system_error);
 
+/// The error of a file as a store reports it: kDataLoss stays, all else is kUnavailable and can be
+/// tried again.
+Error AsStoreError(Error error);
+
 }  // namespace weir

@@ -51,7 +51,7 @@ void Limiter::State::Send(std::vector<AdjustmentPtr> adjustments, Done<void> don
   const AdjustmentPtr next = adjustments.front();  // lives as long as the call
   next->state = Adjustment::State::kUnsettled;
   store_adjusts_.Add();
-  buckets_.Adjust(next->deltas, next->token, clock_.WallNow(),
+  buckets_.Adjust(next->deltas, next->token, buckets_.Now(),
                   Deadline::After(clock_, options_.lease_timeout),
                   [self = shared_from_this(), adjustments = std::move(adjustments),
                    done = std::move(done)](Status answer) mutable {

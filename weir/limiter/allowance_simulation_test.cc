@@ -79,6 +79,7 @@ class Tap : public Backend, private BucketStore {
  protected:
   using Charges = std::span<const Charge>;
   BucketStore& store() { return inner_.buckets(); }
+  UnixMillis Now() const override { return inner_.buckets().Now(); }
 
  private:
   void Read(std::span<const BucketKey> keys, Deadline deadline,
@@ -401,7 +402,8 @@ class Fleet {
   const Shape shape_;
   Rng rng_;
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)});
+  std::unique_ptr<Backend> memory_ =
+      MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)}, &scheduler_.clock());
   Ledger ledger_;
   milliseconds lifetime_;
   std::map<std::string, Limit> limits_;

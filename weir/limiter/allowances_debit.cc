@@ -23,7 +23,7 @@ std::uint64_t Count(const std::vector<Charge>& charges) {
 void Allowances::Send(Debit debit) {
   debits_.Add();
   const std::vector<Charge> charges = debit.charges;
-  const UnixMillis now = scheduler_.clock().WallNow();
+  const UnixMillis now = store_.Now();
   const Deadline deadline = debit.deadline;
   store_.Acquire(charges, now, deadline,
                  [this, host = host_.lock(), debit = std::move(debit)](const auto& answer) {
@@ -75,7 +75,7 @@ void Allowances::GiveBack(std::vector<Charge> charges, Deadline deadline) {
   const auto host = host_.lock();
   if (host == nullptr) return forfeited_.Add(Count(charges));
   returns_.Add();
-  store_.Adjust(charges, host->NewToken(), scheduler_.clock().WallNow(), deadline,
+  store_.Adjust(charges, host->NewToken(), store_.Now(), deadline,
                 [this, host, charges](const Status& answer) {
                   // Without an answer it may count or not; it is not sent again.
                   (answer ? returned_ : forfeited_).Add(Count(charges));

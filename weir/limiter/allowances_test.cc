@@ -57,7 +57,7 @@ class AllowancesTest : public ::testing::Test {
   }
 
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
   ProbeBackend store_{*memory_};
   std::unique_ptr<Limiter> limiter_ =
       std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.seed = 1});
@@ -266,7 +266,7 @@ struct FleetCount {
 /// So many processes ask for one token each, `demand` times a second together, for `seconds`.
 FleetCount RunFleet(std::size_t processes, std::int64_t demand, std::int64_t seconds) {
   sim::SimScheduler scheduler;
-  const auto memory = MakeMemoryBackend();
+  const auto memory = MakeMemoryBackend({}, &scheduler.clock());
   memory->config().Apply({Put(Level::System(), {Rps()})}, Deadline::Never(), [](const Status&) {});
   std::list<sim::FaultyBackend> ways;
   std::list<Limiter> limiters;

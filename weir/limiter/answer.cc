@@ -64,7 +64,7 @@ void Limiter::State::Serve(CallPtr call, Decision decision) {
 void Limiter::State::AskStore(CallPtr owned) {
   Call& call = *owned.release();
   call.met.store(false, std::memory_order_relaxed);
-  const UnixMillis now = clock_.WallNow();
+  const UnixMillis now = buckets_.Now();
   if (Patience* const patience = call.patience.get()) {
     patience->tried = clock_.Now();  // after `now`, so that a wait counted from it is long enough
     patience->stamp = waiting_.Stamp(call.charges);
@@ -120,7 +120,7 @@ void Limiter::State::RefuseBehind(CallPtr call) {
     if (ahead && ahead->retry_at) {
       at_least = std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now());
     }
-    Decision refusal = RefusalOf(call->charges, *records, clock_.WallNow(), at_least);
+    Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), at_least);
     Refuse(std::move(call), std::move(refusal));
   });
 }

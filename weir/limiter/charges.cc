@@ -7,6 +7,7 @@
 
 #include "weir/limiter/allowance.h"
 #include "weir/store/bucket_state.h"
+#include "weir/store/bucket_time.h"
 
 namespace weir {
 namespace {
@@ -131,6 +132,12 @@ Charge Blank(const TargetPtr& target) {
   return {.target = target, .amounts = std::vector<std::int64_t>(target->limits.size(), 0)};
 }
 
+// How far `now` is behind the meter: nothing comes back before that. One that is too far ahead is
+// set to `now` by the next request.
+milliseconds BehindOf(const MeterView& view) {
+  return view.behind > kMostAhead ? milliseconds(0) : view.behind;
+}
+
 }  // namespace
 
 Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
@@ -225,8 +232,10 @@ Decision RefusalOf(std::span<const Charge> charges,
       const Limit& limit = target.limits[j];
       const std::int64_t amount = charges[i].amounts[j];
       const BucketRecord* record = records[i] ? &*records[i] : nullptr;
-      const Meter meter = ViewOf(record, target, j, now).meter;
-      const milliseconds wait = RetryAfter(meter, amount);
+      const MeterView view = ViewOf(record, target, j, now);
+      const Meter& meter = view.meter;
+      milliseconds wait = RetryAfter(meter, amount);
+      if (wait > milliseconds(0)) wait += BehindOf(view);
       refusal.retry_after = std::max(refusal.retry_after, wait);
       refusal.limits.push_back({.entity = target.key.entity,
                                 .resource = target.key.resource,

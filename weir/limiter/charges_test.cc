@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/store/bucket_time.h"
+
 namespace weir {
 namespace {
 
@@ -168,6 +170,24 @@ TEST(RefusalOfTest, TellsHowTheBucketsStandNow) {
   EXPECT_TRUE(refusal.limits[2].exceeded);
   EXPECT_EQ(refusal.limits[2].retry_after, milliseconds(48'000));
   EXPECT_EQ(refusal.retry_after, milliseconds(48'000));
+}
+
+// Fails if: a refusal that is made here forgets that nothing is refilled until the bucket's time.
+TEST(RefusalOfTest, C15WaitsUntilTheBucketsTimeIsReached) {
+  const TargetPtr target =
+      MakeTarget({.entity = "acme", .resource = "gpt-4"}, {{"rpm", PerSecond(1)}});
+  const UnixMillis now{1'000'000};
+  Bucket bucket{.time = now + milliseconds(40'000), .meters = {FullMeter(PerSecond(1))}};
+  bucket.meters[0].tokens = 0;
+  const std::vector<Charge> charges{{target, {1000}}};
+  std::vector<std::optional<BucketRecord>> records{
+      BucketRecord{.key = target->key, .names = {"rpm"}, .bucket = bucket}};
+  const auto wait = [&] { return RefusalOf(charges, records, now, {}).retry_after; };
+  EXPECT_EQ(wait(), milliseconds(41'000));
+  records[0]->bucket.time = now - milliseconds(400);
+  EXPECT_EQ(wait(), milliseconds(600));
+  records[0]->bucket.time = now + kMostAhead + milliseconds(1);
+  EXPECT_EQ(wait(), milliseconds(1'000)) << "the next request sets it to now";
 }
 
 TEST(RefusalOfTest, WaitsAtLeastAsLongAsToldAndNeverNotAtAll) {

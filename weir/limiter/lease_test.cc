@@ -59,7 +59,7 @@ class LeaseTest : public ::testing::Test {
   }
 
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
   ProbeBackend store_{*memory_};
   std::unique_ptr<Limiter> limiter_ =
       std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.seed = 1});

@@ -16,8 +16,14 @@ namespace {
 
 using namespace weir;  // NOLINT(google-build-using-namespace)
 
+const Clock& WallClock() {
+  static const SystemClock clock;
+  return clock;
+}
+
 class AdmitsAll final : public BucketStore {
  public:
+  UnixMillis Now() const override { return WallClock().WallNow(); }
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision> done) override {
     done(Decision{.admitted = true, .limits = {}});
   }
@@ -72,7 +78,7 @@ House& Empty() {
 }
 
 House& InMemory() {
-  static House house(MakeMemoryBackend());
+  static House house(MakeMemoryBackend({}, &WallClock()));
   return house;
 }
 

@@ -322,7 +322,8 @@ class Run {
   const bool lossy_;
   Rng rng_;
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)});
+  std::unique_ptr<Backend> memory_ =
+      MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)}, &scheduler_.clock());
   ProbeBackend probe_{*memory_};
   sim::FaultyBackend faulty_;
   std::unique_ptr<Limiter> limiter_;

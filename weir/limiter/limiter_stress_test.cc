@@ -25,7 +25,8 @@ class LimiterStress : public ::testing::Test {
  protected:
   SystemClock clock_;
   Loop loop_{clock_};
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)});
+  std::unique_ptr<Backend> memory_ =
+      MakeMemoryBackend({.idle_grace = milliseconds(1'000'000'000)}, &clock_);
   Limiter limiter_{*memory_, loop_, {.seed = 1}};
 };
 

@@ -49,7 +49,7 @@ class LimiterTest : public ::testing::Test {
   }
 
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
   ProbeBackend store_{*memory_};
   Limiter limiter_{store_, scheduler_, {.seed = 1}};
 };
@@ -265,7 +265,7 @@ class PolicyTest : public ::testing::TestWithParam<PolicyCase> {};
 
 TEST_P(PolicyTest, RequestThenSystemThenOptions) {
   sim::SimScheduler scheduler;
-  const auto memory = MakeMemoryBackend();
+  const auto memory = MakeMemoryBackend({}, &scheduler.clock());
   ProbeBackend store(*memory);
   Limiter limiter(store, scheduler,
                   {.cache_ttl = milliseconds(1000), .on_unavailable = GetParam().options});

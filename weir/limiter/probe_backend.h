@@ -71,6 +71,7 @@ class ProbeBackend final : public Backend {
   class Buckets final : public BucketStore {
    public:
     explicit Buckets(ProbeBackend& probe) : probe_(probe) {}
+    UnixMillis Now() const override { return probe_.inner_.buckets().Now(); }
     void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                  Done<Decision> done) override {
       probe_.Call<Decision>(std::move(done), [&](Done<Decision> next) {

@@ -49,7 +49,7 @@ class ResolverTest : public ::testing::Test {
   }
 
   sim::SimScheduler scheduler_;
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
   ProbeBackend store_{*memory_};
   Resolver resolver_{
       store_.config(), scheduler_.clock(), {.ttl = milliseconds(1000), .capacity = 8}};

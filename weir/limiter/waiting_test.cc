@@ -83,7 +83,7 @@ class WaitingTest : public ::testing::Test {
   std::list<Told> told_;  // outlives the limiter, which answers those who still wait
   sim::SimScheduler scheduler_;
   const Instant begin_ = scheduler_.clock().Now();
-  std::unique_ptr<Backend> memory_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
   ProbeBackend store_{*memory_};
   std::unique_ptr<Limiter> limiter_ =
       std::make_unique<Limiter>(store_, scheduler_, LimiterOptions{.max_waiting = 50, .seed = 1});
@@ -477,7 +477,7 @@ TEST_F(WaitingTest, ALongWaitBeyondAnyInstantIsKept) {
 TEST(WaitingOnALoop, TheBlockingFormWaits) {
   const SystemClock clock;
   Loop loop(clock);
-  const auto memory = MakeMemoryBackend();
+  const auto memory = MakeMemoryBackend({}, &clock);
   Limiter limiter(*memory, loop);
   ASSERT_TRUE(limiter.Apply({Put(Level::System(), {{"calls", PerPeriod(1, milliseconds(5))}})},
                             Deadline::Never()));
@@ -524,7 +524,7 @@ struct Arrivals {
   static constexpr int kCount = 30;
   Rng rng;
   sim::SimScheduler scheduler;
-  std::unique_ptr<Backend> memory = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory = MakeMemoryBackend({}, &scheduler.clock());
   Limiter limiter{*memory, scheduler, {.seed = 1}};
   int arrived = 0;
   std::vector<std::int64_t> amounts;

@@ -10,7 +10,8 @@ namespace weir {
 
 ReservationLimiter::State::State(ReservationBackend& backend, Scheduler& scheduler,
                                  const ReservationOptions& options)
-    : slots_(backend.slots()),
+    : backend_(backend),
+      slots_(backend.slots()),
       scheduler_(scheduler),
       clock_(scheduler.clock()),
       options_(options),
@@ -28,7 +29,7 @@ Deadline ReservationLimiter::State::Timeout() const {
 
 void ReservationLimiter::State::GiveBack(const SlotRef& slot) {
   slots_.Release(
-      slot, WallNow(), Timeout(),
+      slot, StoreNow(), Timeout(),
       [self = shared_from_this(), key = slot.key](const Result<bool>&) { self->Released(key); });
 }
 

@@ -66,7 +66,7 @@ class ReserveAndAcquireTest : public ReservationFixture {
   }
 
   std::list<ToldBoth> asked_;
-  std::unique_ptr<Backend> memory_backend_ = MakeMemoryBackend();
+  std::unique_ptr<Backend> memory_backend_ = MakeMemoryBackend({}, &clock());
   ProbeBackend buckets_{*memory_backend_};
   std::unique_ptr<Limiter> rates_ =
       std::make_unique<Limiter>(buckets_, scheduler_, LimiterOptions{.seed = 1});

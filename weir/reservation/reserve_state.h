@@ -45,7 +45,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   // For what is done with a reservation.
   ReservationStore& slots() { return slots_; }
   const ReservationOptions& options() const { return options_; }
-  UnixMillis WallNow() const { return clock_.WallNow(); }
+  UnixMillis StoreNow() const { return backend_.Now(clock_); }
   Deadline Timeout() const;
   /// Releases a slot without waiting for the answer.
   void GiveBack(const SlotRef& slot);
@@ -87,6 +87,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void Ring();
   CallPtr Take(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
 
+  const ReservationBackend& backend_;
   ReservationStore& slots_;
   Scheduler& scheduler_;
   const Clock& clock_;

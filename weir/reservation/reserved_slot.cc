@@ -30,7 +30,7 @@ void ReservedSlot::Bind(const std::string& resource_id, std::optional<millisecon
     before = std::exchange(phase_, Phase::kBinding);
   }
   state_->slots().Bind(
-      ref_, resource_id, ttl.value_or(state_->options().token_ttl), state_->WallNow(),
+      ref_, resource_id, ttl.value_or(state_->options().token_ttl), state_->StoreNow(),
       state_->Timeout(),
       [self = shared_from_this(), before, done = std::move(done)](auto answer) mutable {
         self->Bound(before, std::move(answer), std::move(done));
@@ -58,7 +58,7 @@ void ReservedSlot::Bound(Phase before, Result<HeldSlot> answer, Done<void> done)
 }
 
 void ReservedSlot::Renew(milliseconds ttl, Done<void> done) {
-  state_->slots().Renew(ref_, ttl, state_->WallNow(), state_->Timeout(),
+  state_->slots().Renew(ref_, ttl, state_->StoreNow(), state_->Timeout(),
                         [self = shared_from_this(), done = std::move(done)](auto answer) mutable {
                           self->Renewed(std::move(answer), std::move(done));
                         });
@@ -82,7 +82,7 @@ void ReservedSlot::Release(Done<void> done) {
     phase_ = Phase::kReleasing;
   }
   state_->slots().Release(
-      ref_, state_->WallNow(), state_->Timeout(),
+      ref_, state_->StoreNow(), state_->Timeout(),
       [self = shared_from_this(), done = std::move(done)](const Result<bool>& answer) mutable {
         self->Released(answer, std::move(done));
       });

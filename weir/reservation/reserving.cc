@@ -104,7 +104,7 @@ void ReservationLimiter::State::AskStore(CallPtr call) {
   const Deadline deadline = call->deadline;
   claims_.Add();
   slots_.Claim(
-      claim, clock_.WallNow(), deadline,
+      claim, StoreNow(), deadline,
       [self = shared_from_this(), call = std::move(call), slot](Result<ClaimAnswer> got) mutable {
         self->Answered(std::move(call), slot, std::move(got));
       });
@@ -129,7 +129,7 @@ void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
   {
     const MutexLock lock(mutex_);
     const Instant now = clock_.Now();
-    if (answer.next_expiry) full.next_expiry = Ahead(*answer.next_expiry - clock_.WallNow(), now);
+    if (answer.next_expiry) full.next_expiry = Ahead(*answer.next_expiry - StoreNow(), now);
     verdict = queue_.Refused(call->request.id, full, now);
     call->placed = verdict.verdict == ReserveQueue::Verdict::kWait;
     if (call->placed && !closed_) calls_.emplace(call->request.id, std::move(call));

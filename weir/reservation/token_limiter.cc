@@ -44,7 +44,8 @@ struct TokenLimiter::Call {
 
 TokenLimiter::TokenLimiter(ReservationBackend& backend, Scheduler& scheduler,
                            TokenLimiterOptions options)
-    : tokens_(backend.tokens()),
+    : backend_(backend),
+      tokens_(backend.tokens()),
       clock_(scheduler.clock()),
       store_timeout_(options.store_timeout),
       lookup_(backend.limits(), scheduler.clock(),
@@ -100,7 +101,7 @@ std::optional<TokenOutcome> TokenLimiter::Remembered(const Call& call) {
 void TokenLimiter::AskStore(CallPtr call) {
   takes_.Add();
   const Call& asking = *call;
-  const UnixMillis now = clock_.WallNow();
+  const UnixMillis now = backend_.Now(clock_);
   const Instant asked = clock_.Now();  // after `now`, so that a wait counted from it is long enough
   tokens_.Take(asking.key, asking.limit, asking.count, now, asking.deadline,
                [this, call = std::move(call), asked](const Result<TokenAnswer>& answer) mutable {

@@ -96,6 +96,7 @@ class TokenLimiter {
   void AskStore(CallPtr call);
   void Answered(CallPtr call, Instant asked, const Result<TokenAnswer>& answer);
 
+  const ReservationBackend& backend_;
   TokenStore& tokens_;
   const Clock& clock_;
   const milliseconds store_timeout_;

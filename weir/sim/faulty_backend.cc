@@ -90,6 +90,8 @@ class FaultyBackend::Buckets final : public BucketStore {
  public:
   explicit Buckets(State& state) : state_(state) {}
 
+  UnixMillis Now() const override { return state_.inner().buckets().Now(); }
+
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                Done<Decision> done) override {
     state_.Call(deadline, std::move(done),

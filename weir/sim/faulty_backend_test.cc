@@ -27,6 +27,7 @@ class CountingBackend final : public Backend, private BucketStore, private Confi
   int closed = 0;
 
  private:
+  UnixMillis Now() const override { return {}; }
   void Acquire(std::span<const Charge> charges, UnixMillis, Deadline,
                Done<Decision> done) override {
     ++happened;

@@ -6,6 +6,16 @@ namespace weir::sim {
 
 void SimClock::Advance(nanoseconds d) {
   now_ = now_ + d;
+  boot_ += d;
+  AdvanceWall(d);
+}
+
+void SimClock::Suspend(nanoseconds d, bool is_counted) {
+  if (is_counted) boot_ += d;
+  AdvanceWall(d);
+}
+
+void SimClock::AdvanceWall(nanoseconds d) {
   wall_rest_ += d;
   const auto whole = std::chrono::floor<milliseconds>(wall_rest_);
   wall_ = wall_ + whole;

@@ -16,13 +16,22 @@ class SimClock final : public Clock {
  public:
   Instant Now() const override { return now_; }
   UnixMillis WallNow() const override { return wall_; }
-  /// Moves both clocks. REQUIRES: d >= 0.
+  nanoseconds BootNow() const override { return boot_; }
+  /// Moves all clocks. REQUIRES: d >= 0.
   void Advance(nanoseconds d);
+  /// Suspends the machine for d: the monotonic clock stops, the wall clock goes on, and so does
+  /// the time since boot if it is counted. REQUIRES: d >= 0.
+  void Suspend(nanoseconds d, bool is_counted);
+  /// Starts the machine again: the time since boot begins at zero.
+  void Reboot() { boot_ = nanoseconds(0); }
   /// Sets the wall clock alone, forwards or backwards, as an operator does.
   void SetWall(UnixMillis wall);
 
  private:
+  void AdvanceWall(nanoseconds d);
+
   Instant now_{86'400'000'000'007};
+  nanoseconds boot_{7'200'011'000'000};
   UnixMillis wall_{1'767'225'600'013};
   nanoseconds wall_rest_{0};
 };

@@ -77,6 +77,24 @@ TEST(SimClock, TheWallClockIsSetAloneInBothDirections) {
   EXPECT_EQ(clock.WallNow(), UnixMillis{6});
 }
 
+TEST(SimClock, TheTimeSinceBootFollowsAdvancesAndSuspensionsThatAreCounted) {
+  SimClock clock;
+  const Instant now = clock.Now();
+  const nanoseconds boot = clock.BootNow();
+  const UnixMillis wall = clock.WallNow();
+  clock.SetWall(wall + hours(1));
+  EXPECT_EQ(clock.BootNow(), boot);
+  clock.Suspend(hours(2), /*is_counted=*/true);
+  clock.Suspend(hours(4), /*is_counted=*/false);
+  EXPECT_EQ(clock.BootNow(), boot + hours(2));
+  EXPECT_EQ(clock.Now(), now);
+  EXPECT_EQ(clock.WallNow(), wall + hours(7));
+  clock.Advance(microseconds(3));
+  EXPECT_EQ(clock.BootNow(), boot + hours(2) + microseconds(3));
+  clock.Reboot();
+  EXPECT_EQ(clock.BootNow(), nanoseconds(0));
+}
+
 TEST(SimScheduler, NothingRunsAndNoTimePassesByItself) {
   SimScheduler scheduler;
   const Instant start = scheduler.clock().Now();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "weir/store/bucket_time.h"
+
 namespace weir {
 namespace {
 
@@ -51,6 +53,9 @@ Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
   const Quota quota = PerPeriod(wanted.limit.limit, wanted.limit.window);
   WEIR_ASSIGN_OR_RETURN(auto found, rows.FindBucket(wanted.key));
   Bucket bucket = found.value_or(Bucket{.time = now, .meters = {FullMeter(quota)}});
+  // A time that is far ahead was written under a wrong clock.
+  const bool is_set_back = IsFarAhead(bucket.time, now);
+  if (is_set_back) bucket.time = now;
   // For a clock that is behind, time begins to count where the bucket stands.
   const milliseconds behind = std::max(bucket.time - now, milliseconds(0));
   Refill(bucket, now);
@@ -60,7 +65,7 @@ Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
   TokenAnswer answer = TakeFrom(meter, wanted.count * kMillitokens);
   if (!answer.taken) answer.retry_after += behind;
   // A refusal writes only what its wait relies on: from now on the new limit's rate counts.
-  if (!answer.taken && !is_new_limit) return answer;
+  if (!answer.taken && !is_new_limit && !is_set_back) return answer;
   WEIR_RETURN_IF_ERROR(rows.PutBucket(wanted.key, bucket));
   WEIR_RETURN_IF_ERROR(rows.Sweep(now));
   return answer;

@@ -8,12 +8,14 @@ AuditEvent AsKept(AuditEvent event) {
   return event;
 }
 
-Status AuditTable::Append(const AuditEvent& event) {
+Status AuditTable::Append(const AuditEvent& event, milliseconds expires) {
   WEIR_RETURN_IF_ERROR(Check(event));
   const Key key{event.subject, event.id};
-  if (!events_.emplace(key, AsKept(event)).second) return {};
-  by_age_.emplace(event.at, key);
-  if (events_.size() > most_) Erase(by_age_.begin());
+  const Stored stored{.event = AsKept(event), .number = written_, .expires = expires};
+  if (!events_.emplace(key, stored).second) return {};
+  by_number_.emplace(written_, key);
+  by_expiry_.emplace(std::pair(expires, written_++), key);
+  if (events_.size() > most_) Erase(Key(by_number_.begin()->second));
   return {};
 }
 
@@ -28,18 +30,22 @@ Result<Page<AuditEvent>> AuditTable::List(std::string_view subject, const PageRe
       found.next = found.items.back().id;
       break;
     }
-    found.items.push_back(at->second);
+    found.items.push_back(at->second.event);
   }
   return found;
 }
 
-void AuditTable::Expire(UnixMillis before) {
-  while (!by_age_.empty() && by_age_.begin()->first < before) Erase(by_age_.begin());
+void AuditTable::Expire(milliseconds counted) {
+  while (!by_expiry_.empty() && by_expiry_.begin()->first.first <= counted) {
+    Erase(Key(by_expiry_.begin()->second));
+  }
 }
 
-void AuditTable::Erase(const std::multimap<UnixMillis, Key>::iterator& oldest) {
-  events_.erase(oldest->second);
-  by_age_.erase(oldest);
+void AuditTable::Erase(const Key& key) {
+  const auto found = events_.find(key);
+  by_number_.erase(found->second.number);
+  by_expiry_.erase({found->second.expires, found->second.number});
+  events_.erase(found);
 }
 
 }  // namespace weir

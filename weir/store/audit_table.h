@@ -1,7 +1,7 @@
 // Audit events in the memory of one process.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-/// At most so many events are kept; the oldest leave first.
+/// At most this many events are kept; those that were written first leave first.
 inline constexpr std::size_t kMostAuditEvents = 100'000;
 
 /// A value with the rules of AuditLog; not thread-safe: its owner locks. `most` > 0.
@@ -20,19 +20,28 @@ class AuditTable {
  public:
   explicit AuditTable(std::size_t most = kMostAuditEvents) : most_(most) {}
 
-  [[nodiscard]] Status Append(const AuditEvent& event);
+  /// `expires` is what Expire compares: no event expires by its own time alone, which
+  /// a clock that was wrong may have given it.
+  [[nodiscard]] Status Append(const AuditEvent& event, milliseconds expires);
   [[nodiscard]] Result<Page<AuditEvent>> List(std::string_view subject,
                                               const PageRequest& page) const;
-  /// Drops what is older than this.
-  void Expire(UnixMillis before);
+  /// Drops events whose `expires` is at most this.
+  void Expire(milliseconds counted);
 
  private:
   using Key = std::pair<std::string, std::string>;  // subject and id
-  void Erase(const std::multimap<UnixMillis, Key>::iterator& oldest);
+  struct Stored {
+    AuditEvent event;
+    std::uint64_t number = 0;  // in the order of writing
+    milliseconds expires{0};
+  };
+  void Erase(const Key& key);
 
   std::size_t most_;
-  std::map<Key, AuditEvent> events_;
-  std::multimap<UnixMillis, Key> by_age_;
+  std::uint64_t written_ = 0;
+  std::map<Key, Stored> events_;
+  std::map<std::uint64_t, Key> by_number_;
+  std::map<std::pair<milliseconds, std::uint64_t>, Key> by_expiry_;
 };
 
 /// The event as stores keep it: its time in whole seconds.

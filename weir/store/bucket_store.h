@@ -87,6 +87,10 @@ class BucketStore {
  public:
   virtual ~BucketStore() = default;
 
+  /// The bucket time of this store, which callers pass as `now`. It never goes backwards within a
+  /// boot of the machine, and does not follow its wall clock (docs/design/time.md).
+  virtual UnixMillis Now() const = 0;
+
   /// Takes every charge at `now`, or none. A bucket that does not exist is full. A refusal, a look,
   /// and a charge whose amounts are all 0, change nothing.
   ///

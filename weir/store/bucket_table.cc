@@ -109,6 +109,28 @@ class BucketTable::Locks {
   std::array<std::size_t, kMaxCharges> held_;  // the first count_ are set
 };
 
+// Writes what was set back to the log, once the locks are released: it is made before them.
+class BucketTable::AheadReport {
+ public:
+  explicit AheadReport(Log* log) : log_(log == nullptr ? NoLog() : *log) {}
+  ~AheadReport() {
+    for (const auto& [key, ahead] : found_) {
+      const std::array<LogField, 4> fields = {LogField{"entity", std::string_view(key.entity)},
+                                              {"resource", std::string_view(key.resource)},
+                                              {"shard", std::int64_t{key.shard}},
+                                              {"ahead_ms", std::int64_t{ahead.count()}}};
+      log_.Write(LogLevel::kWarning, "clock.stored_time_ahead", fields);
+    }
+  }
+  AheadReport(const AheadReport&) = delete;
+  AheadReport& operator=(const AheadReport&) = delete;
+  void Add(const BucketKey& key, milliseconds ahead) { found_.emplace_back(key, ahead); }
+
+ private:
+  Log& log_;
+  std::vector<std::pair<BucketKey, milliseconds>> found_;
+};
+
 // One charge's bucket, if it exists. Valid under Locks on the same charges.
 struct BucketTable::Found {
   BucketStripe* stripe = nullptr;
@@ -137,6 +159,28 @@ BucketTable::Found BucketTable::Find(const Target& target) const {
   return {.stripe = &stripe, .entry = stripe.Find({target.key, target.hash})};
 }
 
+void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report) {
+  if (found.entry == nullptr) return;
+  BucketState& state = found.entry->state;
+  std::vector<UnixMillis*> ahead;
+  const auto note = [&](UnixMillis& time) {
+    if (IsFarAhead(time, now)) ahead.push_back(&time);
+  };
+  note(state.bucket.time);
+  if (state.extras) {
+    for (ExtraMeter& extra : state.extras->meters) note(extra.time);
+  }
+  if (ahead.empty()) return;
+  // The caller may have taken its `now` long ago: before a suspension, for example.
+  const UnixMillis latest = std::max(now, Now());
+  for (UnixMillis* const time : ahead) {
+    if (!IsFarAhead(*time, latest)) continue;
+    report.Add(found.entry->key(), *time - latest);
+    *time = latest;
+    found.stripe->MarkChanged(*found.entry);
+  }
+}
+
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAcquire(charges));
   Result<Decision> decision = TryAcquire(charges, now);
@@ -148,10 +192,12 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
   Decision decision = BlankDecision(charges);
   auto status = decision.limits.begin();
   std::array<Found, kMaxCharges> found;
+  AheadReport ahead(options_.log);
   const Locks locks(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const Target& target = *charges[i].target;
     found[i] = Find(target);
+    SetBackIfAhead(found[i], now, ahead);
     for (std::size_t j = 0; j < target.limits.size(); ++j) {
       Judge(ViewOf(found[i].state(), target, j, now), *status);
       decision.retry_after = std::max(decision.retry_after, status++->retry_after);
@@ -184,6 +230,7 @@ Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, U
 
 Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {
   std::array<Found, kMaxCharges> found;
+  AheadReport ahead(options_.log);
   const Locks locks(*this, charges);
   if (!tokens_->Insert(token, now)) return {};
   const auto refuse = [&](Error error) {
@@ -192,6 +239,7 @@ Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustToken token
   };
   for (std::size_t i = 0; i < charges.size(); ++i) {
     found[i] = Find(*charges[i].target);
+    SetBackIfAhead(found[i], now, ahead);
     if (!CanAdjust(found[i].state(), charges[i], now)) {
       return refuse(TooMuchDebt(charges[i].target->key));
     }

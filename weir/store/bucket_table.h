@@ -13,7 +13,9 @@
 
 #include "weir/base/result.h"
 #include "weir/store/bucket_store.h"
+#include "weir/store/bucket_time.h"
 #include "weir/store/charge.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -32,6 +34,9 @@ struct BucketTableOptions {
   /// A request that needs one more bucket is refused (kResourceExhausted); buckets that are not
   /// full are never dropped. A bucket with two limits takes about 400 bytes. Loading goes beyond.
   std::size_t max_buckets = 10'000'000;
+  /// T, for the owner's BucketStore::Now. None: callers' `now` is all that is known.
+  std::optional<BucketTime> time{};
+  Log* log = nullptr;  ///< for "clock.stored_time_ahead"; must outlive the table
 };
 
 /// Thread-safe. Every charge of a request is decided under the locks of all its buckets, taken in
@@ -41,6 +46,11 @@ class BucketTable {
   explicit BucketTable(BucketTableOptions options = {});
   ~BucketTable();
 
+  /// T; 1970 without BucketTableOptions::time.
+  UnixMillis Now() const { return options_.time ? options_.time->Now() : UnixMillis{}; }
+
+  /// In Acquire and Adjust, a bucket whose time is far ahead of `now` and of T is set to T, keeps
+  /// its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
@@ -70,6 +80,7 @@ class BucketTable {
  private:
   struct Found;
   class Locks;
+  class AheadReport;
 
   std::size_t StripeOf(std::size_t hash) const;
   /// The bucket of a charge, if there is one.
@@ -81,6 +92,7 @@ class BucketTable {
   BucketState& Store(Found& found, const TargetPtr& target, UnixMillis now);
   /// Sweeps the whole table, at most once in a second; true if there is space afterwards.
   bool MakeSpace(UnixMillis now);
+  void SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report);
   /// Appends what matches and comes after `after`; false if the page was full before the end.
   bool AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
                     std::size_t limit, std::size_t index, Page<BucketRecord>& page) const;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/sim/sim_scheduler.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/contract_caller.h"
 #include "weir/store/recent_tokens.h"
@@ -51,6 +52,69 @@ TEST(BucketTable, ARefusalIsNoChange) {
   Drain(table);
   EXPECT_FALSE(Take(table, acme, 1, kStart));
   EXPECT_EQ(Drain(table), Told{});
+}
+
+/// What a table wrote to its log.
+class AheadLog final : public Log {
+ public:
+  bool IsEnabled(LogLevel) const override { return true; }
+  void Write(LogLevel, std::string_view event, std::span<const LogField> fields) override {
+    ASSERT_EQ(event, "clock.stored_time_ahead");
+    ASSERT_EQ(fields.size(), 4U);
+    ahead.push_back(std::get<std::int64_t>(fields[3].value));
+  }
+  std::vector<std::int64_t> ahead;
+};
+
+constexpr milliseconds kManyYears = std::chrono::days(74 * 365);
+
+// Fails if: a time far ahead stays, as it did until 74 years had passed, or refills anything.
+TEST(BucketTable, C4ATimeThatIsFarAheadIsSetToNowAndItsTokensStay) {
+  AheadLog log;
+  BucketTable table({.track_changes = true, .log = &log});
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  EXPECT_TRUE(Take(table, acme, 10, kStart + kManyYears));
+  Drain(table);
+  EXPECT_FALSE(Take(table, acme, 1, kStart)) << "nothing is refilled";
+  EXPECT_EQ(Drain(table), (Told{{"acme", 0}})) << "written, though the request was refused";
+  EXPECT_EQ(log.ahead, std::vector<std::int64_t>{kManyYears.count()});
+  EXPECT_TRUE(Take(table, acme, 1, kStart + milliseconds(100)));
+  EXPECT_EQ(log.ahead.size(), 1U);
+}
+
+TEST(BucketTable, C4AnAdjustSetsATimeThatIsFarAheadToNow) {
+  BucketTable table;
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  EXPECT_TRUE(Take(table, acme, 10, kStart + kManyYears));
+  const Charge back{acme, {-1 * kMillitokens}};
+  ASSERT_TRUE(table.Adjust({&back, 1}, {1, 1}, kStart));
+  EXPECT_EQ(table.Read(acme->key)->bucket.time, kStart);
+  EXPECT_EQ(table.Read(acme->key)->bucket.meters[0].tokens, 1 * kMillitokens);
+}
+
+// Fails if: the tolerance is missing, so that clocks that differ a little give tokens twice.
+TEST(BucketTable, ATimeUpToAMinuteAheadStaysAndRefillsNothingUntilItIsReached) {
+  AheadLog log;
+  BucketTable table({.log = &log});
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  EXPECT_TRUE(Take(table, acme, 10, kStart + kMostAhead));
+  EXPECT_FALSE(Take(table, acme, 1, kStart));
+  EXPECT_FALSE(Take(table, acme, 1, kStart + kMostAhead + milliseconds(99)));
+  EXPECT_TRUE(Take(table, acme, 1, kStart + kMostAhead + milliseconds(100)));
+  EXPECT_TRUE(log.ahead.empty());
+}
+
+// Fails if: the caller's `now` alone decides, though it may be older than a suspension.
+TEST(BucketTable, ACallerThatWasSuspendedSetsNothingBack) {
+  sim::SimClock clock;
+  BucketTable table({.time = BucketTime::FromWall(clock)});
+  const UnixMillis before = table.Now();
+  clock.Suspend(std::chrono::hours(1), /*is_counted=*/true);
+  const TargetPtr acme = PerSecondTarget("acme", 10);
+  EXPECT_TRUE(Take(table, acme, 10, table.Now()));
+  EXPECT_FALSE(Take(table, acme, 1, before));
+  EXPECT_EQ(table.Read(acme->key)->bucket.time, table.Now());
+  EXPECT_FALSE(Take(table, acme, 1, table.Now()));
 }
 
 TEST(BucketTable, ACascadeThatTheParentRefusesChangesNothing) {

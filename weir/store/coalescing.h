@@ -26,6 +26,7 @@ class CoalescingBucketStore final : public BucketStore {
   CoalescingBucketStore(BucketStore& inner, Scheduler& scheduler);
   ~CoalescingBucketStore() override;
 
+  UnixMillis Now() const override { return inner_.Now(); }
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                Done<Decision> done) override;
   void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,

@@ -29,6 +29,13 @@ Status ContractClient::Adjust(std::vector<Charge> charges, UnixMillis now) {
   return Adjust(std::move(charges), NewToken(), now);
 }
 
+Result<std::vector<CreditedLimit>> ContractClient::Credit(BucketCredit credit) {
+  return Call<std::vector<CreditedLimit>>([&](Done<std::vector<CreditedLimit>> done) {
+    const CreditSources sources{.at = harness_.now(), .seed = ++tokens_};
+    weir::Credit(harness_.backend(), std::move(credit), sources, kNever, std::move(done));
+  });
+}
+
 Result<ContractClient::Records> ContractClient::Read(std::vector<BucketKey> keys) {
   return Call<Records>([&](Done<Records> done) {
     const std::vector<BucketKey> lent = std::move(keys);

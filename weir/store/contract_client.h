@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/store/backend.h"
+#include "weir/store/bucket_credit.h"
 #include "weir/store/contract_caller.h"
 
 namespace weir {
@@ -53,6 +54,8 @@ class ContractClient : public ContractCaller {
   /// With a token that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
   AdjustToken NewToken() { return {.high = 0x77656972, .low = ++tokens_}; }
+  /// With a seed that was never used, as of the harness's time.
+  Result<std::vector<CreditedLimit>> Credit(BucketCredit credit);
   Result<Records> Read(std::vector<BucketKey> keys);
   Result<Page<BucketRecord>> List(BucketFilter filter, PageRequest page);
 

@@ -22,6 +22,7 @@ class GatedStore final : public BucketStore {
 
   explicit GatedStore(BucketStore& inner) : inner_(inner) {}
 
+  UnixMillis Now() const override { return inner_.Now(); }
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                Done<Decision> done) override {
     Call call{{{charges.begin(), charges.end()}, now, deadline}, std::move(done)};

@@ -14,6 +14,8 @@ class MemoryBuckets final : public BucketStore {
  public:
   MemoryBuckets(BucketTable& table, const MemoryGate& gate) : table_(table), gate_(gate) {}
 
+  UnixMillis Now() const override { return table_.Now(); }
+
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline,
                Done<Decision> done) override {
     done(gate_.Check().and_then([&] { return table_.Acquire(charges, now); }));
@@ -107,9 +109,15 @@ class MemoryConfig final : public ConfigStore {
   ConfigTable table_ WEIR_GUARDED_BY(mutex_);
 };
 
+BucketTableOptions WithTime(BucketTableOptions options, const std::optional<BucketTime>& time) {
+  options.time = time;
+  return options;
+}
+
 class MemoryBackend final : public Backend {
  public:
-  MemoryBackend(BucketTableOptions options, const Clock* clock) : gate_(clock), table_(options) {}
+  MemoryBackend(BucketTableOptions options, const Clock* clock)
+      : gate_(clock), table_(WithTime(options, gate_.time())) {}
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }

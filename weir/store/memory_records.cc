@@ -6,11 +6,11 @@
 #include "weir/model/namespace_name.h"
 
 namespace weir {
-namespace {
 
-constexpr milliseconds kRetention = std::chrono::days(kAuditRetentionDays);
-
-}  // namespace
+MemoryGate::MemoryGate(const Clock* clock)
+    : time_(clock == nullptr ? std::nullopt : std::optional(BucketTime::FromWall(*clock))) {
+  if (time_) labels_.emplace(*time_);
+}
 
 void MemoryAudit::Append(const AuditEvent& event, Deadline, Done<void> done) {
   done(gate_.Check().and_then([&] {
@@ -35,8 +35,8 @@ void MemoryAudit::Note(std::vector<AuditEvent> events) {
 }
 
 Status MemoryAudit::AppendLocked(const AuditEvent& event) {
-  table_.Expire(gate_.now() - kRetention);
-  return table_.Append(event);
+  table_.Expire(horizon_.Count(gate_.boot()));
+  return table_.Append(event, horizon_.ExpiryOfNew());
 }
 
 void MemoryUsage::Add(const UsageSnapshot& added, Deadline, Done<void> done) {

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
+#include "weir/store/audit_horizon.h"
 #include "weir/store/audit_table.h"
 #include "weir/store/config_audit.h"
+#include "weir/store/label_clock.h"
 #include "weir/store/namespace_table.h"
 #include "weir/store/usage_table.h"
 
@@ -19,16 +22,22 @@ namespace weir {
 class MemoryGate {
  public:
   /// `clock` null: it is always the beginning of 1970.
-  explicit MemoryGate(const Clock* clock) : clock_(clock) {}
+  explicit MemoryGate(const Clock* clock);
   void Close() { closed_ = true; }
   [[nodiscard]] Status Check() const {
     if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
     return {};
   }
-  UnixMillis now() const { return clock_ == nullptr ? UnixMillis{} : clock_->WallNow(); }
+  /// None: there is no clock.
+  const std::optional<BucketTime>& time() const { return time_; }
+  /// The label clock.
+  UnixMillis now() const { return labels_ ? labels_->Now() : UnixMillis{}; }
+  /// The machine's time since boot.
+  nanoseconds boot() const { return time_ ? time_->clock().BootNow() : nanoseconds(0); }
 
  private:
-  const Clock* clock_;
+  const std::optional<BucketTime> time_;
+  mutable std::optional<LabelClock> labels_;
   std::atomic<bool> closed_ = false;
 };
 
@@ -49,6 +58,7 @@ class MemoryAudit final : public AuditLog {
   const MemoryGate& gate_;
   Mutex mutex_;
   AuditTable table_ WEIR_GUARDED_BY(mutex_);
+  AuditHorizon horizon_ WEIR_GUARDED_BY(mutex_){{}, gate_.boot(), /*is_same_boot=*/false};
   AuditStamp stamp_ WEIR_GUARDED_BY(mutex_){0};
 };
 

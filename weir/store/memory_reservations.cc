@@ -1,6 +1,9 @@
 #include "weir/store/memory_reservations.h"
 
+#include <optional>
+
 #include "weir/base/mutex.h"
+#include "weir/store/bucket_time.h"
 #include "weir/store/memory_rows.h"
 #include "weir/store/row_reservations.h"
 
@@ -9,6 +12,10 @@ namespace {
 
 class MemoryPlace final : public ReservationPlace {
  public:
+  explicit MemoryPlace(const Clock* clock) {
+    if (clock != nullptr) time_ = BucketTime::FromWall(*clock);
+  }
+
   Status Write(Deadline, const Body& body) override {
     const MutexLock lock(mutex_);
     body(rows_);
@@ -16,16 +23,20 @@ class MemoryPlace final : public ReservationPlace {
   }
   Status Read(Deadline deadline, const Body& body) override { return Write(deadline, body); }
   std::string Describe() const override { return "memory:"; }
+  std::optional<UnixMillis> Now() const override {
+    return time_.transform([](const BucketTime& time) { return time.Now(); });
+  }
 
  private:
+  std::optional<BucketTime> time_;
   Mutex mutex_;
   MemoryRows rows_ WEIR_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::unique_ptr<ReservationBackend> MakeMemoryReservations() {
-  return MakeRowReservations(std::make_unique<MemoryPlace>());
+std::unique_ptr<ReservationBackend> MakeMemoryReservations(const Clock* clock) {
+  return MakeRowReservations(std::make_unique<MemoryPlace>(clock));
 }
 
 }  // namespace weir

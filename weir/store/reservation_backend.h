@@ -2,6 +2,7 @@
 // tables.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "weir/store/account_limits.h"
@@ -18,8 +19,14 @@ class ReservationBackend {
   virtual ReservationStore& slots() = 0;
   virtual AccountLimitStore& limits() = 0;
   virtual TokenStore& tokens() = 0;
+  /// The time that is passed as `now`: the bucket time of the place (docs/design/time.md), or the
+  /// wall time of `clock` if the place is shared with clients that go by theirs.
+  UnixMillis Now(const Clock& clock) const { return OwnTime().value_or(clock.WallNow()); }
   /// As people name it, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;
+
+ private:
+  virtual std::optional<UnixMillis> OwnTime() const { return std::nullopt; }
 };
 
 }  // namespace weir

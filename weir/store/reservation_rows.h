@@ -78,6 +78,8 @@ class ReservationPlace {
   virtual Status Read(Deadline deadline, const Body& body) = 0;
 
   virtual std::string Describe() const = 0;
+  /// Its bucket time; nothing if it has none.
+  virtual std::optional<UnixMillis> Now() const { return std::nullopt; }
 };
 
 }  // namespace weir

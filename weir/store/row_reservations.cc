@@ -138,6 +138,8 @@ class RowReservations final : public ReservationBackend {
   std::string Describe() const override { return place_->Describe(); }
 
  private:
+  std::optional<UnixMillis> OwnTime() const override { return place_->Now(); }
+
   const std::unique_ptr<ReservationPlace> place_;
   RowSlots slots_{*place_};
   RowLimits limits_{*place_};

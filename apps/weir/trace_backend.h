@@ -1,0 +1,56 @@
+// A backend whose bucket time is a trace's.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/store/backend.h"
+
+namespace weir::app {
+
+/// What a limiter sees of a backend while a trace is replayed on it: `inner`, at the time of
+/// `time`. Both must outlive it. As thread-safe as they are.
+class TraceBackend final : public Backend {
+ public:
+  TraceBackend(Backend& inner, const Clock& time)
+      : inner_(inner), buckets_(inner.buckets(), time) {}
+
+  BucketStore& buckets() override { return buckets_; }
+  ConfigStore& config() override { return inner_.config(); }
+  Status Close() override { return inner_.Close(); }
+  std::string Describe() const override { return inner_.Describe(); }
+
+ private:
+  class Buckets final : public BucketStore {
+   public:
+    Buckets(BucketStore& inner, const Clock& time) : inner_(inner), time_(time) {}
+
+    UnixMillis Now() const override { return time_.WallNow(); }
+    void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                 Done<Decision> done) override {
+      inner_.Acquire(charges, now, deadline, std::move(done));
+    }
+    void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+                Deadline deadline, Done<void> done) override {
+      inner_.Adjust(charges, token, now, deadline, std::move(done));
+    }
+    void Read(std::span<const BucketKey> keys, Deadline deadline,
+              Done<std::vector<std::optional<BucketRecord>>> done) override {
+      inner_.Read(keys, deadline, std::move(done));
+    }
+    void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+              Done<Page<BucketRecord>> done) override {
+      inner_.List(filter, page, deadline, std::move(done));
+    }
+
+   private:
+    BucketStore& inner_;
+    const Clock& time_;
+  };
+
+  Backend& inner_;
+  Buckets buckets_;
+};
+
+}  // namespace weir::app

@@ -1,0 +1,80 @@
+#include "weir/aws/server_time.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace weir {
+namespace {
+
+constexpr milliseconds kTolerance{2000};
+constexpr milliseconds kMostSlewed{60'000};
+constexpr int kSlewPart = 20;  // T slows by one part in twenty
+constexpr int kResponses = 3;
+constexpr nanoseconds kRunTime = std::chrono::seconds(10);
+constexpr milliseconds kDateUnit{1000};
+
+milliseconds Floor(nanoseconds time) { return std::chrono::floor<milliseconds>(time); }
+
+}  // namespace
+
+ServerTime::Range ServerTime::RangeOf(const ServerDate& response) {
+  const milliseconds date(response.date.value);
+  return {.low = date - Floor(response.received), .high = date + kDateUnit - Floor(response.sent)};
+}
+
+void ServerTime::Observe(const ServerDate& response, UnixMillis wall) {
+  const Range range = RangeOf(response);
+  if (!offset_) return Begin(range, milliseconds(wall.value) - Floor(response.received));
+  const milliseconds now = OffsetAt(response.received);
+  const bool is_behind = now < range.low - kTolerance;
+  if (!is_behind && now <= range.high + kTolerance) {
+    run_.count = 0;
+    return;
+  }
+  if (run_.count == 0 || run_.is_behind != is_behind) {
+    run_ = {.count = 0, .is_behind = is_behind, .first = response.received, .range = range};
+  }
+  // What all of them allow.
+  run_.range.low = std::max(run_.range.low, range.low);
+  run_.range.high = std::min(run_.range.high, range.high);
+  const bool is_long = response.received - run_.first >= kRunTime;
+  if (++run_.count >= kResponses && is_long) Correct(response.received);
+}
+
+void ServerTime::Begin(const Range& range, milliseconds wall_offset) {
+  if (wall_offset >= range.low - kTolerance && wall_offset <= range.high + kTolerance) {
+    offset_ = slew_to_ = std::clamp(wall_offset, range.low, range.high);
+    return;
+  }
+  const bool agree =
+      first_ && range.low <= first_->high + kTolerance && first_->low <= range.high + kTolerance;
+  if (agree) {
+    offset_ = slew_to_ = std::min(range.high, std::max(range.low, first_->low));
+    return;
+  }
+  first_ = range;
+}
+
+void ServerTime::Correct(nanoseconds boot) {
+  run_.count = 0;
+  const milliseconds now = OffsetAt(boot);
+  const milliseconds wanted = run_.is_behind ? run_.range.low : run_.range.high;
+  // Responses of servers whose clocks differ may leave nothing that all allow.
+  if (run_.is_behind ? wanted <= now : wanted >= now) return;
+  slew_began_ = boot;
+  const bool steps = run_.is_behind || now - wanted > kMostSlewed;
+  offset_ = steps ? wanted : now;
+  slew_to_ = wanted;
+}
+
+milliseconds ServerTime::OffsetAt(nanoseconds boot) const {
+  const milliseconds slowed = Floor(std::max(boot - slew_began_, nanoseconds(0)) / kSlewPart);
+  return std::max(*offset_ - slowed, slew_to_);
+}
+
+std::optional<UnixMillis> ServerTime::Now(nanoseconds boot) const {
+  if (!offset_) return std::nullopt;
+  return UnixMillis{(Floor(boot) + OffsetAt(boot)).count()};
+}
+
+}  // namespace weir

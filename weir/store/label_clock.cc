@@ -1,0 +1,51 @@
+#include "weir/store/label_clock.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+constexpr int kSamples = 10;
+constexpr milliseconds kSpacing{1000};  // ten samples last about 10 s
+constexpr milliseconds kTolerance{2000};
+constexpr milliseconds kAgreement{1000};
+
+}  // namespace
+
+void LabelCorrection::Sample(UnixMillis now, UnixMillis wall) {
+  const milliseconds offset = wall - now;
+  const milliseconds error = offset - correction_;
+  if (error >= -kTolerance && error <= kTolerance) {
+    count_ = 0;
+    return;
+  }
+  const bool agrees =
+      count_ > 0 && std::max(highest_, offset) - std::min(lowest_, offset) < kAgreement;
+  if (!agrees) {
+    count_ = 1;
+    lowest_ = highest_ = offset;
+    last_ = now;
+    return;
+  }
+  lowest_ = std::min(lowest_, offset);
+  highest_ = std::max(highest_, offset);
+  if (now - last_ < kSpacing) return;
+  last_ = now;
+  if (++count_ < kSamples) return;
+  correction_ = offset;
+  count_ = 0;
+}
+
+UnixMillis LabelClock::Now() {
+  const MutexLock lock(mutex_);
+  const UnixMillis now = time_.Now();
+  correction_.Sample(now, time_.clock().WallNow());
+  return now + correction_.correction();
+}
+
+milliseconds LabelClock::correction() const {
+  const MutexLock lock(mutex_);
+  return correction_.correction();
+}
+
+}  // namespace weir
