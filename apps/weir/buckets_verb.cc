@@ -76,9 +76,9 @@ void AddBuckets(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<BucketsOptions>();
   CLI::App& verb = AddVerb(app, "buckets", "Show what an entity has left", options, chosen,
                            [](const BucketsOptions& given, Context& context) {
-                             return context.WithBackend(Access::kRead, [&](Backend& backend) {
-                               return Show(given, context, backend);
-                             });
+                             return context.WithBackend(
+                                 Access::kReadBuckets,
+                                 [&](Backend& backend) { return Show(given, context, backend); });
                            });
   AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "whose buckets")
       ->required()

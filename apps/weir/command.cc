@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "apps/weir/arguments.h"
 #include "apps/weir/context.h"
 #include "apps/weir/kinesis_verbs.h"
 #include "apps/weir/options.h"
@@ -17,9 +18,8 @@ namespace weir::app {
 namespace {
 
 constexpr char kFooter[] =
-    "Each verb takes --store, --durability, --json, --log-level and --log-format, before or after "
-    "it: see\n"
-    "weir --help.\n"
+    "Each verb takes --store, --durability, --lock-wait, --json, --log-level and --log-format,\n"
+    "before or after it: see weir --help.\n"
     "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit.";
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
@@ -35,6 +35,9 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
       ->option_text("relaxed|strict")
       ->transform(CLI::Transformer(durabilities))
       ->check(CLI::IsMember({0, 1}).description(""));
+  AddParsed(app, "--lock-wait", common.lock_wait, ParseDuration,
+            "how long to wait for a process that owns the file (default: 5s)")
+      ->option_text("DURATION");
   app.add_flag("--json", common.json, "answer in JSON");
   AddParsed(
       app, "--log-level", common.log.lowest, ParseLogLevel,

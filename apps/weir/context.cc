@@ -27,6 +27,18 @@ Status MakeFolderOf(const std::string& file) {
                           folder.string(), problem.message()));
 }
 
+FileUse UseOf(Access access) {
+  switch (access) {
+    case Access::kRead:
+      return FileUse::kRead;
+    case Access::kReadBuckets:
+      return FileUse::kReadBuckets;
+    case Access::kWrite:
+      break;
+  }
+  return FileUse::kOwn;
+}
+
 }  // namespace
 
 Surroundings SurroundingsOf(const World& world) {
@@ -73,12 +85,14 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   const std::optional<std::string> file = FileOfUrl(url);
   // Of a namespace the registry says whether there is one.
   const bool is_whole = file && ParseFileUrl(url)->namespace_name.empty();
-  if (is_whole && access == Access::kRead && !std::filesystem::exists(*file)) url = "memory:";
+  if (is_whole && access != Access::kWrite && !std::filesystem::exists(*file)) url = "memory:";
   if (file && access == Access::kWrite && is_default) {
     WEIR_RETURN_IF_ERROR(MakeFolderOf(*file));
   }
   BackendOptions options;
+  options.file_use = UseOf(access);
   options.embedded.durability = common_.durability;
+  options.embedded.lock_wait.longest = common_.lock_wait;
   options.surroundings = SurroundingsOf(world_);
   Result<std::unique_ptr<Backend>> backend = OpenBackend(url, world_.clock, options);
   if (!backend && backend.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
@@ -89,8 +103,10 @@ Result<Exit> Context::WithBackend(Access access, const Work& work, const std::st
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Open(access, fallback));
   Result<Exit> done = work(*backend);
   const Status closed = backend->Close();
-  if (done && !closed) return Fail(closed.error());
-  return done;
+  if (!done || closed) return done;
+  if (!answer_stands) return Fail(closed.error());
+  Warn(closed.error().message);
+  return Exit::kFailed;
 }
 
 Result<std::string> Context::StoreUrl(Access access) const {

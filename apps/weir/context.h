@@ -23,13 +23,19 @@ namespace weir::app {
 struct CommonOptions {
   std::string store;  ///< URL; empty: the environment's, else the default
   Durability durability = Durability::kRelaxed;
+  /// How long to wait for a process that owns the file.
+  nanoseconds lock_wait = std::chrono::seconds(5);
   bool json = false;
   LogOptions log{};
 };
 
 enum class Access {
-  kRead,   ///< a file that does not exist reads as an empty store and is not created
-  kWrite,  ///< the file is created, and so is the folder of the default store
+  /// Not for buckets. A file is read also next to its owner; one that does not exist reads as an
+  /// empty store and is not created.
+  kRead,
+  kReadBuckets,  ///< the same, with the buckets
+  /// The file is owned, and created if need be, as is the folder of the default store.
+  kWrite,
 };
 
 /// The environment as main hands it in, and the files of this process.
@@ -83,6 +89,8 @@ class Context {
   /// Lines for stderr: what a listing could not read and left out. The exit status stays.
   std::vector<std::string>& left_out() { return left_out_; }
 
+  /// The answer is printed even if the store cannot be closed: a report of what happened.
+  bool answer_stands = false;
   /// With what the process ends when the verb returns an error.
   Exit failure = Exit::kFailed;
 

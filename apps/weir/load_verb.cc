@@ -66,6 +66,7 @@ Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend
   WEIR_ASSIGN_OR_RETURN(LoadReport report, RunLoad(limiter, options, world));
   if (const auto* file = dynamic_cast<EmbeddedBackend*>(&backend)) report.file = file->stats();
   context.Answer(ToJson(report), TextOf(report));
+  context.answer_stands = true;
   if (!report.first_error) return Exit::kDone;
   context.Warn(fmt::format("{} of {} decisions failed, the first with: {}", report.errors,
                            report.latency.count(), report.first_error->message));

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/json.h"
@@ -10,6 +12,8 @@
 #include "apps/weir/text.h"
 #include "weir/limiter/limiter.h"
 #include "weir/model/identifier.h"
+#include "weir/runtime/await.h"
+#include "weir/runtime/later.h"
 
 namespace weir::app {
 namespace {
@@ -37,34 +41,67 @@ std::string TextOf(const Decision& decision) {
 /// The answer where the store is away and the policy is to allow.
 constexpr char kUnprotected[] = "admitted without a charge: the store did not answer\n";
 
-Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend) {
+/// One try, which waits within the limiter until `wait_until`, if that is given. Of a refusal it
+/// says when the next try may succeed.
+struct Attempt {
+  std::optional<Deadline> wait_until;
+  std::optional<Instant> retry_at{};
+};
+
+Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, Attempt& attempt) {
   const World& world = context.world();
   Limiter limiter(backend, world.scheduler);
   AcquireRequest request{.entity = options.entity,
                          .resource = options.resource,
                          .amounts = options.amounts,
                          .limits = options.limits};
-  if (options.wait) request.wait_until = Deadline::After(world.clock, *options.wait);
+  request.wait_until = attempt.wait_until;
   const Deadline deadline = context.StoreDeadline(options.wait.value_or(nanoseconds(0)));
   WEIR_ASSIGN_OR_RETURN(Outcome outcome, limiter.Acquire(request, deadline));
   const Decision& decision = outcome.decision();
   context.Answer(ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
-  if (!outcome.admitted()) return Exit::kRefused;
+  if (!outcome.admitted()) {
+    attempt.retry_at = Later(world.clock.Now(), decision.retry_after);
+    return Exit::kRefused;
+  }
   if (outcome.unprotected()) return Exit::kDone;
   WEIR_RETURN_IF_ERROR(std::move(outcome).lease().Commit());
   return Exit::kDone;
+}
+
+Result<Exit> TryOnce(const TryOptions& options, Context& context, Attempt& attempt) {
+  return context.WithBackend(
+      Access::kWrite, [&](Backend& backend) { return Try(options, context, backend, attempt); });
+}
+
+/// Until the wait is over, without owning the file meanwhile: others may want it.
+Result<Exit> TryOnFile(const TryOptions& options, Context& context) {
+  const World& world = context.world();
+  const Deadline until = Deadline::After(world.clock, *options.wait);
+  for (;;) {
+    Attempt attempt;
+    Result<Exit> tried = TryOnce(options, context, attempt);
+    if (!tried || !attempt.retry_at || *attempt.retry_at > until.at()) return tried;
+    WEIR_RETURN_IF_ERROR(Await<void>([&](Done<void> done) {
+      world.scheduler.At(*attempt.retry_at, [done = std::move(done)]() mutable { done({}); });
+    }));
+  }
+}
+
+Result<Exit> RunTry(const TryOptions& options, Context& context) {
+  WEIR_ASSIGN_OR_RETURN(const std::string url, context.StoreUrl(Access::kWrite));
+  if (options.wait && FileOfUrl(url)) return TryOnFile(options, context);
+  Attempt attempt;
+  if (options.wait) attempt.wait_until = Deadline::After(context.world().clock, *options.wait);
+  return TryOnce(options, context, attempt);
 }
 
 }  // namespace
 
 void AddTry(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<TryOptions>();
-  CLI::App& verb = AddVerb(app, "try", "Ask for one decision and take what it grants", options,
-                           chosen, [](const TryOptions& given, Context& context) {
-                             return context.WithBackend(Access::kWrite, [&](Backend& backend) {
-                               return Try(given, context, backend);
-                             });
-                           });
+  CLI::App& verb =
+      AddVerb(app, "try", "Ask for one decision and take what it grants", options, chosen, RunTry);
   AddParsed(verb, "ENTITY", options->entity, Checked(CheckEntityId), "who asks")
       ->required()
       ->option_text(" ");

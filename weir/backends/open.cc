@@ -11,6 +11,7 @@
 #include "weir/dynamo/connection.h"
 #include "weir/dynamo/dynamo_backend.h"
 #include "weir/dynamo/version.h"
+#include "weir/embedded/reading_backend.h"
 #include "weir/model/namespace_name.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
@@ -22,13 +23,14 @@ namespace {
 constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
 constexpr std::string_view kNamespaceMark = "?namespace=";
 
-// A file together with the thread that writes it.
+// A file together with the thread that writes it, and one for the deadlines of those who wait.
 class FileBackend final : public EmbeddedBackend {
  public:
   static Result<std::unique_ptr<Backend>> Open(const std::string& path, const Clock& clock,
-                                               const EmbeddedOptions& options) {
+                                               EmbeddedOptions options) {
     std::unique_ptr<FileBackend> backend(new FileBackend(clock));
-    WEIR_ASSIGN_OR_RETURN(backend->file_, OpenEmbedded(path, backend->loop_, options));
+    options.timers = &backend->timers_;
+    WEIR_ASSIGN_OR_RETURN(backend->file_, OpenEmbedded(path, backend->file_io_, options));
     return backend;
   }
 
@@ -42,9 +44,11 @@ class FileBackend final : public EmbeddedBackend {
   EmbeddedStats stats() const override { return file_->stats(); }
 
  private:
-  explicit FileBackend(const Clock& clock) : loop_(clock) {}
+  explicit FileBackend(const Clock& clock) : timers_(clock), file_io_(clock) {}
 
-  Loop loop_;  // outlives the file, whose tasks run on it
+  // These outlive the file, whose tasks run on them.
+  Loop timers_;
+  Loop file_io_;
   std::unique_ptr<EmbeddedBackend> file_;
 };
 
@@ -56,10 +60,19 @@ Result<std::string> PathOf(std::string_view url, std::string_view rest) {
 }
 
 Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clock,
-                                          EmbeddedOptions options) {
+                                          const BackendOptions& options) {
   WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
-  options.namespace_name = file.namespace_name;
-  return FileBackend::Open(file.path, clock, options);
+  if (options.file_use != FileUse::kOwn) {
+    auto reader = OpenToRead(file.path, clock,
+                             {.buckets = options.file_use == FileUse::kReadBuckets,
+                              .namespace_name = file.namespace_name,
+                              .vfs = options.embedded.vfs});
+    // The file of a namespace that is registered and has never been written.
+    if (reader || reader.error().code != Code::kNotFound) return reader;
+  }
+  EmbeddedOptions embedded = options.embedded;
+  embedded.namespace_name = file.namespace_name;
+  return FileBackend::Open(file.path, clock, embedded);
 }
 
 // A namespace of a table together with the connection to it.
@@ -161,7 +174,7 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
     if (!rest.empty()) return BadUrl(url, "memory has no name");
     return MakeMemoryBackend({}, &clock);
   }
-  if (scheme == "sqlite") return OpenFile(url, clock, options.embedded);
+  if (scheme == "sqlite") return OpenFile(url, clock, options);
   if (scheme == "dynamodb") return TableBackend::Open(url, clock, options);
   return BadUrl(url, fmt::format("no backend is called '{}'", scheme));
 }

@@ -16,7 +16,15 @@ namespace weir {
 /// The environment and the files of this process.
 Surroundings ProcessSurroundings();
 
+/// What a file is opened for. Tables and memory have one way of being opened.
+enum class FileUse {
+  kOwn,          ///< everything; no other process may own it
+  kRead,         ///< as OpenToRead, also next to an owner
+  kReadBuckets,  ///< the same, with the buckets
+};
+
 struct BackendOptions {
+  FileUse file_use = FileUse::kOwn;
   EmbeddedOptions embedded;
   Surroundings surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
   std::chrono::seconds dynamo_wait{10};               ///< for the table's first answers

@@ -9,11 +9,43 @@
 #include "weir/base/rng.h"
 #include "weir/dynamo/connection.h"
 #include "weir/embedded/file_reservations.h"
+#include "weir/embedded/queued_reservations.h"
 #include "weir/rate_limiter_py/tables_backend.h"
+#include "weir/runtime/await.h"
+#include "weir/runtime/loop.h"
 #include "weir/store/memory_reservations.h"
 
 namespace weir {
 namespace {
+
+// A file together with the thread that works on it, and one for the deadlines of those who wait.
+class QueuedFile final : public ReservationBackend {
+ public:
+  QueuedFile(std::unique_ptr<ReservationBackend> file, const Clock& clock)
+      : loops_(std::make_unique<Loops>(clock)),
+        queued_(QueueReservations(std::move(file), loops_->worker, loops_->timers)) {}
+  ~QueuedFile() override {
+    // What was asked without waiting for the answer, as a release, is made before the file closes.
+    (void)Await<void>([&](Done<void> done) {
+      loops_->worker.Post([done = std::move(done)]() mutable { done({}); });
+    });
+    loops_.reset();  // what runs ends before what it works on
+  }
+
+  ReservationStore& slots() override { return queued_->slots(); }
+  AccountLimitStore& limits() override { return queued_->limits(); }
+  TokenStore& tokens() override { return queued_->tokens(); }
+  std::string Describe() const override { return queued_->Describe(); }
+
+ private:
+  struct Loops {
+    explicit Loops(const Clock& clock) : timers(clock), worker(clock) {}
+    Loop timers;
+    Loop worker;  // ends first: it cancels timers
+  };
+  std::unique_ptr<Loops> loops_;
+  const std::unique_ptr<ReservationBackend> queued_;
+};
 
 Result<std::unique_ptr<ReservationBackend>> OpenFile(std::string_view url, const Clock& clock) {
   WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
@@ -22,7 +54,8 @@ Result<std::unique_ptr<ReservationBackend>> OpenFile(std::string_view url, const
         Code::kInvalidArgument,
         fmt::format("'{}': slots of a file have no namespaces; leave ?namespace= away", url));
   }
-  return OpenFileReservations(file.path, clock);
+  WEIR_ASSIGN_OR_RETURN(auto reservations, OpenFileReservations(file.path, clock));
+  return std::make_unique<QueuedFile>(std::move(reservations), clock);
 }
 
 // The tables together with the connection to them.

@@ -13,6 +13,7 @@
 #include "weir/base/done.h"
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
+#include "weir/embedded/commit_queue.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/embedded/state_file.h"
 #include "weir/runtime/backoff.h"
@@ -21,15 +22,14 @@
 
 namespace weir {
 
-/// Brings the changes of a table to a file, on a scheduler. Thread-safe; owned by shared_ptr, since
-/// tasks on the scheduler may outlive the backend: they find it closed, and touch nothing else.
+/// Brings the changes of a table to a file, on a scheduler that it may block (`file_io`). Calls
+/// that wait for that are answered by their deadlines, which fire on another one
+/// (EmbeddedOptions::timers), while the file hangs. Thread-safe; owned by shared_ptr, since tasks
+/// on the schedulers may outlive the backend: they find it closed, and touch nothing else.
 class Committer : public std::enable_shared_from_this<Committer> {
  public:
-  /// What to do to the file between two commits.
-  using Job = std::move_only_function<Status(StateFile&)>;
-
-  /// `table` must live until Close returned, `scheduler` longer than every task on it.
-  Committer(std::unique_ptr<StateFile> file, BucketTable& table, Scheduler& scheduler,
+  /// `table` must live until Close returned, the schedulers longer than every task on them.
+  Committer(std::unique_ptr<StateFile> file, BucketTable& table, Scheduler& file_io,
             const EmbeddedOptions& options);
 
   /// Call it once, before anything else.
@@ -38,13 +38,20 @@ class Committer : public std::enable_shared_from_this<Committer> {
   /// kUnavailable, with the cause, while the last commit failed, and after Close.
   [[nodiscard]] Status CheckReady() const;
   [[nodiscard]] Status CheckOpen() const;
+  /// kUnavailable while EmbeddedOptions::max_waiting calls wait.
+  [[nodiscard]] Status CheckQueue() const;
+  /// Of the clock that deadlines count on.
+  Instant Now() const { return timers_.clock().Now(); }
 
   /// The table changed: a commit will follow.
   void NoteChange();
-  /// Runs `done` after a commit that holds all that changed before this call.
-  void WhenCommitted(Done<void> done);
-  /// Runs `job` on the scheduler, after a commit that succeeded.
-  void Submit(Job job, Done<void> done);
+  /// Answers the waiter after a commit that holds all that changed before this call, or
+  /// kDeadlineExceeded; then its `if_late` runs after that commit, if it succeeds. `if_late` may
+  /// change the table and must not call back.
+  void WhenCommitted(CommitQueue::Waiter waiter);
+  /// Runs the job on `file_io`, after a commit that succeeded. kDeadlineExceeded: it did not run,
+  /// or runs and its result is lost. kUnavailable: too many calls wait.
+  void Submit(CommitQueue::Request request);
 
   /// Commits, and closes the file. What waits and cannot be done any more answers kUnavailable.
   /// Further calls do nothing.
@@ -53,14 +60,8 @@ class Committer : public std::enable_shared_from_this<Committer> {
 
  private:
   enum class Mode { kOpen, kFailing, kClosed };
-  struct Request {
-    Job job;
-    Done<void> done;
-  };
-  // What one run takes over.
+  // What one run begins with.
   struct Work {
-    std::vector<Done<void>> waiters;
-    std::vector<Request> requests;
     std::optional<Instant> first_change;
     Instant begun;
     bool idle = false;
@@ -70,32 +71,39 @@ class Committer : public std::enable_shared_from_this<Committer> {
 
   void Run();
   std::optional<Work> TakeWork();
-  Work TakeAll() WEIR_REQUIRES(mutex_);
+  Work BeginWork() WEIR_REQUIRES(mutex_);
+  void DoRequests(const Status& committed);
   void Finish(const Work& work, const Status& status);
   void ScheduleNext(Instant now) WEIR_REQUIRES(mutex_);
   void RunAt(Instant when) WEIR_REQUIRES(mutex_);
   void MarkFirstChange() WEIR_REQUIRES(mutex_);
+  void ExpireAt(Deadline deadline) WEIR_REQUIRES(mutex_);
+  void Expire();
+  Error TooLate(CommitQueue::State state) const;
 
-  Status Commit(const Work& work);
+  std::pair<Status, std::vector<CommitQueue::Waiter>> Commit(const Work& work);
   Status CommitLocked(const Work& work) WEIR_REQUIRES(io_mutex_);
-  Status Do(Request& request);
+  Status Do(CommitQueue::Job& job);
   Status Maintain(const Work& work);
   /// What the last commit and closing came to.
-  std::pair<Status, Status> CommitAndClose(const Work& work);
+  std::pair<Status, Status> CommitAndClose(const Work& work, CommitQueue::Rest& rest);
   void CountCommit(const ChangeLog::Written& written) WEIR_REQUIRES(io_mutex_);
   Status Unavailable() const;
 
-  Scheduler& scheduler_;
+  Scheduler& file_io_;
+  Scheduler& timers_;
   BucketTable& table_;
   const EmbeddedOptions options_;
   const std::string name_;
 
   std::atomic<Mode> mode_ = Mode::kOpen;  // written under mutex_
   std::atomic<bool> changed_ = false;     // cleared under mutex_
+  std::atomic<std::size_t> waiting_ = 0;  // calls in queue_; written under mutex_
 
   mutable Mutex mutex_;
-  std::vector<Done<void>> waiters_ WEIR_GUARDED_BY(mutex_);
-  std::vector<Request> requests_ WEIR_GUARDED_BY(mutex_);
+  CommitQueue queue_ WEIR_GUARDED_BY(mutex_);
+  std::optional<TimerId> expiry_ WEIR_GUARDED_BY(mutex_);  // on timers_
+  Instant expiry_at_ WEIR_GUARDED_BY(mutex_);
   std::optional<Instant> first_change_ WEIR_GUARDED_BY(mutex_);  // of those that wait
   std::optional<TimerId> timer_ WEIR_GUARDED_BY(mutex_);
   Instant timer_at_ WEIR_GUARDED_BY(mutex_);

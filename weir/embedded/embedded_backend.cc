@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "weir/base/mutex.h"
 #include "weir/embedded/committer.h"
+#include "weir/embedded/data_file.h"
 #include "weir/embedded/embedded_config.h"
 #include "weir/embedded/embedded_records.h"
 #include "weir/embedded/file_lock.h"
@@ -19,25 +23,31 @@ namespace {
 
 class EmbeddedBuckets final : public BucketStore {
  public:
-  EmbeddedBuckets(BucketTable& table, Committer& committer, Durability durability)
-      : table_(table), committer_(committer), strict_(durability == Durability::kStrict) {}
+  EmbeddedBuckets(BucketTable& table, Committer& committer, const EmbeddedOptions& options,
+                  std::uint64_t seed)
+      : table_(table),
+        committer_(committer),
+        strict_(options.durability == Durability::kStrict),
+        seed_(seed) {}
 
   UnixMillis Now() const override { return table_.Now(); }
 
-  void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline,
+  void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                Done<Decision> done) override {
-    if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
-    Result<Decision> decision = table_.Acquire(charges, now);
-    if (decision && decision->admitted) return Answer(std::move(decision), std::move(done));
-    done(std::move(decision));  // a refusal changes nothing
+    Take(charges, now, {deadline, std::move(done), /*keep=*/false});
+  }
+  void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                      Done<Decision> done) override {
+    Take(charges, now, {deadline, std::move(done), /*keep=*/true});
   }
 
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline,
+  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
-    if (Status ready = committer_.CheckReady(); !ready) return done(std::move(ready));
+    if (Status ready = CheckReady(); !ready) return done(std::move(ready));
     Status adjusted = table_.Adjust(charges, token, now);
     if (!adjusted) return done(std::move(adjusted));
-    Answer(std::move(adjusted), std::move(done));
+    if (strict_) return committer_.WhenCommitted({deadline, std::move(done), {}});
+    AnswerRelaxed(std::move(adjusted), std::move(done));
   }
 
   void Read(std::span<const BucketKey> keys, Deadline,
@@ -55,18 +65,56 @@ class EmbeddedBuckets final : public BucketStore {
   }
 
  private:
-  // What the table did is done; strict: `result` waits for the commit that holds it.
-  template <class T>
-  void Answer(Result<T> result, Done<T> done) {
-    if (strict_) {
-      return committer_.WhenCommitted(
-          [result = std::move(result), done = std::move(done)](Status committed) mutable {
-            if (!committed) return done(Fail(std::move(committed.error())));
-            done(std::move(result));
-          });
+  struct Asker {
+    Deadline deadline;
+    Done<Decision> done;
+    bool keep;  // what was taken stays taken if the answer comes too late
+  };
+
+  Status CheckReady() const {
+    if (Status ready = committer_.CheckReady(); !ready) return ready;
+    return strict_ ? committer_.CheckQueue() : Status();
+  }
+
+  void Take(std::span<const Charge> charges, UnixMillis now, Asker asker) {
+    if (Status ready = CheckReady(); !ready) return asker.done(Fail(ready.error()));
+    Result<Decision> decision = table_.Acquire(charges, now);
+    if (decision && decision->admitted) {
+      if (!strict_) return AnswerRelaxed(std::move(decision), std::move(asker.done));
+      return AnswerStrict(charges, now, *std::move(decision), std::move(asker));
     }
+    asker.done(std::move(decision));  // a refusal changes nothing
+  }
+
+  void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,
+                    Asker asker) {
+    auto answer = [decision = std::move(decision),
+                   done = std::move(asker.done)](Status committed) mutable {
+      if (!committed) return done(Fail(std::move(committed.error())));
+      done(std::move(decision));
+    };
+    CommitQueue::Waiter waiter{asker.deadline, std::move(answer), {}};
+    if (!asker.keep && !asker.deadline.is_never()) waiter.if_late = Return(charges, now);
+    committer_.WhenCommitted(std::move(waiter));
+  }
+
+  // Gives back what an acquire took whose caller was refused because the answer came too late.
+  std::move_only_function<void()> Return(std::span<const Charge> charges, UnixMillis now) {
+    std::vector<Charge> returned(charges.begin(), charges.end());
+    for (Charge& charge : returned) {
+      for (std::int64_t& amount : charge.amounts) amount = -amount;
+    }
+    return [this, returned = std::move(returned), now, number = ++returns_] {
+      // Amounts that are given back cannot pass any bound, so there is no error.
+      (void)table_.Adjust(returned, {.high = seed_, .low = number}, now);
+    };
+  }
+
+  // What the table did is done.
+  template <class T>
+  void AnswerRelaxed(Result<T> result, Done<T> done) {
     committer_.NoteChange();
-    // Where Close came first, its last commit may have missed this change.
+    // If Close came first, its last commit may have missed this change.
     if (Status open = committer_.CheckOpen(); !open) return done(Fail(open.error()));
     done(std::move(result));
   }
@@ -74,6 +122,8 @@ class EmbeddedBuckets final : public BucketStore {
   BucketTable& table_;
   Committer& committer_;
   const bool strict_;
+  const std::uint64_t seed_;  // of the tokens of returns
+  std::atomic<std::uint64_t> returns_ = 0;
 };
 
 // What a file needs to be open, in the order of opening.
@@ -88,10 +138,12 @@ struct Opened {
 Result<Opened> OpenAndLoad(const std::string& path, const Clock& clock,
                            const EmbeddedOptions& options) {
   Opened opened;
-  WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, clock.WallNow()));
+  WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
+  WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, clock.WallNow(), options.lock_wait));
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
                                       .vfs = options.vfs};
   WEIR_ASSIGN_OR_RETURN(opened.file, StateFile::Open(path, file_options));
+  WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
                         opened.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
   const BucketTime time(clock, found.stored.base);
@@ -104,25 +156,19 @@ Result<Opened> OpenAndLoad(const std::string& path, const Clock& clock,
   return opened;
 }
 
-std::string DescribeFile(const std::string& path, const std::string& namespace_name) {
-  const std::string url = "sqlite:" + path;
-  return namespace_name.empty() ? url : url + "?namespace=" + namespace_name;
-}
-
 class Embedded final : public EmbeddedBackend {
  public:
-  Embedded(const std::string& path, Opened opened, Scheduler& scheduler,
+  Embedded(const std::string& path, Opened opened, Scheduler& file_io,
            const EmbeddedOptions& options)
-      : name_(DescribeFile(path, options.namespace_name)),
+      : name_(DescribeDataFile(path, options.namespace_name)),
         lock_(std::move(opened.lock)),
         labels_(std::move(opened.labels)),
         table_(std::move(opened.buckets)),
-        committer_(
-            std::make_shared<Committer>(std::move(opened.file), *table_, scheduler, options)),
-        buckets_(*table_, *committer_, options.durability),
-        config_(std::move(opened.config), *table_, scheduler, *committer_),
-        jobs_(*committer_, scheduler),
-        namespaces_(NamespaceRegistry(path, options.vfs), scheduler.clock(),
+        committer_(std::make_shared<Committer>(std::move(opened.file), *table_, file_io, options)),
+        buckets_(*table_, *committer_, options, SeedOf(file_io.clock())),
+        config_(std::move(opened.config), *table_, file_io.clock(), *committer_),
+        jobs_(*committer_, file_io),
+        namespaces_(NamespaceRegistry(path, options.vfs), file_io.clock(),
                     [this] { return committer_->CheckOpen(); }) {
     committer_->Start();
   }
@@ -136,6 +182,7 @@ class Embedded final : public EmbeddedBackend {
   EmbeddedStats stats() const override { return committer_->stats(); }
   std::string Describe() const override { return name_; }
   Status Close() override {
+    const MutexLock lock(close_mutex_);  // a second call returns when the first has closed the file
     Status closed = committer_->Close();
     lock_.reset();
     return closed;
@@ -143,7 +190,8 @@ class Embedded final : public EmbeddedBackend {
 
  private:
   const std::string name_;
-  std::optional<FileLock> lock_;
+  Mutex close_mutex_;
+  std::optional<FileLock> lock_ WEIR_GUARDED_BY(close_mutex_);
   const std::unique_ptr<LabelClock> labels_;
   const std::unique_ptr<BucketTable> table_;
   const std::shared_ptr<Committer> committer_;
@@ -155,21 +203,14 @@ class Embedded final : public EmbeddedBackend {
   FileNamespaces namespaces_;
 };
 
-Result<std::string> DataFile(const std::string& path, const EmbeddedOptions& options) {
-  if (options.namespace_name.empty()) return path;
-  const NamespaceRegistry registry(path, options.vfs);
-  WEIR_ASSIGN_OR_RETURN(const NamespaceTable table, registry.Load());
-  WEIR_ASSIGN_OR_RETURN(const std::string id, table.Resolve(options.namespace_name));
-  return registry.FileOf(id);
-}
-
 }  // namespace
 
-Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path, Scheduler& scheduler,
+Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path, Scheduler& file_io,
                                                       const EmbeddedOptions& options) {
-  WEIR_ASSIGN_OR_RETURN(const std::string file, DataFile(path, options));
-  WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(file, scheduler.clock(), options));
-  return std::make_unique<Embedded>(path, std::move(opened), scheduler, options);
+  WEIR_ASSIGN_OR_RETURN(const std::string file,
+                        DataFile(path, options.namespace_name, options.vfs));
+  WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(file, file_io.clock(), options));
+  return std::make_unique<Embedded>(path, std::move(opened), file_io, options);
 }
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 
 #include "weir/base/result.h"
 #include "weir/embedded/boot_identity.h"
+#include "weir/embedded/file_lock.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
 #include "weir/telemetry/log.h"
@@ -31,12 +32,20 @@ struct EmbeddedOptions {
   milliseconds commit_interval{5};
   /// Fold the log of changes into the bucket table when it holds this many bytes.
   std::size_t fold_bytes = 64u << 20;
+  /// How long to wait for a process that owns the file.
+  LockWait lock_wait;
   /// A namespace of the file: its name, or `id:` and its id (model/namespace_name.h). It has a file
   /// of its own beside it. Empty: the file itself.
   std::string namespace_name;
   /// The boot that the time since boot counts from; none: that of this machine.
   std::optional<BootIdentity> boot{};
   Log* log = nullptr;  ///< must outlive the backend
+  /// Fires the deadlines of calls that wait for the file, and must not be blocked by it; must
+  /// outlive the backend. Null: the scheduler of the file, so that they fire only when it is free.
+  Scheduler* timers = nullptr;
+  /// At most this many calls wait for the file at once; further ones are kUnavailable, and take
+  /// nothing.
+  std::size_t max_waiting = 65'536;
   /// Name of an SQLite VFS; empty: SQLite's default. Tests inject faults here.
   std::string vfs;
 };
@@ -54,11 +63,13 @@ class EmbeddedBackend : public Backend {
   virtual EmbeddedStats stats() const = 0;
 };
 
-/// Opens the file, or creates it with its folder's permissions. `scheduler` runs the commits, must
-/// outlive the backend, and should be the backend's own: a commit blocks it. A call is answered
-/// before it returns, or on the scheduler, after the commit that it waits for: however long that
-/// takes, so deadlines of bucket calls are not looked at. Settings survive a power loss in either
-/// mode; one that has waited beyond its deadline is not made.
+/// Opens the file, or creates it with its folder's permissions. `file_io` runs all that reads or
+/// writes it, must outlive the backend, and should be the backend's own: a commit blocks it. No
+/// call but those of namespaces() and Close blocks: a call is answered before it returns, on
+/// `file_io` after the commit that it waits for, or on `options.timers` when its deadline passes,
+/// with kDeadlineExceeded. An acquire that was answered so returns its tokens after that commit
+/// (AcquireAndKeep: keeps them taken); an adjust is made; a setting is not made if its turn had not
+/// come. Settings survive a power loss in either mode.
 ///
 /// A namespace must be registered (kNotFound), and not be deleted (kFailedPrecondition). Processes
 /// may own different namespaces of a file at the same time.
@@ -71,6 +82,6 @@ class EmbeddedBackend : public Backend {
 /// When a commit fails, acquires, adjusts and settings answer kUnavailable with the cause until one
 /// succeeds again.
 [[nodiscard]] Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(
-    const std::string& path, Scheduler& scheduler, const EmbeddedOptions& options = {});
+    const std::string& path, Scheduler& file_io, const EmbeddedOptions& options = {});
 
 }  // namespace weir

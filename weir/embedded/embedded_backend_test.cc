@@ -226,7 +226,32 @@ TEST_F(EmbeddedTest, AnotherNameForTheFileDoesNotLetASecondOwnerIn) {
   const Status refused = second.Open();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_THAT(refused.error().message, HasSubstr("another program has the file open"));
+  EXPECT_THAT(refused.error().message, HasSubstr("in use by process"));
+}
+
+// Fails if: only the name of a file is locked.
+TEST_F(EmbeddedTest, AHardLinkToTheFileDoesNotLetASecondOwnerIn) {
+  ASSERT_TRUE(client_.Open());
+  std::filesystem::create_hard_link(client_.path(), folder_ / "link.db");
+  EmbeddedClient second(folder_ / "link.db");
+  const Status refused = second.Open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("under another name of the file"));
+}
+
+TEST_F(EmbeddedTest, U15WhatIsNoRegularFileIsRefusedAndNothingIsLeftBesideIt) {
+  std::filesystem::create_directory(folder_ / "folder");
+  std::filesystem::create_symlink("/dev/null", folder_ / "null");
+  for (const char* const name : {"folder", "null"}) {
+    EmbeddedClient client(folder_ / name);
+    const Status refused = client.Open();
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(refused.error().message, HasSubstr("not a regular file"));
+  }
+  EXPECT_FALSE(FileExists("/dev/null-lock"));
+  EXPECT_FALSE(FileExists("/dev/null-journal"));
 }
 
 TEST_F(EmbeddedTest, RefusesAFileOfANewerWeirAndLeavesIt) {

@@ -10,80 +10,81 @@
 
 namespace weir {
 
-EmbeddedConfig::EmbeddedConfig(ConfigTable table, BucketTable& buckets, Scheduler& scheduler,
+EmbeddedConfig::EmbeddedConfig(ConfigTable table, BucketTable& buckets, const Clock& clock,
                                Committer& committer)
     : buckets_(buckets),
-      scheduler_(scheduler),
+      clock_(clock),
       committer_(committer),
-      table_(std::move(table)),
-      stamp_(SeedOf(scheduler.clock())) {}
+      snapshots_(std::move(table)),
+      stamp_(SeedOf(clock)) {}
 
 void EmbeddedConfig::GetLimits(std::span<const Level> levels, Deadline,
                                Done<std::vector<std::optional<LevelLimits>>> done) {
   done(committer_.CheckOpen().map([&] {
-    const MutexLock lock(mutex_);
-    std::vector<std::optional<LevelLimits>> found;
-    for (const Level& level : levels) found.push_back(table_.GetLimits(level));
-    return found;
+    return snapshots_.Read([&](const ConfigTable& table) {
+      std::vector<std::optional<LevelLimits>> found;
+      for (const Level& level : levels) found.push_back(table.GetLimits(level));
+      return found;
+    });
   }));
 }
 
 void EmbeddedConfig::ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
                                 Done<Page<LevelRecord>> done) {
   done(committer_.CheckOpen().and_then([&] {
-    const MutexLock lock(mutex_);
-    return table_.ListLimits(kind, page);
+    return snapshots_.Read([&](const ConfigTable& table) { return table.ListLimits(kind, page); });
   }));
 }
 
 void EmbeddedConfig::GetEntities(std::span<const std::string> ids, Deadline,
                                  Done<std::vector<std::optional<EntityRecord>>> done) {
   done(committer_.CheckOpen().map([&] {
-    const MutexLock lock(mutex_);
-    std::vector<std::optional<EntityRecord>> found;
-    for (const std::string& id : ids) found.push_back(table_.GetEntity(id));
-    return found;
+    return snapshots_.Read([&](const ConfigTable& table) {
+      std::vector<std::optional<EntityRecord>> found;
+      for (const std::string& id : ids) found.push_back(table.GetEntity(id));
+      return found;
+    });
   }));
 }
 
 void EmbeddedConfig::ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
                                   Deadline, Done<Page<EntityRecord>> done) {
   done(committer_.CheckOpen().and_then([&] {
-    const MutexLock lock(mutex_);
-    return table_.ListEntities(parent, page);
+    return snapshots_.Read(
+        [&](const ConfigTable& table) { return table.ListEntities(parent, page); });
   }));
 }
 
 void EmbeddedConfig::Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) {
   if (Status ready = committer_.CheckReady(); !ready) return done(std::move(ready));
-  committer_.Submit(
-      [this, changes = std::move(changes), deadline](StateFile& file) -> Status {
-        if (deadline.ExpiredAt(scheduler_.clock().Now())) {
-          return Fail(Code::kDeadlineExceeded,
-                      file.name() + ": the changes had to wait too long; nothing is changed");
-        }
-        return ApplyTo(file, changes);
-      },
-      std::move(done));
+  auto job = [this, changes = std::move(changes), deadline](StateFile& file) -> Status {
+    if (deadline.ExpiredAt(committer_.Now())) {
+      return Fail(Code::kDeadlineExceeded,
+                  file.name() + ": the changes had to wait too long; nothing is changed");
+    }
+    return ApplyTo(file, changes);
+  };
+  committer_.Submit({deadline, std::move(job), std::move(done)});
 }
 
-// Under the lock throughout: nobody sees changes that could still fail to be written, nor an entity
-// that is gone and its buckets that are not.
+// No reader sees changes that could still fail to be written, nor an entity that is gone and its
+// buckets that are not.
 Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> changes) {
-  const MutexLock lock(mutex_);
   const ConfigTable::HasBuckets has_buckets = [this](const std::string& entity) {
     return !BucketsOf(entity, 1).empty();
   };
-  ConfigTransaction transaction(table_, has_buckets);
+  ConfigTable& draft = snapshots_.Draft();
+  ConfigTransaction transaction(draft, has_buckets);
   std::vector<AuditEvent> events;
   WEIR_RETURN_IF_ERROR(transaction.Make(changes, &events));
   stamp_.Put(events, file.moment().label);
-  Status written = file.WriteConfig(table_, changes, RemovedBuckets(changes), events);
+  Status written = file.WriteConfig(draft, changes, RemovedBuckets(changes), events);
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   transaction.Commit();
   for (const ConfigChange& change : changes) {
     if (const auto* gone = std::get_if<DeleteEntity>(&change)) buckets_.EraseEntity(gone->id);
   }
+  snapshots_.Publish(changes);
   return {};
 }
 

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "weir/base/mutex.h"
 #include "weir/embedded/committer.h"
+#include "weir/embedded/config_snapshots.h"
+#include "weir/embedded/state_file.h"
 #include "weir/store/bucket_table.h"
 #include "weir/store/config_audit.h"
 #include "weir/store/config_table.h"
@@ -15,12 +16,11 @@
 namespace weir {
 
 /// A change is seen in memory only once it and its audit events are in the file, in one
-/// transaction. All arguments by reference must outlive it.
+/// transaction. Reading never waits for that. All arguments by reference must outlive it.
 class EmbeddedConfig final : public ConfigStore {
  public:
   /// `table` is what the file has.
-  EmbeddedConfig(ConfigTable table, BucketTable& buckets, Scheduler& scheduler,
-                 Committer& committer);
+  EmbeddedConfig(ConfigTable table, BucketTable& buckets, const Clock& clock, Committer& committer);
 
   void GetLimits(std::span<const Level> levels, Deadline deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override;
@@ -38,11 +38,10 @@ class EmbeddedConfig final : public ConfigStore {
   std::vector<BucketRecord> BucketsOf(const std::string& entity, std::size_t most) const;
 
   BucketTable& buckets_;
-  Scheduler& scheduler_;
+  const Clock& clock_;
   Committer& committer_;
-  Mutex mutex_;
-  ConfigTable table_ WEIR_GUARDED_BY(mutex_);
-  AuditStamp stamp_ WEIR_GUARDED_BY(mutex_);
+  ConfigSnapshots snapshots_;  // changed by jobs of the committer alone, as is the stamp
+  AuditStamp stamp_;
 };
 
 }  // namespace weir

@@ -1,38 +1,12 @@
 #include "weir/embedded/embedded_records.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "weir/embedded/audit_rows.h"
 #include "weir/embedded/usage_rows.h"
-#include "weir/store/listing.h"
-#include "weir/store/usage_table.h"
 
 namespace weir {
-namespace {
-
-// What `read` (Connection& to Result<T>) finds.
-template <class T, class Read>
-Result<T> ReadFrom(StateFile& file, Read&& read) {
-  std::optional<T> found;
-  Status status = file.Read([&](sqlite::Connection& connection) -> Status {
-    WEIR_ASSIGN_OR_RETURN(found, read(connection));
-    return {};
-  });
-  if (!status) return Fail(AsStoreError(std::move(status.error())));
-  return *std::move(found);
-}
-
-Status CheckPage(const UsageFilter& filter, const PageRequest& page) {
-  WEIR_RETURN_IF_ERROR(Check(filter));
-  WEIR_RETURN_IF_ERROR(CheckLimit(page));
-  if (page.cursor.empty()) return {};
-  return ReadUsageCursor(filter, page.cursor).map([](const UsageCursor&) {});
-}
-
-}  // namespace
-
 void EmbeddedAudit::Append(const AuditEvent& event, Deadline deadline, Done<void> done) {
   if (Status valid = Check(event); !valid) return done(std::move(valid));
   jobs_.Run<void>(
@@ -76,7 +50,8 @@ void EmbeddedUsage::Add(const UsageSnapshot& added, Deadline deadline, Done<void
 
 void EmbeddedUsage::List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
                          Done<Page<UsageSnapshot>> done) {
-  if (Status valid = CheckPage(filter, page); !valid) return done(Fail(std::move(valid.error())));
+  if (Status valid = CheckUsagePage(filter, page); !valid)
+    return done(Fail(std::move(valid.error())));
   jobs_.Run<Page<UsageSnapshot>>(
       [filter, page](StateFile& file) {
         return ReadFrom<Page<UsageSnapshot>>(file, [&](sqlite::Connection& connection) {

@@ -31,6 +31,7 @@ struct FaultyVfs::Methods {
   }
   static int Sync(sqlite3_file* file, int flags) {
     FaultyVfs& vfs = *Of(file).vfs;
+    vfs.WaitWhileHeld();
     if (vfs.Fails()) return SQLITE_IOERR_FSYNC;
     ++vfs.syncs_;
     if (Of(file).path != nullptr) vfs.synced_[Of(file).path] = ReadFile(Of(file).path);
@@ -132,6 +133,30 @@ bool FaultyVfs::Fails() {
   if (fail_from_ == 0 || operations_ < fail_from_ || operations_ > fail_to_) return false;
   ++failures_;
   return true;
+}
+
+void FaultyVfs::HoldSyncs() {
+  const std::lock_guard lock(gate_mutex_);
+  held_ = true;
+}
+
+void FaultyVfs::AwaitHeldSync() {
+  std::unique_lock lock(gate_mutex_);
+  gate_.wait(lock, [this] { return is_waiting_; });
+}
+
+void FaultyVfs::ReleaseSyncs() {
+  const std::lock_guard lock(gate_mutex_);
+  held_ = false;
+  gate_.notify_all();
+}
+
+void FaultyVfs::WaitWhileHeld() {
+  std::unique_lock lock(gate_mutex_);
+  is_waiting_ = held_;
+  gate_.notify_all();
+  gate_.wait(lock, [this] { return !held_; });
+  is_waiting_ = false;
 }
 
 void FaultyVfs::CopySynced(const std::string& path, const std::string& copy) const {

@@ -3,8 +3,10 @@
 
 #include <sqlite3.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 
 namespace weir {
@@ -31,6 +33,13 @@ class FaultyVfs {
   void Heal() { fail_from_ = 0; }
   std::uint64_t failures() const { return failures_; }
 
+  /// From now on a sync does not return before ReleaseSyncs, as on a disk that hangs. These three
+  /// are thread-safe.
+  void HoldSyncs();
+  /// Returns when a sync hangs.
+  void AwaitHeldSync();
+  void ReleaseSyncs();
+
   std::uint64_t syncs() const { return syncs_; }
   std::uint64_t bytes_written() const { return bytes_written_; }
   /// Files open as if the disk were mounted for reading only.
@@ -45,6 +54,7 @@ class FaultyVfs {
   struct Methods;
 
   bool Fails();
+  void WaitWhileHeld();
 
   std::string name_;
   sqlite3_vfs vfs_{};
@@ -58,6 +68,11 @@ class FaultyVfs {
   std::uint64_t bytes_written_ = 0;
   bool read_only_ = false;
   std::map<std::string, std::string> synced_;  // by path
+
+  std::mutex gate_mutex_;
+  std::condition_variable gate_;
+  bool held_ = false;  // these two are guarded by gate_mutex_
+  bool is_waiting_ = false;
 };
 
 }  // namespace weir

@@ -12,32 +12,47 @@
 
 namespace weir {
 
+/// What `read` (sqlite::Connection& to Result<T>) finds in a file.
+template <class T, class Read>
+Result<T> ReadFrom(StateFile& file, const Read& read) {
+  std::optional<T> found;
+  Status status = file.Read([&](sqlite::Connection& connection) -> Status {
+    WEIR_ASSIGN_OR_RETURN(found, read(connection));
+    return {};
+  });
+  if (!status) return Fail(AsStoreError(std::move(status.error())));
+  return *std::move(found);
+}
+
 /// Submits jobs to a committer, which must outlive it. Thread-safe.
 class FileJobs {
  public:
   FileJobs(Committer& committer, Scheduler& scheduler)
       : committer_(committer), scheduler_(scheduler) {}
 
-  /// Answers with what `work` (StateFile& to Result<T>) returns, on the scheduler. At once
-  /// kUnavailable while commits fail and once it is closed; kDeadlineExceeded, and nothing is done,
-  /// where it had to wait too long.
+  UnixMillis now() const { return scheduler_.clock().WallNow(); }
+
+  /// Answers with what `work` (StateFile& to Result<T>) returns, on the file's thread. At once
+  /// kUnavailable while commits fail and once it is closed; kDeadlineExceeded when its time is up:
+  /// the message says if nothing is done, or if it may still be.
   template <class T, class Work>
   void Run(Work work, Deadline deadline, Done<T> done) {
     if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
     auto answer = std::make_shared<std::optional<Result<T>>>();
-    committer_.Submit(
-        [this, answer, deadline, work = std::move(work)](StateFile& file) mutable -> Status {
-          if (deadline.ExpiredAt(scheduler_.clock().Now())) {
-            return Fail(Code::kDeadlineExceeded,
-                        file.name() + ": the call had to wait too long; nothing is done");
-          }
-          answer->emplace(work(file));
-          return {};
-        },
-        [answer, done = std::move(done)](Status status) mutable {
-          if (!status) return done(Fail(std::move(status.error())));
-          done(std::move(**answer));
-        });
+    auto job = [this, answer, deadline, work = std::move(work)](StateFile& file) mutable -> Status {
+      if (deadline.ExpiredAt(committer_.Now())) {
+        return Fail(Code::kDeadlineExceeded,
+                    file.name() + ": the call had to wait too long; nothing is done");
+      }
+      answer->emplace(work(file));
+      return {};
+    };
+    // Not answered with what the job found, it may run still: then `answer` is the job's alone.
+    auto answered = [answer, done = std::move(done)](Status status) mutable {
+      if (!status) return done(Fail(std::move(status.error())));
+      done(std::move(**answer));
+    };
+    committer_.Submit({deadline, std::move(job), std::move(answered)});
   }
 
  private:

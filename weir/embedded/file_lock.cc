@@ -12,7 +12,9 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "weir/embedded/system_code.h"
@@ -23,6 +25,12 @@ namespace {
 // How often the lock file may vanish between opening and locking it, each time because its owner
 // closed just then.
 constexpr int kTries = 100;
+
+constexpr nanoseconds kFirstPause = std::chrono::milliseconds(1);
+constexpr nanoseconds kLongestPause = std::chrono::milliseconds(20);
+
+// Of the file itself, far behind the bytes that SQLite locks and those that it writes.
+constexpr off_t kGuardByte = off_t{1} << 61;
 
 tl::unexpected<Error> SystemError(const std::string& path, std::string_view doing) {
   const int error = errno;
@@ -53,6 +61,19 @@ bool IsCurrent(const std::string& path, int descriptor) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+// The path without symbolic links, so that all names of a file have one lock.
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error || real.empty() ? path : real.string();
+}
+
+// Some milliseconds, ever longer up to a bound, and different in each process.
+nanoseconds NextPause(nanoseconds last) {
+  const nanoseconds longer = std::min<nanoseconds>(2 * last, kLongestPause);
+  return longer + milliseconds(getpid() % 5);
+}
+
 bool WriteOwner(int descriptor, UnixMillis now) {
   const std::string text = fmt::format("process {} since {:%FT%TZ}\n", getpid(),
                                        fmt::gmtime(static_cast<std::time_t>(now.value / 1000)));
@@ -62,8 +83,21 @@ bool WriteOwner(int descriptor, UnixMillis now) {
 
 }  // namespace
 
-Result<FileLock> FileLock::Take(const std::string& path, UnixMillis now) {
-  const std::string lock_path = path + "-lock";
+Result<FileLock> FileLock::Take(const std::string& path, UnixMillis now, const LockWait& wait) {
+  nanoseconds waited{0};
+  nanoseconds pause = kFirstPause;
+  for (;;) {
+    Result<FileLock> lock = TryToTake(path, now);
+    const bool is_owned = !lock && lock.error().code == Code::kUnavailable;
+    if (!is_owned || waited >= wait.longest) return lock;
+    wait.sleep(std::min(pause, wait.longest - waited));
+    waited += pause;
+    pause = NextPause(pause);
+  }
+}
+
+Result<FileLock> FileLock::TryToTake(const std::string& path, UnixMillis now) {
+  const std::string lock_path = RealPath(path) + "-lock";
   for (int i = 0; i < kTries; ++i) {
     const int descriptor = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor < 0) return SystemError(path, "open");
@@ -84,12 +118,31 @@ Result<FileLock> FileLock::Take(const std::string& path, UnixMillis now) {
               fmt::format("sqlite:{}: {} comes and goes; try again", path, lock_path));
 }
 
+Status FileLock::GuardInode(const std::string& path) {
+  inode_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (inode_ < 0) return SystemError(path, "guard");
+  struct flock guard = {};
+  guard.l_type = F_WRLCK;
+  guard.l_whence = SEEK_SET;
+  guard.l_start = kGuardByte;
+  guard.l_len = 1;
+  if (fcntl(inode_, F_OFD_SETLK, &guard) == 0) return {};
+  if (errno != EAGAIN && errno != EACCES) return {};  // this file system has no such locks
+  return Fail(Code::kUnavailable,
+              fmt::format("sqlite:{}: in use by another process, under another name of the file; "
+                          "stop it or use another file",
+                          path));
+}
+
 FileLock::FileLock(FileLock&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      inode_(std::exchange(other.inode_, -1)) {}
 
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(inode_, other.inode_);
   return *this;
 }
 
@@ -97,6 +150,7 @@ FileLock::~FileLock() {
   if (descriptor_ < 0) return;
   // Removed while it is held: whoever opened it before sees, once it has the lock, that it is gone.
   unlink(path_.c_str());
+  if (inode_ >= 0) close(inode_);
   close(descriptor_);
 }
 

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "weir/embedded/embedded_fixture.h"
 
 namespace weir {
@@ -32,6 +34,27 @@ TEST_F(FileLockTest, ASecondOwnerIsToldWhoHasIt) {
       fmt::format("sqlite:{}: in use by process {} since 2026-01-01T00:00:00Z; stop it or use "
                   "another file",
                   path_, getpid()));
+}
+
+TEST_F(FileLockTest, U6WhoWaitsGetsTheLockWhenTheOwnerGoes) {
+  auto first = std::make_optional(*FileLock::Take(path_, kNow));
+  int looks = 0;
+  const LockWait wait{.longest = std::chrono::seconds(5), .sleep = [&](nanoseconds) {
+                        if (++looks == 10) first.reset();
+                      }};
+  EXPECT_TRUE(FileLock::Take(path_, kNow, wait));
+  EXPECT_EQ(looks, 10);
+}
+
+TEST_F(FileLockTest, U6AWaitEndsWithTheOwnersName) {
+  const auto first = FileLock::Take(path_, kNow);
+  nanoseconds waited{0};
+  const LockWait wait{.longest = std::chrono::seconds(5),
+                      .sleep = [&](nanoseconds time) { waited += time; }};
+  const auto second = FileLock::Take(path_, kNow, wait);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(waited, std::chrono::seconds(5));
+  EXPECT_THAT(second.error().message, HasSubstr(fmt::format("process {}", getpid())));
 }
 
 TEST_F(FileLockTest, LeavesNothingBehind) {

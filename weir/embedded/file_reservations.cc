@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -24,32 +26,34 @@ namespace {
 // Two readings of clocks that agree.
 constexpr milliseconds kMostApart{2000};
 
-// One thread at a time; the others wait no longer than they can.
+// One thread at a time, in the order in which they came; the others wait no longer than they can.
 class Turn {
  public:
   bool Take(Deadline deadline, const Clock& clock) {
     std::unique_lock lock(mutex_);
-    const auto is_free = [this] { return !taken_; };
+    const auto mine = queue_.insert(queue_.end(), ++tickets_);
+    const auto is_first = [this, mine] { return mine == queue_.begin(); };
     if (deadline.is_never()) {
-      freed_.wait(lock, is_free);
-    } else if (!freed_.wait_for(lock, deadline.Left(clock.Now()), is_free)) {
+      moved_.wait(lock, is_first);
+    } else if (!moved_.wait_for(lock, deadline.Left(clock.Now()), is_first)) {
+      queue_.erase(mine);
       return false;
     }
-    taken_ = true;
     return true;
   }
   void Give() {
     {
       const std::lock_guard lock(mutex_);
-      taken_ = false;
+      queue_.pop_front();
     }
-    freed_.notify_one();
+    moved_.notify_all();
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable freed_;
-  bool taken_ = false;
+  std::condition_variable moved_;
+  std::uint64_t tickets_ = 0;
+  std::list<std::uint64_t> queue_;  // the first has its turn
 };
 
 class ReservationFile final : public ReservationPlace {
@@ -61,7 +65,8 @@ class ReservationFile final : public ReservationPlace {
         base_(BucketTime::FromMedian(clock).base().value) {}
 
   Status OpenIfThere() {
-    Status opened = exists() ? Open(options_.longest_wait) : Status();
+    WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
+    Status opened = there ? Open(options_.longest_wait) : Status();
     is_opening_ = false;
     return opened;
   }
@@ -85,9 +90,15 @@ class ReservationFile final : public ReservationPlace {
   };
 
   std::string file() const { return path_ + "-reservations"; }
-  bool exists() const {
+  // kUnavailable, or what the system says, if that cannot be found out.
+  Result<bool> IsThere() const {
+    if (file_) return true;
     std::error_code error;
-    return file_ || std::filesystem::exists(file(), error);
+    const auto found = std::filesystem::status(file(), error);
+    if (found.type() == std::filesystem::file_type::not_found) return false;
+    if (!error) return true;
+    return Fail(CodeOfErrno(error.value()),
+                fmt::format("sqlite:{}: cannot be looked at: {}", file(), error.message()));
   }
   milliseconds WaitUntil(Deadline deadline) const {
     const nanoseconds left =
@@ -131,7 +142,8 @@ Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
 }
 
 Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
-  if (!exists()) {
+  WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
+  if (!there) {
     MemoryRows none;
     body(none);
     if (none.CountRows() == 0) return {};
@@ -144,7 +156,8 @@ Status ReservationFile::WriteInTurn(Deadline deadline, const Body& body) {
 }
 
 Status ReservationFile::ReadInTurn(Deadline deadline, const Body& body) {
-  if (!exists()) {
+  WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
+  if (!there) {
     MemoryRows none;
     body(none);
     return {};

@@ -23,8 +23,9 @@ struct FileReservationsOptions {
 
 /// The reservations beside the state file at `path`: they are in `PATH-reservations`, which nobody
 /// owns. Each verb is one transaction, and on the disk before it is answered; it blocks for that
-/// long, and answers before it returns. The file is made by the first verb that has something to
-/// keep; until then all is empty. Exact: a slot is free at its expiry.
+/// long, and answers before it returns (QueueReservations makes it asynchronous). Threads have
+/// their turns in the order in which they came. The file is made by the first verb that has
+/// something to keep; until then all is empty. Exact: a slot is free at its expiry.
 ///
 /// Verbs answer kDeadlineExceeded where their turn did not come in time, and kUnavailable where
 /// another process had the file for too long, or the file failed: nothing was changed then, or, if

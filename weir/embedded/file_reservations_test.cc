@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 
 #include "weir/embedded/embedded_fixture.h"
 #include "weir/embedded/faulty_vfs.h"
@@ -319,6 +320,17 @@ TEST_F(FileReservations, TheFileDoesNotGrow) {
     const auto count = RunSql(file_, std::string("SELECT count(*) FROM ") + table);
     EXPECT_LE(std::stoi(count.at(0)), 20) << table;
   }
+}
+
+// Fails if: a file that cannot be looked at is taken for one that is not there.
+TEST_F(FileReservations, C19AFileThatCannotBeLookedAtIsAnError) {
+  Open();
+  std::filesystem::create_symlink(file_, file_);
+  const auto listed = client_->List(kAccount, {}, kStart);
+  ASSERT_FALSE(listed) << "it would read as empty";
+  EXPECT_EQ(listed.error().code, Code::kUnavailable);
+  EXPECT_THAT(listed.error().message, HasSubstr(file_));
+  EXPECT_FALSE(OpenFileReservations(path_, clock_));
 }
 
 }  // namespace

@@ -221,4 +221,21 @@ Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> 
   });
 }
 
+Status CheckSchema(sqlite::Connection& connection, std::span<const Migration> migrations) {
+  const std::int64_t newest = migrations.back().version;
+  Identity found;
+  const auto read = [&]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(found, ReadIdentity(connection));
+    return CheckIdentity(found, newest, connection.name());
+  };
+  WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
+  if (found.version == newest) return {};
+  return Fail(
+      Code::kFailedPrecondition,
+      fmt::format("{}: the file has version {}, this weir reads {}; to bring it up to date, "
+                  "stop the process that has it open, make the file and its folder "
+                  "writable, and try again",
+                  connection.name(), found.version, newest));
+}
+
 }  // namespace weir

@@ -26,4 +26,8 @@ std::span<const Migration> Migrations();
 [[nodiscard]] Status PrepareSchema(sqlite::Connection& connection,
                                    std::span<const Migration> migrations = Migrations());
 
+/// The same for a file that is only read: kFailedPrecondition also if it is older.
+[[nodiscard]] Status CheckSchema(sqlite::Connection& connection,
+                                 std::span<const Migration> migrations = Migrations());
+
 }  // namespace weir

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "weir/embedded/system_code.h"
 
 namespace weir::sqlite {
@@ -58,6 +61,25 @@ std::string NameOf(sqlite3* handle) {
 Error ErrorOf(sqlite3* handle, int result) {
   return {CodeOf(result, sqlite3_system_errno(handle)),
           fmt::format("{}: {}{}", NameOf(handle), sqlite3_errmsg(handle), Advice(result))};
+}
+
+// "file:PATH", with what a URI gives another meaning in its hexadecimal form.
+std::string UriOf(const std::string& path) {
+  std::string uri = path.starts_with('/') ? "file:" : "file:./";
+  for (const char byte : path) {
+    if (byte == '%' || byte == '?' || byte == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(byte));
+    } else {
+      uri += byte;
+    }
+  }
+  return uri;
+}
+
+bool IsEmptyOrAbsent(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error || size == 0;
 }
 
 int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
@@ -117,13 +139,34 @@ Status Statement::Run() {
 }
 
 Result<Connection> Connection::Open(const std::string& path, const std::string& vfs) {
-  auto state = std::make_unique<State>();
-  constexpr int kFlags =
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   // SQLite reads more than a path into names like ":memory:" and "file:x".
   const std::string plain = path.starts_with('/') ? path : "./" + path;
+  return OpenNamed(plain, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
+}
+
+Result<Connection> Connection::OpenToRead(const std::string& path, const std::string& vfs) {
+  constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  const auto open = [&](std::string_view mode) -> Result<Connection> {
+    WEIR_ASSIGN_OR_RETURN(Connection connection,
+                          OpenNamed(UriOf(path) + std::string(mode), path, kFlags, vfs));
+    // The first read finds out whether the index of the write-ahead log can be had.
+    WEIR_RETURN_IF_ERROR(connection.QueryInteger("SELECT count(*) FROM sqlite_schema"));
+    return connection;
+  };
+  Result<Connection> opened = open("?mode=ro");
+  if (opened || opened.error().code == Code::kDataLoss || !IsEmptyOrAbsent(path + "-wal")) {
+    return opened;
+  }
+  Result<Connection> immutable = open("?mode=ro&immutable=1");
+  return immutable ? std::move(immutable) : std::move(opened);
+}
+
+Result<Connection> Connection::OpenNamed(const std::string& name, const std::string& path,
+                                         int flags, const std::string& vfs) {
+  auto state = std::make_unique<State>();
+  flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int result =
-      sqlite3_open_v2(plain.c_str(), &state->handle, kFlags, vfs.empty() ? nullptr : vfs.c_str());
+      sqlite3_open_v2(name.c_str(), &state->handle, flags, vfs.empty() ? nullptr : vfs.c_str());
   if (result != SQLITE_OK) {
     Error error = ErrorOf(state->handle, result);
     error.message = fmt::format("sqlite:{}: {}", path, sqlite3_errmsg(state->handle));
@@ -175,6 +218,8 @@ std::string Connection::name() const { return NameOf(state_->handle); }
 Status Connection::Checkpoint(bool truncate) {
   const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
   const int result = sqlite3_wal_checkpoint_v2(state_->handle, "main", mode, nullptr, nullptr);
+  // A reader still needs the log: it stays, with all that it holds.
+  if (truncate && (result & 0xff) == SQLITE_BUSY) return {};
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   state_->wal_pages = 0;
   return {};

@@ -53,6 +53,11 @@ class Connection {
   /// so: ask read_only().
   [[nodiscard]] static Result<Connection> Open(const std::string& path, const std::string& vfs);
 
+  /// Opens a file that is there for reading alone. If its folder cannot be written either, and the
+  /// file has no write-ahead log, it is taken to be one that nobody changes.
+  [[nodiscard]] static Result<Connection> OpenToRead(const std::string& path,
+                                                     const std::string& vfs);
+
   [[nodiscard]] Result<Statement> Prepare(std::string_view sql);
   /// One statement or several; rows are dropped.
   [[nodiscard]] Status Execute(const std::string& sql);
@@ -80,7 +85,8 @@ class Connection {
   bool read_only() const { return sqlite3_db_readonly(state_->handle, "main") == 1; }
   /// Pages in the write-ahead log after the last commit; 0 after a checkpoint.
   int wal_pages() const { return state_->wal_pages; }
-  /// Moves the write-ahead log into the file; `truncate`: and empties it.
+  /// Moves the write-ahead log into the file, as far as other connections do not read it;
+  /// `truncate`: and empties it, if none does.
   [[nodiscard]] Status Checkpoint(bool truncate);
   /// Whether closing leaves the write-ahead log as it is. Else closing moves it into the file.
   void KeepWalOnClose(bool keep);
@@ -98,6 +104,8 @@ class Connection {
     int wal_pages = 0;
   };
   explicit Connection(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  static Result<Connection> OpenNamed(const std::string& name, const std::string& path, int flags,
+                                      const std::string& vfs);
   void RollBack();
   template <class Body>
   Status Within(const char* begin, Body&& body) {

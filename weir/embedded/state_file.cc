@@ -17,6 +17,9 @@ namespace {
 // means fewer but longer pauses.
 constexpr int kLongWalPages = 1000;
 
+// Readers wait for nobody, and nobody waits for them; this is for other programs that write.
+constexpr milliseconds kWaitForOthers{1000};
+
 bool Exists(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
@@ -52,8 +55,7 @@ Status StateFile::SetUp(const StateFileOptions& options) {
         Code::kPermissionDenied,
         fmt::format("{}: can only be read; make it and its folder writable", connection_.name()));
   }
-  // Exclusive before the first access: then the index of the write-ahead log needs no shared file.
-  WEIR_RETURN_IF_ERROR(connection_.Execute("PRAGMA locking_mode = EXCLUSIVE"));
+  connection_.WaitForOthers(kWaitForOthers);
   WEIR_RETURN_IF_ERROR(PrepareSchema(connection_));
   WEIR_ASSIGN_OR_RETURN(const std::string mode, connection_.QueryText("PRAGMA journal_mode = WAL"));
   if (mode != "wal") {
@@ -75,8 +77,41 @@ Status StateFile::SyncEachCommit(bool sync) {
   return connection_.Execute(sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 }
 
+Result<std::unique_ptr<StateFile>> StateFile::OpenToRead(const std::string& path,
+                                                         const std::string& vfs,
+                                                         Writable writable) {
+  const bool had_wal = Exists(path + "-wal");
+  auto opened = writable == Writable::kYes ? sqlite::Connection::Open(path, vfs)
+                                           : sqlite::Connection::OpenToRead(path, vfs);
+  if (opened && opened->read_only()) opened = sqlite::Connection::OpenToRead(path, vfs);
+  if (!opened) return Fail(std::move(opened.error()));
+  opened->KeepWalOnClose(had_wal);
+  opened->WaitForOthers(kWaitForOthers);
+  std::unique_ptr<StateFile> file(new StateFile(*std::move(opened)));
+  WEIR_RETURN_IF_ERROR(file->connection_.read_only() ? CheckSchema(file->connection_)
+                                                     : PrepareSchema(file->connection_));
+  return file;
+}
+
+Status StateFile::LoadSnapshot(BucketTable* buckets, ConfigTable& config) {
+  Status loaded = connection_.InSnapshot([&]() -> Status {
+    WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config));
+    if (buckets == nullptr) return {};
+    WEIR_ASSIGN_OR_RETURN(log_, ChangeLog::Open(connection_));
+    return LoadAllBuckets(*buckets);
+  });
+  if (loaded) connection_.KeepWalOnClose(false);
+  return loaded;
+}
+
 Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
   WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config));
+  WEIR_RETURN_IF_ERROR(LoadAllBuckets(buckets));
+  connection_.KeepWalOnClose(false);
+  return {};
+}
+
+Status StateFile::LoadAllBuckets(BucketTable& buckets) {
   WEIR_ASSIGN_OR_RETURN(const ChangeIndex index, log_->Read());
   WEIR_RETURN_IF_ERROR(LoadBuckets(index, buckets));
   for (const auto& [key, latest] : index.map()) {
@@ -84,7 +119,6 @@ Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
     WEIR_RETURN_IF_ERROR(
         LoadBucket({KeyView::Of(key), *latest.time, latest.limits, latest.extras}, buckets));
   }
-  connection_.KeepWalOnClose(false);
   return {};
 }
 

@@ -34,6 +34,14 @@ class StateFile {
   [[nodiscard]] static Result<std::unique_ptr<StateFile>> Open(const std::string& path,
                                                                const StateFileOptions& options);
 
+  /// Opens a file that is there, to be loaded by LoadSnapshot and read. kYes: its schema may be
+  /// migrated, and its write-ahead log moved into it on closing. Errors as OpenToRead
+  /// (reading_backend.h).
+  enum class Writable { kNo, kYes };
+  [[nodiscard]] static Result<std::unique_ptr<StateFile>> OpenToRead(const std::string& path,
+                                                                     const std::string& vfs,
+                                                                     Writable writable);
+
   std::string name() const { return connection_.name(); }
 
   /// Fills empty tables. kDataLoss, saying where, if the file is damaged.
@@ -46,6 +54,8 @@ class StateFile {
   /// What stamps events; must outlive the file. REQUIRES: before WriteConfig and moment().
   void StampBy(LabelClock& labels) { labels_ = &labels; }
   AuditMoment moment() const;
+  /// The same of a file that is only read, as of one moment. `buckets` null: none are loaded.
+  [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config);
 
   ChangeLog& log() { return *log_; }
   /// Writes what `table` has now of everything that `changes` touch, to the log that the buckets in
@@ -71,6 +81,7 @@ class StateFile {
   Status SetUp(const StateFileOptions& options);
   Status SyncEachCommit(bool sync);
   Status WithSync(Sync sync, const std::function<Status()>& write);
+  Status LoadAllBuckets(BucketTable& buckets);
   Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
   struct BucketRow {
     KeyView key;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weir/embedded/detail_text.h"
+#include "weir/store/listing.h"
 #include "weir/store/usage_table.h"
 
 namespace weir {
@@ -86,6 +87,13 @@ Status AddUsage(sqlite::Connection& connection, const UsageSnapshot& added) {
   put.Bind(1, sum.entity).Bind(2, sum.resource).Bind(3, sum.start.value);
   put.Bind(4, Name(sum.window)).Bind(5, used).Bind(6, overdrawn).Bind(7, sum.events);
   return put.Run();
+}
+
+Status CheckUsagePage(const UsageFilter& filter, const PageRequest& page) {
+  WEIR_RETURN_IF_ERROR(Check(filter));
+  WEIR_RETURN_IF_ERROR(CheckLimit(page));
+  if (page.cursor.empty()) return {};
+  return ReadUsageCursor(filter, page.cursor).map([](const UsageCursor&) {});
 }
 
 Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection, const UsageFilter& filter,

@@ -9,7 +9,10 @@ namespace weir {
 /// As UsageStore::Add. REQUIRES: Check holds; a transaction.
 [[nodiscard]] Status AddUsage(sqlite::Connection& connection, const UsageSnapshot& added);
 
-/// As UsageStore::List; kDataLoss where a row is damaged. REQUIRES: Check and CheckLimit hold.
+/// What UsageStore::List refuses.
+[[nodiscard]] Status CheckUsagePage(const UsageFilter& filter, const PageRequest& page);
+
+/// As UsageStore::List; kDataLoss where a row is damaged. REQUIRES: CheckUsagePage holds.
 [[nodiscard]] Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection,
                                                     const UsageFilter& filter,
                                                     const PageRequest& page);

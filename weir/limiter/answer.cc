@@ -71,7 +71,13 @@ void Limiter::State::AskStore(CallPtr owned) {
   }
   store_acquires_.Add();
   call.asked = clock_.Now();
-  buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(*this, call));
+  // The store has to know what becomes of a request that it answers too late.
+  call.policy = PolicyOf(call);
+  if (call.policy == OnUnavailable::kAllow) {
+    buckets_.AcquireAndKeep(call.charges, now, call.deadline, StoreAnswer(*this, call));
+  } else {
+    buckets_.Acquire(call.charges, now, call.deadline, StoreAnswer(*this, call));
+  }
   if (call.Meet()) Answered(CallPtr(&call));
 }
 
@@ -144,12 +150,14 @@ void Limiter::State::Fail(CallPtr call, Error error) {
   call->done(weir::Fail(std::move(error)));
 }
 
+OnUnavailable Limiter::State::PolicyOf(const Call& call) const {
+  return call.policy.value_or(resolver_.last_on_unavailable().value_or(options_.on_unavailable));
+}
+
 // No decision: an error, or what the policy says where the store is away.
 void Limiter::State::Unanswered(CallPtr call, Error error) {
   if (call->patience != nullptr && waiting_.closed()) return Abandon(std::move(call));
-  const OnUnavailable policy =
-      call->policy.value_or(resolver_.last_on_unavailable().value_or(options_.on_unavailable));
-  if (!IsAway(error.code) || policy == OnUnavailable::kBlock) {
+  if (!IsAway(error.code) || PolicyOf(*call) == OnUnavailable::kBlock) {
     return Fail(std::move(call), std::move(error));
   }
   waiting_.Leave(*call);

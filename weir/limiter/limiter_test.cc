@@ -276,6 +276,8 @@ TEST_P(PolicyTest, RequestThenSystemThenOptions) {
                                .amounts = {{"rpm", 1}},
                                .on_unavailable = GetParam().request};
   ASSERT_TRUE(limiter.Acquire(request, Deadline::Never()));
+  EXPECT_EQ(store.keeps, GetParam().allowed ? 1U : 0U)
+      << "C5: the store knows whether a late answer is admitted all the same";
   const auto ask = [&](Code code) {
     store.fail = Error{code, "away"};
     return limiter.Acquire(request, Deadline::Never());

@@ -38,6 +38,7 @@ class ProbeBackend final : public Backend {
     bool admitted = false;
   };
   std::vector<Asked> acquires;  ///< those that reached `inner`
+  std::size_t keeps = 0;        ///< how many came as AcquireAndKeep
   struct Adjusted {
     AdjustToken token;
     UnixMillis now;
@@ -85,6 +86,11 @@ class ProbeBackend final : public Backend {
                           next(std::move(answer));
                         });
       });
+    }
+    void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                        Done<Decision> done) override {
+      ++probe_.keeps;
+      Acquire(charges, now, deadline, std::move(done));
     }
     void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                 Deadline deadline, Done<void> done) override {

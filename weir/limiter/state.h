@@ -72,6 +72,9 @@ class Limiter::State final : public Waiting::Host,
   void Refused(CallPtr call, Decision decision);
   void RefuseBehind(CallPtr call);
 
+  /// Of a request that the store does not answer.
+  OnUnavailable PolicyOf(const Call& call) const;
+
   // These end the call.
   void Admit(CallPtr call, Decision decision);
   void Refuse(CallPtr call, Decision decision);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/base/done.h"
@@ -81,8 +82,8 @@ struct BucketFilter {
 /// the call only. `done` as weir/base/done.h says.
 ///
 /// Errors of every verb: kInvalidArgument (the request), kUnavailable (the store cannot answer
-/// now), kDeadlineExceeded (it did not answer in time; an acquire may have been charged),
-/// kDataLoss.
+/// now), kDeadlineExceeded (it did not answer in time; an acquire may have been charged: a store
+/// that learns of that later returns the tokens if it can), kDataLoss.
 class BucketStore {
  public:
   virtual ~BucketStore() = default;
@@ -104,6 +105,13 @@ class BucketStore {
   /// kMaxExtraMeters others are in debt. kResourceExhausted if there is none for one more bucket.
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
+
+  /// As Acquire, for a caller that admits the request even if the answer is kDeadlineExceeded: what
+  /// was taken then stays taken.
+  virtual void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
+                              Done<Decision> done) {
+    Acquire(charges, now, deadline, std::move(done));
+  }
 
   /// Adds what was really used (positive; may leave debt) or gives back (negative; stops at the
   /// capacity), all charges or none. Counts once for each token. A bucket keeps the parameters it

@@ -1,0 +1,22 @@
+// Which file holds what a URL names, and how messages name it.
+#pragma once
+
+#include <string>
+
+#include "weir/base/result.h"
+
+namespace weir {
+
+/// The file of a namespace (EmbeddedOptions::namespace_name) of the file at `path`; `path` itself
+/// if the name is empty. Errors as NamespaceTable::Resolve.
+[[nodiscard]] Result<std::string> DataFile(const std::string& path,
+                                           const std::string& namespace_name,
+                                           const std::string& vfs);
+
+/// "sqlite:PATH" or "sqlite:PATH?namespace=NAME".
+std::string DescribeDataFile(const std::string& path, const std::string& namespace_name);
+
+/// kFailedPrecondition if something is at `path` that no database can be: a device, a folder, ...
+[[nodiscard]] Status CheckRegularFile(const std::string& path);
+
+}  // namespace weir

@@ -1,0 +1,243 @@
+#include "weir/embedded/reading_backend.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/embedded/audit_rows.h"
+#include "weir/embedded/data_file.h"
+#include "weir/embedded/file_jobs.h"
+#include "weir/embedded/file_lock.h"
+#include "weir/embedded/file_namespaces.h"
+#include "weir/embedded/state_file.h"
+#include "weir/embedded/usage_rows.h"
+#include "weir/store/bucket_table.h"
+#include "weir/store/bucket_time.h"
+#include "weir/store/config_table.h"
+
+namespace weir {
+namespace {
+
+// What several stores of one reader share.
+class SharedFile {
+ public:
+  SharedFile(std::string name, std::optional<FileLock> lock, std::unique_ptr<StateFile> file)
+      : name_(std::move(name)), lock_(std::move(lock)), file_(std::move(file)) {}
+
+  tl::unexpected<Error> Refuse() const {
+    return Fail(Code::kFailedPrecondition, name_ + ": opened for reading only");
+  }
+  Status CheckOpen() const {
+    const MutexLock lock(mutex_);
+    return file_ == nullptr ? Status(Closed()) : Status();
+  }
+  // What `read` (Connection& to Result<T>) finds.
+  template <class T, class Read>
+  Result<T> From(const Read& read) {
+    const MutexLock lock(mutex_);
+    if (file_ == nullptr) return Closed();
+    return ReadFrom<T>(*file_, read);
+  }
+  void Close() {
+    const MutexLock lock(mutex_);
+    file_.reset();
+    lock_.reset();
+  }
+
+ private:
+  tl::unexpected<Error> Closed() const { return Fail(Code::kUnavailable, name_ + ": closed"); }
+
+  const std::string name_;
+  mutable Mutex mutex_;
+  std::optional<FileLock> lock_ WEIR_GUARDED_BY(mutex_);  // released after the file is closed
+  std::unique_ptr<StateFile> file_ WEIR_GUARDED_BY(mutex_);
+};
+
+class ReadBuckets final : public BucketStore {
+ public:
+  ReadBuckets(const SharedFile& file, BucketTime time, std::unique_ptr<BucketTable> table)
+      : file_(file), time_(time), table_(std::move(table)) {}
+
+  UnixMillis Now() const override { return time_.Now(); }
+  void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision> done) override {
+    done(file_.Refuse());
+  }
+  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline,
+              Done<void> done) override {
+    done(file_.Refuse());
+  }
+  void Read(std::span<const BucketKey> keys, Deadline,
+            Done<std::vector<std::optional<BucketRecord>>> done) override {
+    done(CheckLoaded().map([&] {
+      std::vector<std::optional<BucketRecord>> records;
+      for (const BucketKey& key : keys) records.push_back(table_->Read(key));
+      return records;
+    }));
+  }
+  void List(const BucketFilter& filter, const PageRequest& page, Deadline,
+            Done<Page<BucketRecord>> done) override {
+    done(CheckLoaded().and_then([&] { return table_->List(filter, page); }));
+  }
+
+ private:
+  Status CheckLoaded() const {
+    WEIR_RETURN_IF_ERROR(file_.CheckOpen());
+    return table_ == nullptr ? Status(file_.Refuse()) : Status();
+  }
+
+  const SharedFile& file_;
+  const BucketTime time_;
+  const std::unique_ptr<BucketTable> table_;  // null: not loaded
+};
+
+class ReadConfig final : public ConfigStore {
+ public:
+  ReadConfig(const SharedFile& file, ConfigTable table) : file_(file), table_(std::move(table)) {}
+
+  void GetLimits(std::span<const Level> levels, Deadline,
+                 Done<std::vector<std::optional<LevelLimits>>> done) override {
+    done(file_.CheckOpen().map([&] {
+      std::vector<std::optional<LevelLimits>> found;
+      for (const Level& level : levels) found.push_back(table_.GetLimits(level));
+      return found;
+    }));
+  }
+  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
+                  Done<Page<LevelRecord>> done) override {
+    done(file_.CheckOpen().and_then([&] { return table_.ListLimits(kind, page); }));
+  }
+  void GetEntities(std::span<const std::string> ids, Deadline,
+                   Done<std::vector<std::optional<EntityRecord>>> done) override {
+    done(file_.CheckOpen().map([&] {
+      std::vector<std::optional<EntityRecord>> found;
+      for (const std::string& id : ids) found.push_back(table_.GetEntity(id));
+      return found;
+    }));
+  }
+  void ListEntities(const std::optional<std::string>& parent, const PageRequest& page, Deadline,
+                    Done<Page<EntityRecord>> done) override {
+    done(file_.CheckOpen().and_then([&] { return table_.ListEntities(parent, page); }));
+  }
+  void Apply(std::vector<ConfigChange>, Deadline, Done<void> done) override {
+    done(file_.Refuse());
+  }
+
+ private:
+  const SharedFile& file_;
+  const ConfigTable table_;
+};
+
+class ReadAudit final : public AuditLog {
+ public:
+  explicit ReadAudit(SharedFile& file) : file_(file) {}
+  void Append(const AuditEvent&, Deadline, Done<void> done) override { done(file_.Refuse()); }
+  void List(std::string_view subject, const PageRequest& page, Deadline,
+            Done<Page<AuditEvent>> done) override {
+    done(CheckAuditPage(subject, page).and_then([&] {
+      return file_.From<Page<AuditEvent>>(
+          [&](sqlite::Connection& connection) { return ListEvents(connection, subject, page); });
+    }));
+  }
+
+ private:
+  SharedFile& file_;
+};
+
+class ReadUsage final : public UsageStore {
+ public:
+  explicit ReadUsage(SharedFile& file) : file_(file) {}
+  void Add(const UsageSnapshot&, Deadline, Done<void> done) override { done(file_.Refuse()); }
+  void List(const UsageFilter& filter, const PageRequest& page, Deadline,
+            Done<Page<UsageSnapshot>> done) override {
+    done(CheckUsagePage(filter, page).and_then([&] {
+      return file_.From<Page<UsageSnapshot>>(
+          [&](sqlite::Connection& connection) { return ListUsage(connection, filter, page); });
+    }));
+  }
+
+ private:
+  SharedFile& file_;
+};
+
+struct Loaded {
+  std::optional<FileLock> lock;
+  std::unique_ptr<StateFile> file;
+  std::optional<BucketTime> time;
+  std::unique_ptr<BucketTable> buckets;
+  ConfigTable config;
+};
+
+class ReadingBackend final : public Backend {
+ public:
+  ReadingBackend(const std::string& path, Loaded loaded, const Clock& clock,
+                 const ReadingOptions& options)
+      : name_(DescribeDataFile(path, options.namespace_name)),
+        file_(name_, std::move(loaded.lock), std::move(loaded.file)),
+        buckets_(file_, *loaded.time, std::move(loaded.buckets)),
+        config_(file_, std::move(loaded.config)),
+        namespaces_(NamespaceRegistry(path, options.vfs), clock,
+                    [this] { return file_.CheckOpen(); }) {}
+
+  BucketStore& buckets() override { return buckets_; }
+  ConfigStore& config() override { return config_; }
+  AuditLog& audit() override { return audit_; }
+  UsageStore& usage() override { return usage_; }
+  NamespaceStore& namespaces() override { return namespaces_; }
+  std::string Describe() const override { return name_; }
+  Status Close() override {
+    file_.Close();
+    return {};
+  }
+
+ private:
+  const std::string name_;
+  SharedFile file_;
+  ReadBuckets buckets_;
+  ReadConfig config_;
+  ReadAudit audit_{file_};
+  ReadUsage usage_{file_};
+  FileNamespaces namespaces_;
+};
+
+// Nothing if another process owns the file, or the folder cannot be written.
+std::optional<FileLock> OwnIfFree(const std::string& path, UnixMillis now) {
+  Result<FileLock> lock = FileLock::Take(path, now);
+  if (!lock) return std::nullopt;
+  return *std::move(lock);
+}
+
+Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
+                          const ReadingOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return Fail(Code::kNotFound, fmt::format("sqlite:{}: there is no such file", path));
+  }
+  WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
+  Loaded loaded;
+  loaded.lock = OwnIfFree(path, clock.WallNow());
+  const auto writable = loaded.lock ? StateFile::Writable::kYes : StateFile::Writable::kNo;
+  WEIR_ASSIGN_OR_RETURN(loaded.file, StateFile::OpenToRead(path, options.vfs, writable));
+  WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
+                        loaded.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
+  loaded.time.emplace(clock, found.stored.base);
+  if (options.buckets) loaded.buckets = std::make_unique<BucketTable>();
+  WEIR_RETURN_IF_ERROR(loaded.file->LoadSnapshot(loaded.buckets.get(), loaded.config));
+  return loaded;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> OpenToRead(const std::string& path, const Clock& clock,
+                                            const ReadingOptions& options) {
+  WEIR_ASSIGN_OR_RETURN(const std::string file,
+                        DataFile(path, options.namespace_name, options.vfs));
+  WEIR_ASSIGN_OR_RETURN(Loaded loaded, LoadToRead(file, clock, options));
+  return std::make_unique<ReadingBackend>(path, std::move(loaded), clock, options);
+}
+
+}  // namespace weir

@@ -1,0 +1,276 @@
+// C5, C24: a disk that hangs. The file has a thread; the test holds a sync, and simulated time
+// passes meanwhile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <thread>
+
+#include "weir/embedded/embedded_fixture.h"
+#include "weir/embedded/faulty_vfs.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// An answer that may come from another thread.
+template <class T>
+class Answer {
+ public:
+  Done<T> done() {
+    return [state = state_](Result<T> result) {
+      EXPECT_FALSE(state->result) << "answered twice";
+      state->result.emplace(std::move(result));
+      state->answered.release();
+    };
+  }
+  // Waits for it.
+  Result<T>& Get() {
+    if (!taken_) state_->answered.acquire();
+    taken_ = true;
+    return *state_->result;
+  }
+  // Of an answer that a task of the test's own thread gives.
+  bool is_there() const { return state_->result.has_value(); }
+
+ private:
+  struct State {
+    std::optional<Result<T>> result;
+    std::binary_semaphore answered{0};
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  bool taken_ = false;
+};
+
+class SlowDiskTest : public testing::Test {
+ protected:
+  void SetUp() override { Open({.durability = Durability::kStrict}); }
+  void TearDown() override {
+    disk_.ReleaseSyncs();
+    backend_.reset();
+  }
+
+  void Open(EmbeddedOptions options) {
+    options.vfs = disk_.name();
+    options.timers = &timers_;
+    auto opened = OpenEmbedded(path_, file_io_, options);
+    ASSERT_TRUE(opened) << opened.error().message;
+    backend_ = *std::move(opened);
+  }
+  Deadline In(milliseconds wait) const { return Deadline::After(timers_.clock(), wait); }
+  UnixMillis now() const { return timers_.clock().WallNow(); }
+  Answer<Decision> Acquire(std::int64_t tokens, Deadline deadline, bool keep = false) {
+    Answer<Decision> answer;
+    const std::vector<Charge> charges = {Take(acme_, tokens)};
+    if (keep) {
+      backend_->buckets().AcquireAndKeep(charges, now(), deadline, answer.done());
+    } else {
+      backend_->buckets().Acquire(charges, now(), deadline, answer.done());
+    }
+    return answer;
+  }
+  Answer<void> Create(const std::string& entity, Deadline deadline) {
+    Answer<void> answer;
+    backend_->config().Apply({CreateEntity{{.entity = {.id = entity}}}}, deadline, answer.done());
+    return answer;
+  }
+  bool Exists(const std::string& entity) {
+    std::optional<bool> exists;
+    backend_->config().GetEntities(std::vector{entity}, Deadline::Never(),
+                                   [&](auto found) { exists = found->front().has_value(); });
+    return exists.value();
+  }
+  // Whole tokens in the bucket.
+  std::int64_t Balance() {
+    std::int64_t balance = 10;
+    backend_->buckets().Read(std::vector{acme_->key}, Deadline::Never(), [&](auto records) {
+      if (records->front()) balance = records->front()->bucket.meters[0].tokens / kMillitokens;
+    });
+    return balance;
+  }
+  // A strict call that hangs in its sync.
+  Answer<Decision> Hang() {
+    disk_.HoldSyncs();
+    Answer<Decision> hangs = Acquire(1, Deadline::Never());
+    disk_.AwaitHeldSync();
+    return hangs;
+  }
+  bool IsClosed() {
+    bool closed = false;
+    backend_->config().GetEntities({}, Deadline::Never(),
+                                   [&](const auto& found) { closed = !found; });
+    return closed;
+  }
+  // Everything before this has been done when it returns.
+  void Flush() { EXPECT_TRUE(Acquire(1, Deadline::Never()).Get()->admitted); }
+
+  TempFolder folder_;
+  std::string path_ = folder_ / "weir.db";
+  FaultyVfs disk_{"slow disk"};
+  sim::SimScheduler timers_;
+  SystemClock clock_;
+  Loop file_io_{clock_};
+  std::unique_ptr<EmbeddedBackend> backend_;
+  const TargetPtr acme_ = StillTarget("acme", 10);
+};
+
+TEST_F(SlowDiskTest, C5AStrictAcquireIsAnsweredAtItsDeadlineAndTheTokensReturnAfterTheCommit) {
+  disk_.HoldSyncs();
+  Answer<Decision> late = Acquire(3, In(milliseconds(100)));
+  disk_.AwaitHeldSync();
+  timers_.Advance(milliseconds(99));
+  EXPECT_FALSE(late.is_there());
+  timers_.Advance(milliseconds(1));
+  ASSERT_TRUE(late.is_there());
+  ASSERT_FALSE(late.Get());
+  EXPECT_EQ(late.Get().error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(late.Get().error().message, HasSubstr(path_));
+  timers_.Advance(milliseconds(2900));
+  EXPECT_EQ(Balance(), 7) << "until the commit is known the tokens stay taken";
+  disk_.ReleaseSyncs();
+  Flush();
+  EXPECT_EQ(Balance(), 9);
+}
+
+TEST_F(SlowDiskTest, C5WhatTheCallerAdmitsAllTheSameStaysTaken) {
+  disk_.HoldSyncs();
+  Answer<Decision> late = Acquire(3, In(milliseconds(100)), /*keep=*/true);
+  disk_.AwaitHeldSync();
+  timers_.Advance(milliseconds(100));
+  ASSERT_TRUE(late.is_there());
+  EXPECT_EQ(late.Get().error().code, Code::kDeadlineExceeded);
+  disk_.ReleaseSyncs();
+  Flush();
+  EXPECT_EQ(Balance(), 6);
+}
+
+// Fails if: tokens that were returned are not in the file.
+TEST_F(SlowDiskTest, C5TokensThatReturnAreInTheFile) {
+  disk_.HoldSyncs();
+  Answer<Decision> late = Acquire(3, In(milliseconds(100)));
+  disk_.AwaitHeldSync();
+  timers_.Advance(milliseconds(100));
+  ASSERT_TRUE(late.is_there());
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(backend_->Close());
+  Open({});
+  EXPECT_EQ(Balance(), 10);
+}
+
+// Fails if: a call that comes while a commit hangs, and waits for the next one, has no deadline.
+TEST_F(SlowDiskTest, C5ACallBehindTheCommitIsAnsweredAtItsDeadline) {
+  Answer<Decision> hangs = Hang();
+  Answer<Decision> behind = Acquire(2, In(milliseconds(50)));
+  Answer<Decision> patient = Acquire(2, In(milliseconds(500)));
+  timers_.Advance(milliseconds(50));
+  ASSERT_TRUE(behind.is_there());
+  EXPECT_FALSE(patient.is_there());
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(hangs.Get());
+  EXPECT_TRUE(patient.Get()->admitted);
+  Flush();
+  EXPECT_EQ(Balance(), 10 - 1 - 2 - 1);
+}
+
+TEST_F(SlowDiskTest, C5AnAdjustThatIsAnsweredAtItsDeadlineIsMade) {
+  Answer<Decision> hangs = Hang();
+  Answer<void> adjusted;
+  backend_->buckets().Adjust(std::vector{Take(acme_, 2)}, {1, 2}, now(), In(milliseconds(100)),
+                             adjusted.done());
+  timers_.Advance(milliseconds(100));
+  ASSERT_TRUE(adjusted.is_there());
+  EXPECT_EQ(adjusted.Get().error().code, Code::kDeadlineExceeded);
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(hangs.Get());
+  EXPECT_EQ(Balance(), 7);
+}
+
+// Fails if: reading settings waits while one is written.
+TEST_F(SlowDiskTest, C5ASettingThatHangsStopsNoReader) {
+  disk_.HoldSyncs();
+  Answer<void> created = Create("acme", In(milliseconds(100)));
+  disk_.AwaitHeldSync();
+  EXPECT_FALSE(Exists("acme"));
+  timers_.Advance(milliseconds(100));
+  ASSERT_TRUE(created.is_there());
+  EXPECT_EQ(created.Get().error().code, Code::kDeadlineExceeded);
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(Create("globex", Deadline::Never()).Get());
+  EXPECT_TRUE(Exists("acme")) << "it had begun";
+}
+
+TEST_F(SlowDiskTest, C5ASettingWhoseTurnDoesNotComeIsNotMade) {
+  Answer<Decision> hangs = Hang();
+  Answer<void> created = Create("acme", In(milliseconds(100)));
+  timers_.Advance(milliseconds(100));
+  ASSERT_TRUE(created.is_there());
+  EXPECT_EQ(created.Get().error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(created.Get().error().message, HasSubstr("nothing is done"));
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(Create("globex", Deadline::Never()).Get());
+  EXPECT_FALSE(Exists("acme"));
+}
+
+// Each call returns while the disk hangs: a call that waited for it would never do so.
+// Fails if: one of them waits for the disk.
+TEST_F(SlowDiskTest, C5NoCallWaitsForTheDisk) {
+  Answer<Decision> hangs = Hang();
+  Answer<Decision> decision = Acquire(1, In(milliseconds(100)));
+  Answer<void> created = Create("acme", In(milliseconds(100)));
+  EXPECT_FALSE(Exists("acme"));
+  EXPECT_EQ(Balance(), 8);
+  Answer<Page<AuditEvent>> events;
+  backend_->audit().List("acme", {}, In(milliseconds(100)), events.done());
+  Answer<Page<UsageSnapshot>> usage;
+  backend_->usage().List({}, {}, In(milliseconds(100)), usage.done());
+  timers_.Advance(milliseconds(100));
+  EXPECT_TRUE(decision.is_there() && created.is_there() && events.is_there() && usage.is_there());
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(hangs.Get());
+}
+
+TEST_F(SlowDiskTest, C5AtMostSoManyCallsWait) {
+  EXPECT_TRUE(backend_->Close());
+  Open({.durability = Durability::kStrict, .max_waiting = 2});
+  Answer<Decision> first = Hang();
+  Answer<Decision> second = Acquire(1, In(milliseconds(100)));
+  Answer<Decision> third = Acquire(1, In(milliseconds(100)));
+  ASSERT_TRUE(third.is_there());
+  EXPECT_EQ(third.Get().error().code, Code::kUnavailable);
+  EXPECT_THAT(third.Get().error().message, HasSubstr("2 calls wait for the disk"));
+  EXPECT_EQ(Balance(), 8) << "nothing is taken";
+  timers_.Advance(milliseconds(100));
+  EXPECT_TRUE(second.is_there());
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(first.Get());
+}
+
+// Fails if: the second call lets go of the file's lock while the first still writes.
+TEST_F(SlowDiskTest, C24ClosingTwiceKeepsTheLockUntilTheFileIsClosed) {
+  Answer<Decision> hangs = Hang();
+  std::atomic<bool> second_returned = false;
+  std::jthread first([&] { EXPECT_TRUE(backend_->Close()); });
+  while (!IsClosed()) std::this_thread::yield();
+  std::jthread second([&] {
+    EXPECT_TRUE(backend_->Close());
+    second_returned = true;
+  });
+  sim::SimScheduler other;
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_FALSE(OpenEmbedded(path_, other));
+    ASSERT_FALSE(second_returned);
+    std::this_thread::yield();
+  }
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(hangs.Get());
+}
+
+}  // namespace
+}  // namespace weir
