@@ -89,6 +89,7 @@ TEST_F(ListingTest, WhatIsNotThereIsNothing) {
 /// A bucket store that cannot read one item of each page.
 class PartlyReadable final : public BucketStore {
  public:
+  UnixMillis Now() const override { return {}; }
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision>) override {}
   void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline, Done<void>) override {}
   void Read(std::span<const BucketKey>, Deadline,

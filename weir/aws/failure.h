@@ -72,8 +72,8 @@ std::string ErrorCode(const HttpResponse& response);
 std::string ErrorText(const HttpResponse& response);
 
 /// The identifier under which the service logged the request (x-amzn-requestid, x-amz-request-id),
-/// which AWS's support asks for; empty if there is none, or if it is not made of at most 128 letters,
-/// digits, '-' and '='.
+/// which AWS's support asks for; empty if there is none, or if it is not made of at most 128
+/// letters, digits, '-' and '='.
 std::string RequestId(const HttpResponse& response);
 
 /// As an error of ours, with the failure's message: kThrottle, kTransient, kConflict, kAmbiguous
