@@ -1,6 +1,7 @@
 // weir buckets: what is left, and when it is all back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include "apps/weir/listing.h"
 #include "apps/weir/options.h"
 #include "apps/weir/text.h"
-#include "weir/bucket/bucket.h"
+#include "weir/bucket/meter_times.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {
@@ -23,29 +24,36 @@ struct BucketsOptions {
 };
 
 /// One limit of one bucket at an instant. Millitokens.
-struct MeterView {
+struct ShownMeter {
   std::string limit;
   Meter meter;
   UnixMillis full_at;
+  bool configured = true;
 };
 
-std::vector<MeterView> ViewsAt(const BucketRecord& record, UnixMillis at) {
-  Bucket bucket = record.bucket;
-  Refill(bucket, at);
-  std::vector<MeterView> views;
-  for (std::size_t i = 0; i < bucket.meters.size(); ++i) {
-    const Meter& meter = bucket.meters[i];
-    views.push_back({record.names[i], meter, FullAt({.time = bucket.time, .meters = {meter}})});
+std::vector<ShownMeter> MetersAt(const BucketRecord& record, UnixMillis at) {
+  std::vector<ShownMeter> shown;
+  const auto add = [&](const std::string& name, Meter meter, UnixMillis time) -> ShownMeter& {
+    Refill(meter, time, at);
+    return shown.emplace_back(name, meter, FullAt(meter, std::max(time, at)));
+  };
+  for (std::size_t i = 0; i < record.names.size(); ++i) {
+    add(record.names[i], record.bucket.meters[i], record.bucket.time);
   }
-  return views;
+  for (const ExtraMeter& extra : record.extras.meters) {
+    add(extra.name, extra.meter, extra.time).configured = false;
+  }
+  return shown;
 }
 
-Json ToJson(const MeterView& view) {
-  return {{"name", view.limit},
-          {"capacity", TokensJson(view.meter.quota.capacity)},
-          {"tokens", TokensJson(view.meter.tokens)},
-          {"consumed", TokensJson(view.meter.consumed)},
-          {"full_at", FormatTime(view.full_at)}};
+Json ToJson(const ShownMeter& shown) {
+  Json json = {{"name", shown.limit},
+               {"capacity", TokensJson(shown.meter.quota.capacity)},
+               {"tokens", TokensJson(shown.meter.tokens)},
+               {"consumed", TokensJson(shown.meter.consumed)},
+               {"full_at", FormatTime(shown.full_at)}};
+  if (!shown.configured) json["configured"] = false;
+  return json;
 }
 
 Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& backend) {
@@ -59,9 +67,10 @@ Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& back
   for (const BucketRecord& record : records) {
     Json& limits = json["buckets"].emplace_back(
         Json{{"resource", record.key.resource}, {"shard", record.key.shard}})["limits"];
-    for (const MeterView& view : ViewsAt(record, at)) {
+    for (const ShownMeter& view : MetersAt(record, at)) {
       limits.push_back(ToJson(view));
-      table.Row({record.key.resource, fmt::format("{}", record.key.shard), view.limit,
+      table.Row({record.key.resource, fmt::format("{}", record.key.shard),
+                 view.configured ? view.limit : view.limit + " (not configured)",
                  FormatTokens(view.meter.quota.capacity), FormatTokens(view.meter.tokens),
                  FormatTokens(view.meter.consumed), FormatTime(view.full_at)});
     }
