@@ -8,6 +8,7 @@
 
 #include "weir/model/identifier.h"
 #include "weir/model/limit.h"
+#include "weir/model/quota_text.h"
 
 namespace weir::app {
 namespace {
@@ -17,14 +18,6 @@ using std::chrono::minutes;
 
 auto Bad(std::string_view what, std::string_view text, std::string_view right) {
   return Fail(Code::kInvalidArgument, fmt::format("'{}' is not {}: write {}", text, what, right));
-}
-
-std::optional<nanoseconds> UnitNamed(std::string_view name) {
-  if (name == "ms") return milliseconds(1);
-  if (name == "s") return std::chrono::seconds(1);
-  if (name == "m") return minutes(1);
-  if (name == "h") return hours(1);
-  return std::nullopt;
 }
 
 /// Reads fixed digits off the front of an RFC 3339 text; remembers whether all was as expected.
@@ -135,15 +128,16 @@ Result<Amounts> ParseAmounts(const std::vector<std::string>& texts, AmountParser
 }
 
 Result<nanoseconds> ParseDuration(std::string_view text) {
-  const std::string_view right = "a number and ms, s, m or h, like 1.5s";
+  const std::string_view right = "a number and ms, s, m, h or d, like 1.5s";
   const std::size_t end = text.find_first_not_of("0123456789.");
   if (end == std::string_view::npos) return Bad("a duration", text, right);
-  const std::optional<nanoseconds> unit = UnitNamed(text.substr(end));
+  const std::optional<std::int64_t> millis = MillisOfUnit(text.substr(end));
   const Result<std::int64_t> thousandths = ParseTokens(text.substr(0, end));
-  if (!unit || !thousandths) return Bad("a duration", text, right);
+  if (!millis || !thousandths) return Bad("a duration", text, right);
+  const nanoseconds unit = milliseconds(*millis);
   const nanoseconds longest = hours(366 * 24);
-  if (*thousandths > longest / *unit * 1000) return Bad("a duration", text, "at most 366 days");
-  return nanoseconds(unit->count() / 1000 * *thousandths);
+  if (*thousandths > longest / unit * 1000) return Bad("a duration", text, "at most 366 days");
+  return nanoseconds(unit.count() / 1000 * *thousandths);
 }
 
 Result<UnixMillis> ParseTime(std::string_view text) {
@@ -166,8 +160,10 @@ Result<std::uint64_t> ParseWhole(std::string_view text, std::uint64_t low, std::
   std::uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = problem == std::errc() && end == text.data() + text.size();
-  if (whole && value >= low && value <= high) return value;
-  return Bad("a number", text, fmt::format("a whole number from {} to {}", low, high));
+  const std::string right = fmt::format("a whole number from {} to {}", low, high);
+  if (!whole) return Bad("a whole number", text, right);
+  if (value < low || value > high) return Bad("in range", text, right);
+  return value;
 }
 
 }  // namespace weir::app

@@ -24,8 +24,8 @@ using AmountParser = Result<Amount> (*)(std::string_view);
 [[nodiscard]] Result<Amounts> ParseAmounts(const std::vector<std::string>& texts,
                                            AmountParser parse);
 
-/// A number with up to three decimals and a unit: `250ms`, `2s`, `1.5m`, `1h`. Not negative; at
-/// most 366 days.
+/// A number with up to three decimals and a unit (MillisOfUnit): `250ms`, `2s`, `1.5min`, `1h`. Not
+/// negative; at most 366 days.
 [[nodiscard]] Result<nanoseconds> ParseDuration(std::string_view text);
 
 /// A point in time: RFC 3339 (`2023-11-16T18:15:46.680Z`, `...+01:00`; digits beyond milliseconds

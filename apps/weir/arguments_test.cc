@@ -55,13 +55,19 @@ TEST(ParseDuration, ReadsEachUnit) {
   EXPECT_EQ(*ParseDuration("2s"), std::chrono::seconds(2));
   EXPECT_EQ(*ParseDuration("1.5m"), std::chrono::seconds(90));
   EXPECT_EQ(*ParseDuration("1h"), hours(1));
+  // Every unit of a period and an allowance is one of a duration.
+  EXPECT_EQ(*ParseDuration("2sec"), std::chrono::seconds(2));
+  EXPECT_EQ(*ParseDuration("1.5min"), std::chrono::seconds(90));
+  EXPECT_EQ(*ParseDuration("1hour"), hours(1));
+  EXPECT_EQ(*ParseDuration("1d"), hours(24));
+  EXPECT_EQ(*ParseDuration("1day"), hours(24));
   EXPECT_EQ(*ParseDuration("0.001ms"), std::chrono::microseconds(1));
   EXPECT_EQ(*ParseDuration("8784h"), hours(366 * 24));
 }
 
 TEST(ParseDuration, RefusesOtherTexts) {
   for (const std::string text :
-       {"", "2", "s", "-1s", "2 s", "2sec", "1.2.3s", "1e3s", "8784.001h", "99999999999999999h"}) {
+       {"", "2", "s", "-1s", "2 s", "2secs", "1.2.3s", "1e3s", "8784.001h", "99999999999999999h"}) {
     EXPECT_FALSE(ParseDuration(text)) << text;
   }
 }

@@ -116,7 +116,8 @@ void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
                              });
                            });
   AddWhose(verb, *options);
-  AddParsed(verb, "-l,--limit", options->limit, ParseCount, "at most so many (default: 100)")
+  AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseCount,
+            "at most so many (default: 100)")
       ->option_text("N");
   verb.add_option("--after,--start-event-id", options->after,
                   "those that are older than this event")

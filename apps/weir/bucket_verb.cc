@@ -11,7 +11,6 @@
 #include "apps/weir/options.h"
 #include "apps/weir/text.h"
 #include "weir/base/rng.h"
-#include "weir/model/audit_event.h"
 #include "weir/model/identifier.h"
 #include "weir/runtime/await.h"
 #include "weir/store/bucket_credit.h"
@@ -21,7 +20,8 @@ namespace {
 
 constexpr char kAllFull[] = "nothing was missing: all limits are full\n";
 
-Result<Exit> Give(const BucketCredit& credit, Context& context, Backend& backend) {
+Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.world(), context.common().by));
   const CreditSources sources{.at = context.world().clock.WallNow(), .seed = SystemSeed()};
   WEIR_ASSIGN_OR_RETURN(const auto credited, Await<std::vector<CreditedLimit>>([&](auto done) {
                           Credit(backend, credit, sources, context.StoreDeadline(),
@@ -70,8 +70,6 @@ CLI::App& AddCreditVerb(CLI::App& group, const std::string& name, const std::str
   AddParsed(verb, "RESOURCE", credit->resource, Checked(CheckResource), "of which resource")
       ->required()
       ->option_text(" ");
-  AddParsed(verb, "--by", credit->principal, Checked(CheckPrincipal), "who asks, for the audit log")
-      ->option_text("WHO");
   return verb;
 }
 

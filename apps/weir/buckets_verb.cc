@@ -67,6 +67,7 @@ Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& back
   for (const BucketRecord& record : records) {
     Json& limits = json["buckets"].emplace_back(
         Json{{"resource", record.key.resource}, {"shard", record.key.shard}})["limits"];
+    limits = Json::array();
     for (const ShownMeter& view : MetersAt(record, at)) {
       limits.push_back(ToJson(view));
       table.Row({record.key.resource, fmt::format("{}", record.key.shard),

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <ostream>
 
 #include "apps/weir/arguments.h"
@@ -12,32 +14,40 @@
 #include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/table_verbs.h"
+#include "apps/weir/text.h"
 #include "apps/weir/verbs.h"
+#include "weir/model/audit_event.h"
+#include "weir/model/nearest_key.h"
 
 namespace weir::app {
 namespace {
 
 constexpr char kFooter[] =
-    "Each verb takes --store, --durability, --lock-wait, --json, --log-level and --log-format,\n"
-    "before or after it: see weir --help.\n"
+    "Each verb takes --store, --durability, --lock-wait, --by, --json, --log-level and\n"
+    "--log-format, before or after it: see weir --help.\n"
     "Exit codes: 0 done, 1 failed, 2 bad usage, 3 refused by a limit.";
 
+Result<Durability> ParseDurability(const std::string& text) {
+  if (text == "relaxed") return Durability::kRelaxed;
+  if (text == "strict") return Durability::kStrict;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}' is not a durability: write relaxed or strict", text));
+}
+
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
-  app.add_option(
-         "--store", common.store,
-         "memory:, sqlite:PATH or dynamodb://TABLE (default: WEIR_STORE, else weir/weir.db in "
-         "the XDG state folder)")
+  AddParsed(app, "--store", common.store, ParseStoreUrl,
+            "memory:, sqlite:PATH or dynamodb://TABLE (default: WEIR_STORE, else ZAEL_STACK's "
+            "table, else weir/weir.db in the XDG state folder)")
       ->option_text("URL");
-  const std::map<std::string, Durability> durabilities{{"relaxed", Durability::kRelaxed},
-                                                       {"strict", Durability::kStrict}};
-  app.add_option("--durability", common.durability,
-                 "relaxed answers at once, strict after the commit (default: relaxed)")
-      ->option_text("relaxed|strict")
-      ->transform(CLI::Transformer(durabilities))
-      ->check(CLI::IsMember({0, 1}).description(""));
+  AddParsed(app, "--durability", common.durability, ParseDurability,
+            "relaxed answers at once, strict after the commit (default: relaxed)")
+      ->option_text("relaxed|strict");
   AddParsed(app, "--lock-wait", common.lock_wait, ParseDuration,
             "how long to wait for a process that owns the file (default: 5s)")
       ->option_text("DURATION");
+  AddParsed(app, "--by", common.by, Checked(CheckPrincipal),
+            "who makes changes, for the audit log (default: WEIR_BY, else user@host)")
+      ->option_text("NAME");
   app.add_flag("--json", common.json, "answer in JSON");
   AddParsed(
       app, "--log-level", common.log.lowest, ParseLogLevel,
@@ -80,18 +90,42 @@ std::string PathOf(const CLI::App& app) {
   return path;
 }
 
-/// What is wrong with the command line. An option that nobody knows comes first: what follows it
-/// was taken for an argument, and is the next thing to be wrong.
+const CLI::App& LastVerbOf(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
+std::string NoSuchVerb(const CLI::App& group, std::string_view word) {
+  const auto verbs = group.get_subcommands([](const CLI::App*) { return true; });
+  std::vector<std::string_view> names;
+  for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
+  return fmt::format("there is no verb '{}'; right would be {}", EscapeControls(word),
+                     NearestKey(word, names));
+}
+
+std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
+  const bool runs_command = verb.get_option_no_throw("COMMAND") != nullptr;
+  return fmt::format("there is no option {}{}", EscapeControls(word),
+                     runs_command ? "; write -- before a command that has options" : "");
+}
+
+/// What is wrong with the command line. A verb or an option that does not exist comes first: the
+/// words that follow it were taken for arguments, and are the next thing to be wrong.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& last = LastVerbOf(app);
+  const bool is_group = !last.get_subcommands([](const CLI::App*) { return true; }).empty();
   for (const std::string& word : app.remaining(true)) {
-    if (word.starts_with('-')) return fmt::format("there is no option {}", word);
+    if (word == "--") continue;
+    if (word.starts_with('-')) return NoSuchOption(last, word);
+    if (is_group) return NoSuchVerb(last, word);
   }
   return error.what();
 }
 
 std::string OneLine(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  return EscapeControls(text);
 }
 
 Exit FailWith(Exit code, std::string_view message, const World& world) {
@@ -99,9 +133,18 @@ Exit FailWith(Exit code, std::string_view message, const World& world) {
   return code;
 }
 
+// A library that throws must not end the process without a line.
+Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& problem) {
+    return Fail(Code::kInternal, problem.what());
+  }
+}
+
 Exit RunChosen(const Action& chosen, const CommonOptions& common, const World& world) {
   Context context(world, common);
-  const Result<Exit> done = chosen(context);
+  const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });
   if (!done) return FailWith(context.failure, done.error().message, world);
   world.out << context.answer() << std::flush;
   if (!world.out) return FailWith(Exit::kFailed, "cannot write the answer to stdout", world);

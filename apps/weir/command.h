@@ -29,9 +29,13 @@ struct World {
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;
+  bool in_is_terminal = false;
+  std::string user{};  ///< user@host of the process; empty: unknown
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// From the first call on, SIGINT and SIGTERM no longer end the process but make this true.
   std::function<bool()> interrupted;
+  /// The signal that made `interrupted` true.
+  std::function<int()> signal = [] { return 2; };
   /// As StartChild (child_process.h).
   std::function<Result<std::unique_ptr<Child>>(const std::vector<std::string>& command,
                                                const Variables& variables)>

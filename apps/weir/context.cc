@@ -2,30 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
+#include "apps/weir/text.h"
 #include "weir/backends/open.h"
 #include "weir/embedded/file_namespaces.h"
+#include "weir/model/audit_event.h"
 
 namespace weir::app {
 namespace {
 
-constexpr std::string_view kSqliteScheme = "sqlite:";
 constexpr std::chrono::seconds kStoreWait{30};
 constexpr std::chrono::seconds kHundredChanges{5};
-
-Status MakeFolderOf(const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  if (!problem) return {};
-  return Fail(Code::kPermissionDenied,
-              fmt::format("cannot create the folder {} for the default store: {}; name another "
-                          "with --store",
-                          folder.string(), problem.message()));
-}
 
 FileUse UseOf(Access access) {
   switch (access) {
@@ -49,47 +37,28 @@ Surroundings SurroundingsOf(const World& world) {
   return surroundings;
 }
 
-Result<std::string> DefaultStoreUrl(const World& world) {
-  std::optional<std::string> state = world.environment("XDG_STATE_HOME");
-  if (!state || state->empty()) {
-    const std::optional<std::string> home = world.environment("HOME");
-    if (!home || home->empty()) {
-      return Fail(Code::kFailedPrecondition,
-                  "no place for the default store: neither XDG_STATE_HOME nor HOME is set; name a "
-                  "store with --store sqlite:PATH");
-    }
-    state = *home + "/.local/state";
+Result<std::optional<std::string>> PrincipalOf(const World& world,
+                                               const std::optional<std::string>& by) {
+  if (by) return by;
+  const std::string named = world.environment("WEIR_BY").value_or("");
+  if (named.empty()) {
+    return CheckPrincipal(world.user) ? std::optional(world.user) : std::nullopt;
   }
-  return fmt::format("{}{}/weir/weir.db", kSqliteScheme, *state);
+  const Status valid = CheckPrincipal(named);
+  if (!valid) return Fail(valid.error().code, "WEIR_BY: " + valid.error().message);
+  return std::optional(named);
 }
 
-std::optional<std::string> FileOfUrl(std::string_view url) {
-  Result<FileUrl> file = ParseFileUrl(url);
-  if (!file) return std::nullopt;
-  return std::move(file->path);
-}
+Result<StoreChoice> Context::Store() const { return ChooseStore(world_, common_.store); }
 
-std::optional<std::string> Context::NamedStore() const {
-  if (!common_.store.empty()) return common_.store;
-  std::optional<std::string> named = world_.environment("WEIR_STORE");
-  if (named && named->empty()) return std::nullopt;
-  return named;
-}
-
-Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string& fallback) {
-  std::string url = NamedStore().value_or(fallback);
-  const bool is_default = url.empty();
-  if (is_default) {
-    WEIR_ASSIGN_OR_RETURN(url, DefaultStoreUrl(world_));
-  }
-  const std::optional<std::string> file = FileOfUrl(url);
-  // Of a namespace the registry says whether there is one.
-  const bool is_whole = file && ParseFileUrl(url)->namespace_name.empty();
-  if (is_whole && access != Access::kWrite && !std::filesystem::exists(*file)) url = "memory:";
-  if (file && access == Access::kWrite && is_default) {
-    WEIR_RETURN_IF_ERROR(MakeFolderOf(*file));
-  }
+Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string& url) {
   BackendOptions options;
+  Result<std::optional<std::string>> principal = PrincipalOf(world_, common_.by);
+  if (!principal) {
+    failure = Exit::kUsage;
+    return Fail(principal.error());
+  }
+  options.principal = *std::move(principal);
   options.file_use = UseOf(access);
   options.embedded.durability = common_.durability;
   options.embedded.lock_wait.longest = common_.lock_wait;
@@ -99,8 +68,8 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   return backend;
 }
 
-Result<Exit> Context::WithBackend(Access access, const Work& work, const std::string& fallback) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Open(access, fallback));
+Result<Exit> Context::WithUrl(Access access, const std::string& url, const Work& work) {
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Open(access, url));
   Result<Exit> done = work(*backend);
   const Status closed = backend->Close();
   if (!done || closed) return done;
@@ -109,19 +78,40 @@ Result<Exit> Context::WithBackend(Access access, const Work& work, const std::st
   return Exit::kFailed;
 }
 
+Result<Exit> Context::WithBackend(Access access, const Work& work) {
+  const Result<std::string> url = StoreUrl(access);
+  if (!url) {
+    if (url.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
+    return Fail(url.error());
+  }
+  return WithUrl(access, *url, work);
+}
+
+Result<Exit> Context::WithScratch(const Work& work) {
+  if (!common_.store) return WithUrl(Access::kWrite, "memory:", work);
+  if (common_.store->starts_with("dynamodb:")) {
+    failure = Exit::kUsage;
+    return Fail(Code::kInvalidArgument,
+                fmt::format("--store {}: a table is shared with others, and this command sets "
+                            "limits and fills buckets of its own; leave --store away or write "
+                            "sqlite:PATH of a new file",
+                            *common_.store));
+  }
+  return WithBackend(Access::kWrite, work);
+}
+
 Result<std::string> Context::StoreUrl(Access access) const {
-  if (const std::optional<std::string> named = NamedStore()) return *named;
-  WEIR_ASSIGN_OR_RETURN(std::string url, DefaultStoreUrl(world_));
-  if (access == Access::kWrite) WEIR_RETURN_IF_ERROR(MakeFolderOf(*FileOfUrl(url)));
-  return url;
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, Store());
+  return UrlToOpen(choice, access);
 }
 
 Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
-  WEIR_ASSIGN_OR_RETURN(const std::string url, StoreUrl(access));
-  const std::optional<std::string> file = FileOfUrl(url);
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, Store());
+  const std::optional<std::string> file = FileOfUrl(choice.url);
   if (!file) {
     return WithBackend(access, [&](Backend& backend) { return work(backend.namespaces()); });
   }
+  WEIR_RETURN_IF_ERROR(UrlToOpen(choice, access));
   FileNamespaces spaces(NamespaceRegistry(*file, ""), world_.clock);
   return work(spaces);
 }
@@ -136,7 +126,7 @@ Deadline Context::ApplyDeadline(std::size_t changes) const {
 
 void Context::Answer(const nlohmann::ordered_json& json, std::string_view text) {
   using Handler = nlohmann::ordered_json::error_handler_t;
-  answer_ = common_.json ? json.dump(-1, ' ', false, Handler::replace) : std::string(text);
+  answer_ = common_.json ? json.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
   if (!answer_.empty() && answer_.back() != '\n') answer_ += '\n';
 }
 

@@ -11,6 +11,7 @@
 
 #include "apps/weir/command.h"
 #include "apps/weir/log_output.h"
+#include "apps/weir/store_choice.h"
 #include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/embedded/embedded_backend.h"
@@ -21,33 +22,22 @@ namespace weir::app {
 
 /// The options that every verb accepts.
 struct CommonOptions {
-  std::string store;  ///< URL; empty: the environment's, else the default
+  std::optional<std::string> store;  ///< --store, as it was given; see ChooseStore
   Durability durability = Durability::kRelaxed;
   /// How long to wait for a process that owns the file.
   nanoseconds lock_wait = std::chrono::seconds(5);
   bool json = false;
   LogOptions log{};
-};
-
-enum class Access {
-  /// Not for buckets. A file is read also next to its owner; one that does not exist reads as an
-  /// empty store and is not created.
-  kRead,
-  kReadBuckets,  ///< the same, with the buckets
-  /// The file is owned, and created if need be, as is the folder of the default store.
-  kWrite,
+  std::optional<std::string> by{};  ///< --by; see PrincipalOf
 };
 
 /// The environment as main hands it in, and the files of this process.
 Surroundings SurroundingsOf(const World& world);
 
-/// The URL of the file in the state folder: $XDG_STATE_HOME, else ~/.local/state, then
-/// weir/weir.db. kFailedPrecondition where neither variable is set.
-[[nodiscard]] Result<std::string> DefaultStoreUrl(const World& world);
-
-/// The file of a URL as OpenBackend reads it, whichever namespace of it; nothing where it has none
-/// or is not valid.
-std::optional<std::string> FileOfUrl(std::string_view url);
+/// Who makes the changes of this run, for the audit log: `by`, else the variable WEIR_BY, else
+/// World::user if it is a name that the audit log accepts. kInvalidArgument: WEIR_BY is none.
+[[nodiscard]] Result<std::optional<std::string>> PrincipalOf(const World& world,
+                                                             const std::optional<std::string>& by);
 
 /// One run of one verb. Not thread-safe.
 class Context {
@@ -59,20 +49,21 @@ class Context {
   const CommonOptions& common() const { return common_; }
   /// Events for the operator, on standard error.
   Log& log() const { return *log_; }
-  /// What --store or WEIR_STORE names, if either does.
-  std::optional<std::string> NamedStore() const;
+  /// The store of this run, as ChooseStore says.
+  [[nodiscard]] Result<StoreChoice> Store() const;
 
   using Work = std::function<Result<Exit>(Backend&)>;
   /// Opens the store, works, and closes it, so that all the work did is durable when this returns.
-  /// `fallback`: the store where none is named; empty: DefaultStoreUrl.
-  [[nodiscard]] Result<Exit> WithBackend(Access access, const Work& work,
-                                         const std::string& fallback = "");
+  [[nodiscard]] Result<Exit> WithBackend(Access access, const Work& work);
+  /// The same in memory, or in the file that --store names, and nothing else does: for work that
+  /// sets limits and fills buckets which are not meant for others. kInvalidArgument: --store names
+  /// a table, which is shared.
+  [[nodiscard]] Result<Exit> WithScratch(const Work& work);
   using NamespaceWork = std::function<Result<Exit>(NamespaceStore&)>;
   /// Works on the namespaces of a file or of memory. Of a file no data are opened, so that it does
   /// not matter who owns them, nor whether the namespace in the URL is registered.
   [[nodiscard]] Result<Exit> WithNamespaces(Access access, const NamespaceWork& work);
-  /// What NamedStore says, else the default store, whose folder is then made if it is to be
-  /// written.
+  /// The URL of Store(), ready to be opened.
   [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
   /// How long a store may take to answer, after a wait that is meant.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
@@ -95,7 +86,8 @@ class Context {
   Exit failure = Exit::kFailed;
 
  private:
-  Result<std::unique_ptr<Backend>> Open(Access access, const std::string& fallback);
+  Result<std::unique_ptr<Backend>> Open(Access access, const std::string& url);
+  Result<Exit> WithUrl(Access access, const std::string& url, const Work& work);
 
   const World& world_;
   const CommonOptions& common_;

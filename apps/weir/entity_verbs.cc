@@ -87,7 +87,27 @@ std::vector<EntityView> ViewsOf(const Declared& declared) {
   return ordered;
 }
 
+/// A request of the entity charges it and each entity above, up to one that does not cascade. What
+/// no request could charge is refused.
+Status CheckCascade(const EntityOptions& options, Context& context, ConfigStore& store) {
+  std::optional<std::string> above = options.cascade ? options.parent : std::nullopt;
+  std::string chain = options.id;
+  for (std::size_t charged = 1; above; ++charged) {
+    chain += " -> " + *above;
+    if (charged == kMaxCascade) {
+      return Fail(Code::kFailedPrecondition,
+                  fmt::format("entity {}: its requests would charge more than {} entities: {}; "
+                              "leave --cascade away, or name a parent further up",
+                              options.id, kMaxCascade, chain));
+    }
+    WEIR_ASSIGN_OR_RETURN(const auto record, GetEntity(store, *above, context.StoreDeadline()));
+    above = record && record->entity.cascade ? record->entity.parent : std::nullopt;
+  }
+  return {};
+}
+
 Result<Exit> Create(const EntityOptions& options, Context& context, Backend& backend) {
+  WEIR_RETURN_IF_ERROR(CheckCascade(options, context, backend.config()));
   EntityRecord record;
   record.entity = {.id = options.id,
                    .name = options.name.empty() ? options.id : options.name,

@@ -25,10 +25,33 @@ Result<std::string> ReadFile(const std::string& path) {
   if (!file) return Fail(FileError("read", path, errno));
   std::ostringstream text;
   text << file.rdbuf();
-  if (file.bad() || std::filesystem::is_directory(path)) {
+  std::error_code problem;
+  if (file.bad() || std::filesystem::is_directory(path, problem)) {
     return Fail(FileError("read", path, errno == 0 ? EISDIR : errno));
   }
   return std::move(text).str();
+}
+
+std::string NameOfInput(const std::string& path) {
+  return path == kStandardStream ? "standard input" : path;
+}
+
+Result<std::string> ReadFileOrInput(const std::string& path, const World& world) {
+  if (path != kStandardStream) return ReadFile(path);
+  std::ostringstream text;
+  text << world.in.rdbuf();
+  if (world.interrupted()) {
+    return Fail(Code::kCancelled, "interrupted before the end of standard input; nothing is done");
+  }
+  if (world.in.bad()) return Fail(Code::kUnavailable, "cannot read standard input");
+  return std::move(text).str();
+}
+
+Status CheckNew(const std::string& path) {
+  std::error_code problem;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, problem))) return {};
+  return Fail(Code::kAlreadyExists,
+              fmt::format("{} exists; --force overwrites it, or name another file", path));
 }
 
 Status WriteFile(const std::string& path, std::string_view text) {

@@ -103,7 +103,8 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
   auto options = std::make_shared<CatOptions>();
   CLI::App& verb =
       AddVerb(group, "cat", "Write the records of a stream, one a line", options, chosen,
-              [with_kinesis](const CatOptions& given, Context& context) {
+              [with_kinesis](const CatOptions& given, Context& context) -> Result<Exit> {
+                WEIR_RETURN_IF_ERROR(RefuseStore(context, "cat"));
                 return with_kinesis(context, ConnectionOf(given), [&](const OpenedKinesis& opened) {
                   return Cat(given, context, opened);
                 });

@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <utility>
 #include <vector>
 
-#include "apps/weir/json.h"
 #include "apps/weir/progress.h"
-#include "apps/weir/text.h"
 #include "weir/base/mutex.h"
 
 namespace weir::app {
@@ -27,8 +25,7 @@ class Tally {
   void OnFailed(std::uint64_t number, std::string cause, std::optional<std::string> line) {
     const MutexLock lock(mutex_);
     ++failed_;
-    causes_.emplace(number, std::move(cause));
-    if (causes_.size() > kMostCauses) causes_.erase(std::prev(causes_.end()));
+    Count(number, std::move(cause));
     if (line) failed_lines_.push_back(*std::move(line));
   }
 
@@ -44,14 +41,26 @@ class Tally {
     const MutexLock lock(mutex_);
     outcome.failed = failed_;
     outcome.causes = causes_;
+    std::ranges::sort(outcome.causes, {}, &FailureCause::first_line);
     outcome.latency = latency_.Snapshot();
   }
 
  private:
+  /// Lines that failed for one reason share an entry; reasons beyond kMostCauses have none.
+  void Count(std::uint64_t number, std::string cause) WEIR_REQUIRES(mutex_) {
+    const auto same = std::ranges::find(causes_, cause, &FailureCause::text);
+    if (same != causes_.end()) {
+      same->first_line = std::min(same->first_line, number);
+      ++same->lines;
+    } else if (causes_.size() < kMostCauses) {
+      causes_.push_back({std::move(cause), number, 1});
+    }
+  }
+
   Histogram latency_;
   mutable Mutex mutex_;
   std::uint64_t failed_ WEIR_GUARDED_BY(mutex_) = 0;
-  std::map<std::uint64_t, std::string> causes_ WEIR_GUARDED_BY(mutex_);
+  std::vector<FailureCause> causes_ WEIR_GUARDED_BY(mutex_);
   std::vector<std::string> failed_lines_ WEIR_GUARDED_BY(mutex_);
 };
 
@@ -76,11 +85,13 @@ class PutRun {
     Finish();
     KeepFailed();
     outcome_.elapsed = Now() - begin;
+    outcome_.interrupted = world_.interrupted();
     tally_->Fill(outcome_);
     WEIR_RETURN_IF_ERROR(read);
     if (input_.failed_lines != nullptr && !input_.failed_lines->flush()) {
       return Fail(Code::kUnavailable, "cannot write the lines that failed to their file");
     }
+    if (gave_up_) return NeverReached();
     return std::move(outcome_);
   }
 
@@ -90,15 +101,21 @@ class PutRun {
   Instant Now() const { return world_.clock.Now(); }
 
   Status ReadLines() {
-    while (!world_.interrupted()) {
+    outcome_.read_all = false;
+    while (!Stops()) {
       const Got got = input_.lines.Next();
-      if (got == Got::kEnd) break;
+      if (got == Got::kEnd) {
+        outcome_.read_all = !world_.interrupted();
+        break;
+      }
+      // The signal, and not the input, may have ended it.
+      if (!input_.lines.complete() && world_.interrupted()) break;
       ++outcome_.records;
       outcome_.bytes += input_.lines.line().size();
       if (got == Got::kLine) {
         PutLine();
       } else {
-        tally_->OnFailed(number(), "it is too long for a record, and not kept", std::nullopt);
+        tally_->OnFailed(number(), TooLong(), std::nullopt);
       }
       KeepFailed();
       Show();
@@ -106,6 +123,37 @@ class PutRun {
     if (!input_.lines.broken()) return {};
     return Fail(Code::kUnavailable,
                 fmt::format("cannot read standard input after line {}", outcome_.records));
+  }
+
+  std::string TooLong() const {
+    return fmt::format("it has more than the {} bytes of a record{}", input_.lines.longest(),
+                       input_.failed_lines == nullptr ? ", and is not kept" : "");
+  }
+
+  tl::unexpected<Error> NeverReached() const {
+    return Fail(Code::kUnavailable,
+                fmt::format("cannot reach {}{}: none of {} lines is stored", port_.watch->name(),
+                            cause_.empty() ? "" : ", " + cause_, outcome_.records));
+  }
+
+  /// True: a signal came, or the service never answered. Asked again and again.
+  bool Stops() {
+    WatchEndpoint();
+    return gave_up_ || world_.interrupted();
+  }
+
+  void WatchEndpoint() {
+    const auto silence = port_.watch == nullptr ? std::nullopt : port_.watch->Look();
+    if (!silence || silence->length < kReportSilence) {
+      reported_ = false;
+      return;
+    }
+    cause_ = silence->cause;
+    gave_up_ = gave_up_ || (silence->always && silence->length >= kGiveUp);
+    if (!std::exchange(reported_, true)) {
+      progress_.Note(fmt::format("cannot reach {}, retrying{}", port_.watch->name(),
+                                 cause_.empty() ? "" : ": " + cause_));
+    }
   }
 
   std::uint64_t number() const { return input_.lines.number(); }
@@ -118,7 +166,7 @@ class PutRun {
     const Result<std::string> key = input_.keys.KeyOf(input_.lines.line());
     if (!key) return tally_->OnFailed(number(), key.error().message, Kept());
     Status put = Put(*key);
-    while (!put && put.error().code == Code::kResourceExhausted && !world_.interrupted()) {
+    while (!put && put.error().code == Code::kResourceExhausted && !Stops()) {
       Show();
       put = Put(*key);
     }
@@ -142,15 +190,23 @@ class PutRun {
       const Status flushed = port_.flush(Deadline::After(world_.clock, kLook));
       return !flushed && flushed.error().code == Code::kDeadlineExceeded;
     };
-    while (!world_.interrupted() && waits()) {
+    while (!Stops() && waits()) {
       KeepFailed();
       Show();
     }
-    port_.close(Deadline::After(world_.clock, kLastFlush));
+    if (!gave_up_ && world_.interrupted()) {
+      progress_.Note(
+          fmt::format("interrupted: what was read has {} s to be stored; another "
+                      "signal ends this at once",
+                      kLastFlush.count()));
+    }
+    port_.close(Deadline::After(world_.clock, gave_up_ ? nanoseconds(0) : kLastFlush));
   }
 
   void KeepFailed() {
-    for (const std::string& line : tally_->TakeFailedLines()) *input_.failed_lines << line << '\n';
+    const std::vector<std::string> lines = tally_->TakeFailedLines();
+    for (const std::string& line : lines) *input_.failed_lines << line << '\n';
+    if (!lines.empty()) input_.failed_lines->flush();
   }
 
   void Show() {
@@ -164,64 +220,17 @@ class PutRun {
   const World& world_;
   ProgressLine progress_;
   Instant shown_{};
+  bool reported_ = false;  ///< the silence that lasts
+  bool gave_up_ = false;
+  std::string cause_;  ///< of the last silence
   PutOutcome outcome_;
   const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
 };
-
-std::int64_t PerSecond(const PutOutcome& outcome) {
-  const auto stored = static_cast<double>(outcome.records - outcome.failed);
-  const double seconds = static_cast<double>(outcome.elapsed.count()) / 1e9;
-  return seconds > 0 ? static_cast<std::int64_t>(stored / seconds) : 0;
-}
-
-nanoseconds Latency(const PutOutcome& outcome, double quantile) {
-  return nanoseconds(outcome.latency.Quantile(quantile));
-}
 
 }  // namespace
 
 Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input, const World& world) {
   return PutRun(port, input, world).Run();
-}
-
-nlohmann::ordered_json ToJson(const PutReport& report) {
-  const auto& [outcome, stats] = report;
-  return {{"records", outcome.records},
-          {"bytes", outcome.bytes},
-          {"failed", outcome.failed},
-          {"kinesis_records", stats.kinesis_records},
-          {"requests", stats.requests},
-          {"throttled", stats.throttled},
-          {"retries", stats.retries},
-          {"maybe_duplicates", stats.maybe_duplicate},
-          {"p50_ms", MillisJson(Latency(outcome, 0.5))},
-          {"p99_ms", MillisJson(Latency(outcome, 0.99))},
-          {"records_per_s", PerSecond(outcome)}};
-}
-
-std::string TextOf(const PutReport& report) {
-  const auto& [outcome, stats] = report;
-  return fmt::format(
-      "records   {}: stored {}, failed {}, perhaps twice {}\n"
-      "bytes     {}\n"
-      "sent      {} Kinesis records in {} requests, {} throttled, {} retries\n"
-      "latency   p50 {} ms, p99 {} ms\n"
-      "rate      {} records/s for {}\n",
-      outcome.records, outcome.records - outcome.failed, outcome.failed, stats.maybe_duplicate,
-      outcome.bytes, stats.kinesis_records, stats.requests, stats.throttled, stats.retries,
-      FormatMillis(Latency(outcome, 0.5)), FormatMillis(Latency(outcome, 0.99)), PerSecond(outcome),
-      FormatSeconds(std::chrono::duration_cast<milliseconds>(outcome.elapsed)));
-}
-
-std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in) {
-  std::string text = fmt::format("{} of {} records failed", outcome.failed, outcome.records);
-  std::string_view between = ": ";
-  for (const auto& [line, cause] : outcome.causes) {
-    text += fmt::format("{}line {}: {}", between, line, cause);
-    between = "; ";
-  }
-  if (outcome.failed > outcome.causes.size()) text += "; ...";
-  return text + (kept_in.empty() ? "; --failed-to FILE keeps such lines" : "; see " + kept_in);
 }
 
 }  // namespace weir::app

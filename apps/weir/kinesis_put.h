@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "apps/weir/command.h"
+#include "apps/weir/endpoint_watch.h"
 #include "apps/weir/line_reader.h"
 #include "apps/weir/record_key.h"
 #include "weir/kinesis/producer.h"
@@ -21,6 +22,7 @@ struct PutPort {
   std::function<Status(kinesis::Record, kinesis::PutDone)> put;
   std::function<Status(Deadline)> flush;
   std::function<void(Deadline)> close;
+  const EndpointWatch* watch = nullptr;  ///< null: whether the service answers is not looked at
 };
 
 /// All of it outlives the run.
@@ -30,23 +32,36 @@ struct PutInput {
   std::ostream* failed_lines = nullptr;  ///< null: they are not kept
 };
 
+/// Why lines failed, and which.
+struct FailureCause {
+  std::string text;
+  std::uint64_t first_line = 0;
+  std::uint64_t lines = 0;
+};
+inline constexpr std::size_t kMostCauses = 3;
+
 struct PutOutcome {
   std::uint64_t records = 0;  ///< lines that were read
   std::uint64_t bytes = 0;    ///< of them, without newlines
   std::uint64_t failed = 0;   ///< of them, those that had no key or were not stored
   nanoseconds elapsed{0};
-  HistogramSnapshot latency;  ///< from put to result of those that were stored, in ns
-  /// The first lines that failed, by number, and why.
-  std::map<std::uint64_t, std::string> causes{};
+  HistogramSnapshot latency;           ///< from put to result of those that were stored, in ns
+  std::vector<FailureCause> causes{};  ///< at most kMostCauses, by their first lines
+  bool interrupted = false;            ///< by a signal
+  bool read_all = true;                ///< the input was read to its end
 };
 
-inline constexpr std::size_t kMostCauses = 3;
+/// A service that does not answer for so long is reported; one that never answered, for the longer
+/// time, ends the run.
+inline constexpr milliseconds kReportSilence{1'200};
+inline constexpr std::chrono::seconds kGiveUp{10};
 /// After an interruption what was read has so long to get out.
 inline constexpr std::chrono::seconds kLastFlush{10};
 
 /// Puts each line, until the lines end or the run is interrupted; then closes the port, when all is
-/// stored or has failed or, interrupted, after kLastFlush. Blocks. kUnavailable: the lines cannot
-/// be read, or what failed cannot be kept; what was read before is put all the same.
+/// stored or has failed or, interrupted, after kLastFlush. A line that an interruption cut is not
+/// put. Blocks. kUnavailable: the lines cannot be read, or what failed cannot be kept; what was
+/// read before is put all the same. Also kUnavailable: the service never answered for kGiveUp.
 [[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
                                           const World& world);
 
@@ -57,6 +72,8 @@ struct PutReport {
 
 nlohmann::ordered_json ToJson(const PutReport& report);
 std::string TextOf(const PutReport& report);
+/// "stopped at line N", and whether there was more to read.
+std::string StopOf(const PutOutcome& outcome);
 /// One line for stderr where something failed: how many, the first causes, and where the lines are.
 std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in);
 

@@ -33,17 +33,27 @@ RecordResult Failed(const std::string& code, const std::string& message) {
   return result;
 }
 
+// Answers at once, or never.
+class OnOffEndpoint final : public JsonClient {
+ public:
+  void Call(JsonCall, Deadline, JsonDone done) override {
+    if (answers) done(JsonReply{});
+  }
+  bool answers = true;
+};
+
 // A run on a producer that answers when it is flushed, or as the test says.
 class PutLinesTest : public testing::Test {
  protected:
   PutOutcome Run(const std::string& text, RecordKeys keys = RecordKeys::Field("k")) {
     in_.str(text);
-    LineReader lines(in_, 40);
+    LineReader lines(in_, 40, keep_ ? &kept_ : nullptr);
     auto outcome = PutLines(
         {.put = [this](kinesis::Record record,
                        kinesis::PutDone done) { return Put(std::move(record), std::move(done)); },
          .flush = [this](Deadline deadline) { return Flush(deadline); },
-         .close = [this](Deadline deadline) { Close(deadline); }},
+         .close = [this](Deadline deadline) { Close(deadline); },
+         .watch = watch_},
         {lines, keys, keep_ ? &kept_ : nullptr}, world_);
     EXPECT_EQ(closed_, 1);
     if (outcome) return *outcome;
@@ -100,6 +110,7 @@ class PutLinesTest : public testing::Test {
   std::deque<RecordResult> results_;
   int flushes_ = 0;  // that end too early
   int closed_ = 0;
+  const EndpointWatch* watch_ = nullptr;
   nanoseconds patience_{0};
   std::vector<kinesis::PutDone> waiting_;
   std::vector<std::string> keys_, data_;
@@ -138,11 +149,78 @@ TEST_F(PutLinesTest, WhatKinesisRefusedIsKeptWithItsCause) {
 }
 
 TEST_F(PutLinesTest, OnlyTheFirstCausesAreTold) {
-  const PutOutcome outcome = Run("a\nb\nc\nd\ne\n");
+  results_ = {Failed("A", ""), Failed("B", ""), Failed("C", ""), Failed("D", ""), Failed("B", "")};
+  const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n{\"k\":4}\n{\"k\":5}\n");
   EXPECT_EQ(outcome.failed, 5U);
-  EXPECT_THAT(FailuresOf(outcome, ""),
-              AllOf(StartsWith("5 of 5 records failed: line 1:"), HasSubstr("line 3:"),
-                    testing::Not(HasSubstr("line 4:")), HasSubstr("; ...;")));
+  EXPECT_EQ(FailuresOf(outcome, "f"),
+            "5 of 5 records failed: line 1: A; line 2 and 1 others: B; line 3: C; ...; see f");
+}
+
+// U9. Fails if: what is the same for every line is repeated for every line.
+TEST_F(PutLinesTest, U9OneCauseOfManyLinesIsNamedOnce) {
+  for (int i = 0; i < 40; ++i) results_.push_back(Failed("ResourceNotFoundException", "no stream"));
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += "{\"k\":1}\n";
+  EXPECT_EQ(FailuresOf(Run(lines), "f"),
+            "40 of 40 records failed: line 1 and 39 others: ResourceNotFoundException: no stream; "
+            "see f");
+}
+
+// U4. Fails if: an interruption is not in the outcome, or ends like the input's own end.
+TEST_F(PutLinesTest, U4AnInterruptionSaysWhereItStopped) {
+  looks_ = 2;
+  const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n");
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_EQ(StopOf(outcome), "stopped at line 2; input not read to its end");
+  EXPECT_THAT(err_.str(), HasSubstr("weir: interrupted: what was read has 10 s to be stored; "
+                                    "another signal ends this at once\n"));
+}
+
+TEST_F(PutLinesTest, U4WhatEndsByItselfIsNotInterrupted) {
+  const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}");
+  EXPECT_FALSE(outcome.interrupted);
+  EXPECT_TRUE(outcome.read_all);
+  EXPECT_EQ(outcome.records, 2U);
+  EXPECT_EQ(err_.str(), "");
+}
+
+// U4. Fails if: a line that the interruption cut in two is put.
+TEST_F(PutLinesTest, U4ALineThatAnInterruptionCutIsNotPut) {
+  looks_ = 2;
+  const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}");
+  EXPECT_EQ(outcome.records, 1U);
+  EXPECT_THAT(keys_, ElementsAre("1"));
+  EXPECT_FALSE(outcome.read_all);
+}
+
+TEST_F(PutLinesTest, U9ASilentServiceIsReportedAndGivenUp) {
+  OnOffEndpoint service;
+  service.answers = false;
+  EndpointWatch watch(service, clock(), "http://localhost:1");
+  watch_ = &watch;
+  watch.Call({}, Deadline::Never(), [](auto) {});
+  const Instant begin = clock().Now();
+  flushes_ = 1'000'000;
+  Run("{\"k\":1}\n");
+  EXPECT_EQ(err_.str(), "weir: cannot reach http://localhost:1, retrying\n");
+  EXPECT_EQ(error_, "cannot reach http://localhost:1: none of 1 lines is stored");
+  EXPECT_GE(clock().Now() - begin, kGiveUp);
+  EXPECT_LE(clock().Now() - begin, kGiveUp + std::chrono::seconds(1));
+  EXPECT_EQ(patience_, nanoseconds(0));
+}
+
+// Fails if: a service that answered once is given up.
+TEST_F(PutLinesTest, U9AServiceThatAnsweredIsRetriedWithoutEnd) {
+  OnOffEndpoint service;
+  EndpointWatch watch(service, clock(), "http://localhost:1");
+  watch_ = &watch;
+  watch.Call({}, Deadline::Never(), [](auto) {});
+  service.answers = false;
+  watch.Call({}, Deadline::Never(), [](auto) {});
+  flushes_ = 100;
+  EXPECT_EQ(Run("{\"k\":1}\n").failed, 0U);
+  EXPECT_EQ(error_, "");
+  EXPECT_THAT(err_.str(), StartsWith("weir: cannot reach"));
 }
 
 TEST_F(PutLinesTest, NothingIsKeptUnlessAsked) {
@@ -155,7 +233,14 @@ TEST_F(PutLinesTest, ALineThatIsTooLongFailsAlone) {
   EXPECT_EQ(outcome.records, 2U);
   EXPECT_EQ(outcome.failed, 1U);
   EXPECT_THAT(keys_, ElementsAre("1"));
-  EXPECT_THAT(FailuresOf(outcome, ""), HasSubstr("line 1: it is too long"));
+  EXPECT_THAT(FailuresOf(outcome, ""),
+              HasSubstr("line 1: it has more than the 40 bytes of a record;"));
+  EXPECT_EQ(kept_.str(), std::string(100, 'x') + "\n") << "U9";
+  keep_ = false;
+  closed_ = 0;
+  in_.clear();
+  EXPECT_THAT(FailuresOf(Run(std::string(100, 'x') + "\n"), ""),
+              HasSubstr("line 1: it has more than the 40 bytes of a record, and is not kept;"));
 }
 
 TEST_F(PutLinesTest, WhereThereIsNoRoomItWaits) {
@@ -219,11 +304,12 @@ TEST(PutReport, HasTheseMembers) {
                   .latency = latency.Snapshot()},
       .stats = {
           .maybe_duplicate = 1, .kinesis_records = 5, .requests = 3, .throttled = 4, .retries = 6}};
-  EXPECT_EQ(ToJson(report).dump(),
-            R"({"records":10,"bytes":70,"failed":2,"kinesis_records":5,"requests":3,"throttled":4,)"
-            R"("retries":6,"maybe_duplicates":1,"p50_ms":2,"p99_ms":2,"records_per_s":4})");
+  EXPECT_EQ(
+      ToJson(report).dump(),
+      R"({"records":10,"bytes":70,"failed":2,"kinesis_records":5,"requests":3,"throttled":4,)"
+      R"("retries":6,"maybe_duplicates":1,"p50_ms":2,"p99_ms":2,"records_per_s":4,"interrupted":false,"read_all":true})");
   EXPECT_EQ(TextOf(report),
-            "records   10: stored 8, failed 2, perhaps twice 1\n"
+            "records   10: stored 8, failed 2, possible duplicates 1\n"
             "bytes     70\n"
             "sent      5 Kinesis records in 3 requests, 4 throttled, 6 retries\n"
             "latency   p50 2 ms, p99 2 ms\n"

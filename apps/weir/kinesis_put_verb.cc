@@ -97,10 +97,21 @@ Result<Shared> Share(const PutOptions& options, const World& world) {
   return shared;
 }
 
+std::string NameOfEndpoint(const StreamOptions& stream) {
+  if (!stream.endpoint.empty()) return stream.endpoint;
+  return stream.region.empty() ? "Kinesis" : "Kinesis of " + stream.region;
+}
+
 Result<Exit> Answer(const PutOptions& options, Context& context, const PutReport& report) {
+  const PutOutcome& outcome = report.outcome;
   context.Answer(ToJson(report), TextOf(report));
-  if (report.outcome.failed == 0) return Exit::kDone;
-  context.Warn(FailuresOf(report.outcome, options.failed_to));
+  const std::string failures = outcome.failed == 0 ? "" : FailuresOf(outcome, options.failed_to);
+  if (outcome.interrupted) {
+    context.Warn(StopOf(outcome) + (failures.empty() ? "" : "; " + failures));
+    return static_cast<Exit>(128 + context.world().signal());
+  }
+  if (failures.empty()) return Exit::kDone;
+  context.Warn(failures);
   return Exit::kFailed;
 }
 
@@ -109,8 +120,8 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
   WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
   WEIR_ASSIGN_OR_RETURN(std::optional<std::ofstream> failed, OpenFailed(options.failed_to));
   WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context.world()));
-  kinesis::Producer producer({opened.client, opened.scheduler, shared.budget.get()}, config,
-                             opened.seed);
+  EndpointWatch watch(opened.client, context.world().clock, NameOfEndpoint(options.stream));
+  kinesis::Producer producer({watch, opened.scheduler, shared.budget.get()}, config, opened.seed);
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
                         producer.Open(options.stream.stream));
   const PutPort port{.put =
@@ -118,16 +129,19 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
                            return producer.Put(*stream, std::move(record), std::move(done));
                          },
                      .flush = [&](Deadline deadline) { return producer.Flush(deadline); },
-                     .close = [&](Deadline deadline) { producer.Close(deadline); }};
-  LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes));
-  WEIR_ASSIGN_OR_RETURN(
-      const PutOutcome outcome,
-      PutLines(port, {lines, keys, failed ? &*failed : nullptr}, context.world()));
+                     .close = [&](Deadline deadline) { producer.Close(deadline); },
+                     .watch = &watch};
+  std::ofstream* const keep = failed ? &*failed : nullptr;
+  LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes),
+                   keep);
+  WEIR_ASSIGN_OR_RETURN(const PutOutcome outcome,
+                        PutLines(port, {lines, keys, keep}, context.world()));
   return Answer(options, context, {outcome, producer.stats()});
 }
 
 Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
                            const WithKinesis& with_kinesis) {
+  WEIR_RETURN_IF_ERROR(RefuseStore(context, "put, which shares shards by --share STORE"));
   WEIR_ASSIGN_OR_RETURN(const kinesis::LoadedConfig loaded, ConfigOf(options));
   TellIgnored(loaded, context.world().err);
   kinesis::ConnectionOptions connection = ConnectionFor(options.stream, loaded.config);

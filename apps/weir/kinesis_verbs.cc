@@ -43,6 +43,13 @@ kinesis::ConnectionOptions ConnectionFor(const StreamOptions& stream,
           .verify_certificate = config.verify_certificate};
 }
 
+Status RefuseStore(Context& context, std::string_view verb) {
+  if (!context.common().store) return {};
+  context.failure = Exit::kUsage;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("--store means nothing to kinesis {}; leave it away", verb));
+}
+
 Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOptions& options,
                                  const KinesisWork& work) {
   auto connection =

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "apps/weir/verbs.h"
 #include "weir/aws/json_client.h"
@@ -37,6 +38,10 @@ struct StreamOptions {
   std::string region;    ///< empty: that of the stream's ARN, or as AWS's tools find it
 };
 void AddStream(CLI::App& verb, StreamOptions& options);
+
+/// A usage error if --store is given: the verb would pass it over. `verb`: its last word, and what
+/// to write instead, if anything.
+[[nodiscard]] Status RefuseStore(Context& context, std::string_view verb);
 
 /// The connection that a producer with these settings wants, but for the content type; what the
 /// command line names counts.

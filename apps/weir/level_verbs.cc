@@ -99,7 +99,7 @@ Result<Exit> SetWhatIsGiven(const LevelOptions& options, Context& context) {
   return context.WithBackend(Access::kWrite, [&](Backend& b) { return Set(options, context, b); });
 }
 
-Result<Exit> PrintLevel(const LevelOptions& options, Context& context, Backend& backend) {
+Result<Exit> ShowLevel(const LevelOptions& options, Context& context, Backend& backend) {
   const Level level = LevelOf(options);
   WEIR_ASSIGN_OR_RETURN(const auto found,
                         GetLevel(backend.config(), level, context.StoreDeadline()));
@@ -170,7 +170,7 @@ using LevelWork = Result<Exit> (*)(const LevelOptions&, Context&, Backend&);
 void AddPlain(CLI::App& group, Scope scope, Action& chosen, const std::string& name) {
   auto options = std::make_shared<LevelOptions>(scope);
   const bool writes = name == "delete-limits";
-  const LevelWork work = writes ? DeleteLevel : PrintLevel;
+  const LevelWork work = writes ? DeleteLevel : ShowLevel;
   const Access access = writes ? Access::kWrite : Access::kRead;
   const std::string what = writes ? "Delete the limits of the level" : "Show what the level sets";
   CLI::App& verb = AddVerb(group, name, what, options, chosen,

@@ -1,8 +1,10 @@
-// weir limits load: accounts' limits of one service, from rate-limiter-py's file.
+// weir reservation load-limits: accounts' limits of one service, from rate-limiter-py's file.
 #include <fmt/format.h>
 
 #include <memory>
+#include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/weir/account_limits_file.h"
@@ -15,14 +17,15 @@
 namespace weir::app {
 namespace {
 
-struct LoadOptions {
+struct AccountLoadOptions {
   std::string file;
   std::string service;
   bool prune = false;
   bool plan = false;
 };
 
-Result<Exit> Load(const LoadOptions& options, Context& context, const OpenedReservations& opened) {
+Result<Exit> Load(const AccountLoadOptions& options, Context& context,
+                  const OpenedReservations& opened) {
   WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
   WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> declared,
                         ParseAccountLimits(text, options.file, options.service));
@@ -37,12 +40,17 @@ Result<Exit> Load(const LoadOptions& options, Context& context, const OpenedRese
   return Exit::kDone;
 }
 
-}  // namespace
+struct LoadVerb {
+  CLI::App& group;
+  std::string name;
+};
 
-void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
-  auto options = std::make_shared<LoadOptions>();
-  CLI::App& verb = AddVerb(group, "load", "Make accounts' limits of a service what a file says",
-                           options, chosen, OnReservations(with_reservations, Load));
+template <class Run>
+CLI::App& AddLoadVerb(const LoadVerb& load, Action& chosen, Run run) {
+  auto options = std::make_shared<AccountLoadOptions>();
+  CLI::App& verb =
+      AddVerb(load.group, load.name, "Make accounts' limits of a service what a file says", options,
+              chosen, std::move(run));
   verb.add_option("FILE", options->file, "as rate-limiter-py's loader has it (JSON)")
       ->required()
       ->option_text(" ");
@@ -51,6 +59,21 @@ void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with
       ->option_text("S");
   verb.add_flag("--prune", options->prune, "delete the service's rows that the file lacks");
   verb.add_flag("--plan", options->plan, "show what would be done, and do nothing");
+  return verb;
+}
+
+}  // namespace
+
+void AddLoadLimits(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
+  AddLoadVerb({group, "load-limits"}, chosen, OnReservations(with_reservations, Load));
+}
+
+void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
+  const auto load = OnReservations(with_reservations, Load);
+  AddLoadVerb({group, "load"}, chosen, [load](const AccountLoadOptions& given, Context& context) {
+    context.world().err << "weir: 'limits load' is deprecated: write 'reservation load-limits'\n";
+    return load(given, context);
+  }).group("");  // not in the help
 }
 
 }  // namespace weir::app

@@ -1,14 +1,19 @@
 // weir limits check|plan|apply|diff|export: the limits of a store, declared in one file.
 #include <fmt/format.h>
 
+#include <istream>
 #include <memory>
+#include <optional>
+#include <ostream>
 #include <string>
 
 #include "apps/weir/files.h"
 #include "apps/weir/json.h"
 #include "apps/weir/limits_plan.h"
+#include "apps/weir/limits_scope.h"
 #include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
+#include "apps/weir/text.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {
@@ -16,47 +21,87 @@ namespace {
 
 struct LimitsOptions {
   std::string file;
-  std::string namespace_name = "default";
+  std::optional<std::string> namespace_name;
+  bool force = false;
+  bool yes = false;
 };
 
-Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options) {
-  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
-  return ParseLimitsFile(text, options.file);
+Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.file, context.world()));
+  return ParseLimitsFile(text, NameOfInput(options.file));
 }
 
 Result<Exit> Check(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
-  context.Answer(
-      app::ToJson(file),
-      fmt::format("{} is valid: namespace {}, system {}, resources {}, "
-                  "entities {}\n",
-                  options.file, file.namespace_name, file.system.empty() ? "not set" : "set",
-                  file.resources.size(), file.entities.size()));
+  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
+  context.Answer(app::ToJson(file),
+                 fmt::format("{} is valid: namespace {}, system {}, resources {}, "
+                             "entities {}\n",
+                             NameOfInput(options.file), file.namespace_name,
+                             file.system.empty() ? "not set" : "set", file.resources.size(),
+                             file.entities.size()));
   return Exit::kDone;
 }
 
-Result<Plan> PlanOf(const LimitsFile& file, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.StoreDeadline(),
-                                                          &context.left_out()));
-  return MakePlan(file, live, context.world().clock.WallNow());
+/// A limits file next to the store it is for.
+struct Compared {
+  LimitsScope scope;
+  Declared live;
+};
+
+Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, Context& context,
+                         Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(LimitsScope scope, ScopeOf(context, backend));
+  WEIR_RETURN_IF_ERROR(CheckScope(file, NameOfInput(options.file), scope));
+  WEIR_ASSIGN_OR_RETURN(
+      Declared live, ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
+  return Compared{std::move(scope), std::move(live)};
 }
 
 Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
+  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Plan plan, PlanOf(file, context, backend));
-    context.Answer(app::ToJson(plan), TextOf(plan));
+    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
+    const Plan plan = MakePlan(file, with.live, context.world().clock.WallNow());
+    context.Answer(WithScope(with.scope, app::ToJson(plan)),
+                   TextOf(with.scope) + '\n' + TextOf(plan));
     return Exit::kDone;
   });
 }
 
+Status Unconfirmed(std::size_t deletes, const LimitsScope& scope, std::string_view why) {
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("nothing is changed: it would delete {} of the records in {}, and {}; "
+                          "'weir limits plan' lists them, --yes applies the file",
+                          deletes, TextOf(scope), why));
+}
+
+/// Asks on a terminal whether the records that the file dropped are to go. Blocks.
+Status ConfirmDeletes(const Plan& plan, const LimitsOptions& options, const LimitsScope& scope,
+                      const Context& context) {
+  const std::size_t deletes = plan.Count(PlannedAction::kDelete);
+  if (deletes == 0) return {};
+  const World& world = context.world();
+  if (!world.in_is_terminal || options.file == kStandardStream) {
+    return Unconfirmed(deletes, scope, "there is no terminal to confirm it");
+  }
+  world.err << EscapeControls(TextOf(plan))
+            << fmt::format("delete {} records in {}? [y/N] ", deletes, TextOf(scope)) << std::flush;
+  std::string answer;
+  std::getline(world.in, answer);
+  if (answer == "y" || answer == "yes") return {};
+  return Unconfirmed(deletes, scope, "it was not confirmed");
+}
+
 Result<Exit> Apply(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
+  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Plan plan, PlanOf(file, context, backend));
+    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
+    const Plan plan = MakePlan(file, with.live, context.world().clock.WallNow());
+    if (!options.yes) WEIR_RETURN_IF_ERROR(ConfirmDeletes(plan, options, with.scope, context));
     const Deadline deadline = context.ApplyDeadline(plan.ToApply().size());
     WEIR_RETURN_IF_ERROR(ApplyPlan(plan, backend.config(), deadline));
-    context.Answer(app::ToJson(plan), "applied\n" + TextOf(plan));
+    context.Answer(WithScope(with.scope, app::ToJson(plan)),
+                   fmt::format("applied to {}\n{}", TextOf(with.scope), TextOf(plan)));
     return Exit::kDone;
   });
 }
@@ -64,58 +109,82 @@ Result<Exit> Apply(const LimitsOptions& options, Context& context) {
 Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   // As diff(1): 0 the same, 1 different, 2 trouble.
   context.failure = Exit::kUsage;
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options));
+  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(
-        const Declared live,
-        ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
-    const std::vector<Difference> differences = Differences(file, live);
-    context.Answer(app::ToJson(differences), TextOf(differences));
+    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
+    const std::vector<Difference> differences = Differences(file, with.live);
+    context.Answer(WithScope(with.scope, app::ToJson(differences)),
+                   TextOf(with.scope) + '\n' + TextOf(differences));
     return differences.empty() ? Exit::kDone : Exit::kFailed;
   });
 }
 
+/// The namespace that the file names: --namespace, else the one that was read.
+std::string NamespaceToWrite(const LimitsOptions& options, const LimitsScope& scope) {
+  if (options.namespace_name) return *options.namespace_name;
+  return scope.namespace_name.empty() ? "default" : scope.namespace_name;
+}
+
 Result<Exit> Export(const LimitsOptions& options, Context& context) {
+  if (!options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.file));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
+    WEIR_ASSIGN_OR_RETURN(const LimitsScope scope, ScopeOf(context, backend));
     WEIR_ASSIGN_OR_RETURN(
         const Declared live,
         ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
-    const LimitsFile file = FileOf(live, options.namespace_name);
+    const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
     const std::string yaml = FormatLimitsFile(file);
-    if (!options.file.empty()) {
-      WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
-    }
-    context.Answer(app::ToJson(file), options.file.empty() ? yaml : "wrote " + options.file);
+    const bool to_file = !options.file.empty() && options.file != kStandardStream;
+    if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
+    context.Answer(app::ToJson(file), to_file ? "wrote " + options.file : yaml);
     return Exit::kDone;
   });
 }
 
 using LimitsWork = Result<Exit> (*)(const LimitsOptions&, Context&);
 
-void AddOnFile(CLI::App& group, const std::string& name, const std::string& description,
-               LimitsWork work, Action& chosen) {
-  auto options = std::make_shared<LimitsOptions>();
-  CLI::App& verb = AddVerb(group, name, description, options, chosen, work);
-  verb.add_option("-f,--file", options->file, "the limits file (YAML)")
-      ->required(name != "export")
+struct FileVerb {
+  std::string name;
+  std::string description;
+  LimitsWork work;
+};
+
+CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
+                    const std::shared_ptr<LimitsOptions>& options, Action& chosen) {
+  CLI::App& verb = AddVerb(group, on_file.name, on_file.description, options, chosen, on_file.work);
+  verb.add_option("FILE,-f,--file", options->file, "the limits file (YAML), - for standard input")
+      ->required()
       ->option_text("FILE");
-  if (name != "export") return;
+  return verb;
+}
+
+void AddExport(CLI::App& group, Action& chosen) {
+  auto options = std::make_shared<LimitsOptions>();
+  CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
+                           options, chosen, Export);
+  verb.add_option("FILE,-f,--file", options->file, "a new file (default: -, standard output)")
+      ->option_text("FILE");
   AddParsed(verb, "--namespace", options->namespace_name, Checked(CheckNamespace),
-            "the namespace to name in the file (default: default)")
+            "the namespace to name in the file (default: the one that was read)")
       ->option_text("NAME");
+  verb.add_flag("--force", options->force, "overwrite the file if it exists");
 }
 
 }  // namespace
 
 void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
   CLI::App& group = AddGroup(app, "limits", "All limits of a store, declared in one file");
-  AddOnFile(group, "check", "Read the file, and nothing else", Check, chosen);
-  AddOnFile(group, "plan", "Show what apply would do", ShowPlan, chosen);
-  AddOnFile(group, "apply", "Make the store say what the file says, all or nothing", Apply, chosen);
-  AddOnFile(group, "diff", "Compare field by field: exit 0 the same, 1 different, 2 trouble", Diff,
-            chosen);
-  AddOnFile(group, "export", "Write what is set as a limits file, to --file or stdout", Export,
-            chosen);
+  const auto options = [] { return std::make_shared<LimitsOptions>(); };
+  AddOnFile(group, {"check", "Read the file, and nothing else", Check}, options(), chosen);
+  AddOnFile(group, {"plan", "Show what apply would do", ShowPlan}, options(), chosen);
+  const auto to_apply = options();
+  AddOnFile(group, {"apply", "Make the store say what the file says, all or nothing", Apply},
+            to_apply, chosen)
+      .add_flag("--yes", to_apply->yes, "delete what the file dropped without asking");
+  AddOnFile(group,
+            {"diff", "Compare field by field: exit 0 the same, 1 different, 2 trouble", Diff},
+            options(), chosen);
+  AddExport(group, chosen);
   AddLimitsLoad(group, chosen, with_reservations);
 }
 

@@ -13,26 +13,35 @@ namespace weir::app {
 class LineReader {
  public:
   /// `longest`: bytes of a line, without its newline. So much memory is taken at once.
-  LineReader(std::istream& in, std::size_t longest);
+  /// `too_long`: gets each line that is longer, with a newline; null: such lines are lost.
+  LineReader(std::istream& in, std::size_t longest, std::ostream* too_long = nullptr);
 
   enum class Got {
     kLine,
-    kTooLong,  ///< passed over
+    kTooLong,  ///< passed over, or written to `too_long`
     kEnd,      ///< or broken()
   };
   Got Next();
   /// The last one, until Next.
   std::string_view line() const { return line_; }
+  /// The last one ended with a newline, and not with the input.
+  bool complete() const { return complete_; }
+  /// Bytes of the longest line that is read.
+  std::size_t longest() const { return buffer_.size() - 2; }
   /// `in` cannot be read.
   bool broken() const;
   /// Of the last line, from 1.
   std::uint64_t number() const { return number_; }
 
  private:
+  void PassOver();
+
   std::istream& in_;
+  std::ostream* too_long_;
   std::string buffer_;
   std::string_view line_;
   std::uint64_t number_ = 0;
+  bool complete_ = true;
 };
 
 }  // namespace weir::app

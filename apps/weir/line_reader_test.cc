@@ -32,6 +32,24 @@ TEST(LineReader, LinesAreWhatNewlinesEnd) {
   EXPECT_THAT(LinesOf(std::string("a\0b\n", 4), 9), ElementsAre(std::string("a\0b", 3)));
 }
 
+// U9. Fails if: a part of a long line is lost or doubled.
+TEST(LineReader, U9WhatIsTooLongCanBeKept) {
+  for (std::size_t size = 4; size < 20; ++size) {
+    for (const std::string& end : {std::string("\n"), std::string()}) {
+      const std::string line = std::string("abcdefghijklmnopqrstuvwxyz").substr(0, size);
+      std::istringstream in("x\n" + line + end);
+      std::ostringstream kept;
+      LineReader reader(in, 3, &kept);
+      EXPECT_EQ(reader.Next(), LineReader::Got::kLine);
+      EXPECT_TRUE(reader.complete());
+      EXPECT_EQ(reader.Next(), LineReader::Got::kTooLong);
+      EXPECT_EQ(reader.complete(), !end.empty());
+      EXPECT_EQ(kept.str(), line + "\n");
+      EXPECT_EQ(reader.Next(), LineReader::Got::kEnd);
+    }
+  }
+}
+
 TEST(LineReader, WhatIsTooLongIsPassedOver) {
   EXPECT_THAT(LinesOf("abc\nabcd\nabcde\nabcdefghijkl\nabc\n", 3),
               ElementsAre("abc", "*", "*", "*", "abc"));

@@ -89,8 +89,12 @@ Result<std::optional<EntityRecord>> GetEntity(ConfigStore& store, const std::str
 }
 
 Status ApplyChanges(ConfigStore& store, std::vector<ConfigChange> changes, Deadline deadline) {
-  return Await<void>(
+  constexpr std::string_view kOnly = "change 1 of 1, ";
+  Status made = Await<void>(
       [&](Done<void> done) { store.Apply(std::move(changes), deadline, std::move(done)); });
+  if (made || !made.error().message.starts_with(kOnly)) return made;
+  // A command that makes one change has no list of them.
+  return Fail(made.error().code, made.error().message.substr(kOnly.size()));
 }
 
 }  // namespace weir::app

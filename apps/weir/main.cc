@@ -1,6 +1,8 @@
 // The only place that wires real things together: the machine's clocks, a loop, signals, streams.
+#include <pwd.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -17,7 +19,7 @@ namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
 
-void RequestStop(int) { stop_requested = 1; }
+void RequestStop(int signal) { stop_requested = signal; }
 
 /// The second signal ends the process as usual.
 void CatchOnce(int signal) {
@@ -34,6 +36,14 @@ bool Interrupted() {
     return true;
   }();
   return caught && stop_requested != 0;
+}
+
+/// user@host; empty if the system does not know the user.
+std::string UserAtHost() {
+  const passwd* user = getpwuid(geteuid());
+  std::array<char, 256> host{};
+  if (user == nullptr || gethostname(host.data(), host.size() - 1) != 0) return "";
+  return std::string(user->pw_name) + '@' + host.data();
 }
 
 std::optional<std::string> Environment(const std::string& name) {
@@ -55,7 +65,10 @@ int main(int argc, char** argv) {
                                .out = std::cout,
                                .err = std::cerr,
                                .err_is_terminal = isatty(STDERR_FILENO) != 0,
+                               .in_is_terminal = isatty(STDIN_FILENO) != 0,
+                               .user = UserAtHost(),
                                .environment = Environment,
-                               .interrupted = Interrupted};
+                               .interrupted = Interrupted,
+                               .signal = [] { return static_cast<int>(stop_requested); }};
   return static_cast<int>(weir::app::Run(std::vector<std::string>(argv + 1, argv + argc), world));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 namespace weir::app {
 
@@ -13,6 +14,11 @@ void ProgressLine::Show(const std::string& text) {
   if (!world_.err_is_terminal) return;
   width_ = std::max(width_, text.size());
   world_.err << '\r' << text << std::string(width_ - text.size(), ' ') << std::flush;
+}
+
+void ProgressLine::Note(const std::string& text) {
+  if (width_ > 0) world_.err << '\r' << std::string(std::exchange(width_, 0), ' ') << '\r';
+  world_.err << "weir: " << text << '\n' << std::flush;
 }
 
 }  // namespace weir::app

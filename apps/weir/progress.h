@@ -7,8 +7,8 @@
 
 namespace weir::app {
 
-/// One line on stderr that is written over and over, and gone at the end. Nothing at all where
-/// stderr is no terminal. `world` must outlive it.
+/// One line on stderr that is written over and over, and gone at the end; nothing of it if stderr
+/// is no terminal. `world` must outlive it.
 class ProgressLine {
  public:
   explicit ProgressLine(const World& world) : world_(world) {}
@@ -17,6 +17,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Show(const std::string& text);
+  /// A line of its own on stderr, terminal or not: `weir: TEXT`.
+  void Note(const std::string& text);
 
  private:
   const World& world_;

@@ -1,6 +1,7 @@
 #include "apps/weir/replay.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,19 +24,19 @@ struct DueAdjust {
   std::int64_t tokens = 0;  ///< whole
 };
 
-Status CheckLimits(const Target& own) {
-  for (const std::string_view name : {kRequestLimit, kTokenLimit}) {
-    const auto same = [&](const Limit& limit) { return limit.name == name; };
-    if (std::any_of(own.limits.begin(), own.limits.end(), same)) continue;
+Status CheckLimits(const Target& own, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(own.limits, name, &Limit::name) != own.limits.end()) continue;
     return Fail(Code::kFailedPrecondition,
-                fmt::format("{} has no limit {} on {}: a replay needs {} and {} for each tenant, "
-                            "for example at the resource",
-                            own.key.entity, name, kReplayResource, kRequestLimit, kTokenLimit));
+                fmt::format("{} has no limit {} on {}: a replay needs {} for each tenant, for "
+                            "example at the resource",
+                            own.key.entity, name, own.key.resource, fmt::join(names, " and ")));
   }
   return {};
 }
 
-/// The balance of each limit of the target at `at`; a bucket that does not exist is full.
+/// The balance of each limit of the target at `at`; a bucket that does not
+/// exist is full.
 void AddBalances(const Target& target, const std::optional<BucketRecord>& record, UnixMillis at,
                  std::vector<LimitBalance>& balances) {
   BucketRecord kept = record.value_or(BucketRecord());
@@ -51,36 +52,37 @@ void AddBalances(const Target& target, const std::optional<BucketRecord>& record
 
 class Replay {
  public:
-  Replay(const ReplayWorld& world, const ReplayOptions& options)
-      : world_(world),
-        options_(options),
+  Replay(const ReplayTrace& trace, const ReplayWorld& world)
+      : trace_(trace),
+        world_(world),
         backend_(world.backend, world.time.clock()),
         limiter_(backend_, world.time),
-        rng_(options.seed),
-        zipf_(options.tenants, 1.0) {}
+        book_(trace) {}
 
-  Result<ReplayReport> Run(std::span<const TraceRow> rows) {
+  Result<ReplayReport> Run() {
     WEIR_RETURN_IF_ERROR(AddTenants());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t count = trace_.requests.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const ReplayTrace::Request& request = trace_.requests[i];
       const std::uint64_t seq = i + 1;
-      WEIR_RETURN_IF_ERROR(AdjustAllBefore({rows[i].at, seq}));
-      world_.time.AdvanceTo(rows[i].at);
-      WEIR_RETURN_IF_ERROR(Ask(rows[i], seq));
-      if (seq % 1024 == 0) world_.progress(seq, rows.size());
+      WEIR_RETURN_IF_ERROR(AdjustAllBefore({request.at, seq}));
+      world_.time.AdvanceTo(request.at);
+      WEIR_RETURN_IF_ERROR(Ask(request, seq));
+      if (seq % 1024 == 0) world_.progress(seq, count);
     }
     WEIR_RETURN_IF_ERROR(AdjustAllBefore({UnixMillis{INT64_MAX}, 0}));
-    world_.progress(rows.size(), rows.size());
+    world_.progress(count, count);
     return std::move(book_).Close(latency_.Snapshot());
   }
 
  private:
   Status AddTenants() {
-    for (std::uint64_t i = 0; i < options_.tenants; ++i) {
-      const std::string entity = fmt::format("tenant-{}", i + 1);
+    for (std::size_t i = 0; i < trace_.tenants.size(); ++i) {
+      const ReplayTrace::Tenant& tenant = trace_.tenants[i];
       WEIR_ASSIGN_OR_RETURN(const ResolvedPtr resolved,
-                            limiter_.Resolve(entity, kReplayResource, Deadline::Never()));
-      WEIR_RETURN_IF_ERROR(CheckLimits(*resolved->targets.front()));
-      book_.AddTenant(entity, {resolved->targets.begin(), resolved->targets.end()});
+                            limiter_.Resolve(tenant.entity, tenant.resource, Deadline::Never()));
+      WEIR_RETURN_IF_ERROR(CheckLimits(*resolved->targets.front(), trace_.limits));
+      book_.AddTenant(tenant, {resolved->targets.begin(), resolved->targets.end()});
       WEIR_RETURN_IF_ERROR(CheckFresh(i));
     }
     return {};
@@ -91,7 +93,8 @@ class Replay {
     for (const std::optional<BucketRecord>& record : records) {
       if (!record) continue;
       return Fail(Code::kFailedPrecondition,
-                  fmt::format("{} has a bucket on {} in {}: a replay begins with full limits; give "
+                  fmt::format("{} has a bucket on {} in {}: a replay begins "
+                              "with full limits; give "
                               "it --store memory: or a new file",
                               record->key.entity, record->key.resource, world_.backend.Describe()));
     }
@@ -118,24 +121,19 @@ class Replay {
     return balances;
   }
 
-  Status Ask(const TraceRow& row, std::uint64_t seq) {
-    const std::size_t tenant = zipf_.Draw(rng_);
-    const bool actual = options_.strategy == Strategy::kActual;
-    const std::int64_t expected = actual ? row.generated_tokens : options_.estimate;
+  Status Ask(const ReplayTrace::Request& asked, std::uint64_t seq) {
+    const ReplayTrace::Tenant& tenant = trace_.tenants[asked.tenant];
     const AcquireRequest request{
-        .entity = book_.entity(tenant),
-        .resource = kReplayResource,
-        .amounts = {{kRequestLimit, 1}, {kTokenLimit, row.context_tokens + expected}}};
-    const Moment moment{row.at, seq};
+        .entity = tenant.entity, .resource = tenant.resource, .amounts = asked.amounts};
+    const Moment moment{asked.at, seq};
     Result<Outcome> outcome = Acquire(request);
-    if (!outcome) return Impossible(tenant, moment, request.amounts, outcome.error());
-    book_.Decided(tenant, moment, outcome->decision());
+    if (!outcome) return Impossible(asked.tenant, moment, request.amounts, outcome.error());
+    book_.Decided(asked.tenant, moment, outcome->decision());
     if (!outcome->admitted()) return {};
     Lease lease = std::move(*outcome).lease();
-    const std::int64_t correction = row.generated_tokens - expected;
-    if (correction == 0) return lease.Commit();
-    const UnixMillis due = row.at + kGenerationTime * row.generated_tokens;
-    due_.emplace(DueKey(due, seq), DueAdjust{std::move(lease), tenant, correction});
+    if (asked.correction == 0) return lease.Commit();
+    due_.emplace(DueKey(asked.corrected, seq),
+                 DueAdjust{std::move(lease), asked.tenant, asked.correction});
     return {};
   }
 
@@ -166,7 +164,7 @@ class Replay {
   }
 
   Status Adjust(Moment moment, DueAdjust due) {
-    const Amounts amounts{{kTokenLimit, due.tokens}};
+    const Amounts amounts{{trace_.measured, due.tokens}};
     WEIR_RETURN_IF_ERROR(world_.time.Await<void>(
         [&](Done<void> done) { due.lease.Adjust(amounts, std::move(done)); }));
     WEIR_ASSIGN_OR_RETURN(const auto balances, Balances(due.tenant, moment.at));
@@ -174,12 +172,10 @@ class Replay {
     return due.lease.Commit();
   }
 
+  const ReplayTrace& trace_;
   const ReplayWorld& world_;
-  const ReplayOptions& options_;
   TraceBackend backend_;
   Limiter limiter_;
-  Rng rng_;
-  const Zipf zipf_;
   ReplayBook book_;
   Histogram latency_;
   std::map<DueKey, DueAdjust> due_;
@@ -187,9 +183,43 @@ class Replay {
 
 }  // namespace
 
-Result<ReplayReport> RunReplay(std::span<const TraceRow> rows, const ReplayWorld& world,
-                               const ReplayOptions& options) {
-  return Replay(world, options).Run(rows);
+ReplayTrace TraceOfTokens(std::span<const TraceRow> rows, const ReplayOptions& options) {
+  ReplayTrace trace{.limits = {kRequestLimit, kTokenLimit}, .measured = kTokenLimit};
+  for (std::uint64_t i = 0; i < options.tenants; ++i) {
+    trace.tenants.push_back({fmt::format("tenant-{}", i + 1), kReplayResource});
+  }
+  Rng rng(options.seed);
+  const Zipf zipf(options.tenants, 1.0);
+  for (const TraceRow& row : rows) {
+    const bool actual = options.strategy == Strategy::kActual;
+    const std::int64_t expected = actual ? row.generated_tokens : options.estimate;
+    trace.requests.push_back(
+        {.at = row.at,
+         .tenant = zipf.Draw(rng),
+         .amounts = {{kRequestLimit, 1}, {kTokenLimit, row.context_tokens + expected}},
+         .correction = row.generated_tokens - expected,
+         .corrected = row.at + kGenerationTime * row.generated_tokens});
+  }
+  return trace;
+}
+
+ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests) {
+  ReplayTrace trace;
+  for (const Amount& amount : requests.front().amounts) trace.limits.push_back(amount.limit);
+  trace.measured = trace.limits.back();
+  std::map<ReplayTrace::Tenant, std::size_t> places;
+  for (const TracedRequest& request : requests) {
+    ReplayTrace::Tenant tenant{request.entity, request.resource};
+    const auto [at, is_new] = places.emplace(tenant, trace.tenants.size());
+    if (is_new) trace.tenants.push_back(std::move(tenant));
+    trace.requests.push_back(
+        {.at = request.at, .tenant = at->second, .amounts = request.amounts, .corrected = {}});
+  }
+  return trace;
+}
+
+Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world) {
+  return Replay(trace, world).Run();
 }
 
 }  // namespace weir::app

@@ -12,6 +12,7 @@
 #include "apps/weir/bound.h"
 #include "apps/weir/plot.h"
 #include "apps/weir/replay_log.h"
+#include "apps/weir/request_trace.h"
 #include "apps/weir/trace.h"
 #include "apps/weir/trace_scheduler.h"
 #include "weir/store/backend.h"
@@ -26,7 +27,8 @@ inline constexpr char kTokenLimit[] = "tpm";
 inline constexpr milliseconds kGenerationTime{20};
 
 enum class Strategy {
-  kEstimate,  ///< take an estimate of what will be generated, adjust when it is known
+  kEstimate,  ///< take an estimate of what will be generated, adjust when it is
+              ///< known
   kActual,    ///< take what was generated at once
 };
 
@@ -37,16 +39,42 @@ struct ReplayOptions {
   std::int64_t estimate = 256;  ///< whole tokens
 };
 
-/// Refusals by the limits that were short; one refusal may count at several.
+/// Who asks for what, and when.
+struct ReplayTrace {
+  struct Tenant {
+    std::string entity;
+    std::string resource;
+    friend auto operator<=>(const Tenant&, const Tenant&) = default;
+  };
+  struct Request {
+    UnixMillis at;
+    std::size_t tenant = 0;  ///< its place in `tenants`
+    Amounts amounts;
+    std::int64_t correction = 0;  ///< whole tokens of `measured`, added at `corrected`
+    UnixMillis corrected;
+  };
+  std::vector<Tenant> tenants;
+  std::vector<std::string> limits;  ///< what the requests take; each tenant has them all
+  std::string measured;             ///< the limit whose tokens are added up
+  std::vector<Request> requests;    ///< in order of time
+};
+
+/// The rows as requests of tenant-1 to tenant-N, drawn by Zipf's law.
+ReplayTrace TraceOfTokens(std::span<const TraceRow> rows, const ReplayOptions& options);
+/// The requests as they are. REQUIRES: requests, which take the same limits in
+/// the same order.
+ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests);
+
+/// Refusals by the names of the limits that were short; one refusal may count
+/// at several.
 struct RefusedBy {
-  std::uint64_t own_requests = 0;
-  std::uint64_t own_tokens = 0;
-  std::uint64_t above_requests = 0;  ///< of an entity above
-  std::uint64_t above_tokens = 0;
+  std::map<std::string, std::uint64_t> own;
+  std::map<std::string, std::uint64_t> above;  ///< of entities above
 };
 
 struct TenantTally {
   std::string entity;
+  std::string resource;
   std::uint64_t asked = 0;
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
@@ -63,6 +91,7 @@ struct AboveTally {
 };
 
 struct ReplayReport {
+  std::vector<std::string> limit_names;  ///< as ReplayTrace::limits
   std::vector<TenantTally> tenants;
   std::map<std::string, AboveTally> above;
   std::vector<LogLine> log;
@@ -82,10 +111,9 @@ struct ReplayWorld {
   ReplayProgress progress;
 };
 
-/// Runs the rows against the limits that are set. kFailedPrecondition: buckets of the tenants exist
-/// already, or a tenant has no limit on requests or tokens. Blocks. REQUIRES: rows.
-[[nodiscard]] Result<ReplayReport> RunReplay(std::span<const TraceRow> rows,
-                                             const ReplayWorld& world,
-                                             const ReplayOptions& options);
+/// Runs the trace against the limits that are set. kFailedPrecondition: buckets
+/// of the tenants exist already, or a tenant has not all limits of the trace.
+/// Blocks. REQUIRES: requests.
+[[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world);
 
 }  // namespace weir::app

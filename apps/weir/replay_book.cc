@@ -34,22 +34,22 @@ LogLine LineFor(Moment moment, const LimitStatus& status, bool admitted) {
           .balance = status.available - (admitted ? status.requested : 0)};
 }
 
-std::int64_t TokensPerMinute(const Target& target) {
+std::int64_t TokensPerMinute(const Target& target, const std::string& measured) {
   std::int64_t sum = 0;
   for (const Limit& limit : target.limits) {
-    if (limit.name == kTokenLimit) sum += limit.quota.amount * 60'000 / limit.quota.period;
+    if (limit.name == measured) sum += limit.quota.amount * 60'000 / limit.quota.period;
   }
   return sum;
 }
 
 }  // namespace
 
-void ReplayBook::AddTenant(const std::string& entity, std::vector<TargetPtr> targets) {
-  report_.tenants.push_back({.entity = entity});
+void ReplayBook::AddTenant(const ReplayTrace::Tenant& tenant, std::vector<TargetPtr> targets) {
+  report_.tenants.push_back({.entity = tenant.entity, .resource = tenant.resource});
   targets_.push_back(std::move(targets));
   for (const TargetPtr& target : targets_.back()) {
     const BucketKey& key = target->key;
-    if (key.entity != entity) report_.above[key.entity];
+    if (key.entity != tenant.entity) report_.above[key.entity];
     for (const Limit& limit : target->limits) {
       report_.limits[{key.entity, key.resource, limit.name}] = {
           limit.quota.capacity, limit.quota.amount, limit.quota.period};
@@ -72,8 +72,7 @@ void ReplayBook::CountShort(TenantTally& tally, const Decision& decision) {
   for (const LimitStatus& status : decision.limits) {
     if (!status.exceeded) continue;
     const bool own = status.entity == tally.entity;
-    if (status.limit == kRequestLimit) ++(own ? by.own_requests : by.above_requests);
-    if (status.limit == kTokenLimit) ++(own ? by.own_tokens : by.above_tokens);
+    ++(own ? by.own : by.above)[status.limit];
   }
 }
 
@@ -95,7 +94,7 @@ void ReplayBook::Adjusted(std::size_t tenant, Moment moment, std::int64_t milli,
     LogLine line = LineFor(moment, balance);
     line.op = LogOp::kAdjust;
     line.outcome = LogOutcome::kDone;
-    line.amount = balance.limit == kTokenLimit ? milli : 0;
+    line.amount = balance.limit == trace_.measured ? milli : 0;
     Write(tenant, std::move(line));
   }
 }
@@ -107,7 +106,7 @@ void ReplayBook::Write(std::size_t tenant, LogLine line) {
   std::int64_t& debt = own ? tally.deepest_debt : report_.above[line.entity].deepest_debt;
   debt = std::max(debt, -line.balance);
   const bool charged = line.outcome == LogOutcome::kAdmitted || line.outcome == LogOutcome::kDone;
-  if (charged && line.limit == kTokenLimit) {
+  if (charged && line.limit == trace_.measured) {
     tokens += line.amount;
     if (own) report_.charged.push_back({line.at, line.amount});
   }
@@ -127,7 +126,7 @@ ReplayReport ReplayBook::Close(HistogramSnapshot latency) && {
   std::map<BucketKey, TargetPtr> outermost;
   for (const auto& targets : targets_) outermost[targets.back()->key] = targets.back();
   for (const auto& [key, target] : outermost) {
-    report_.outermost_per_minute += TokensPerMinute(*target);
+    report_.outermost_per_minute += TokensPerMinute(*target, trace_.measured);
   }
   report_.latency = std::move(latency);
   return std::move(report_);

@@ -28,11 +28,16 @@ struct Moment {
 /// Not thread-safe. Tenants are numbered from 0 in the order they were added.
 class ReplayBook {
  public:
-  void AddTenant(const std::string& entity, std::vector<TargetPtr> targets);
+  /// `trace` must outlive it.
+  explicit ReplayBook(const ReplayTrace& trace) : trace_(trace) {
+    report_.limit_names = trace.limits;
+  }
+  void AddTenant(const ReplayTrace::Tenant& tenant, std::vector<TargetPtr> targets);
 
   /// A decision that was answered.
   void Decided(std::size_t tenant, Moment moment, const Decision& decision);
-  /// A request over a capacity; `balances` of every limit it would have charged.
+  /// A request over a capacity; `balances` of every limit it would have
+  /// charged.
   void Impossible(std::size_t tenant, Moment moment, const Amounts& amounts,
                   const std::vector<LimitBalance>& balances);
   /// `milli` tokens were added or given back; `balances` afterwards.
@@ -50,6 +55,7 @@ class ReplayBook {
   void Write(std::size_t tenant, LogLine line);
   void CountShort(TenantTally& tally, const Decision& decision);
 
+  const ReplayTrace& trace_;
   ReplayReport report_;
   std::vector<std::vector<TargetPtr>> targets_;
 };

@@ -31,9 +31,9 @@ struct LogLine {
   std::int64_t balance = 0;  ///< after the operation, exact at `at`, rounded down
 };
 
-/// CSV with a header: t_ms,seq,entity,resource,op,outcome,limit,amount,balance. Amounts and
-/// balances in tokens with exactly three decimals. Names need no quotes: identifiers have no
-/// commas.
+/// CSV with a header: t_ms,seq,entity,resource,op,outcome,limit,amount,balance.
+/// Amounts and balances in tokens with exactly three decimals. Names need no
+/// quotes: identifiers have no commas.
 std::string FormatLog(std::span<const LogLine> lines);
 
 }  // namespace weir::app

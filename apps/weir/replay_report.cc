@@ -10,6 +10,17 @@
 namespace weir::app {
 namespace {
 
+using Counts = std::map<std::string, std::uint64_t>;
+
+void AddTo(Counts& sum, const Counts& added) {
+  for (const auto& [name, count] : added) sum[name] += count;
+}
+
+std::uint64_t CountOf(const Counts& counts, const std::string& name) {
+  const auto found = counts.find(name);
+  return found == counts.end() ? 0 : found->second;
+}
+
 TenantTally SumOf(const ReplayReport& report) {
   TenantTally sum{.entity = "all"};
   for (const TenantTally& tally : report.tenants) {
@@ -17,52 +28,70 @@ TenantTally SumOf(const ReplayReport& report) {
     sum.admitted += tally.admitted;
     sum.refused += tally.refused;
     sum.impossible += tally.impossible;
-    sum.refused_by.own_requests += tally.refused_by.own_requests;
-    sum.refused_by.own_tokens += tally.refused_by.own_tokens;
-    sum.refused_by.above_requests += tally.refused_by.above_requests;
-    sum.refused_by.above_tokens += tally.refused_by.above_tokens;
+    AddTo(sum.refused_by.own, tally.refused_by.own);
+    AddTo(sum.refused_by.above, tally.refused_by.above);
     sum.tokens += tally.tokens;
     sum.deepest_debt = std::max(sum.deepest_debt, tally.deepest_debt);
   }
   return sum;
 }
 
-Json ToJson(const TenantTally& tally) {
-  const RefusedBy& by = tally.refused_by;
+Json ToJson(const TenantTally& tally, const std::vector<std::string>& limits) {
+  Json refused_by = Json::object();
+  for (const std::string& name : limits) refused_by[name] = CountOf(tally.refused_by.own, name);
+  for (const std::string& name : limits) {
+    refused_by["parent_" + name] = CountOf(tally.refused_by.above, name);
+  }
   return {{"entity", tally.entity},
+          {"resource", tally.resource},
           {"asked", tally.asked},
           {"admitted", tally.admitted},
           {"refused", tally.refused},
           {"impossible", tally.impossible},
-          {"refused_by",
-           {{"rpm", by.own_requests},
-            {"tpm", by.own_tokens},
-            {"parent_rpm", by.above_requests},
-            {"parent_tpm", by.above_tokens}}},
+          {"refused_by", refused_by},
           {"tokens", TokensJson(tally.tokens)},
           {"deepest_debt", TokensJson(tally.deepest_debt)}};
 }
 
-std::vector<std::string> RowOf(const TenantTally& tally) {
+std::vector<std::string> HeadingsOf(const ReplayReport& report) {
+  std::vector<std::string> headings{"tenant", ">asked", ">admitted", ">refused"};
+  for (const std::string& name : report.limit_names) headings.push_back(">by " + name);
+  for (const std::string& name : report.limit_names) headings.push_back(">parent " + name);
+  headings.insert(headings.end(), {">impossible", ">tokens", ">debt"});
+  return headings;
+}
+
+std::vector<std::string> RowOf(const TenantTally& tally, const ReplayReport& report) {
   const RefusedBy& by = tally.refused_by;
-  return {tally.entity,
-          fmt::to_string(tally.asked),
-          fmt::to_string(tally.admitted),
-          fmt::to_string(tally.refused),
-          fmt::to_string(by.own_requests),
-          fmt::to_string(by.own_tokens),
-          fmt::to_string(by.above_requests),
-          fmt::to_string(by.above_tokens),
-          fmt::to_string(tally.impossible),
-          FormatTokens(tally.tokens),
-          FormatTokens(tally.deepest_debt)};
+  std::vector<std::string> row{tally.entity, fmt::to_string(tally.asked),
+                               fmt::to_string(tally.admitted), fmt::to_string(tally.refused)};
+  for (const std::string& name : report.limit_names) {
+    row.push_back(fmt::to_string(CountOf(by.own, name)));
+  }
+  for (const std::string& name : report.limit_names) {
+    row.push_back(fmt::to_string(CountOf(by.above, name)));
+  }
+  row.push_back(fmt::to_string(tally.impossible));
+  row.push_back(FormatTokens(tally.tokens));
+  row.push_back(FormatTokens(tally.deepest_debt));
+  return row;
+}
+
+/// The resource is named only if there are several.
+bool HasResources(const ReplayReport& report) {
+  return std::ranges::any_of(report.tenants, [&](const TenantTally& tally) {
+    return tally.resource != report.tenants.front().resource;
+  });
 }
 
 std::string TenantsText(const ReplayReport& report) {
-  Table table({"tenant", ">asked", ">admitted", ">refused", ">by rpm", ">by tpm", ">parent rpm",
-               ">parent tpm", ">impossible", ">tokens", ">debt"});
-  for (const TenantTally& tally : report.tenants) table.Row(RowOf(tally));
-  table.Row(RowOf(SumOf(report)));
+  const bool names_resource = HasResources(report);
+  Table table(HeadingsOf(report));
+  for (TenantTally tally : report.tenants) {
+    if (names_resource) tally.entity += '/' + tally.resource;
+    table.Row(RowOf(tally, report));
+  }
+  table.Row(RowOf(SumOf(report), report));
   return table.Text();
 }
 
@@ -79,15 +108,18 @@ std::string AboveText(const ReplayReport& report) {
 
 Json ToJson(const ReplayAnswer& answer) {
   const ReplayReport& report = answer.report;
-  Json json = ToJson(SumOf(report));
+  Json json = ToJson(SumOf(report), report.limit_names);
   json.erase("entity");
+  json.erase("resource");
   json["bound"] = answer.breach ? "broken" : "held";
   if (answer.breach) json["breach"] = TextOf(*answer.breach);
   // Nanoseconds are to microseconds what millitokens are to tokens.
   json["p50_us"] = TokensJson(report.latency.Quantile(0.5));
   json["p99_us"] = TokensJson(report.latency.Quantile(0.99));
   json["tenants"] = Json::array();
-  for (const TenantTally& tally : report.tenants) json["tenants"].push_back(ToJson(tally));
+  for (const TenantTally& tally : report.tenants) {
+    json["tenants"].push_back(ToJson(tally, report.limit_names));
+  }
   json["parents"] = Json::array();
   for (const auto& [entity, tally] : report.above) {
     json["parents"].push_back({{"entity", entity},

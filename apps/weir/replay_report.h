@@ -17,7 +17,8 @@ struct ReplayAnswer {
 };
 
 nlohmann::ordered_json ToJson(const ReplayAnswer& answer);
-/// A table by tenant, one of the entities above them, the latency of decisions, the verdict.
+/// A table by tenant, one of the entities above them, the latency of decisions,
+/// the verdict.
 std::string TextOf(const ReplayAnswer& answer);
 
 }  // namespace weir::app

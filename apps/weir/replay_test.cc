@@ -28,8 +28,8 @@ class ReplayTest : public testing::Test {
 
   Result<ReplayReport> Run(const std::vector<TraceRow>& rows) {
     TraceScheduler time(rows.front().at);
-    return RunReplay(rows, {*backend_, time, stopwatch_, [](std::size_t, std::size_t) {}},
-                     options_);
+    return RunReplay(TraceOfTokens(rows, options_),
+                     {*backend_, time, stopwatch_, [](std::size_t, std::size_t) {}});
   }
 
   /// The log without its header and the columns that are the same throughout.
@@ -159,9 +159,9 @@ TEST_F(ReplayTest, ARefusalNamesTheLimitThatWasShort) {
   EXPECT_EQ(tally.admitted, 2U);
   EXPECT_EQ(tally.refused, 1U);
   EXPECT_EQ(tally.impossible, 1U) << "55 tokens are over the capacity of org";
-  EXPECT_EQ(tally.refused_by.own_tokens, 1U);
-  EXPECT_EQ(tally.refused_by.above_tokens, 1U);
-  EXPECT_EQ(tally.refused_by.own_requests, 0U);
+  EXPECT_EQ(tally.refused_by.own.at("tpm"), 1U);
+  EXPECT_EQ(tally.refused_by.above.at("tpm"), 1U);
+  EXPECT_FALSE(tally.refused_by.own.contains("rpm"));
   EXPECT_EQ(report->above.at("org").tokens, 55'000);
   EXPECT_EQ(report->outermost_per_minute, 40'000);
 }
@@ -170,7 +170,7 @@ TEST_F(ReplayTest, TheLimitOnRequestsCountsAsSuch) {
   SetLimits("resources: {llm: {limits: {rpm: 1, tpm: 60}}}\n");
   const Result<ReplayReport> report = Run({Row(0, 1, 10), Row(0, 1, 10)});
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->tenants[0].refused_by.own_requests, 1U);
+  EXPECT_EQ(report->tenants[0].refused_by.own.at("rpm"), 1U);
 }
 
 std::vector<TraceRow> ManyRows() {
@@ -212,7 +212,7 @@ TEST_F(ReplayTest, TellsHowFarItIs) {
     EXPECT_EQ(of, rows.size());
     told.push_back(done);
   };
-  ASSERT_TRUE(RunReplay(rows, {*backend_, time, stopwatch_, progress}, options_));
+  ASSERT_TRUE(RunReplay(TraceOfTokens(rows, options_), {*backend_, time, stopwatch_, progress}));
   EXPECT_EQ(told, (std::vector<std::size_t>{1024, 2048, 3000}));
 }
 
@@ -250,20 +250,22 @@ TEST_F(ReplayTest, TheReportHasATableAndAVerdict) {
   Result<ReplayReport> report = Run({Row(0, 20, 15), Row(0, 30, 10), Row(1, 90, 10)});
   ASSERT_TRUE(report) << report.error().message;
   const ReplayAnswer answer{*std::move(report), std::nullopt};
-  EXPECT_EQ(
-      TextOf(answer),
-      "tenant    asked  admitted  refused  by rpm  by tpm  parent rpm  parent tpm  impossible  "
-      "tokens  debt\n"
-      "tenant-1      3         1        1       0       1           0           1           1      "
-      "35     0\n"
-      "all           3         1        1       0       1           0           1           1      "
-      "35     0\n"
-      "\n"
-      "parent  tokens  debt\n"
-      "org         35     0\n"
-      "\n"
-      "decision: p50 0 us, p99 0 us\n"
-      "bound: held\n");
+  EXPECT_EQ(TextOf(answer),
+            "tenant    asked  admitted  refused  by rpm  by "
+            "tpm  parent rpm  parent tpm  impossible  "
+            "tokens  debt\n"
+            "tenant-1      3         1        1       0       "
+            "1           0           1           1      "
+            "35     0\n"
+            "all           3         1        1       0       "
+            "1           0           1           1      "
+            "35     0\n"
+            "\n"
+            "parent  tokens  debt\n"
+            "org         35     0\n"
+            "\n"
+            "decision: p50 0 us, p99 0 us\n"
+            "bound: held\n");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/weir/arguments.h"
@@ -13,6 +14,7 @@
 #include "apps/weir/progress.h"
 #include "apps/weir/replay.h"
 #include "apps/weir/replay_report.h"
+#include "weir/runtime/await.h"
 
 namespace weir::app {
 namespace {
@@ -22,40 +24,68 @@ struct ReplayVerbOptions {
   std::string limits;
   std::string log;
   bool plot = false;
+  std::optional<TraceColumns> columns;  ///< nothing: a trace of tokens
   ReplayOptions replay;
 };
 
 /// What the command line names, read.
 struct ReplayInput {
-  std::vector<TraceRow> rows;
+  ReplayTrace trace;
   LimitsFile limits;
 };
 
-Result<ReplayInput> ReadInput(const ReplayVerbOptions& options) {
-  WEIR_ASSIGN_OR_RETURN(const std::string trace, ReadFile(options.trace));
-  WEIR_ASSIGN_OR_RETURN(std::vector<TraceRow> rows, ParseTrace(trace, options.trace));
+Result<ReplayTrace> ReadTrace(const ReplayVerbOptions& options, const World& world) {
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.trace, world));
+  const std::string name = NameOfInput(options.trace);
+  if (options.columns) {
+    WEIR_ASSIGN_OR_RETURN(const auto requests, ParseRequests(text, name, *options.columns));
+    return TraceOfRequests(requests);
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::vector<TraceRow> rows, ParseTrace(text, name));
+  return TraceOfTokens(rows, options.replay);
+}
+
+Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const World& world) {
+  WEIR_ASSIGN_OR_RETURN(ReplayTrace trace, ReadTrace(options, world));
   WEIR_ASSIGN_OR_RETURN(const std::string limits, ReadFile(options.limits));
   WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(limits, options.limits));
-  return ReplayInput{std::move(rows), std::move(file)};
+  return ReplayInput{std::move(trace), std::move(file)};
+}
+
+/// A replay sets limits and fills buckets, so that nothing of anybody's may be
+/// in the store.
+Status CheckEmpty(Context& context, Backend& backend) {
+  const Deadline deadline = context.StoreDeadline();
+  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), deadline));
+  WEIR_ASSIGN_OR_RETURN(const auto buckets, Await<Page<BucketRecord>>([&](auto done) {
+                          backend.buckets().List({}, {.limit = 1}, deadline, std::move(done));
+                        }));
+  if (live.levels.empty() && live.entities.empty() && buckets.items.empty()) return {};
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{} is not empty, and a replay would change what it "
+                          "holds; leave --store "
+                          "away, or name a new file",
+                          backend.Describe()));
 }
 
 Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend) {
   const Deadline deadline = context.StoreDeadline();
   WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), deadline));
-  const Plan plan = MakePlan(input.limits, live, input.rows.front().at);
+  const Plan plan = MakePlan(input.limits, live, input.trace.requests.front().at);
   return ApplyPlan(plan, backend.config(), deadline);
 }
 
-Result<Exit> Replay(const ReplayVerbOptions& options, Context& context, Backend& backend,
-                    const ReplayInput& input) {
+Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backend& backend,
+                      const ReplayInput& input) {
+  WEIR_RETURN_IF_ERROR(CheckEmpty(context, backend));
   WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, backend));
-  TraceScheduler time(input.rows.front().at);
+  TraceScheduler time(input.trace.requests.front().at);
   ProgressLine line(context.world());
   const auto progress = [&line](std::size_t done, std::size_t of) {
     line.Show(fmt::format("row {} of {}", done, of));
   };
   const ReplayWorld world{backend, time, context.world().clock, progress};
-  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.rows, world, options.replay));
+  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, world));
   if (!options.log.empty()) {
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));
   }
@@ -72,10 +102,9 @@ Result<Exit> Replay(const ReplayVerbOptions& options, Context& context, Backend&
 }
 
 Result<Exit> ReadAndReplay(const ReplayVerbOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const ReplayInput input, ReadInput(options));
-  const auto work = [&](Backend& backend) { return Replay(options, context, backend, input); };
-  // Never the store that people use: a replay sets limits and fills it with another year's buckets.
-  return context.WithBackend(Access::kWrite, work, "memory:");
+  WEIR_ASSIGN_OR_RETURN(const ReplayInput input, ReadInput(options, context.world()));
+  const auto work = [&](Backend& backend) { return ReplayOn(options, context, backend, input); };
+  return context.WithScratch(work);
 }
 
 Result<Strategy> ParseStrategy(const std::string& text) {
@@ -101,7 +130,8 @@ void AddHow(CLI::App& verb, ReplayOptions& options) {
   AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of tenants (default: 1)")
       ->option_text("S");
   AddParsed(verb, "--strategy", options.strategy, ParseStrategy,
-            "estimate: take an estimate and adjust it later; actual: take what was used "
+            "estimate: take an estimate and adjust it later; actual: take what "
+            "was used "
             "(default: estimate)")
       ->option_text("NAME");
   AddParsed(verb, "--estimate", options.estimate, ParseEstimate,
@@ -113,16 +143,26 @@ void AddHow(CLI::App& verb, ReplayOptions& options) {
 
 void AddReplay(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ReplayVerbOptions>();
-  CLI::App& verb =
-      AddVerb(app, "replay",
-              "Decide a recorded trace again by its own clock, in memory: unless a store is named",
-              options, chosen, ReadAndReplay);
-  verb.add_option("TRACE", options->trace, "CSV: TIMESTAMP,ContextTokens,GeneratedTokens")
+  CLI::App& verb = AddVerb(app, "replay",
+                           "Decide a recorded trace again by its own clock, in "
+                           "memory or in the new file that "
+                           "--store names",
+                           options, chosen, ReadAndReplay);
+  verb.add_option("TRACE", options->trace,
+                  "CSV: TIMESTAMP,ContextTokens,GeneratedTokens, or as "
+                  "--columns says; - for standard "
+                  "input")
       ->required()
       ->option_text(" ");
-  verb.add_option("--limits", options->limits, "the limits file, applied to the store first")
+  verb.add_option("-f,--limits-file,--limits", options->limits,
+                  "the limits file, applied to the empty store first")
       ->required()
       ->option_text("FILE");
+  AddParsed(verb, "--columns", options->columns, ParseTraceColumns,
+            "columns of your own: time=COLUMN,entity=COLUMN,resource=COLUMN "
+            "(without them, those "
+            "of that name),LIMIT=COLUMN|NUMBER,...; each row is a request")
+      ->option_text("NAME=COLUMN,...");
   AddHow(verb, options->replay);
   verb.add_flag("--plot", options->plot, "draw the tokens over time");
   verb.add_option("--log", options->log, "write each operation on each limit to this CSV file")

@@ -134,6 +134,7 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
       .add_option("SLOT", released->slot, kSlotHelp)
       ->required()
       ->option_text(" ");
+  AddLoadLimits(group, chosen, with_reservations);
   AddReservationEvents(group, chosen, with_reservations);
 }
 

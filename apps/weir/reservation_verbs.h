@@ -46,5 +46,6 @@ void AddReservationEvents(CLI::App& group, Action& chosen,
 void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reservations);
 void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reservations);
 void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations);
+void AddLoadLimits(CLI::App& group, Action& chosen, const WithReservations& with_reservations);
 
 }  // namespace weir::app

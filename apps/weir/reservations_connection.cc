@@ -1,18 +1,31 @@
 // The place that the verbs on what is reserved work with.
+#include <fmt/format.h>
+
 #include "apps/weir/reservation_verbs.h"
 #include "weir/backends/open_reservations.h"
 
 namespace weir::app {
 namespace {
 
-// rate-limiter-py's own variable names its tables.
+// rate-limiter-py's own variable names its tables, unless a store is named.
 bool NamesTables(const World& world) {
   return !world.environment("LIMITER_TABLES_BASE_NAME").value_or("").empty();
 }
 
+bool IsNamed(const StoreChoice& choice) {
+  return choice.source == StoreSource::kOption || choice.source == StoreSource::kEnvironment;
+}
+
+// As DynamoDB says it.
+bool IsMissingTable(const Error& error) {
+  return error.code == Code::kNotFound &&
+         error.message.find("ResourceNotFoundException") != std::string::npos;
+}
+
 Result<std::string> UrlOf(const Context& context) {
-  if (!context.NamedStore() && NamesTables(context.world())) return "dynamodb:";
-  return context.StoreUrl(Access::kWrite);
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+  if (!IsNamed(choice) && NamesTables(context.world())) return "dynamodb:";
+  return UrlToOpen(choice, Access::kWrite);
 }
 
 }  // namespace
@@ -25,7 +38,12 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(backend.error());
   }
-  return work({.backend = **backend, .scheduler = world.scheduler});
+  Result<Exit> done = work({.backend = **backend, .scheduler = world.scheduler});
+  if (done || !IsMissingTable(done.error())) return done;
+  return Fail(done.error().code,
+              fmt::format("{}: one of them does not exist; 'weir table create --layout "
+                          "rate-limiter-py' makes them: {}",
+                          (*backend)->Describe(), done.error().message));
 }
 
 }  // namespace weir::app

@@ -165,7 +165,7 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
   CLI::App& verb = AddVerb(app, "reserve", "Hold one of an account's slots while a command runs",
                            options, chosen, OnReservations(with_reservations, Reserve));
   AddAccount(verb, options->key);
-  AddParsed(verb, "--limit", options->limit, ParseLimit,
+  AddParsed(verb, "--slots,--limit", options->limit, ParseLimit,
             "slots at once, where the limits table has no row")
       ->option_text("N");
   AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for a slot, like 30s")

@@ -16,17 +16,18 @@ namespace {
 constexpr std::string_view kScheme = "dynamodb:";
 
 Result<dynamo::DynamoUrl> TableUrl(Context& context) {
-  const std::string url = context.NamedStore().value_or(std::string(kScheme));
-  if (!url.starts_with(kScheme)) {
-    return Fail(Code::kInvalidArgument,
-                fmt::format("store '{}' is no table: name one with --store dynamodb://TABLE", url));
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+  if (!choice.url.starts_with(kScheme)) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("store '{}' is no table: name one with --store dynamodb://TABLE", choice.url));
   }
-  return dynamo::ParseDynamoUrl(url, context.world().environment);
+  return dynamo::ParseDynamoUrl(choice.url, context.world().environment);
 }
 
 bool IsTable(const Context& context) {
-  if (const auto url = context.NamedStore()) return url->starts_with(kScheme);
-  return !context.world().environment("ZAEL_STACK").value_or("").empty();
+  const Result<StoreChoice> choice = context.Store();
+  return choice && choice->url.starts_with(kScheme);
 }
 
 Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const RecordsWork& work) {
@@ -69,9 +70,14 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
     context.failure = Exit::kUsage;
     return Fail(url.error());
   }
-  WEIR_ASSIGN_OR_RETURN(
-      const auto connection,
-      dynamo::Connection::Open(*url, context.world().clock, SurroundingsOf(context.world())));
+  const auto opened =
+      dynamo::Connection::Open(*url, context.world().clock, SurroundingsOf(context.world()));
+  if (!opened) {
+    // As OpenBackend's errors of a URL and of the settings of AWS.
+    if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
+    return Fail(opened.error());
+  }
+  const std::unique_ptr<dynamo::Connection>& connection = *opened;
   return work({.client = connection->client(),
                .table = connection->table(),
                .scheduler = connection->scheduler(),

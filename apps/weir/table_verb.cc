@@ -56,7 +56,7 @@ std::string TextOf(const TableStatus& status, const std::string& table) {
       table, status.table.status, status.table.items, status.table.bytes, Name(status.time_to_live),
       Name(status.recovery));
   if (!status.version) return text + "schema        no version record\n";
-  return text + fmt::format("schema        {}\nclients from  {}\naggregator    {}\n",
+  return text + fmt::format("schema        {}\nmin client    {}\naggregator    {}\n",
                             status.version->schema, status.version->client_min,
                             status.version->lambda.value_or("-"));
 }

@@ -26,8 +26,7 @@ struct OpenedTable {
 using TableWork = std::function<Result<Exit>(const OpenedTable&)>;
 using WithTable = std::function<Result<Exit>(Context&, const TableWork&)>;
 
-/// The table of --store or WEIR_STORE, and where neither names one, of ZAEL_STACK. kInvalidArgument
-/// where they name a store that is none.
+/// The table that Context::Store names. kInvalidArgument if the store is no table.
 Result<Exit> WithTableOfStore(Context& context, const TableWork& work);
 
 /// What is kept of one namespace beside its limits and buckets.
@@ -37,9 +36,8 @@ struct Records {
 };
 using RecordsWork = std::function<Result<Exit>(const Records&)>;
 
-/// Where --store or WEIR_STORE names a table, or neither names anything and ZAEL_STACK does: works
-/// on that by `with_table`, checked first and never created. Else on the file or the memory they
-/// name, or the default store. Records are those of the namespace that is named. Blocks.
+/// If Context::Store names a table: works on that by `with_table`, checked first and never created.
+/// Else on the file or the memory. Records are those of the namespace that is named. Blocks.
 Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
                           const Context::NamespaceWork& work);
 Result<Exit> OnRecords(Context& context, const WithTable& with_table, const RecordsWork& work);

@@ -112,7 +112,7 @@ TEST_F(TableVerbsTest, StatusTellsWhoseTheTableIs) {
   Run({"table", "create"});
   EXPECT_EQ(Run({"table", "status"}),
             "table         limits\nstatus        ACTIVE\nitems         1\nbytes         0\n"
-            "time to live  on\nrecovery      on\nschema        0.10.0\nclients from  0.0.0\n"
+            "time to live  on\nrecovery      on\nschema        0.10.0\nmin client    0.0.0\n"
             "aggregator    -\n");
   ASSERT_TRUE(sim_.Ask<void>([&](auto done) {
     sim_.table.DeleteAll({dynamo::VersionRecord()}, Deadline::Never(), std::move(done));

@@ -7,6 +7,38 @@
 #include <cassert>
 
 namespace weir::app {
+namespace {
+
+bool IsControl(unsigned char c) { return c < 0x20 || c == 0x7f; }
+
+// U+0080 to U+009F in UTF-8.
+bool IsLongControl(std::string_view rest) {
+  return rest.size() > 1 && rest[0] == '\xc2' && static_cast<unsigned char>(rest[1]) < 0xa0;
+}
+
+std::string Escaped(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+}  // namespace
+
+std::string EscapeControls(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (IsLongControl(text.substr(i))) {
+      shown += Escaped(text.substr(i++, 2));
+    } else if (c != '\n' && IsControl(static_cast<unsigned char>(c))) {
+      shown += Escaped({&c, 1});
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
 
 Table::Table(const std::vector<std::string>& headings) {
   for (const std::string& heading : headings) {
@@ -18,6 +50,10 @@ Table::Table(const std::vector<std::string>& headings) {
 
 void Table::Row(std::vector<std::string> cells) {
   assert(cells.size() == headings_.size());
+  for (std::string& cell : cells) {
+    std::replace(cell.begin(), cell.end(), '\n', ' ');
+    cell = EscapeControls(cell);
+  }
   rows_.push_back(std::move(cells));
 }
 

@@ -28,6 +28,10 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// The text with its control characters, but for newlines, as `\\x1b`: a name that somebody chose
+/// must not steer a terminal.
+std::string EscapeControls(std::string_view text);
+
 /// `2023-11-16T18:15:46.680Z`.
 std::string FormatTime(UnixMillis time);
 

@@ -73,7 +73,7 @@ void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reser
   CLI::App& verb = AddVerb(group, "take", "Take tokens, all or none", options, chosen,
                            OnReservations(with_reservations, Take));
   AddAccount(verb, options->key);
-  AddParsed(verb, "--limit", options->limit, ParseTokens,
+  AddParsed(verb, "--tokens,--limit", options->limit, ParseTokens,
             "tokens in each window, where the limits table has no row")
       ->option_text("N");
   AddParsed(verb, "--window", options->window, ParseWindow, "how long one is, like 10s")

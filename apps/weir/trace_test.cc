@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/weir/files.h"
 
@@ -31,7 +33,8 @@ TEST(ParseTrace, ReadsRows) {
 
 TEST(ParseTrace, TakesCarriageReturnsAndALastLineWithoutEnd) {
   const auto rows = ParseTrace(
-      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n"
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 "
+      "18:15:46.6805900,374,44\r\n"
       "2023-11-16 18:15:46.6805900,1,2",
       "t.csv");
   ASSERT_TRUE(rows) << rows.error().message;
@@ -44,12 +47,27 @@ TEST(ParseTrace, NamesTheLineThatIsWrong) {
   EXPECT_THAT(TraceError("a,b\n"), StartsWith("t.csv:1: not a trace"));
   EXPECT_THAT(TraceError(""), StartsWith("t.csv:1: not a trace"));
   EXPECT_THAT(TraceError(kHeader), StartsWith("t.csv:1: no requests"));
-  for (const std::string bad :
-       {"\n", "2023-11-16 18:15:46.6,374\n", "2023-11-16 18:15:46.6,374,44,1\n",
-        "2023-11-16 18:15:46.6,-1,44\n", "2023-11-16 18:15:46.6,1,x\n", "yesterday,1,1\n",
-        "2023-11-16 18:15:46.6Z,1,1\n", "2023-11-16 18:15:46.6,1000000001,1\n", ",,\n"}) {
-    EXPECT_THAT(TraceError(kHeader + good + bad + good), StartsWith("t.csv:3: not a request"))
-        << bad;
+  // U14: which field it is.
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"\n", "1 fields"},
+      {"2023-11-16 18:15:46.6,374\n", "2 fields"},
+      {"2023-11-16 18:15:46.6,374,44,1\n", "4 fields"},
+      {"2023-11-16 18:15:46.6,-1,44\n", "ContextTokens '-1'; write"},
+      {"2023-11-16 18:15:46.6,1,x\n", "GeneratedTokens 'x'; write"},
+      {"yesterday,1,1\n", "TIMESTAMP 'yesterday'; write"},
+      {"2023-11-16 18:15:46.6,1000000001,1\n", "ContextTokens '1000000001'; write"},
+      {",,\n", "TIMESTAMP ''; write"}};
+  for (const auto& [row, what] : bad) {
+    EXPECT_THAT(TraceError(kHeader + good + row + good), StartsWith("t.csv:3: " + what)) << row;
+  }
+}
+
+TEST(ParseTrace, ATimeMayHaveAZoneOrBeANumber) {
+  for (const std::string at : {"2023-11-16 18:15:46.680", "2023-11-16T18:15:46.680Z",
+                               "2023-11-16T19:15:46.680+01:00", "1700158546680"}) {
+    const auto rows = ParseTrace(kHeader + at + ",1,1\n", "t.csv");
+    ASSERT_TRUE(rows) << rows.error().message;
+    EXPECT_EQ(rows->front().at, UnixMillis{1'700'158'546'680}) << at;
   }
 }
 

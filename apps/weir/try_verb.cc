@@ -59,7 +59,7 @@ Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, 
   const Deadline deadline = context.StoreDeadline(options.wait.value_or(nanoseconds(0)));
   WEIR_ASSIGN_OR_RETURN(Outcome outcome, limiter.Acquire(request, deadline));
   const Decision& decision = outcome.decision();
-  context.Answer(ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
+  context.Answer(app::ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
   if (!outcome.admitted()) {
     attempt.retry_at = Later(world.clock.Now(), decision.retry_after);
     return Exit::kRefused;
@@ -89,8 +89,8 @@ Result<Exit> TryOnFile(const TryOptions& options, Context& context) {
 }
 
 Result<Exit> RunTry(const TryOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const std::string url, context.StoreUrl(Access::kWrite));
-  if (options.wait && FileOfUrl(url)) return TryOnFile(options, context);
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+  if (options.wait && FileOfUrl(choice.url)) return TryOnFile(options, context);
   Attempt attempt;
   if (options.wait) attempt.wait_until = Deadline::After(context.world().clock, *options.wait);
   return TryOnce(options, context, attempt);

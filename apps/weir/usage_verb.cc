@@ -111,7 +111,7 @@ Result<Exit> Summary(const UsageOptions& options, Context& context, UsageStore& 
   return Exit::kDone;
 }
 
-Result<UsageWindow> ParseWindow(const std::string& text) {
+Result<UsageWindow> ParseUsageWindow(const std::string& text) {
   if (const auto window = UsageWindowNamed(text)) return *window;
   return Fail(
       Code::kInvalidArgument,
@@ -142,7 +142,7 @@ void AddFilter(CLI::App& verb, UsageFilter& filter) {
       ->option_text("ENTITY");
   AddParsed(verb, "-r,--resource", filter.resource, Checked(CheckResource), "of a resource")
       ->option_text("RESOURCE");
-  AddParsed(verb, "-w,--window", filter.window, ParseWindow, "in windows of one length")
+  AddParsed(verb, "-w,--window", filter.window, ParseUsageWindow, "in windows of one length")
       ->option_text("hourly|daily|monthly");
   AddParsed(verb, "--start,--from", filter.from, ParseTime, "that begin then or later")
       ->option_text("TIME");
@@ -175,7 +175,8 @@ void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table) {
   auto options = std::make_shared<UsageOptions>();
   CLI::App& list =
       Add(verbs, {"list", "List what was used in each window, the newest first", List}, options);
-  AddParsed(list, "-l,--limit", options->limit, ParseCount, "at most so many (default: 100)")
+  AddParsed(list, "-n,--count,-l,--limit", options->limit, ParseCount,
+            "at most so many (default: 100)")
       ->option_text("N");
   list.add_option("--after", options->after, "go on where a list ended")->option_text("CURSOR");
   Add(verbs, {"summary", "Add up what was used, by limit, in hourly windows unless told", Summary},

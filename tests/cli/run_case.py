@@ -8,13 +8,14 @@ at state/ in it and no WEIR_STORE. Lines:
 
     # ...               ignored, as are blank lines
     file NAME           write a file: the lines that follow, up to a line `end`
+    < NAME              the next command reads this file as its standard input
     $ [VAR=x] COMMAND   run it (no shell; `weir` is the program under test), then expect:
     > LINE                  the next line of stdout; {*} stands for any text
     > {...}                 any number of lines
     json TEXT               stdout is this JSON; a string "{*}" stands for any value
     ! LINE                  the next line of stderr
     ? CODE                  the exit code (default 0)
-    & COMMAND           start it and go on
+    & COMMAND           start it and go on; its standard input stays open
     wait NAME           until that file has at least one whole line
     stop SIGNAL         send it to what was started, then expect as after $
     exists NAME         there is such a file
@@ -86,6 +87,7 @@ class Case:
         self.lines = path.read_text().splitlines()
         self.at = 0
         self.background = None
+        self.input = None
 
     def run(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +114,8 @@ class Case:
         if word in ("", "#") or word.startswith("#"):
             return
         verbs = {"file": self.write, "$": self.command, "&": self.start, "wait": self.wait,
-                 "stop": self.stop, "exists": self.exists, "missing": self.missing}
+                 "stop": self.stop, "exists": self.exists, "missing": self.missing,
+                 "<": self.read_from}
         if word not in verbs:
             raise Failed(f"not understood: {line}")
         verbs[word](rest)
@@ -123,6 +126,9 @@ class Case:
             body.append(line + "\n")
         (self.folder / name).write_text("".join(body))
 
+    def read_from(self, name):
+        self.input = (self.folder / name).read_text()
+
     def popen(self, text):
         words = shlex.split(text)
         environment = dict(self.environment)
@@ -131,17 +137,22 @@ class Case:
             environment[name] = value
         if words[0] == "weir":
             words[0] = self.weir
-        return subprocess.Popen(words, cwd=self.folder, env=environment, text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        source = subprocess.DEVNULL if self.input is None else subprocess.PIPE
+        return subprocess.Popen(words, cwd=self.folder, env=environment, text=True, stdin=source, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
 
     def command(self, text):
         process = self.popen(text)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(self.input, timeout=300)
+        self.input = None
         self.expect(process.returncode, out, err)
 
     def start(self, text):
         self.background = self.popen(text)
+        if self.input is not None:
+            self.background.stdin.write(self.input)
+            self.background.stdin.flush()
+            self.input = None
 
     def stop(self, name):
         self.background.send_signal(signal.Signals["SIG" + name])

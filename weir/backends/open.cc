@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -11,17 +12,18 @@
 #include "weir/dynamo/connection.h"
 #include "weir/dynamo/dynamo_backend.h"
 #include "weir/dynamo/version.h"
+#include "weir/embedded/namespace_registry.h"
 #include "weir/embedded/reading_backend.h"
 #include "weir/model/namespace_name.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/store/memory_backend.h"
+#include "weir/store/namespace_store.h"
 
 namespace weir {
 namespace {
 
 constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
-constexpr std::string_view kNamespaceMark = "?namespace=";
 
 // A file together with the thread that writes it, and one for the deadlines of those who wait.
 class FileBackend final : public EmbeddedBackend {
@@ -59,9 +61,53 @@ Result<std::string> PathOf(std::string_view url, std::string_view rest) {
   return std::string(rest);
 }
 
+Status SetNamespace(std::string_view url, std::string_view name, FileUrl& file) {
+  if (!file.namespace_name.empty()) return BadUrl(url, "namespace is given twice");
+  const Status valid = CheckNameOrId(name);
+  if (!valid) return BadUrl(url, valid.error().message);
+  file.namespace_name = name;
+  return {};
+}
+
+Status SetMode(std::string_view url, std::string_view mode, FileUrl& file) {
+  if (mode != "ro" && mode != "rw") {
+    return BadUrl(url, fmt::format("mode '{}' is none; modes are ro and rw", mode));
+  }
+  file.read_only = mode == "ro";
+  return {};
+}
+
+Status ReadFileParameter(std::string_view url, std::string_view pair, FileUrl& file) {
+  const std::size_t equals = std::min(pair.find('='), pair.size());
+  const std::string_view name = pair.substr(0, equals);
+  const std::string_view value = pair.substr(std::min(equals + 1, pair.size()));
+  if (name == "namespace") return SetNamespace(url, value, file);
+  if (name == "mode") return SetMode(url, value, file);
+  return BadUrl(url, fmt::format("a file has no parameter '{}'; it has namespace and mode", name));
+}
+
+Status ReadFileQuery(std::string_view url, std::string_view query, FileUrl& file) {
+  while (true) {
+    const std::size_t end = query.find('&');
+    WEIR_RETURN_IF_ERROR(ReadFileParameter(url, query.substr(0, end), file));
+    if (end == query.npos) return {};
+    query.remove_prefix(end + 1);
+  }
+}
+
+// A mistyped id must not make a file of its own.
+Status CheckId(const FileUrl& file, const std::string& vfs) {
+  const auto id = IdIn(file.namespace_name);
+  if (!id) return {};
+  WEIR_ASSIGN_OR_RETURN(const NamespaceTable table, NamespaceRegistry(file.path, vfs).Load());
+  if (table.GetById(*id)) return {};
+  return UnknownNamespaceId(*id);
+}
+
 Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clock,
                                           const BackendOptions& options) {
   WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
+  WEIR_RETURN_IF_ERROR(CheckId(file, options.embedded.vfs));
   if (options.file_use != FileUse::kOwn) {
     auto reader = OpenToRead(file.path, clock,
                              {.buckets = options.file_use == FileUse::kReadBuckets,
@@ -72,6 +118,7 @@ Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clo
   }
   EmbeddedOptions embedded = options.embedded;
   embedded.namespace_name = file.namespace_name;
+  if (options.principal) embedded.principal = options.principal;
   return FileBackend::Open(file.path, clock, embedded);
 }
 
@@ -87,7 +134,7 @@ class TableBackend final : public Backend {
     const Deadline deadline = Deadline::After(clock, options.dynamo_wait);
     WEIR_ASSIGN_OR_RETURN(std::string id, NamespaceOf(*connection, clock, deadline));
     std::unique_ptr<TableBackend> backend(new TableBackend(std::move(connection)));
-    backend->Serve(std::move(id), clock);
+    backend->Serve(std::move(id), clock, options.principal);
     return backend;
   }
 
@@ -113,14 +160,16 @@ class TableBackend final : public Backend {
     });
   }
 
-  void Serve(std::string namespace_id, const Clock& clock) {
+  void Serve(std::string namespace_id, const Clock& clock,
+             const std::optional<std::string>& principal) {
     backend_ = std::make_unique<dynamo::DynamoBackend>(
         dynamo::BackendParts{.client = connection_->client(),
                              .scheduler = connection_->scheduler(),
                              .table = connection_->table().name(),
                              .namespace_id = std::move(namespace_id),
                              .sources = {.now = [&clock] { return clock.WallNow(); },
-                                         .random = dynamo::Connection::Random()}});
+                                         .random = dynamo::Connection::Random(),
+                                         .principal = principal}});
   }
 
   std::unique_ptr<dynamo::Connection> connection_;
@@ -152,15 +201,13 @@ Surroundings ProcessSurroundings() {
 Result<FileUrl> ParseFileUrl(std::string_view url) {
   constexpr std::string_view kScheme = "sqlite:";
   if (!url.starts_with(kScheme)) return BadUrl(url, "it names no file");
-  std::string_view rest = url.substr(kScheme.size());
+  const std::string_view rest = url.substr(kScheme.size());
+  const std::size_t question = rest.find('?');
   FileUrl file;
-  if (const std::size_t mark = rest.rfind(kNamespaceMark); mark != rest.npos) {
-    file.namespace_name = rest.substr(mark + kNamespaceMark.size());
-    rest = rest.substr(0, mark);
-    const Status valid = CheckNameOrId(file.namespace_name);
-    if (!valid) return BadUrl(url, valid.error().message);
+  WEIR_ASSIGN_OR_RETURN(file.path, PathOf(url, rest.substr(0, question)));
+  if (question != rest.npos) {
+    WEIR_RETURN_IF_ERROR(ReadFileQuery(url, rest.substr(question + 1), file));
   }
-  WEIR_ASSIGN_OR_RETURN(file.path, PathOf(url, rest));
   return file;
 }
 

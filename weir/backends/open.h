@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,27 +28,32 @@ struct BackendOptions {
   FileUse file_use = FileUse::kOwn;
   EmbeddedOptions embedded;
   Surroundings surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
-  std::chrono::seconds dynamo_wait{10};               ///< for the table's first answers
+  /// Who changes limits and entities of a file or a table, for the audit log; nothing: unknown.
+  /// CheckPrincipal accepts it.
+  std::optional<std::string> principal{};
+  std::chrono::seconds dynamo_wait{10};  ///< for the table's first answers
 };
 
 /// kInvalidArgument, naming the URL, why it is none, and what there is.
 tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why);
 
-/// The file of `sqlite:PATH?namespace=NAME`; where `?namespace=` does not stand there, none of its
-/// namespaces but the file itself. What else follows a '?' belongs to the path.
+/// The file of `sqlite:PATH?namespace=NAME&mode=ro`; without `namespace` none of its namespaces but
+/// the file itself. The first '?' ends the path.
 struct FileUrl {
   std::string path;
   std::string namespace_name;  ///< as EmbeddedOptions::namespace_name
+  bool read_only = false;      ///< `mode=ro`; `mode=rw` is the default
 };
-/// kInvalidArgument for what is no such URL.
+/// kInvalidArgument for a text that is no such URL, and for a parameter that is unknown, empty or
+/// repeated, by its name.
 [[nodiscard]] Result<FileUrl> ParseFileUrl(std::string_view url);
 
 /// `memory:`; `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`, and either with `?namespace=NAME`, a
-/// namespace that must be registered), which is an EmbeddedBackend; or
-/// `dynamodb://TABLE?region=..&endpoint=..&namespace=..` (dynamo/dynamo_url.h), one namespace of a
-/// table that must be there already: nothing is created. The backend owns the threads it needs:
-/// destroy it neither from one of them nor from an answer. `clock` must outlive it, and for all but
-/// memory must be a real one.
+/// namespace that must be registered, also by its id; `mode=ro` is for callers to keep), which is
+/// an EmbeddedBackend; or `dynamodb://TABLE?region=..&endpoint=..&namespace=..`
+/// (dynamo/dynamo_url.h), one namespace of a table that must be there already: nothing is created.
+/// The backend owns the threads it needs: destroy it neither from one of them nor from an answer.
+/// `clock` must outlive it, and for all but memory must be a real one.
 ///
 /// kInvalidArgument for what is no such URL, naming what there is; else as OpenEmbedded, or for a
 /// table as LocateService, OpenCheck and Namespaces::Resolve.

@@ -62,7 +62,7 @@ TEST_F(OpenBackendTest, AFileRemembersUnderEitherFormOfItsUrl) {
 TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());
-  for (const char* name : {"weir.db", ":memory:", "file:x?mode=memory", "a%20b.db"}) {
+  for (const char* name : {"weir.db", ":memory:", "file:x", "a%20b.db"}) {
     EXPECT_TRUE(OpenBackend(std::string("sqlite:") + name, clock_));
     EXPECT_TRUE(std::filesystem::exists(name)) << name;
   }
@@ -84,7 +84,43 @@ TEST_F(OpenBackendTest, AFileHasNamespaces) {
   EXPECT_FALSE(Take(**space));
   EXPECT_TRUE(Take(**file));
   EXPECT_EQ(OpenError(url + "?namespace=").code, Code::kInvalidArgument);
+  EXPECT_EQ(OpenError(url + "?namespace=id:zzz").code, Code::kNotFound) << "U15";
   EXPECT_EQ(OpenError(url + "?namespace=a b").code, Code::kInvalidArgument);
+}
+
+// Fails if: a misspelt parameter becomes a part of the path, or is passed over.
+TEST_F(OpenBackendTest, U5AFilesParametersAreNamespaceAndMode) {
+  const auto read = ParseFileUrl("sqlite:a.db?mode=ro&namespace=team-a");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->path, "a.db");
+  EXPECT_EQ(read->namespace_name, "team-a");
+  EXPECT_TRUE(read->read_only);
+  EXPECT_FALSE(ParseFileUrl("sqlite:a.db?mode=rw")->read_only);
+  for (const char* query : {"namspace=team-a", "mode=memory", "namespace=a&namespace=b", "mode", "",
+                            "namespace=a&", "cache=shared"}) {
+    const auto refused = ParseFileUrl(std::string("sqlite:a.db?") + query);
+    ASSERT_FALSE(refused) << query;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << query;
+  }
+  EXPECT_THAT(ParseFileUrl("sqlite:a.db?namspace=x").error().message,
+              HasSubstr("a file has no parameter 'namspace'"));
+}
+
+// U7. Fails if: the principal is not handed on.
+TEST_F(OpenBackendTest, U7AFileAuditsWhoMadeTheChange) {
+  const auto backend =
+      OpenBackend("sqlite:" + (folder_ / "a.db"), clock_, {.principal = "sam@host"});
+  ASSERT_TRUE(backend);
+  ASSERT_TRUE(Await<void>([&](Done<void> done) {
+    (*backend)->config().Apply({CreateEntity{{.entity = {.id = "acme"}}}}, Deadline::Never(),
+                               std::move(done));
+  }));
+  const auto events = Await<Page<AuditEvent>>([&](Done<Page<AuditEvent>> done) {
+    (*backend)->audit().List("acme", {}, Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(events);
+  ASSERT_EQ(events->items.size(), 1U);
+  EXPECT_EQ(events->items[0].principal, "sam@host");
 }
 
 // Fails if: the clock is not handed on.

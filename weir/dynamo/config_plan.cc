@@ -186,6 +186,7 @@ class Planner {
       auto event = EventOf(change, EntityBefore(change));
       if (!event) continue;
       event->at = now;
+      event->principal = sources_.principal;
       event->id = ids.Next(now, {static_cast<std::uint16_t>(sources_.random()), sources_.random()});
       events.push_back(AuditWrite(keys_, *event, kAuditRetentionDays));
     }

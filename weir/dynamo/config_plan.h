@@ -27,6 +27,8 @@ struct ConfigSources {
   std::function<UnixMillis()> now;
   /// 64 bits that no other process draws too: of transaction tokens and incarnations.
   std::function<std::uint64_t()> random;
+  /// Who makes the change, for the audit log; CheckPrincipal accepts it.
+  std::optional<std::string> principal{};
 };
 
 /// What is read before a list of changes is made.

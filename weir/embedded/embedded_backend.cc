@@ -166,7 +166,8 @@ class Embedded final : public EmbeddedBackend {
         table_(std::move(opened.buckets)),
         committer_(std::make_shared<Committer>(std::move(opened.file), *table_, file_io, options)),
         buckets_(*table_, *committer_, options, SeedOf(file_io.clock())),
-        config_(std::move(opened.config), *table_, file_io.clock(), *committer_),
+        config_(std::move(opened.config), *table_,
+                AuditStamp(SeedOf(file_io.clock()), options.principal), *committer_),
         jobs_(*committer_, file_io),
         namespaces_(NamespaceRegistry(path, options.vfs), file_io.clock(),
                     [this] { return committer_->CheckOpen(); }) {

@@ -37,6 +37,8 @@ struct EmbeddedOptions {
   /// A namespace of the file: its name, or `id:` and its id (model/namespace_name.h). It has a file
   /// of its own beside it. Empty: the file itself.
   std::string namespace_name;
+  /// Who changes limits and entities, for the audit log. REQUIRES: CheckPrincipal accepts it.
+  std::optional<std::string> principal{};
   /// The boot that the time since boot counts from; none: that of this machine.
   std::optional<BootIdentity> boot{};
   Log* log = nullptr;  ///< must outlive the backend

@@ -4,19 +4,17 @@
 #include <utility>
 #include <variant>
 
-#include "weir/embedded/file_namespaces.h"
 #include "weir/embedded/state_file.h"
 #include "weir/store/config_transaction.h"
 
 namespace weir {
 
-EmbeddedConfig::EmbeddedConfig(ConfigTable table, BucketTable& buckets, const Clock& clock,
+EmbeddedConfig::EmbeddedConfig(ConfigTable table, BucketTable& buckets, AuditStamp stamp,
                                Committer& committer)
     : buckets_(buckets),
-      clock_(clock),
       committer_(committer),
       snapshots_(std::move(table)),
-      stamp_(SeedOf(clock)) {}
+      stamp_(std::move(stamp)) {}
 
 void EmbeddedConfig::GetLimits(std::span<const Level> levels, Deadline,
                                Done<std::vector<std::optional<LevelLimits>>> done) {

@@ -19,8 +19,8 @@ namespace weir {
 /// transaction. Reading never waits for that. All arguments by reference must outlive it.
 class EmbeddedConfig final : public ConfigStore {
  public:
-  /// `table` is what the file has.
-  EmbeddedConfig(ConfigTable table, BucketTable& buckets, const Clock& clock, Committer& committer);
+  /// `table` is what the file has, `stamp` that of the events of changes.
+  EmbeddedConfig(ConfigTable table, BucketTable& buckets, AuditStamp stamp, Committer& committer);
 
   void GetLimits(std::span<const Level> levels, Deadline deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override;
@@ -38,7 +38,6 @@ class EmbeddedConfig final : public ConfigStore {
   std::vector<BucketRecord> BucketsOf(const std::string& entity, std::size_t most) const;
 
   BucketTable& buckets_;
-  const Clock& clock_;
   Committer& committer_;
   ConfigSnapshots snapshots_;  // changed by jobs of the committer alone, as is the stamp
   AuditStamp stamp_;

@@ -41,6 +41,16 @@ const Reading kReadings[] = {
     {"x:1/31622400000ms", {1000, 1000, kMaxPeriodMillis}},
 };
 
+// Durations, periods and allowances have the same units.
+TEST(ParseLimit, ReadsEveryNameOfAUnit) {
+  EXPECT_EQ(ParseLimit("x:5/s"), ParseLimit("x:5/sec"));
+  EXPECT_EQ(ParseLimit("x:5/3m"), ParseLimit("x:5/3min"));
+  EXPECT_EQ(ParseLimit("x:5/2h"), ParseLimit("x:5/2hour"));
+  EXPECT_EQ(ParseLimit("x:5/d"), ParseLimit("x:5/day"));
+  EXPECT_EQ(ParseLimit("x:5~2s"), ParseLimit("x:5~2sec"));
+  EXPECT_EQ(FormatLimit(*ParseLimit("x:5/2h")), "x:5/2hour");
+}
+
 TEST(ParseLimit, ReadsRatePeriodAndBurst) {
   for (const Reading& reading : kReadings) {
     const auto limit = ParseLimit(reading.text);

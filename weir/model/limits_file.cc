@@ -50,7 +50,7 @@ class Reader {
   Result<Resources> ResourceMap(const YamlNode& node, const std::string& owner);
   Result<std::vector<Limit>> Limits(const YamlNode& node, const std::string& owner);
   Result<Terms> ReadTerms(const YamlNode& node, const std::string& where) const;
-  Status ReadNumber(const YamlNode& quota, std::string_view key, ParseNumber parse,
+  Status ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
                     std::int64_t& number) const;
   Status Entities(const YamlNode& node, LimitsFile& file);
   Result<EntityDeclaration> Entity(const YamlNode& node, const std::string& where);
@@ -166,27 +166,32 @@ Result<Terms> Reader::ReadTerms(const YamlNode& node, const std::string& where) 
   }
   Terms terms{.quota = {.capacity = 0, .amount = 0, .period = 60'000}};
   Quota& quota = terms.quota;
-  WEIR_RETURN_IF_ERROR(ReadNumber(node, "capacity", ParsePositiveTokens, quota.capacity));
+  const auto read = [&](std::string_view key, ParseNumber parse, std::int64_t& number) {
+    return ReadNumber(Find(node, key), fmt::format("{}: {}", where, key), parse, number);
+  };
+  WEIR_RETURN_IF_ERROR(read("capacity", ParsePositiveTokens, quota.capacity));
   quota.amount = quota.capacity;
-  WEIR_RETURN_IF_ERROR(ReadNumber(node, "refill_amount", ParsePositiveTokens, quota.amount));
-  WEIR_RETURN_IF_ERROR(ReadNumber(node, "refill_period", ParsePositiveSeconds, quota.period));
-  WEIR_RETURN_IF_ERROR(ReadNumber(node, "burst", ParsePositiveTokens, quota.capacity));
+  WEIR_RETURN_IF_ERROR(read("refill_amount", ParsePositiveTokens, quota.amount));
+  WEIR_RETURN_IF_ERROR(read("refill_period", ParsePositiveSeconds, quota.period));
+  WEIR_RETURN_IF_ERROR(read("burst", ParsePositiveTokens, quota.capacity));
   if (const YamlEntry* allowance = Find(node, "allowance")) {
     WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *allowance->value, "allowance", "a time"));
     const auto parsed = ParseAllowance(allowance->value->text);
-    if (!parsed) return checks_.At(*allowance->value, parsed.error());
+    if (!parsed) {
+      return checks_.At(*allowance->value, {parsed.error().code,
+                                            fmt::format("{}: {}", where, parsed.error().message)});
+    }
     terms.allowance = *parsed;
   }
   return terms;
 }
 
-/// Leaves `number` alone if the key is absent.
-Status Reader::ReadNumber(const YamlNode& quota, std::string_view key, ParseNumber parse,
+/// Leaves `number` alone if the entry is null. `part`: names it in errors.
+Status Reader::ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
                           std::int64_t& number) const {
-  const YamlEntry* entry = Find(quota, key);
   if (entry == nullptr) return {};
-  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *entry->value, key, "a number"));
-  const auto parsed = parse(key, entry->value->text);
+  WEIR_RETURN_IF_ERROR(checks_.Expect(Kind::kScalar, *entry->value, part, "a number"));
+  const auto parsed = parse(part, entry->value->text);
   if (!parsed) return checks_.At(*entry->value, parsed.error());
   number = *parsed;
   return {};

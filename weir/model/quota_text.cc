@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 
 #include "weir/model/decimal.h"
 #include "weir/model/limit.h"
@@ -22,6 +23,9 @@ struct Unit {
 // Largest first: the first one that divides a period gives its shortest text.
 constexpr std::array<Unit, 5> kUnits = {
     {{"day", 86'400'000}, {"hour", 3'600'000}, {"min", 60'000}, {"sec", 1000}, {"ms", 1}}};
+// Other names of these, which are read and never written.
+constexpr std::array<Unit, 4> kShortUnits = {
+    {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}}};
 constexpr std::int64_t kDefaultPeriod = 60'000;
 
 struct Range {
@@ -53,13 +57,6 @@ Result<std::int64_t> ParsePositive(std::string_view part, std::string_view text,
   return *value;
 }
 
-std::optional<std::int64_t> MillisOf(std::string_view unit) {
-  for (const Unit& known : kUnits) {
-    if (known.name == unit) return known.millis;
-  }
-  return std::nullopt;
-}
-
 constexpr std::string_view kPeriodRight =
     "a whole number and ms, sec, min, hour or day, such as 30sec";
 constexpr std::string_view kAllowanceRight = "a whole number and ms, sec or min, such as 500ms";
@@ -69,7 +66,7 @@ Result<std::int64_t> ParsePeriod(std::string_view part, std::string_view text,
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit = text.substr(digits);
   if (unit.empty()) return Refuse(part, text, "has no unit", right);
-  const auto millis = MillisOf(unit);
+  const auto millis = MillisOfUnit(unit);
   if (!millis) return Refuse(part, text, "has an unknown unit", right);
   if (digits == 0) return *millis;
 
@@ -92,6 +89,15 @@ std::string FormatPeriod(std::int64_t millis) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> MillisOfUnit(std::string_view name) {
+  for (const std::span<const Unit> units :
+       {std::span<const Unit>(kUnits), std::span<const Unit>(kShortUnits)}) {
+    const auto known = std::ranges::find(units, name, &Unit::name);
+    if (known != units.end()) return known->millis;
+  }
+  return std::nullopt;
+}
 
 Result<std::int64_t> ParsePositiveTokens(std::string_view part, std::string_view text) {
   return ParsePositive(part, text, kTokens);

@@ -2,6 +2,8 @@
 // of a limit.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,10 @@ namespace weir {
 /// The shortest text that ParseQuota reads back as `quota`. REQUIRES: Validate(quota).
 std::string FormatQuota(const Quota& quota);
 
+/// The unit of a duration, a period or an allowance, in milliseconds: ms; s or sec; m or min; h or
+/// hour; d or day.
+std::optional<std::int64_t> MillisOfUnit(std::string_view name);
+
 struct Terms {
   Quota quota;
   milliseconds allowance{0};
@@ -24,7 +30,8 @@ struct Terms {
 /// As ParseQuota, and an allowance where there is one.
 [[nodiscard]] Result<Terms> ParseTerms(std::string_view text);
 
-/// Reads an allowance: a whole number and ms, sec or min, such as 500ms, up to kMaxAllowance.
+/// Reads an allowance: a whole number and a unit (MillisOfUnit), such as 500ms, up to
+/// kMaxAllowance.
 [[nodiscard]] Result<milliseconds> ParseAllowance(std::string_view text);
 /// The shortest text of it. REQUIRES: it is positive.
 std::string FormatAllowance(milliseconds allowance);

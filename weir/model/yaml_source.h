@@ -23,6 +23,7 @@ class YamlSource final : public std::streambuf {
   /// The parser told of something: what it read until here is dealt with.
   void Progress() { silent_since_ = given_; }
 
+  std::string_view text() const { return text_; }
   /// True if the text was ended early.
   bool starved() const { return starved_; }
 

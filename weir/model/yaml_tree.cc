@@ -151,6 +151,15 @@ constexpr std::string_view kSilence =
     "more than 1048576 bytes without an entry; right would be block style, an entry a line";
 static_assert(kMaxYamlSilence == 1048576, "the text above names it");
 
+/// yaml-cpp reports indentation by a tab at the line or at the one after it.
+bool HasTab(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) {
+    text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
+  }
+  const std::size_t end = text.find('\n');
+  return text.substr(0, end == text.npos ? end : text.find('\n', end + 1)).find('\t') != text.npos;
+}
+
 Status Build(YamlSource& source, TreeBuilder& builder, std::string_view file_name) {
   try {
     std::istream in(&source);
@@ -161,10 +170,12 @@ Status Build(YamlSource& source, TreeBuilder& builder, std::string_view file_nam
   } catch (const Refusal& refusal) {
     return RefuseAt(file_name, refusal.line, refusal.message);
   } catch (const YAML::Exception& e) {
-    return RefuseAt(file_name, std::max(e.mark.line, 0) + 1,
-                    fmt::format("not YAML: {}; right would be lines of 'key: value', those of one "
-                                "level indented alike, by spaces",
-                                Printable(e.msg)));
+    return RefuseAt(
+        file_name, std::max(e.mark.line, 0) + 1,
+        fmt::format("not YAML: {}{}; right would be lines of 'key: value', those of one "
+                    "level indented alike, by spaces",
+                    Printable(e.msg),
+                    HasTab(source.text(), e.mark.line) ? ", and the line has a tab" : ""));
   }
 }
 

@@ -117,6 +117,7 @@ std::optional<AuditEvent> EventOf(const ConfigChange& change,
 void AuditStamp::Put(std::vector<AuditEvent>& events, UnixMillis now) {
   for (AuditEvent& event : events) {
     event.at = now;
+    if (!event.principal) event.principal = principal_;
     event.id = ids_.Next(now, {static_cast<std::uint16_t>(random_.Next()), random_.Next()});
   }
 }

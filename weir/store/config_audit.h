@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/base/rng.h"
@@ -18,16 +20,19 @@ namespace weir {
 std::optional<AuditEvent> EventOf(const ConfigChange& change,
                                   const std::optional<EntityRecord>& before);
 
-/// Gives events their ids and times. Not thread-safe.
+/// Gives events their ids, times and principal. Not thread-safe.
 class AuditStamp {
  public:
-  explicit AuditStamp(std::uint64_t seed) : random_(seed) {}
+  /// `principal`: who makes the changes, if that is known.
+  explicit AuditStamp(std::uint64_t seed, std::optional<std::string> principal = std::nullopt)
+      : random_(seed), principal_(std::move(principal)) {}
   /// REQUIRES: 0 <= now < 2^48 milliseconds.
   void Put(std::vector<AuditEvent>& events, UnixMillis now);
 
  private:
   Rng random_;
   UlidMaker ids_;
+  std::optional<std::string> principal_;
 };
 
 }  // namespace weir

@@ -184,6 +184,25 @@ TEST_P(StoreContract, Z2AnAuditedLimitIsToldExactly) {
             (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{told}}}}}));
 }
 
+// U7. Fails if: tokens or seconds that are not whole are cut to whole ones.
+TEST_P(StoreContract, U7AnAuditedLimitKeepsItsDecimals) {
+  const std::string acme = Fresh("acme");
+  const std::vector<Limit> limits = {{"usd", {500, 500, 3'600'000}}, {"ms", {10'000, 10'000, 250}}};
+  ASSERT_TRUE(store_.Apply({PutLimits{Level::Entity(acme, "gpt-4"), {.limits = limits}}}));
+  const auto listed = AllEvents(store_, acme);
+  ASSERT_EQ(listed.size(), 1U);
+  const AuditDetail::Parts usd = {{"name", {std::string("usd")}},
+                                  {"capacity", {std::string("0.5")}},
+                                  {"refill_amount", {std::string("0.5")}},
+                                  {"refill_period_seconds", {std::int64_t{3600}}}};
+  const AuditDetail::Parts ms = {{"name", {std::string("ms")}},
+                                 {"capacity", {std::int64_t{10}}},
+                                 {"refill_amount", {std::int64_t{10}}},
+                                 {"refill_period_seconds", {std::string("0.25")}}};
+  EXPECT_EQ(listed.front().details,
+            (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{usd}, {ms}}}}}));
+}
+
 // Fails if: each write of an entity says that it was created.
 TEST_P(StoreContract, OnlyAParentThatChangesIsAuditedOfAnEntityThatIsThere) {
   const std::string acme = Fresh("acme");

@@ -1,0 +1,115 @@
+#include "apps/weir/store_choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "weir/base/temp_folder_fixture.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::app {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class StoreChoiceTest : public testing::Test {
+ protected:
+  std::string Chosen(const std::optional<std::string>& option = std::nullopt) {
+    const Result<StoreChoice> choice = ChooseStore(world_, option);
+    return choice ? choice->url : choice.error().message;
+  }
+  static std::string ToOpen(const std::string& url, Access access) {
+    const Result<std::string> opened = UrlToOpen({StoreSource::kOption, url}, access);
+    return opened ? *opened : opened.error().message;
+  }
+
+  std::map<std::string, std::string> environment_{{"HOME", "/home/sam"}};
+  std::istringstream in_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  sim::SimScheduler scheduler_;
+  World world_{.clock = scheduler_.clock(),
+               .scheduler = scheduler_,
+               .in = in_,
+               .out = out_,
+               .err = err_,
+               .environment = [this](const std::string& name) -> std::optional<std::string> {
+                 const auto found = environment_.find(name);
+                 if (found == environment_.end()) return std::nullopt;
+                 return found->second;
+               },
+               .interrupted = [] { return false; }};
+  TempFolder folder_;
+};
+
+// U13. Fails if: a variable beats the option, or ZAEL_STACK counts for some commands only.
+TEST_F(StoreChoiceTest, U13OneRuleNamesTheStoreOfEveryCommand) {
+  EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
+  environment_["ZAEL_STACK"] = "limits";
+  EXPECT_EQ(Chosen(), "dynamodb:");
+  environment_["WEIR_STORE"] = "sqlite:mine.db";
+  EXPECT_EQ(Chosen(), "sqlite:mine.db");
+  EXPECT_EQ(Chosen("memory:"), "memory:");
+  environment_["WEIR_STORE"] = "";
+  environment_["ZAEL_STACK"] = "";
+  EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
+}
+
+TEST_F(StoreChoiceTest, U5AnEmptyUrlIsRefused) {
+  EXPECT_THAT(Chosen(""), HasSubstr("the URL of the store is empty"));
+}
+
+TEST_F(StoreChoiceTest, U15ARelativeStateFolderIsIgnored) {
+  environment_["XDG_STATE_HOME"] = "state";
+  EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
+  environment_["XDG_STATE_HOME"] = "/state";
+  EXPECT_EQ(Chosen(), "sqlite:/state/weir/weir.db");
+}
+
+TEST_F(StoreChoiceTest, AMissingFileReadsAsEmptyAndIsOpenedForWriting) {
+  const std::string url = "sqlite:" + (folder_ / "a.db");
+  EXPECT_EQ(ToOpen(url, Access::kRead), "memory:");
+  EXPECT_EQ(ToOpen(url, Access::kWrite), url);
+  EXPECT_EQ(ToOpen("sqlite:a.db", Access::kRead), "memory:");
+}
+
+TEST_F(StoreChoiceTest, U15AMistypedFolderIsNotAnEmptyStore) {
+  const std::string url = "sqlite:" + (folder_ / "no/a.db");
+  EXPECT_THAT(ToOpen(url, Access::kRead), HasSubstr("there is no folder"));
+  EXPECT_THAT(ToOpen(url, Access::kWrite), HasSubstr("there is no folder"));
+}
+
+// C8. Fails if: what cannot be looked at is taken for missing, or ends the process.
+TEST_F(StoreChoiceTest, C8APathThatCannotBeLookedAtIsOpened) {
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  for (const std::string& path : {folder_ / "loop", std::string(5000, 'x')}) {
+    EXPECT_EQ(ToOpen("sqlite:" + path, Access::kRead), "sqlite:" + path);
+  }
+}
+
+TEST_F(StoreChoiceTest, U5NothingIsWrittenWithModeRo) {
+  const std::string url = "sqlite:" + (folder_ / "a.db?mode=ro");
+  EXPECT_THAT(ToOpen(url, Access::kWrite), AllOf(HasSubstr("a.db"), HasSubstr("mode=ro")));
+  EXPECT_EQ(ToOpen(url, Access::kRead), "memory:");
+}
+
+TEST_F(StoreChoiceTest, U3AnswersNameTheStoreAndItsNamespace) {
+  const auto named = [&](const std::string& url) {
+    const Result<StoreName> name = NameOfStore(url, world_);
+    return name ? name->store + " " + name->namespace_name : name.error().message;
+  };
+  EXPECT_EQ(named("memory:"), "memory: ");
+  EXPECT_EQ(named("sqlite:///a.db"), "sqlite:/a.db default");
+  EXPECT_EQ(named("sqlite:a.db?mode=ro&namespace=team-a"), "sqlite:a.db team-a");
+  environment_["ZAEL_NAMESPACE"] = "team-b";
+  EXPECT_EQ(named("dynamodb://limits"), "dynamodb://limits?namespace=team-b team-b");
+  EXPECT_THAT(named("sqlite:a.db?namspace=x"), HasSubstr("namspace"));
+}
+
+}  // namespace
+}  // namespace weir::app
