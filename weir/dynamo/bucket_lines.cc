@@ -157,6 +157,7 @@ std::size_t CountStored(const std::vector<Line>& lines) {
 
 Error NoRoom(const Target& target) {
   std::vector<std::string> names;
+  names.reserve(target.limits.size());
   for (const Limit& limit : target.limits) names.push_back(limit.name);
   return {Code::kFailedPrecondition,
           fmt::format("{}/{} has {} limits, which leave no room for {}: those that are not "

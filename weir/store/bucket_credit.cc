@@ -132,6 +132,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
 
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
+    names.reserve(credit_.amounts.size());
     for (const CreditAmount& amount : credit_.amounts) names.push_back(amount.limit);
     if (!names.empty()) return names;
     for (const Part& part : parts_) {
