@@ -99,6 +99,7 @@ const CLI::App& LastVerbOf(const CLI::App& app) {
 std::string NoSuchVerb(const CLI::App& group, std::string_view word) {
   const auto verbs = group.get_subcommands([](const CLI::App*) { return true; });
   std::vector<std::string_view> names;
+  names.reserve(verbs.size());
   for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
   return fmt::format("there is no verb '{}'; right would be {}", EscapeControls(word),
                      NearestKey(word, names));
