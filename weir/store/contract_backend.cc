@@ -38,6 +38,7 @@ void OnThreads(const Work& work) {
 // locked in the order of the request. (One token in each of many cascades: wherever a thread is
 // interrupted, it holds a decision that another must not take as well.)
 TEST_P(StoreContractThreads, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
+  const UnixMillis now = harness_->now();  // what idle buckets are swept by
   const int cascades = 100 * harness_->cases();
   std::vector<std::vector<Charge>> up;
   for (int i = 0; i < cascades; ++i) {
@@ -47,7 +48,7 @@ TEST_P(StoreContractThreads, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
   OnThreads([&](int thread) {
     for (std::vector<Charge> charges : up) {
       if (thread % 2 == 1) std::swap(charges[0], charges[1]);
-      harness_->backend().buckets().Acquire(charges, kStart, Deadline::Never(),
+      harness_->backend().buckets().Acquire(charges, now, Deadline::Never(),
                                             [&tally](Result<Decision> decision) {
                                               if (decision && decision->admitted) ++tally.admitted;
                                               ++tally.answered;
@@ -58,13 +59,14 @@ TEST_P(StoreContractThreads, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
   EXPECT_EQ(tally.answered, kThreads * cascades);
   EXPECT_EQ(tally.admitted, cascades);
   for (const std::vector<Charge>& charges : up) {
-    ASSERT_EQ(Balance(charges[0].target, kStart), Balances{0});
-    ASSERT_EQ(Balance(charges[1].target, kStart), Balances{0});
+    ASSERT_EQ(Balance(charges[0].target, now), Balances{0});
+    ASSERT_EQ(Balance(charges[1].target, now), Balances{0});
   }
 }
 
 // Fails if: a token is looked up before the buckets are locked and noted after.
 TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
+  const UnixMillis now = harness_->now();  // what idle buckets are swept by
   const int tokens = 100 * harness_->cases();
   const TargetPtr child = FreshTarget({Slow(100'000)});
   const TargetPtr parent = FreshTarget({Slow(100'000)});
@@ -74,7 +76,7 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
   OnThreads([&](int) {
     for (const AdjustToken token : adjusts) {
       const std::vector<Charge> charges = {Tokens(child, {1}), Tokens(parent, {1})};
-      harness_->backend().buckets().Adjust(charges, token, kStart, Deadline::Never(),
+      harness_->backend().buckets().Adjust(charges, token, now, Deadline::Never(),
                                            [&tally](const Status& status) {
                                              EXPECT_TRUE(status) << status.error().message;
                                              ++tally.answered;
@@ -83,8 +85,8 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
   });
   EXPECT_TRUE(store_.PumpUntil([&] { return tally.answered >= kThreads * tokens; }));
   EXPECT_EQ(tally.answered, kThreads * tokens);
-  EXPECT_EQ(Balance(child, kStart), Balances{(100'000 - tokens) * kMillitokens});
-  EXPECT_EQ(Balance(parent, kStart), Balances{(100'000 - tokens) * kMillitokens});
+  EXPECT_EQ(Balance(child, now), Balances{(100'000 - tokens) * kMillitokens});
+  EXPECT_EQ(Balance(parent, now), Balances{(100'000 - tokens) * kMillitokens});
 }
 
 // Fails if: whether an entity exists is looked up and changed in two steps.
