@@ -21,7 +21,7 @@ struct BucketStoreOptions {
   /// Writes in a second that one item bears, in millitokens: a new bucket is divided before it
   /// needs more. DynamoDB's is the default.
   std::int64_t write_capacity = kWriteCapacity;
-  /// A refusal, or a look, is answered from what is remembered for so long; then the item is read.
+  /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
   /// At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
 };

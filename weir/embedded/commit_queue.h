@@ -53,7 +53,7 @@ class CommitQueue {
   /// All calls that are not answered, and waiters that are but whose change is not committed.
   std::size_t size() const;
 
-  /// A commit begins: it will hold what was added so far. REQUIRES: the last one's waiters and
+  /// A commit begins: it will hold every change added so far. REQUIRES: the last one's waiters and
   /// requests were taken.
   void BeginCommit();
   bool in_flight() const { return !committing_.empty() || !begun_.empty(); }

@@ -25,9 +25,9 @@ class ConfigSnapshots {
     return read(std::as_const(reading.version->table));
   }
 
-  /// What will be published next: what is published now, with what was changed in it since.
+  /// The next version: the published one with the changes made since.
   ConfigTable& Draft();
-  /// From now on the draft is read. `changes` are what was done to it since the last time.
+  /// Publishes the draft. `changes` are those made to it since the last publication.
   void Publish(std::span<const ConfigChange> changes);
 
  private:
@@ -47,7 +47,7 @@ class ConfigSnapshots {
 
   mutable Mutex mutex_;
   std::shared_ptr<Version> published_ WEIR_GUARDED_BY(mutex_);
-  std::shared_ptr<Version> draft_;  // null: to be copied from what is published
+  std::shared_ptr<Version> draft_;  // null: to be copied from the published one
 };
 
 }  // namespace weir
