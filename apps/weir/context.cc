@@ -49,7 +49,10 @@ Result<std::optional<std::string>> PrincipalOf(const World& world,
   return std::optional(named);
 }
 
-Result<StoreChoice> Context::Store() const { return ChooseStore(world_, common_.store); }
+Result<StoreChoice> Context::Store() const {
+  return for_reservations ? ChooseReservationStore(world_, common_.store)
+                          : ChooseStore(world_, common_.store);
+}
 
 Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string& url) {
   BackendOptions options;

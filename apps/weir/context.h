@@ -49,7 +49,7 @@ class Context {
   const CommonOptions& common() const { return common_; }
   /// Events for the operator, on standard error.
   Log& log() const { return *log_; }
-  /// The store of this run, as ChooseStore says.
+  /// The store of this run, as ChooseStore says, or ChooseReservationStore.
   [[nodiscard]] Result<StoreChoice> Store() const;
 
   using Work = std::function<Result<Exit>(Backend&)>;
@@ -80,6 +80,8 @@ class Context {
   /// Lines for stderr: what a listing could not read and left out. The exit status stays.
   std::vector<std::string>& left_out() { return left_out_; }
 
+  /// The verb works on what is reserved.
+  bool for_reservations = false;
   /// The answer is printed even if the store cannot be closed: a report of what happened.
   bool answer_stands = false;
   /// With what the process ends when the verb returns an error.

@@ -21,8 +21,7 @@ struct OpenedReservations {
 using ReservationsWork = std::function<Result<Exit>(const OpenedReservations&)>;
 using WithReservations = std::function<Result<Exit>(Context&, const ReservationsWork&)>;
 
-/// The place of --store or WEIR_STORE; where neither names one, rate-limiter-py's tables if
-/// LIMITER_TABLES_BASE_NAME is set, else the default store.
+/// The place that ChooseReservationStore names.
 Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& work);
 
 /// What AddVerb runs: `run(options, context, opened)` on the place.

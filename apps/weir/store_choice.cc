@@ -72,6 +72,15 @@ Result<StoreChoice> ChooseStore(const World& world, const std::optional<std::str
   return StoreChoice{StoreSource::kDefault, std::move(url)};
 }
 
+Result<StoreChoice> ChooseReservationStore(const World& world,
+                                           const std::optional<std::string>& option) {
+  Result<StoreChoice> choice = ChooseStore(world, option);
+  const bool is_named = choice && (choice->source == StoreSource::kOption ||
+                                   choice->source == StoreSource::kEnvironment);
+  if (option || is_named || !Variable(world, "LIMITER_TABLES_BASE_NAME")) return choice;
+  return StoreChoice{StoreSource::kBaseName, std::string(kTableScheme)};
+}
+
 Result<std::string> DefaultStoreUrl(const World& world) {
   std::optional<std::string> state = Variable(world, "XDG_STATE_HOME");
   if (!state || !state->starts_with('/')) {

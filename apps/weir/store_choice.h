@@ -10,7 +10,7 @@
 
 namespace weir::app {
 
-enum class StoreSource { kOption, kEnvironment, kStack, kDefault };
+enum class StoreSource { kOption, kEnvironment, kBaseName, kStack, kDefault };
 
 struct StoreChoice {
   StoreSource source = StoreSource::kDefault;
@@ -22,6 +22,11 @@ struct StoreChoice {
 /// kInvalidArgument: the option is given and empty, as an unset variable of a script leaves it.
 [[nodiscard]] Result<StoreChoice> ChooseStore(const World& world,
                                               const std::optional<std::string>& option);
+
+/// The same for what is reserved: if neither the option nor WEIR_STORE names a store, the tables of
+/// rate-limiter-py that its own variable LIMITER_TABLES_BASE_NAME names (`dynamodb:`).
+[[nodiscard]] Result<StoreChoice> ChooseReservationStore(const World& world,
+                                                         const std::optional<std::string>& option);
 
 /// The URL of the file in the state folder: $XDG_STATE_HOME, else ~/.local/state, then
 /// weir/weir.db. A relative $XDG_STATE_HOME is ignored, as the XDG Base Directory Specification

@@ -23,6 +23,10 @@ class StoreChoiceTest : public testing::Test {
     const Result<StoreChoice> choice = ChooseStore(world_, option);
     return choice ? choice->url : choice.error().message;
   }
+  std::string ChosenForReservations(const std::optional<std::string>& option = std::nullopt) {
+    const Result<StoreChoice> choice = ChooseReservationStore(world_, option);
+    return choice ? choice->url : choice.error().message;
+  }
   static std::string ToOpen(const std::string& url, Access access) {
     const Result<std::string> opened = UrlToOpen({StoreSource::kOption, url}, access);
     return opened ? *opened : opened.error().message;
@@ -58,6 +62,21 @@ TEST_F(StoreChoiceTest, U13OneRuleNamesTheStoreOfEveryCommand) {
   environment_["WEIR_STORE"] = "";
   environment_["ZAEL_STACK"] = "";
   EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
+}
+
+// rate-limiter-py's processes are configured by this variable alone. Fails if: it names no tables,
+// it beats a store that is named, or it counts where nothing is reserved.
+TEST_F(StoreChoiceTest, TheBaseNameNamesTheTablesOfReservations) {
+  EXPECT_EQ(ChosenForReservations(), "sqlite:/home/sam/.local/state/weir/weir.db");
+  environment_["LIMITER_TABLES_BASE_NAME"] = "jobs";
+  EXPECT_EQ(ChosenForReservations(), "dynamodb:");
+  EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
+  EXPECT_EQ(ChosenForReservations("sqlite:mine.db"), "sqlite:mine.db");
+  EXPECT_THAT(ChosenForReservations(""), HasSubstr("the URL of the store is empty"));
+  environment_.erase("HOME");
+  EXPECT_EQ(ChosenForReservations(), "dynamodb:");
+  environment_["WEIR_STORE"] = "sqlite:mine.db";
+  EXPECT_EQ(ChosenForReservations(), "sqlite:mine.db");
 }
 
 TEST_F(StoreChoiceTest, U5AnEmptyUrlIsRefused) {

@@ -173,7 +173,8 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
   const auto creation = std::make_shared<TableOptions>(TableOptions{.yes = true});
   AddVerb(group, "create", "Create the table, or complete one that was begun", creation, chosen,
           [with_table](const TableOptions& given, Context& context) {
-            const TableVerb run = given.layout == kThreeTables ? CreateThree : Create;
+            context.for_reservations = given.layout == kThreeTables;
+            const TableVerb run = context.for_reservations ? CreateThree : Create;
             return with_table(context,
                               [&](const OpenedTable& opened) { return run(context, opened); });
           })
