@@ -1,6 +1,8 @@
 #include "apps/weir/files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -17,7 +19,29 @@ Error FileError(std::string_view verb, const std::string& path, int number) {
           fmt::format("cannot {} {}: {}", verb, path, std::strerror(number))};
 }
 
+// 0, or the number of the error.
+int WriteTo(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+Status WriteAll(const std::string& path, std::string_view text, const DiskCalls& disk) {
+  constexpr mode_t kMode = 0666;
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (descriptor < 0) return Fail(FileError("write", path, errno));
+  int failure = WriteTo(descriptor, text);
+  if (failure == 0 && disk.sync(descriptor) != 0) failure = errno;
+  if (disk.close(descriptor) != 0 && failure == 0) failure = errno;
+  return failure == 0 ? Status() : Fail(FileError("write", path, failure));
+}
+
 }  // namespace
+
+const DiskCalls kSystemDisk = {.sync = fsync, .close = close};
 
 Result<std::string> ReadFile(const std::string& path) {
   errno = 0;
@@ -54,17 +78,29 @@ Status CheckNew(const std::string& path) {
               fmt::format("{} exists; --force overwrites it, or name another file", path));
 }
 
-Status WriteFile(const std::string& path, std::string_view text) {
+Status WriteFile(const std::string& path, std::string_view text, const DiskCalls& disk) {
   const std::string beside = path + ".new";
-  errno = 0;
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << text << std::flush;
-  if (!file) return Fail(FileError("write", beside, errno));
-  file.close();
-  std::error_code problem;
-  std::filesystem::rename(beside, path, problem);
-  if (problem) return Fail(FileError("write", path, problem.value()));
-  return {};
+  const Status written = WriteAll(beside, text, disk);
+  if (written) {
+    std::error_code problem;
+    std::filesystem::rename(beside, path, problem);
+    if (!problem) return SyncFolderOf(path);
+    unlink(beside.c_str());
+    return Fail(FileError("write", path, problem.value()));
+  }
+  unlink(beside.c_str());
+  return written;
+}
+
+Status SyncFolderOf(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return Fail(FileError("sync", folder, errno));
+  // Some file systems sync no folders, and say so.
+  const int failure = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+  close(descriptor);
+  return failure == 0 ? Status() : Fail(FileError("sync", folder, failure));
 }
 
 }  // namespace weir::app

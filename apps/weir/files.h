@@ -25,7 +25,18 @@ std::string NameOfInput(const std::string& path);
 /// kAlreadyExists, with the remedy, if something has the name.
 [[nodiscard]] Status CheckNew(const std::string& path);
 
-/// The file is there with all of `text`, or as it was before.
-[[nodiscard]] Status WriteFile(const std::string& path, std::string_view text);
+/// The calls that say whether what was written is on the disk. Tests let them fail.
+struct DiskCalls {
+  int (*sync)(int descriptor);
+  int (*close)(int descriptor);
+};
+extern const DiskCalls kSystemDisk;
+
+/// The file is there with all of `text`, or as it was before: also after a power loss.
+[[nodiscard]] Status WriteFile(const std::string& path, std::string_view text,
+                               const DiskCalls& disk = kSystemDisk);
+
+/// What a rename in this folder did survives a power loss.
+[[nodiscard]] Status SyncFolderOf(const std::string& path);
 
 }  // namespace weir::app

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 
@@ -47,6 +49,31 @@ TEST_F(FilesTest, SaysWhatCannotBeWritten) {
   const Status written = WriteFile(folder_ / "no/file", "a");
   ASSERT_FALSE(written);
   EXPECT_THAT(written.error().message, HasSubstr("/no/file"));
+}
+
+int FailToSync(int) {
+  errno = EIO;
+  return -1;
+}
+
+int FailToClose(int descriptor) {
+  close(descriptor);
+  errno = EDQUOT;
+  return -1;
+}
+
+// Fails if: the file is replaced before what was written is known to be on the disk.
+TEST_F(FilesTest, C22WhatIsNotOnTheDiskReplacesNothing) {
+  ASSERT_TRUE(WriteFile(path_, "old"));
+  const DiskCalls no_sync = {.sync = FailToSync, .close = close};
+  const DiskCalls no_close = {.sync = fsync, .close = FailToClose};
+  for (const DiskCalls& disk : {no_sync, no_close}) {
+    const Status written = WriteFile(path_, "new", disk);
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message, HasSubstr("cannot write " + path_));
+    EXPECT_EQ(ReadFile(path_), "old");
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+  }
 }
 
 TEST_F(FilesTest, AFileThatCannotBeReplacedStays) {

@@ -126,6 +126,9 @@ class Planner {
     WEIR_ASSIGN_OR_RETURN(EntityRecord record, ReadEntity(item));
     std::optional<std::string>& parent = record.entity.parent;
     if (parent && !CheckEntityId(*parent)) parent.reset();
+    // The plan looks at parents alone.
+    record.entity.name.clear();
+    record.entity.metadata.clear();
     loads_.emplace_back(PutEntity{std::move(record)});
     return {};
   }

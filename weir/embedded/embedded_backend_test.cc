@@ -93,7 +93,7 @@ TEST_F(EmbeddedTest, KeepsLimitsAndEntitiesAcrossARestartAndAKill) {
                            .managed = true};
   const LevelLimits own{.limits = {{"rpm", PerMinute(7)}}};
   const Entity acme{.id = "acme",
-                    .name = "Acme \"& Sons\"\n",
+                    .name = "Acme \"& Sons\"",
                     .parent = "globex",
                     .cascade = true,
                     .metadata = {{"plan", "gold \\ \"1\""}, {"r\u00e9gion", ""}},

@@ -6,12 +6,67 @@
 
 #include "weir/model/identifier.h"
 #include "weir/model/quoted.h"
+#include "weir/model/stored_text.h"
 
 namespace weir {
 namespace {
 
 constexpr std::string_view kResourceMark = "$RESOURCE:";
 constexpr std::size_t kLongestArn = 2048;
+
+constexpr TextRule kDetailName = {.what = "name of an audit detail", .longest = 256};
+constexpr TextRule kDetailText = {.what = "text of an audit detail",
+                                  .longest = kLongestDetail,
+                                  .may_be_empty = true,
+                                  .may_have_lines = true};
+
+// Adds up what one event holds.
+class DetailCheck {
+ public:
+  Status Parts(const AuditDetail::Parts& parts) {
+    WEIR_RETURN_IF_ERROR(Enter());
+    for (const auto& [name, part] : parts) {
+      WEIR_RETURN_IF_ERROR(Text(kDetailName, name));
+      WEIR_RETURN_IF_ERROR(One(part));
+    }
+    --depth_;
+    return {};
+  }
+
+ private:
+  Status One(const AuditDetail& detail) {
+    if (const auto* text = std::get_if<std::string>(&detail.held)) return Text(kDetailText, *text);
+    if (const auto* parts = std::get_if<AuditDetail::Parts>(&detail.held)) return Parts(*parts);
+    if (const auto* list = std::get_if<AuditDetail::List>(&detail.held)) return List(*list);
+    return {};
+  }
+
+  Status List(const AuditDetail::List& list) {
+    WEIR_RETURN_IF_ERROR(Enter());
+    for (const AuditDetail& detail : list) WEIR_RETURN_IF_ERROR(One(detail));
+    --depth_;
+    return {};
+  }
+
+  Status Enter() {
+    if (++depth_ <= kDeepestDetail) return {};
+    return Fail(Code::kInvalidArgument,
+                fmt::format("audit details are nested deeper than {}; right would be at most that",
+                            kDeepestDetail));
+  }
+
+  Status Text(const TextRule& rule, std::string_view text) {
+    WEIR_RETURN_IF_ERROR(CheckText(rule, text));
+    bytes_ += text.size();
+    if (bytes_ <= kLongestDetails) return {};
+    return Fail(Code::kInvalidArgument,
+                fmt::format("audit details of more than {} bytes; right would be at most that",
+                            kLongestDetails));
+  }
+
+  std::size_t depth_ = 0;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -26,6 +81,8 @@ Status CheckSubject(std::string_view subject) {
   }
   return CheckEntityId(subject);
 }
+
+Status CheckDetails(const AuditDetail::Parts& details) { return DetailCheck().Parts(details); }
 
 Status CheckPrincipal(std::string_view principal) {
   if (!principal.starts_with("arn:")) return CheckEntityId(principal);

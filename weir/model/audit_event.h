@@ -54,6 +54,15 @@ std::string ResourceSubject(std::string_view resource);
 
 /// kInvalidArgument unless it is an entity id or one of the two above.
 [[nodiscard]] Status CheckSubject(std::string_view subject);
+/// Of one event: how deep lists and parts may be nested, and the longest text and all texts and
+/// names together, in bytes.
+inline constexpr std::size_t kDeepestDetail = 16;
+inline constexpr std::size_t kLongestDetail = 16'384;
+inline constexpr std::size_t kLongestDetails = 131'072;
+/// kInvalidArgument unless the names and texts are as stored_text.h says (texts may have several
+/// lines) and within these bounds.
+[[nodiscard]] Status CheckDetails(const AuditDetail::Parts& details);
+
 /// kInvalidArgument unless it is made as an entity id, or begins with `arn:`, has at most 2048
 /// bytes and none that is not printable ASCII.
 [[nodiscard]] Status CheckPrincipal(std::string_view principal);

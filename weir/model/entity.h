@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "weir/base/result.h"
 #include "weir/base/time.h"
 
 namespace weir {
@@ -22,5 +23,18 @@ struct Entity {
 
   friend bool operator==(const Entity&, const Entity&) = default;
 };
+
+/// Longest name, metadata key and metadata value, and of keys and values together, in bytes.
+inline constexpr std::size_t kLongestEntityName = 256;
+inline constexpr std::size_t kLongestMetadataKey = 256;
+inline constexpr std::size_t kLongestMetadataValue = 16'384;
+inline constexpr std::size_t kLongestMetadata = 65'536;
+
+/// Each is kInvalidArgument, naming the entity, unless the text is as stored_text.h says and within
+/// the bounds above. A name may be empty; a metadata value may be empty and have several lines.
+[[nodiscard]] Status CheckEntityName(const Entity& entity);
+[[nodiscard]] Status CheckMetadata(const Entity& entity);
+/// The id, the parent's id, the name and the metadata.
+[[nodiscard]] Status Check(const Entity& entity);
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "weir/model/quoted.h"
+#include "weir/model/stored_text.h"
 #include "weir/model/ulid.h"
 #include "weir/store/listing.h"
 
@@ -11,6 +12,12 @@ namespace weir {
 Status Check(const AuditEvent& event) {
   WEIR_RETURN_IF_ERROR(CheckSubject(event.subject));
   if (event.principal) WEIR_RETURN_IF_ERROR(CheckPrincipal(*event.principal));
+  WEIR_RETURN_IF_ERROR(CheckText({.what = "audit action", .longest = 64}, event.action));
+  if (event.resource) {
+    WEIR_RETURN_IF_ERROR(
+        CheckText({.what = "resource of an audit event", .longest = 256}, *event.resource));
+  }
+  WEIR_RETURN_IF_ERROR(CheckDetails(event.details));
   if (TimeOfUlid(event.id)) return {};
   return Fail(Code::kInvalidArgument,
               fmt::format("audit event {}: its id must be a ULID", Quoted(event.id)));

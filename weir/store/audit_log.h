@@ -24,8 +24,9 @@ class AuditLog {
  public:
   virtual ~AuditLog() = default;
 
-  /// Keeps the event under its id; the same id again counts once. kInvalidArgument where the
-  /// subject or the principal are none (CheckSubject, CheckPrincipal), or the id is no ULID.
+  /// Keeps the event under its id; the same id again counts once. kInvalidArgument if the
+  /// subject, the principal or the details are none (CheckSubject, CheckPrincipal, CheckDetails),
+  /// the action or the resource is no text of 1 to 64 or 256 bytes, or the id is no ULID.
   virtual void Append(const AuditEvent& event, Deadline deadline, Done<void> done) = 0;
 
   /// The events of one subject, the newest first. A cursor is the id of an event, behind which the

@@ -31,6 +31,7 @@ Status CheckCredit(const BucketCredit& credit) {
   }
   for (std::size_t i = 0; i < credit.amounts.size(); ++i) {
     const auto& [limit, millitokens] = credit.amounts[i];
+    WEIR_RETURN_IF_ERROR(CheckBucketText("limit of a bucket", limit));
     for (std::size_t j = 0; j < i; ++j) {
       if (credit.amounts[j].limit != limit) continue;
       return Fail(Code::kInvalidArgument, fmt::format("limit {} is named twice", limit));

@@ -365,11 +365,13 @@ std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
   return next;
 }
 
-void BucketTable::Load(BucketRecord record) {
+void BucketTable::Load(BucketRecord record, Loaded loaded) {
   BucketState state = StateOf(std::move(record));
   BucketStripe& stripe = *stripes_[StripeOf(state.target->hash)];
   const MutexLock lock(stripe.mutex);
-  stripe.Add(std::move(state)).kept = true;
+  BucketEntry& entry = stripe.Add(std::move(state));
+  entry.kept = true;
+  if (loaded == Loaded::kAsChange) stripe.MarkChanged(entry);
   ++size_;
 }
 

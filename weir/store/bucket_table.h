@@ -65,8 +65,10 @@ class BucketTable {
   /// which another one can leave; none if the table is empty.
   std::optional<UnixMillis> SweepIdle(UnixMillis now);
 
-  /// Puts a bucket in place as it was kept; not a change. For opening a file.
-  void Load(BucketRecord record);
+  /// Puts a bucket in place, as it was kept or as a change, which the next drain has. For opening a
+  /// file.
+  enum class Loaded { kAsKept, kAsChange };
+  void Load(BucketRecord record, Loaded loaded = Loaded::kAsKept);
 
   /// Gives the sink each bucket that changed since the last drain, once, in its present state;
   /// `state` is null for one that was removed, and a removal comes before the bucket's return.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "weir/model/quoted.h"
+#include "weir/model/stored_text.h"
+
 namespace weir {
 namespace {
 
@@ -59,6 +62,15 @@ Status CheckDeltas(const Charge& charge) {
   return {};
 }
 
+Status CheckTexts(const Target& target) {
+  WEIR_RETURN_IF_ERROR(CheckBucketText("entity of a bucket", target.key.entity));
+  WEIR_RETURN_IF_ERROR(CheckBucketText("resource of a bucket", target.key.resource));
+  for (const Limit& limit : target.limits) {
+    WEIR_RETURN_IF_ERROR(CheckBucketText("limit of a bucket", limit.name));
+  }
+  return {};
+}
+
 bool SameBucket(const Target& a, const Target& b) { return a.hash == b.hash && a.key == b.key; }
 
 Status CheckShape(std::span<const Charge> charges) {
@@ -68,6 +80,7 @@ Status CheckShape(std::span<const Charge> charges) {
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const Target& target = *charges[i].target;
+    if (!target.is_storable) return CheckTexts(target);
     if (charges[i].amounts.size() != target.limits.size() || target.limits.empty()) {
       return Fail(
           Code::kInvalidArgument,
@@ -86,6 +99,14 @@ Status CheckShape(std::span<const Charge> charges) {
 
 }  // namespace
 
+Status CheckBucketText(std::string_view what, std::string_view text) {
+  WEIR_RETURN_IF_ERROR(
+      CheckText({.what = what, .longest = kLongestBucketText, .may_be_empty = true}, text));
+  if (text.find('#') == text.npos) return {};
+  return Fail(Code::kInvalidArgument,
+              fmt::format("{} {} has a '#'; right would be a name without", what, Quoted(text)));
+}
+
 std::size_t HashOf(const BucketKey& key) {
   std::uint64_t hash = Fnv1a(0xcbf29ce484222325U, key.entity);
   hash = Fnv1a(hash * kFnvPrime, key.resource);
@@ -94,8 +115,9 @@ std::size_t HashOf(const BucketKey& key) {
 
 TargetPtr MakeTarget(BucketKey key, std::vector<Limit> limits, LimitSource source) {
   const std::size_t hash = HashOf(key);
-  return std::make_shared<const Target>(
-      Target{.key = std::move(key), .limits = std::move(limits), .hash = hash, .source = source});
+  Target target{.key = std::move(key), .limits = std::move(limits), .hash = hash, .source = source};
+  target.is_storable = CheckTexts(target).has_value();
+  return std::make_shared<const Target>(std::move(target));
 }
 
 Status CheckAcquire(std::span<const Charge> charges) {

@@ -25,6 +25,12 @@ struct BucketKey {
   friend auto operator<=>(const BucketKey&, const BucketKey&) = default;
 };
 
+/// Longest entity, resource and limit name of a bucket, in bytes.
+inline constexpr std::size_t kLongestBucketText = 256;
+/// kInvalidArgument, naming it as `what`, unless it is a text as weir/model/stored_text.h says, of
+/// at most that length and without '#', which ends names in keys and cursors. It may be empty.
+[[nodiscard]] Status CheckBucketText(std::string_view what, std::string_view text);
+
 /// The same on every machine and in every run (FNV-1a and a final mix), so that a seed replays.
 std::size_t HashOf(const BucketKey& key);
 
@@ -46,6 +52,8 @@ struct Target {
   std::vector<Limit> limits;
   std::size_t hash = 0;  ///< HashOf(key)
   LimitSource source = LimitSource::kConfigured;
+  /// The key and the names of the limits pass CheckBucketText. (Checked once, by MakeTarget.)
+  bool is_storable = true;
 };
 using TargetPtr = std::shared_ptr<const Target>;
 
@@ -66,8 +74,8 @@ struct Charge {
 inline constexpr std::size_t kMaxCharges = 100;
 
 /// kInvalidArgument, naming entity, resource and limit, unless there are 1 to kMaxCharges charges
-/// on different buckets, one amount for each limit, none negative, and none over the capacity (that
-/// request could never be admitted).
+/// on different storable targets, one amount for each limit, none negative, and none over the
+/// capacity (that request could never be admitted).
 [[nodiscard]] Status CheckAcquire(std::span<const Charge> charges);
 
 /// As CheckAcquire, but amounts are signed and may be over the capacity; at most kMaxMillitokens.

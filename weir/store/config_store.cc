@@ -31,12 +31,6 @@ Status CheckLevel(const Level& level) {
   return {};
 }
 
-Status CheckRecord(const EntityRecord& record) {
-  WEIR_RETURN_IF_ERROR(CheckEntityId(record.entity.id));
-  if (record.entity.parent) return CheckEntityId(*record.entity.parent);
-  return {};
-}
-
 Status CheckOne(const PutLimits& put) {
   WEIR_RETURN_IF_ERROR(CheckLevel(put.level));
   const auto& [limits, on_unavailable, managed] = put.limits;
@@ -51,8 +45,8 @@ Status CheckOne(const PutLimits& put) {
 }
 
 Status CheckOne(const DeleteLimits& change) { return CheckLevel(change.level); }
-Status CheckOne(const CreateEntity& change) { return CheckRecord(change.record); }
-Status CheckOne(const PutEntity& change) { return CheckRecord(change.record); }
+Status CheckOne(const CreateEntity& change) { return Check(change.record.entity); }
+Status CheckOne(const PutEntity& change) { return Check(change.record.entity); }
 Status CheckOne(const DeleteEntity& change) { return CheckEntityId(change.id); }
 
 Level LevelOf(const PutLimits& change) { return change.level; }

@@ -90,8 +90,9 @@ using ConfigChange = std::variant<PutLimits, DeleteLimits, CreateEntity, PutEnti
 
 /// The level or the entity that it changes, as above.
 std::string Describe(const ConfigChange& change);
-/// What a change must be wherever it is made: kInvalidArgument, naming it, unless identifiers and
-/// limits are valid, something is set, and on_unavailable only at the system level.
+/// What a change must be wherever it is made: kInvalidArgument, naming it, unless identifiers,
+/// texts (weir/model/entity.h) and limits are valid, something is set, and on_unavailable only at
+/// the system level.
 [[nodiscard]] Status Check(const ConfigChange& change);
 
 /// As BucketStore in threads, lifetimes and errors. The store holds every change to Check, and

@@ -16,13 +16,14 @@ std::vector<EntityRecord> AllEntities(ContractClient& store, std::optional<std::
 }
 
 TEST_P(StoreContract, EntitiesAreFoundAsTheyWereCreated) {
-  const EntityRecord full{.entity = {.id = Fresh("user:acme@example.org"),
-                                     .name = "Acme, \"the\" company\n\xE2\x82\xAC",
-                                     .parent = Fresh("not-there"),
-                                     .cascade = true,
-                                     .metadata = {{"plan", "gold"}, {"empty", ""}, {"a b", "\x01"}},
-                                     .created_at = kStart},
-                          .managed = true};
+  const EntityRecord full{
+      .entity = {.id = Fresh("user:acme@example.org"),
+                 .name = "Acme, \"the\" company \xE2\x82\xAC",
+                 .parent = Fresh("not-there"),
+                 .cascade = true,
+                 .metadata = {{"plan", "gold"}, {"empty", ""}, {"a b", "\n\t\xC3\xBC"}},
+                 .created_at = kStart},
+      .managed = true};
   const EntityRecord plain = Named(Fresh("acme"));
   ASSERT_TRUE(store_.Apply({CreateEntity{full}, PutEntity{plain}}));
   const auto found =

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weir/model/stored_text.h"
 #include "weir/store/listing.h"
 
 namespace weir {
@@ -10,12 +11,6 @@ namespace {
 constexpr std::size_t kMostNameBytes = 255;
 constexpr std::size_t kMostResourceIdBytes = 1024;
 constexpr std::size_t kMostServiceBytes = 2048;  // a key of an index, by DynamoDB
-
-Status CheckBytes(std::string_view what, std::string_view text, std::size_t most) {
-  if (!text.empty() && text.size() <= most) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("{}: {} bytes; right would be 1 to {}", what, text.size(), most));
-}
 
 Status Check(const PutAccountLimit& put) {
   const auto& [row, seen] = put;
@@ -27,7 +22,7 @@ Status Check(const PutAccountLimit& put) {
                           Describe(row.key), Describe(seen->key)));
 }
 
-// Names may hold any byte: only their lengths say where they end.
+// Names may hold any character: only their lengths say where they end.
 std::string CursorStem(const AccountKey& key) {
   return fmt::format("{}.{} {}{} ", key.resource.size(), key.account.size(), key.resource,
                      key.account);
@@ -37,7 +32,7 @@ std::string CursorStem(const AccountKey& key) {
 
 Status Check(const SlotRef& slot) {
   WEIR_RETURN_IF_ERROR(Check(slot.key));
-  return CheckBytes("slot id", slot.id, kMostNameBytes);
+  return CheckText({.what = "slot id", .longest = kMostNameBytes}, slot.id);
 }
 
 Status CheckSlotLife(const AccountKey& key, milliseconds ttl) {
@@ -58,11 +53,11 @@ Status Check(const SlotClaim& claim) {
 }
 
 Status CheckResourceId(std::string_view resource_id) {
-  return CheckBytes("resource id", resource_id, kMostResourceIdBytes);
+  return CheckText({.what = "resource id", .longest = kMostResourceIdBytes}, resource_id);
 }
 
 Status CheckService(std::string_view service) {
-  return CheckBytes("service", service, kMostServiceBytes);
+  return CheckText({.what = "service", .longest = kMostServiceBytes}, service);
 }
 
 Status Check(const AccountLimitChange& change) {

@@ -15,7 +15,8 @@ namespace weir {
 /// The longest that a slot may live without being renewed: so that times stay times.
 inline constexpr milliseconds kLongestSlotLife{366LL * 24 * 3600 * 1000};
 
-/// A key as Check says, and an id of 1 to 255 bytes.
+/// A key as Check says, and an id of 1 to 255 bytes. All texts here are as weir/model/stored_text.h
+/// says.
 [[nodiscard]] Status Check(const SlotRef& slot);
 /// 1 ms to kLongestSlotLife.
 [[nodiscard]] Status CheckSlotLife(const AccountKey& key, milliseconds ttl);

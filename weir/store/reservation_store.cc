@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "weir/model/stored_text.h"
+
 namespace weir {
 namespace {
 
 constexpr std::size_t kMostBytes = 255;
-
-Status CheckName(std::string_view what, std::string_view name) {
-  if (!name.empty() && name.size() <= kMostBytes) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("{}: {} bytes; right would be 1 to {}", what, name.size(), kMostBytes));
-}
 
 }  // namespace
 
@@ -20,8 +16,8 @@ std::string Describe(const AccountKey& key) {
 }
 
 Status Check(const AccountKey& key) {
-  WEIR_RETURN_IF_ERROR(CheckName("resource", key.resource));
-  return CheckName("account", key.account);
+  WEIR_RETURN_IF_ERROR(CheckText({.what = "resource", .longest = kMostBytes}, key.resource));
+  return CheckText({.what = "account", .longest = kMostBytes}, key.account);
 }
 
 std::string NewSlotId(std::uint64_t high, std::uint64_t low) {

@@ -15,7 +15,8 @@
 
 namespace weir {
 
-/// What is limited and who is limited. Any text but the empty one, at most 255 bytes each.
+/// What is limited and who is limited. Texts as weir/model/stored_text.h says, of 1 to 255 bytes
+/// each.
 struct AccountKey {
   std::string resource;
   std::string account;
@@ -25,7 +26,7 @@ struct AccountKey {
 
 /// "emr for acme".
 std::string Describe(const AccountKey& key);
-/// kInvalidArgument for an empty or overlong name.
+/// kInvalidArgument for any other name.
 [[nodiscard]] Status Check(const AccountKey& key);
 
 /// One slot that is held. Its id is its fence: no other slot ever has it, so what is done in the
