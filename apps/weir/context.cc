@@ -66,6 +66,7 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   options.embedded.durability = common_.durability;
   options.embedded.lock_wait.longest = common_.lock_wait;
   options.surroundings = SurroundingsOf(world_);
+  options.log = &log();
   Result<std::unique_ptr<Backend>> backend = OpenBackend(url, world_.clock, options);
   if (!backend && backend.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
   return backend;

@@ -52,8 +52,10 @@ Status RefuseStore(Context& context, std::string_view verb) {
 
 Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOptions& options,
                                  const KinesisWork& work) {
+  kinesis::ConnectionOptions logged = options;
+  logged.log = &context.log();
   auto connection =
-      kinesis::Connect(options, context.world().clock, SurroundingsOf(context.world()));
+      kinesis::Connect(logged, context.world().clock, SurroundingsOf(context.world()));
   if (!connection) {
     const bool usage = connection.error().code == Code::kInvalidArgument;
     if (usage) context.failure = Exit::kUsage;

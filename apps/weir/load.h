@@ -27,6 +27,7 @@ struct LoadOptions {
   std::optional<double> zipf;        ///< exponent; none: uniform
   std::uint64_t seed = 1;
   std::string acknowledged;  ///< a file for Acknowledged; empty: none
+  bool metrics = false;      ///< print the metrics of the limiter and the store, too
 };
 
 struct LoadReport {

@@ -9,7 +9,9 @@
 #include "apps/weir/load.h"
 #include "apps/weir/options.h"
 #include "apps/weir/text.h"
+#include "weir/limiter/limiter_metrics.h"
 #include "weir/model/identifier.h"
+#include "weir/telemetry/registry.h"
 
 namespace weir::app {
 namespace {
@@ -63,9 +65,21 @@ Result<std::int64_t> ParseRate(const std::string& text) {
 Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend) {
   const World& world = context.world();
   Limiter limiter(backend, world.scheduler);
+  Registry registry;
+  if (options.metrics) {
+    WEIR_RETURN_IF_ERROR(RegisterMetrics(registry, limiter));
+    WEIR_RETURN_IF_ERROR(backend.RegisterMetrics(registry));
+  }
   WEIR_ASSIGN_OR_RETURN(LoadReport report, RunLoad(limiter, options, world));
   if (const auto* file = dynamic_cast<EmbeddedBackend*>(&backend)) report.file = file->stats();
-  context.Answer(ToJson(report), TextOf(report));
+  Json json = ToJson(report);
+  std::string text = TextOf(report);
+  if (options.metrics) {
+    std::string metrics = registry.Text();
+    text += '\n' + metrics;
+    json["metrics"] = std::move(metrics);
+  }
+  context.Answer(json, text);
   context.answer_stands = true;
   if (!report.first_error) return Exit::kDone;
   context.Warn(fmt::format("{} of {} decisions failed, the first with: {}", report.errors,
@@ -114,6 +128,8 @@ void AddHow(CLI::App& verb, LoadOptions& options) {
       ->option_text("NAME");
   AddParsed(verb, "--seed", options.seed, ParseSeed, "of the choice of entities (default: 1)")
       ->option_text("S");
+  verb.add_flag("--metrics", options.metrics,
+                "also print the metrics of the limiter and the store, as Prometheus reads them");
   verb.add_option("--acknowledged", options.acknowledged,
                   "append a line to this file after each answer that took or adjusted something")
       ->option_text("FILE");

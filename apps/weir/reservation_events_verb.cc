@@ -82,8 +82,8 @@ void WaitForSignal(const World& world) {
 
 Result<Exit> ReadQueue(const SqsQueue& queue, EventReleaser& releaser, Context& context) {
   const World& world = context.world();
-  WEIR_ASSIGN_OR_RETURN(const auto connection,
-                        ConnectSqs(queue, {}, world.clock, SurroundingsOf(world)));
+  WEIR_ASSIGN_OR_RETURN(const auto connection, ConnectSqs(queue, {.log = &context.log()},
+                                                          world.clock, SurroundingsOf(world)));
   Trouble trouble;  // told on the scheduler's thread, read when the source has stopped
   const SqsSourceOptions options{
       .queue_url = queue.url, .seed = SystemSeed(), .notice = [&](const SqsNotice& notice) {

@@ -19,7 +19,7 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
   const World& world = context.world();
   context.for_reservations = true;
   WEIR_ASSIGN_OR_RETURN(const std::string url, context.StoreUrl(Access::kWrite));
-  const auto backend = OpenReservations(url, world.clock, SurroundingsOf(world));
+  const auto backend = OpenReservations(url, world.clock, SurroundingsOf(world), &context.log());
   if (!backend) {
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(backend.error());

@@ -113,7 +113,11 @@ Result<std::string> UrlToOpen(const StoreChoice& choice, Access access) {
   }
   // The registry knows whether a namespace exists.
   const bool is_whole = file.namespace_name.empty();
-  if (is_whole && access != Access::kWrite && IsMissing(file.path)) return "memory:";
+  // A link whose file is missing is no empty store: a volume may not be mounted.
+  std::error_code problem;
+  const bool is_link = std::filesystem::is_symlink(file.path, problem);
+  const bool is_absent = !is_link && IsMissing(file.path);
+  if (is_whole && access != Access::kWrite && is_absent) return "memory:";
   return choice.url;
 }
 

@@ -70,8 +70,8 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
     context.failure = Exit::kUsage;
     return Fail(url.error());
   }
-  const auto opened =
-      dynamo::Connection::Open(*url, context.world().clock, SurroundingsOf(context.world()));
+  const auto opened = dynamo::Connection::Open(*url, context.world().clock,
+                                               SurroundingsOf(context.world()), &context.log());
   if (!opened) {
     // As OpenBackend's errors of a URL and of the settings of AWS.
     if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;

@@ -1,3 +1,4 @@
+#include <array>
 #include <condition_variable>
 #include <map>
 #include <utility>
@@ -16,8 +17,8 @@ constexpr nanoseconds kFetchTime = std::chrono::seconds(60);
 /// that comes after the provider is gone finds nothing.
 class CachedState : public std::enable_shared_from_this<CachedState> {
  public:
-  CachedState(CredentialsProvider& source, Scheduler& scheduler, std::uint64_t seed)
-      : source_(source), scheduler_(scheduler), cache_(seed) {}
+  CachedState(CredentialsProvider& source, Scheduler& scheduler, std::uint64_t seed, Log& log)
+      : source_(source), scheduler_(scheduler), log_(log), cache_(seed) {}
 
   void Get(Deadline deadline, Done<Credentials> done) WEIR_EXCLUDES(mutex_);
   void Rejected(const Credentials& refused) WEIR_EXCLUDES(mutex_);
@@ -41,12 +42,14 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
   void TimeOut(std::uint64_t id) WEIR_EXCLUDES(mutex_);
   void Fetch() WEIR_EXCLUDES(mutex_);
   void Fetched(Result<Credentials> result) WEIR_EXCLUDES(mutex_);
+  void Report(const Result<Credentials>& answer, const std::optional<Error>& failure);
   void SetTimer() WEIR_REQUIRES(mutex_);
   void AnswerAll(Waiters waiters, const Result<Credentials>& answer) WEIR_EXCLUDES(mutex_);
 
   // Constant after construction.
   CredentialsProvider& source_;
   Scheduler& scheduler_;
+  Log& log_;
 
   Mutex mutex_;
   CredentialsCache cache_ WEIR_GUARDED_BY(mutex_);
@@ -99,8 +102,11 @@ void CachedState::TimeOut(std::uint64_t id) {
 }
 
 void CachedState::Rejected(const Credentials& refused) {
-  const MutexLock lock(mutex_);
-  cache_.Rejected(refused, Now());
+  {
+    const MutexLock lock(mutex_);
+    if (!cache_.Rejected(refused, Now())) return;
+  }
+  log_.Write(LogLevel::kWarning, "credentials.rejected", {});
 }
 
 void CachedState::FetchIfDue() {
@@ -128,22 +134,42 @@ void CachedState::Fetch() {
   if (--inside_source_ == 0) left_source_.notify_all();
 }
 
+void CachedState::Report(const Result<Credentials>& answer, const std::optional<Error>& failure) {
+  if (failure) {
+    const std::int64_t wait = failure->retry_after.value_or(milliseconds(0)).count();
+    const std::array<LogField, 3> fields = {LogField{"message", std::string_view(failure->message)},
+                                            {"retry_after_ms", wait},
+                                            {"usable", answer.has_value()}};
+    return log_.Write(LogLevel::kWarning, "credentials.failed", fields);
+  }
+  if (!answer) return;
+  std::vector<LogField> fields;
+  if (answer->expires) {
+    const milliseconds left = *answer->expires - scheduler_.clock().WallNow();
+    fields.push_back({"expires_in_s", std::int64_t{left.count() / 1000}});
+  }
+  log_.Write(LogLevel::kInfo, "credentials.refreshed", fields);
+}
+
 void CachedState::Fetched(Result<Credentials> result) {
   Waiters waiters;
   Result<Credentials> answer;
+  std::optional<Error> failure;
   {
     const MutexLock lock(mutex_);
     const CredentialsCache::Time at = Now();
     cache_.Fetched(std::move(result), at);
+    failure = cache_.Failure(at);
     const Credentials* const good = cache_.Good(at);
     if (good != nullptr) {
       answer = *good;
     } else {
-      answer = Fail(cache_.Failure(at).value());
+      answer = Fail(failure.value());
     }
     waiters.swap(waiters_);
     SetTimer();
   }
+  Report(answer, failure);
   AnswerAll(std::move(waiters), answer);
 }
 
@@ -184,9 +210,9 @@ void CachedState::AnswerAll(Waiters waiters, const Result<Credentials>& answer) 
 class CachedCredentials final : public CredentialsProvider {
  public:
   CachedCredentials(std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler,
-                    std::uint64_t seed)
+                    std::uint64_t seed, Log& log)
       : source_(std::move(source)),
-        state_(std::make_shared<CachedState>(*source_, scheduler, seed)) {}
+        state_(std::make_shared<CachedState>(*source_, scheduler, seed, log)) {}
   ~CachedCredentials() override {
     state_->Close();
     source_.reset();
@@ -206,8 +232,9 @@ class CachedCredentials final : public CredentialsProvider {
 }  // namespace
 
 std::unique_ptr<CredentialsProvider> MakeCachedCredentials(
-    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed) {
-  return std::make_unique<CachedCredentials>(std::move(source), scheduler, seed);
+    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed,
+    Log& log) {
+  return std::make_unique<CachedCredentials>(std::move(source), scheduler, seed, log);
 }
 
 }  // namespace weir

@@ -54,10 +54,11 @@ void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
   }
 }
 
-void CredentialsCache::Rejected(const Credentials& refused, Time at) {
-  if (!good_ || !SameKeys(*good_, refused)) return;
+bool CredentialsCache::Rejected(const Credentials& refused, Time at) {
+  if (!good_ || rejected_ || !SameKeys(*good_, refused)) return false;
   // Before that they were fetched a moment ago, and to fetch again is not allowed yet.
-  if (fetching_ || at.now >= not_before_) rejected_ = true;
+  rejected_ = fetching_ || at.now >= not_before_;
+  return rejected_;
 }
 
 void CredentialsCache::Keep(Credentials credentials, Time at) {

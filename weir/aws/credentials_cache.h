@@ -11,6 +11,7 @@
 #include "weir/base/time.h"
 #include "weir/runtime/backoff.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -44,7 +45,8 @@ class CredentialsCache {
   bool BeginFetch(Time at);
   void Fetched(Result<Credentials> result, Time at);
   /// AWS refused these. Nothing happens if they are not the ones that serve.
-  void Rejected(const Credentials& refused, Time at);
+  /// Returns whether they serve no more.
+  bool Rejected(const Credentials& refused, Time at);
   /// When to call BeginFetch without anybody having asked; nothing: there is no need. Not farther
   /// than a minute, as the wall clock may jump.
   std::optional<Instant> WakeAt(Time at) const;
@@ -72,7 +74,13 @@ class CredentialsCache {
 /// `source` may answer from any thread, also late: only the fetch waits for it, not the callers.
 /// `scheduler` must outlive this. Who still waits when this is destroyed is answered kCancelled.
 /// Not to be destroyed from a `done`.
+///
+/// `log`, which must outlive it, gets "credentials.refreshed" (info: expires_in_s, if they expire),
+/// "credentials.failed" (warning: message, retry_after_ms, and usable, which is true while the ones
+/// before still serve) and "credentials.rejected" (warning: AWS refused them). The fetches are so
+/// far apart that none of them needs to be left out. No event holds a key.
 std::unique_ptr<CredentialsProvider> MakeCachedCredentials(
-    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed);
+    std::unique_ptr<CredentialsProvider> source, Scheduler& scheduler, std::uint64_t seed,
+    Log& log = NoLog());
 
 }  // namespace weir

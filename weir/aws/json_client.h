@@ -10,6 +10,7 @@
 #include "weir/aws/failure.h"
 #include "weir/base/time.h"
 #include "weir/runtime/deadline.h"
+#include "weir/telemetry/histogram.h"
 
 namespace weir {
 
@@ -46,6 +47,9 @@ class JsonClient {
   virtual ~JsonClient() = default;
   virtual void Call(JsonCall call, Deadline deadline, JsonDone done) = 0;
   virtual JsonClientStats stats() const { return {}; }
+  /// Nanoseconds from handing a request to the transport until its answer or failure, of each
+  /// attempt.
+  virtual HistogramSnapshot RequestTime() const { return {}; }
   /// The service's time, which follows its responses and no wall clock (server_time.h); nothing
   /// before the first of them, and for clients that do not look at it.
   virtual std::optional<UnixMillis> ServerNow() const { return std::nullopt; }

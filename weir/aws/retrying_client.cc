@@ -1,7 +1,10 @@
 #include "weir/aws/retrying_client.h"
 
+#include <array>
+#include <chrono>
 #include <utility>
 
+#include "weir/aws/client_events.h"
 #include "weir/aws/json_exchange.h"
 #include "weir/aws/server_time.h"
 #include "weir/base/mutex.h"
@@ -13,7 +16,10 @@ namespace {
 /// What the calls of one client share; lives as long as the last of them.
 struct Core {
   Core(JsonClientParts with, JsonClientOptions opts)
-      : parts(with), options(std::move(opts)), shared(options) {}
+      : parts(with),
+        options(std::move(opts)),
+        events(options.log == nullptr ? NoLog() : *options.log, options.host),
+        shared(options) {}
 
   Moment Now() const {
     const Clock& clock = parts.scheduler.clock();
@@ -22,10 +28,12 @@ struct Core {
 
   const JsonClientParts parts;
   const JsonClientOptions options;
+  ClientEvents events;
   Mutex mutex;
   SharedRetries shared WEIR_GUARDED_BY(mutex);
   ServerTime server_time WEIR_GUARDED_BY(mutex);
   Counter calls, attempts, retries, throttles;
+  Histogram request_time;
 };
 
 /// One call under way. Whoever will hear of its next event owns it; dropped, it answers for itself.
@@ -63,6 +71,7 @@ class Flight {
   JsonStep OnCredentials(Result<Credentials> credentials);
   JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
   JsonStep Weigh(Attempt attempt);
+  void Observe(const ServerDate& response, UnixMillis wall);
   void CountAttempt() const;
 
   const std::shared_ptr<Core> core_;
@@ -113,9 +122,12 @@ void Flight::CountAttempt() const {
 }
 
 JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
+  const Clock& clock = core_->parts.scheduler.clock();
+  core_->request_time.Record((clock.BootNow() - sent_).count());
   Attempt attempt = Judge(std::move(answer), exchange_.context());
   if (!attempt.result && attempt.result.error().kind == FailureClass::kThrottle) {
     core_->throttles.Add();
+    core_->events.Throttled(exchange_.context().operation, attempt.result.error(), clock.Now());
   }
   JsonStep next = Weigh(std::move(attempt));
   if (exchange_.rejected()) core_->parts.credentials.Rejected(exchange_.credentials());
@@ -125,12 +137,23 @@ JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
 JsonStep Flight::Weigh(Attempt attempt) {
   const Moment at = core_->Now();
   const nanoseconds boot = core_->parts.scheduler.clock().BootNow();
-  const MutexLock lock(core_->mutex);
   if (attempt.server_time) {
-    const ServerDate response{.date = *attempt.server_time, .sent = sent_, .received = boot};
-    core_->server_time.Observe(response, at.wall);
+    Observe({.date = *attempt.server_time, .sent = sent_, .received = boot}, at.wall);
   }
+  const MutexLock lock(core_->mutex);
   return exchange_.OnAttempt(std::move(attempt), at, core_->shared);
+}
+
+void Flight::Observe(const ServerDate& response, UnixMillis wall) {
+  std::optional<UnixMillis> before;
+  std::optional<UnixMillis> after;
+  {
+    const MutexLock lock(core_->mutex);
+    before = core_->server_time.Now(response.received);
+    core_->server_time.Observe(response, wall);
+    after = core_->server_time.Now(response.received);
+  }
+  if (before && after && *before != *after) core_->events.TimeStepped(*after - *before);
 }
 
 void Flight::Do(Ptr flight, WakeAt& step) {
@@ -164,6 +187,7 @@ class RetryingClient final : public JsonClient {
             .throttles = core_->throttles.Value(),
             .quota_refused = core_->shared.quota.refused()};
   }
+  HistogramSnapshot RequestTime() const override { return core_->request_time.Snapshot(); }
 
  private:
   const std::shared_ptr<Core> core_;

@@ -12,6 +12,7 @@
 #include "weir/aws/retry.h"
 #include "weir/aws/signer.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -39,6 +40,8 @@ struct JsonClientOptions {
   RetryOptions retry;
   std::size_t max_error_body = 64 * 1024;  ///< bytes; see Judge in attempt.h
   std::uint64_t seed = 0;  ///< of the waits between tries; each process should have its own
+  /// Gets "aws.throttled" and "clock.service_time_stepped". Must outlive each call.
+  Log* log = nullptr;
 };
 
 std::unique_ptr<JsonClient> MakeJsonClient(JsonClientParts parts, JsonClientOptions options);

@@ -37,13 +37,15 @@ Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
   options.client.host = HostHeader(endpoint);
   options.client.path = endpoint.path;
   options.client.seed = SystemSeed();
+  Log& log = options.log == nullptr ? NoLog() : *options.log;
+  options.client.log = &log;
   auto parts = std::make_unique<Parts>(clock);
   WEIR_ASSIGN_OR_RETURN(parts->runtime, CrtRuntime::Start(options.runtime));
   WEIR_ASSIGN_OR_RETURN(parts->transport, MakeTransport(*parts->runtime, clock, options.transport));
   const SigningScope scope{location.region, options.service.service};
   parts->signer = MakeKeyCachingSigner(scope, MakeSigner(*parts->runtime, scope));
   parts->credentials = MakeCachedCredentials(MakeCrtCredentials(*parts->runtime, clock, {}),
-                                             parts->loop, SystemSeed());
+                                             parts->loop, SystemSeed(), log);
   parts->client =
       MakeJsonClient({*parts->transport, *parts->signer, *parts->credentials, parts->loop},
                      std::move(options.client));

@@ -12,6 +12,7 @@
 #include "weir/aws/service_location.h"
 #include "weir/base/result.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -21,6 +22,8 @@ struct ServiceConnectionOptions {
   JsonClientOptions client;
   TransportOptions transport;
   CrtOptions runtime;
+  /// Gets the events of the client and of MakeCachedCredentials. Must outlive the connection.
+  Log* log = nullptr;
 };
 
 /// Owns the network, the credentials and a thread for what is due later. Thread-safe. Destroy it

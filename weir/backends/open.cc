@@ -44,6 +44,10 @@ class FileBackend final : public EmbeddedBackend {
   Status Close() override { return file_->Close(); }
   std::string Describe() const override { return file_->Describe(); }
   EmbeddedStats stats() const override { return file_->stats(); }
+  HistogramSnapshot CommitTime() const override { return file_->CommitTime(); }
+  Status RegisterMetrics(Registry& registry) const override {
+    return file_->RegisterMetrics(registry);
+  }
 
  private:
   explicit FileBackend(const Clock& clock) : timers_(clock), file_io_(clock) {}
@@ -114,11 +118,13 @@ Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clo
                               .namespace_name = file.namespace_name,
                               .vfs = options.embedded.vfs});
     // The file of a namespace that is registered and has never been written.
-    if (reader || reader.error().code != Code::kNotFound) return reader;
+    const bool is_new = !reader && reader.error().code == Code::kNotFound;
+    if (!is_new || file.namespace_name.empty()) return reader;
   }
   EmbeddedOptions embedded = options.embedded;
   embedded.namespace_name = file.namespace_name;
   if (options.principal) embedded.principal = options.principal;
+  if (options.log != nullptr) embedded.log = options.log;
   return FileBackend::Open(file.path, clock, embedded);
 }
 
@@ -129,12 +135,12 @@ class TableBackend final : public Backend {
                                                const BackendOptions& options) {
     WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl table,
                           dynamo::ParseDynamoUrl(url, options.surroundings.environment));
-    WEIR_ASSIGN_OR_RETURN(auto connection,
-                          dynamo::Connection::Open(table, clock, options.surroundings));
+    WEIR_ASSIGN_OR_RETURN(
+        auto connection, dynamo::Connection::Open(table, clock, options.surroundings, options.log));
     const Deadline deadline = Deadline::After(clock, options.dynamo_wait);
     WEIR_ASSIGN_OR_RETURN(std::string id, NamespaceOf(*connection, clock, deadline));
     std::unique_ptr<TableBackend> backend(new TableBackend(std::move(connection)));
-    backend->Serve(std::move(id), clock, options.principal);
+    backend->Serve(std::move(id), clock, options);
     return backend;
   }
 
@@ -144,6 +150,9 @@ class TableBackend final : public Backend {
   UsageStore& usage() override { return backend_->usage(); }
   NamespaceStore& namespaces() override { return backend_->namespaces(); }
   Status Close() override { return backend_->Close(); }
+  Status RegisterMetrics(Registry& registry) const override {
+    return backend_->RegisterMetrics(registry);
+  }
   std::string Describe() const override { return ToText(connection_->url()); }
 
  private:
@@ -160,8 +169,7 @@ class TableBackend final : public Backend {
     });
   }
 
-  void Serve(std::string namespace_id, const Clock& clock,
-             const std::optional<std::string>& principal) {
+  void Serve(std::string namespace_id, const Clock& clock, const BackendOptions& options) {
     backend_ = std::make_unique<dynamo::DynamoBackend>(
         dynamo::BackendParts{.client = connection_->client(),
                              .scheduler = connection_->scheduler(),
@@ -169,7 +177,8 @@ class TableBackend final : public Backend {
                              .namespace_id = std::move(namespace_id),
                              .sources = {.now = [&clock] { return clock.WallNow(); },
                                          .random = dynamo::Connection::Random(),
-                                         .principal = principal}});
+                                         .principal = options.principal},
+                             .log = options.log});
   }
 
   std::unique_ptr<dynamo::Connection> connection_;
@@ -219,7 +228,7 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
   const std::string_view rest = url.substr(colon + 1);
   if (scheme == "memory") {
     if (!rest.empty()) return BadUrl(url, "memory has no name");
-    return MakeMemoryBackend({}, &clock);
+    return MakeMemoryBackend({.log = options.log}, &clock);
   }
   if (scheme == "sqlite") return OpenFile(url, clock, options);
   if (scheme == "dynamodb") return TableBackend::Open(url, clock, options);

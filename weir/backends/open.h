@@ -32,6 +32,8 @@ struct BackendOptions {
   /// CheckPrincipal accepts it.
   std::optional<std::string> principal{};
   std::chrono::seconds dynamo_wait{10};  ///< for the table's first answers
+  /// Gets the events of whichever backend it is. Must outlive it.
+  Log* log = nullptr;
 };
 
 /// kInvalidArgument, naming the URL, why it is none, and what there is.

@@ -77,12 +77,12 @@ class ConnectedTables final : public ReservationBackend {
 };
 
 Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, const Clock& clock,
-                                                       const Surroundings& surroundings) {
+                                                       const Surroundings& surroundings, Log* log) {
   WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl where,
                         dynamo::ParseDynamoUrl(url, surroundings.environment));
   WEIR_ASSIGN_OR_RETURN(rate_limiter_py::TableNames names,
                         rate_limiter_py::FindNames(where.table, surroundings.environment));
-  WEIR_ASSIGN_OR_RETURN(auto connection, dynamo::Connection::Open(where, clock, surroundings));
+  WEIR_ASSIGN_OR_RETURN(auto connection, dynamo::Connection::Open(where, clock, surroundings, log));
   return std::make_unique<ConnectedTables>(std::move(connection), std::move(names));
 }
 
@@ -90,10 +90,11 @@ Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, con
 
 Result<std::unique_ptr<ReservationBackend>> OpenReservations(std::string_view url,
                                                              const Clock& clock,
-                                                             const Surroundings& surroundings) {
+                                                             const Surroundings& surroundings,
+                                                             Log* log) {
   if (url == "memory:") return MakeMemoryReservations(&clock);
   if (url.starts_with("sqlite:")) return OpenFile(url, clock);
-  if (url.starts_with("dynamodb:")) return OpenTables(url, clock, surroundings);
+  if (url.starts_with("dynamodb:")) return OpenTables(url, clock, surroundings, log);
   return BadUrl(url, "slots are kept nowhere else");
 }
 

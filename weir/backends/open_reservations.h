@@ -8,6 +8,7 @@
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/store/reservation_backend.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -17,9 +18,12 @@ namespace weir {
 /// owns the threads it needs: destroy it neither from one of them nor from an answer. `clock` must
 /// outlive it, and for tables must be a real one.
 ///
+/// `log`, which must outlive the place, gets the events of the calls on AWS; null: none are
+/// written.
+///
 /// kInvalidArgument for what is no such URL, naming what there is; a file has no namespaces of
 /// slots. Else as LocateService, or as the file's opening.
 [[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenReservations(
-    std::string_view url, const Clock& clock, const Surroundings& surroundings);
+    std::string_view url, const Clock& clock, const Surroundings& surroundings, Log* log = nullptr);
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "weir/dynamo/bucket_store.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "weir/dynamo/bucket_running.h"
@@ -27,7 +28,9 @@ DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& schedul
       writes_(WriteQuota(options.write_capacity)),
       refusal_age_(std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge)),
       images_(options.remembered_images),
-      shard_work_(std::make_shared<ShardWork>(table_, keys_, scheduler_, images_, ~options.seed)),
+      log_(options.log == nullptr ? NoLog() : *options.log),
+      shard_work_(std::make_shared<ShardWork>(
+          ShardWork::Parts{table_, keys_, scheduler_, images_, log_}, ~options.seed)),
       rng_(options.seed) {}
 
 DynamoBucketStore::~DynamoBucketStore() { shard_work_->Stop(); }
@@ -158,11 +161,21 @@ void DynamoBucketStore::GiveBack(const RunningPtr& running, CallStep step) {
   Start(back, std::move(route));
 }
 
+void DynamoBucketStore::ReportIfDamaged(const Error& error) {
+  if (error.code != Code::kDataLoss) return;
+  const std::optional<std::int64_t> suppressed = damaged_.Take(scheduler_.clock().Now());
+  if (!suppressed) return;
+  const std::array<LogField, 2> fields = {LogField{"message", std::string_view(error.message)},
+                                          {"suppressed", *suppressed}};
+  log_.Write(LogLevel::kWarning, "bucket.damaged", fields);
+}
+
 void DynamoBucketStore::Answered(const RunningPtr& running, CallStep step) {
   const RequestPtr& request = running->request;
   Result<Decision> answer = *std::move(step.answer);
   request->in_doubt = request->in_doubt || step.in_doubt;
   if (!answer) {
+    ReportIfDamaged(answer.error());
     if (answer.error().code != Code::kAborted) return request->done(Fail(answer.error()));
     if (++request->detours <= kMostDetours) return RouteAgain(request, std::move(step.incomplete));
     if (request->token) {

@@ -12,6 +12,8 @@
 #include "weir/dynamo/write_turns.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket_store.h"
+#include "weir/telemetry/log.h"
+#include "weir/telemetry/repeated_event.h"
 
 namespace weir::dynamo {
 
@@ -24,6 +26,9 @@ struct BucketStoreOptions {
   /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
   /// At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
+  /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s) and
+  /// the events of ShardWork.
+  Log* log = nullptr;
 };
 
 inline constexpr milliseconds kLongestRefusalAge{5000};
@@ -72,6 +77,7 @@ class DynamoBucketStore final : public BucketStore {
   bool KeepTurn(const RunningPtr& running, std::size_t charge, CallStep& step);
   void ReadAll(const RunningPtr& running, std::vector<TableKey> keys);
   void Pause(const RunningPtr& running, milliseconds longest);
+  void ReportIfDamaged(const Error& error);
   void Finish(const RunningPtr& running, CallStep step);
   void GiveBack(const RunningPtr& running, CallStep step);
   std::uint64_t Draw();
@@ -82,6 +88,8 @@ class DynamoBucketStore final : public BucketStore {
   const Quota writes_;
   const milliseconds refusal_age_;
   ImageCache images_;
+  Log& log_;
+  RepeatedEvent damaged_{std::chrono::seconds(10)};
   const std::shared_ptr<ShardWork> shard_work_;
   WriteTurns turns_;
   Mutex rng_mutex_;

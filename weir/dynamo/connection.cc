@@ -22,12 +22,13 @@ Connection::Connection(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::Open(const DynamoUrl& url, const Clock& clock,
-                                                     const Surroundings& surroundings) {
+                                                     const Surroundings& surroundings, Log* log) {
   ServiceConnectionOptions options;
   options.service = {.service = "dynamodb",
                      .region = Given(url.region),
                      .endpoint_url = Given(url.endpoint),
                      .profile = {}};
+  options.log = log;
   options.client.target_prefix = "DynamoDB_20120810";
   WEIR_ASSIGN_OR_RETURN(auto service,
                         ServiceConnection::Open(std::move(options), clock, surroundings));

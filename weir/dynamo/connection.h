@@ -8,6 +8,7 @@
 #include "weir/dynamo/namespaces.h"
 #include "weir/dynamo/table.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/telemetry/log.h"
 
 namespace weir::dynamo {
 
@@ -17,9 +18,11 @@ class Connection {
  public:
   /// Reads files and environment; asks nobody yet. Region and endpoint as LocateService finds them,
   /// with its errors. `clock` must be a real one and outlive it.
+  /// `log`, which must outlive it, gets the events of ServiceConnection; null: none are written.
   [[nodiscard]] static Result<std::unique_ptr<Connection>> Open(const DynamoUrl& url,
                                                                 const Clock& clock,
-                                                                const Surroundings& surroundings);
+                                                                const Surroundings& surroundings,
+                                                                Log* log = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

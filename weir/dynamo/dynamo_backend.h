@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "weir/aws/client_metrics.h"
 #include "weir/aws/json_client.h"
 #include "weir/dynamo/audit.h"
 #include "weir/dynamo/bucket_store.h"
@@ -24,6 +25,8 @@ class ClosingClient final : public JsonClient {
   explicit ClosingClient(JsonClient& client) : client_(client) {}
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
   std::optional<UnixMillis> ServerNow() const override { return client_.ServerNow(); }
+  JsonClientStats stats() const override { return client_.stats(); }
+  HistogramSnapshot RequestTime() const override { return client_.RequestTime(); }
   void Close() { closed_ = true; }
 
  private:
@@ -38,6 +41,7 @@ struct BackendParts {
   std::string namespace_id;
   ConfigSources sources;
   milliseconds refusal_age{1000};  ///< BucketStoreOptions
+  Log* log = nullptr;              ///< BucketStoreOptions
 };
 
 /// One namespace of one table. What the parts refer to must outlive it.
@@ -53,6 +57,9 @@ class DynamoBackend final : public Backend {
   NamespaceStore& namespaces() override { return namespaces_; }
   /// What was answered is in the table already.
   Status Close() override;
+  Status RegisterMetrics(Registry& registry) const override {
+    return weir::RegisterMetrics(registry, client_, "dynamodb");
+  }
   std::string Describe() const override;
 
  private:

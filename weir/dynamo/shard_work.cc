@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <utility>
+#include <vector>
 
 namespace weir::dynamo {
 namespace {
@@ -37,6 +38,7 @@ struct ShardWork::Job {
   Done<bool> done;           ///< none of a doubling
   ShardsSeen seen;
   bool changed = false;
+  bool divided = false;  ///< by this job
   std::atomic<std::size_t> left = 0;
   Mutex mutex;
   std::optional<Error> error WEIR_GUARDED_BY(mutex);
@@ -73,9 +75,13 @@ class ShardWork::Visit {
   bool may_ = true;
 };
 
-ShardWork::ShardWork(Table& table, const Keys& keys, Scheduler& scheduler, ImageCache& images,
-                     std::uint64_t seed)
-    : table_(table), keys_(keys), scheduler_(scheduler), images_(images), rng_(seed) {}
+ShardWork::ShardWork(const Parts& parts, std::uint64_t seed)
+    : table_(parts.table),
+      keys_(parts.keys),
+      scheduler_(parts.scheduler),
+      images_(parts.images),
+      log_(parts.log),
+      rng_(seed) {}
 
 void ShardWork::Stop() {
   mutex_.lock();
@@ -104,11 +110,24 @@ bool ShardWork::MayBegin(const BucketKey& bucket) {
 
 void ShardWork::End(const JobPtr& job, Result<bool> is_there) {
   if (!job->doubles()) return job->done(std::move(is_there));
+  Report(*job, is_there);
   const milliseconds rest =
       kLeastRest + milliseconds(static_cast<std::int64_t>(Draw() % kMoreRest));
   const Instant until = scheduler_.clock().Now() + rest;
   const MutexLock lock(mutex_);
   not_before_[job->seen.key] = until;
+}
+
+void ShardWork::Report(const Job& job, const Result<bool>& is_there) {
+  std::vector<LogField> fields = {{"entity", std::string_view(job.seen.key.entity)},
+                                  {"resource", std::string_view(job.seen.key.resource)}};
+  if (!is_there) {
+    fields.push_back({"message", std::string_view(is_there.error().message)});
+    return log_.Write(LogLevel::kWarning, "bucket.division_failed", fields);
+  }
+  if (!job.divided) return;
+  fields.push_back({"shards", std::int64_t{job.shards}});
+  log_.Write(LogLevel::kInfo, "bucket.divided", fields);
 }
 
 void ShardWork::Double(const BucketImage& seen) {
@@ -191,6 +210,7 @@ void ShardWork::Change(const JobPtr& job, std::uint32_t shards) {
                                    outcome.error().kind == FailureClass::kConflict);
     if (!outcome && !lost) return job->work->End(job, Fail(outcome.error().error));
     job->changed = true;
+    job->divided = outcome.has_value();
     if (outcome) job->shards = shards;
     job->work->Read(job);
   });

@@ -12,6 +12,7 @@
 #include "weir/dynamo/image_cache.h"
 #include "weir/dynamo/shard_plan.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/telemetry/log.h"
 
 namespace weir::dynamo {
 
@@ -19,8 +20,17 @@ namespace weir::dynamo {
 /// nothing to do.
 class ShardWork : public std::enable_shared_from_this<ShardWork> {
  public:
-  ShardWork(Table& table, const Keys& keys, Scheduler& scheduler, ImageCache& images,
-            std::uint64_t seed);
+  struct Parts {
+    Table& table;
+    const Keys& keys;
+    Scheduler& scheduler;
+    ImageCache& images;
+    /// Gets "bucket.divided" (info: entity, resource, shards) and "bucket.division_failed"
+    /// (warning: entity, resource, message), both of doublings; they are at least 200 ms apart for
+    /// each bucket.
+    Log& log;
+  };
+  ShardWork(const Parts& parts, std::uint64_t seed);
 
   /// In the background: twice as many shards for the bucket of this image. One attempt at a time
   /// for each bucket. One that fails leaves all as it was, and there is none for a while.
@@ -44,12 +54,14 @@ class ShardWork : public std::enable_shared_from_this<ShardWork> {
   void Learn(const ShardsSeen& seen);
   bool MayBegin(const BucketKey& bucket);
   void End(const JobPtr& job, Result<bool> is_there);
+  void Report(const Job& job, const Result<bool>& is_there);
   std::uint64_t Draw();
 
   Table& table_;
   const Keys& keys_;
   Scheduler& scheduler_;
   ImageCache& images_;
+  Log& log_;
   Mutex mutex_;
   std::condition_variable_any left_;
   Rng rng_ WEIR_GUARDED_BY(mutex_);

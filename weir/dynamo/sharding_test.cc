@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "weir/dynamo/bucket_store.h"
 #include "weir/dynamo/dynamo_fixture.h"
+#include "weir/telemetry/recording_log_fixture.h"
 
 namespace weir::dynamo {
 namespace {
@@ -172,10 +175,17 @@ TEST_F(ShardingTest, AnOldImageLearnsOfTheDoubling) {
 /// One item bears four writes a second.
 class DoublingTest : public ShardingTest {
  protected:
-  DoublingTest() : ShardingTest({.seed = 3, .write_capacity = 4'000}) {}
+  DoublingTest() : DoublingTest(std::make_unique<RecordingLog>()) {}
   std::int64_t Shards(const std::string& entity = "acme") {
     return GetNumber(At(0, entity), "shard_count").value_or(0);
   }
+  std::vector<std::string> Events() const { return log_->lines(); }
+
+ private:
+  explicit DoublingTest(std::unique_ptr<RecordingLog> log)
+      : ShardingTest({.seed = 3, .write_capacity = 4'000, .log = log.get()}),
+        log_(std::move(log)) {}
+  const std::unique_ptr<RecordingLog> log_;
 };
 
 TEST_F(DoublingTest, ABucketThatIsWrittenTooOftenIsDividedAndLosesNothing) {
@@ -184,6 +194,23 @@ TEST_F(DoublingTest, ABucketThatIsWrittenTooOftenIsDividedAndLosesNothing) {
   ASSERT_TRUE(Ask(1).admitted);
   EXPECT_EQ(Shards(), 2);
   EXPECT_THAT(AllTokens(2), ElementsAre(48'000, 48'000));
+  EXPECT_THAT(Events(), ElementsAre("info bucket.divided entity=acme resource=llm shards=2"));
+}
+
+// Fails if an operator cannot see which item refuses all its requests.
+TEST_F(DoublingTest, ADamagedBucketIsReportedOnceInTenSeconds) {
+  Item item = ShardItem(0, 1, 10'000);
+  item["rf"] = Value{std::string("today")};
+  table_.Put(std::move(item));
+  const std::vector<Charge> charges{{MakeTarget({"acme", "llm", 0}, {kRpm}), {1000}}};
+  for (int i = 0; i < 3; ++i) {
+    const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
+      store_.Acquire(charges, kShardStart, Deadline::Never(), std::move(done));
+    });
+    ASSERT_FALSE(decision);
+    EXPECT_EQ(decision.error().code, Code::kDataLoss) << decision.error().message;
+  }
+  EXPECT_THAT(Events(), ElementsAre(testing::StartsWith("warning bucket.damaged message=")));
 }
 
 TEST_F(DoublingTest, AParentIsDividedLikeAnyOther) {

@@ -151,14 +151,15 @@ Status ChangeLog::WriteSlice(const BucketTable& table) {
 Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
   // May be newer than the log: then the next commit repeats it.
   const std::optional<BucketRecord> record = table.Read(key);
-  sqlite::Statement& statement = record ? *put_bucket_ : *delete_bucket_;
+  const bool has_extras = record && record->extras != ExtraMeters();
+  const bool is_kept = record && (has_extras || !record->names.empty());
+  sqlite::Statement& statement = is_kept ? *put_bucket_ : *delete_bucket_;
   statement.Bind(1, key.entity).Bind(2, key.resource).Bind(3, key.shard);
-  if (!record) return statement.Run();
+  if (!is_kept) return statement.Run();
   std::string limits;
   AppendLimits(limits, *record);
   statement.Bind(4, record->bucket.time.value).Bind(5, limits);
   std::string extras;
-  const bool has_extras = record->extras != ExtraMeters();
   if (has_extras) AppendExtras(extras, record->extras);
   return (has_extras ? statement.Bind(6, extras) : statement.BindNull(6)).Run();
 }

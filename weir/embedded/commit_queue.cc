@@ -61,8 +61,20 @@ Done<void> CommitQueue::FinishRequest() {
   return done;
 }
 
-CommitQueue::Rest CommitQueue::TakeNew() {
-  return {.waiters = std::exchange(waiters_, {}), .requests = std::exchange(requests_, {})};
+std::vector<CommitQueue::Waiter> CommitQueue::TakeWaiters() {
+  std::vector<Waiter> waiters = std::exchange(committing_, {});
+  std::ranges::move(waiters_, std::back_inserter(waiters));
+  waiters_.clear();
+  return waiters;
+}
+
+std::vector<CommitQueue::Waiter> CommitQueue::TakeLateWaiters() {
+  std::vector<Waiter> late = TakeWaiters();
+  const auto unanswered =
+      std::ranges::partition(late, [](const Waiter& waiter) { return !waiter.done; });
+  std::ranges::move(unanswered, std::back_inserter(waiters_));
+  late.erase(unanswered.begin(), unanswered.end());
+  return late;
 }
 
 std::vector<CommitQueue::Expired> CommitQueue::TakeExpired(Instant now) {

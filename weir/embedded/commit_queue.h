@@ -41,11 +41,6 @@ class CommitQueue {
     State state;  ///< kNotBegun: its job will never run
     Job dropped;  ///< to be destroyed outside the lock
   };
-  /// Everything that was not answered by a run, for closing.
-  struct Rest {
-    std::vector<Waiter> waiters;
-    std::vector<Request> requests;
-  };
 
   void Add(Waiter waiter) { waiters_.push_back(std::move(waiter)); }
   void Add(Request request) { requests_.push_back(std::move(request)); }
@@ -63,8 +58,11 @@ class CommitQueue {
   Job StartRequest();
   /// Of the request that was started; empty if its deadline passed meanwhile.
   Done<void> FinishRequest();
-  /// Not in flight.
-  Rest TakeNew();
+  /// For closing. Requests that are not in flight; they will never run.
+  std::vector<Request> TakeNewRequests() { return std::exchange(requests_, {}); }
+  /// For closing. Waiters, in flight or not: those that were answered already; all.
+  std::vector<Waiter> TakeLateWaiters();
+  std::vector<Waiter> TakeWaiters();
 
   /// The calls whose deadline has passed at `now`.
   std::vector<Expired> TakeExpired(Instant now);

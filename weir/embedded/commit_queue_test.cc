@@ -116,16 +116,28 @@ TEST_F(CommitQueueTest, ARequestThatFinishesIsAnsweredByIt) {
   EXPECT_FALSE(queue_.in_flight());
 }
 
-TEST_F(CommitQueueTest, WhatIsLeftIsWhatNoCommitBegan) {
+TEST_F(CommitQueueTest, ClosingTakesWaitersInFlightOrNotAndRequestsThatNoCommitBegan) {
   AddWaiter("a", At(10));
+  AddRequest("r", Deadline::Never());
   queue_.BeginCommit();
   AddWaiter("b", Deadline::Never());
   AddRequest("c", Deadline::Never());
-  CommitQueue::Rest rest = queue_.TakeNew();
-  EXPECT_EQ(rest.waiters.size(), 1U);
-  EXPECT_EQ(rest.requests.size(), 1U);
-  EXPECT_TRUE(queue_.in_flight());
-  EXPECT_EQ(queue_.TakeCommitted().size(), 1U);
+  EXPECT_EQ(queue_.TakeNewRequests().size(), 1U);
+  EXPECT_TRUE(queue_.StartRequest());
+  EXPECT_EQ(queue_.TakeWaiters().size(), 2U);
+  EXPECT_FALSE(queue_.has_new());
+}
+
+TEST_F(CommitQueueTest, LateWaitersAreThoseThatWereAnswered) {
+  AddWaiter("a", At(10));
+  AddWaiter("b", Deadline::Never());
+  queue_.BeginCommit();
+  AddWaiter("c", At(10));
+  AddWaiter("d", Deadline::Never());
+  EXPECT_EQ(Expire(10).size(), 2U);
+  EXPECT_EQ(queue_.TakeLateWaiters().size(), 2U);
+  EXPECT_EQ(queue_.TakeLateWaiters().size(), 0U);
+  EXPECT_EQ(queue_.TakeWaiters().size(), 2U);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ Committer::Committer(std::unique_ptr<StateFile> file, BucketTable& table, Schedu
       table_(table),
       options_(options),
       name_(file->name()),
+      events_(options.log == nullptr ? NoLog() : *options.log, name_),
       left_(file->log().bytes() > 0 ? Left::kLog : Left::kNothing),
       backoff_(kFirstRetry, kLongestRetry),
       rng_(static_cast<std::uint64_t>(file_io.clock().Now().nanos)),
@@ -153,7 +154,9 @@ void Committer::RunAt(Instant when) {
 
 EmbeddedStats Committer::stats() const {
   const MutexLock lock(mutex_);
-  return stats_;
+  EmbeddedStats stats = stats_;
+  stats.waiting = waiting_;
+  return stats;
 }
 
 }  // namespace weir

@@ -13,6 +13,7 @@
 #include "weir/base/done.h"
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
+#include "weir/embedded/commit_events.h"
 #include "weir/embedded/commit_queue.h"
 #include "weir/embedded/embedded_backend.h"
 #include "weir/embedded/state_file.h"
@@ -53,10 +54,18 @@ class Committer : public std::enable_shared_from_this<Committer> {
   /// or runs and its result is lost. kUnavailable: too many calls wait.
   void Submit(CommitQueue::Request request);
 
-  /// Commits, and closes the file. What waits and cannot be done any more answers kUnavailable.
-  /// Further calls do nothing.
-  [[nodiscard]] Status Close();
+  /// What calls are to be answered when no lock is held.
+  using Answers = std::vector<std::pair<Done<void>, Status>>;
+  /// Nothing more is accepted. Returns the requests that had not begun.
+  [[nodiscard]] Answers StopRequests();
+  struct Closed {
+    Status status;    ///< the first error of the last commit and of closing
+    Answers waiters;  ///< those whose deadline did not pass meanwhile
+  };
+  /// Commits, and closes the file. REQUIRES: StopRequests. To be called once.
+  [[nodiscard]] Closed Close();
   EmbeddedStats stats() const;
+  HistogramSnapshot CommitTime() const { return commit_time_.Snapshot(); }
 
  private:
   enum class Mode { kOpen, kFailing, kClosed };
@@ -85,8 +94,7 @@ class Committer : public std::enable_shared_from_this<Committer> {
   Status CommitLocked(const Work& work) WEIR_REQUIRES(io_mutex_);
   Status Do(CommitQueue::Job& job);
   Status Maintain(const Work& work);
-  /// What the last commit and closing came to.
-  std::pair<Status, Status> CommitAndClose(const Work& work, CommitQueue::Rest& rest);
+  void ReturnLate() WEIR_REQUIRES(io_mutex_);
   void CountCommit(const ChangeLog::Written& written) WEIR_REQUIRES(io_mutex_);
   Status Unavailable() const;
 
@@ -95,6 +103,8 @@ class Committer : public std::enable_shared_from_this<Committer> {
   BucketTable& table_;
   const EmbeddedOptions options_;
   const std::string name_;
+  CommitEvents events_;  // of the run
+  Histogram commit_time_;
 
   std::atomic<Mode> mode_ = Mode::kOpen;  // written under mutex_
   std::atomic<bool> changed_ = false;     // cleared under mutex_

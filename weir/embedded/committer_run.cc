@@ -23,6 +23,8 @@ void Committer::Run() {
   }
   DoRequests(status);
   if (status) status = Maintain(*work);
+  const Instant now = file_io_.clock().Now();
+  events_.Committed(status, now - work->begun, now);
   Finish(*work, status);
 }
 
@@ -71,9 +73,12 @@ Status Committer::CommitLocked(const Work& work) {
   table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
     log.Add(key, state, mark);
   });
+  const Instant begun = file_io_.clock().Now();
   auto written = log.Append();
+  commit_time_.Record((file_io_.clock().Now() - begun).count());
   if (!written) return Fail(Code::kUnavailable, std::move(written.error().message));
   if (written->buckets > 0) CountCommit(*written);
+  file_->SampleClock();
   pending_since_.reset();
   return {};
 }
@@ -148,43 +153,61 @@ void Committer::Finish(const Work& work, const Status& status) {
   ScheduleNext(now);
 }
 
-Status Committer::Close() {
-  Work work;
+Committer::Answers Committer::StopRequests() {
+  std::vector<CommitQueue::Request> stopped;
   {
     const MutexLock lock(mutex_);
-    if (mode_ == Mode::kClosed) return {};
     mode_ = Mode::kClosed;
     if (timer_) file_io_.Cancel(*timer_);
     timer_.reset();
+    stopped = queue_.TakeNewRequests();
+    waiting_ = queue_.size();
+  }
+  Answers answers;
+  for (CommitQueue::Request& request : stopped) {
+    answers.emplace_back(std::move(request.done), Unavailable());
+  }
+  return answers;
+}
+
+Committer::Closed Committer::Close() {
+  Work work;
+  {
+    const MutexLock lock(mutex_);
     work.first_change = std::exchange(first_change_, std::nullopt);
     changed_ = false;
   }
-  CommitQueue::Rest rest;
-  const auto [committed, closed] = CommitAndClose(work, rest);
-  for (CommitQueue::Waiter& waiter : rest.waiters) {
-    if (waiter.done) waiter.done(committed);
-  }
-  for (CommitQueue::Request& request : rest.requests) request.done(Unavailable());
-  return committed ? closed : committed;
-}
-
-std::pair<Status, Status> Committer::CommitAndClose(const Work& work, CommitQueue::Rest& rest) {
   const MutexLock lock(io_mutex_);  // waits for the commit that runs
+  ReturnLate();
+  const Status committed = CommitLocked(work);
+  // Waiters stay in the queue until here, so that their deadlines fire while the disk hangs. What
+  // those took stays taken: no commit follows that could return it.
+  const Status closed = file_->Close(table_);
+  file_.reset();
+  std::vector<CommitQueue::Waiter> waiters;
   {
     const MutexLock state_lock(mutex_);
     if (expiry_) timers_.Cancel(*expiry_);
     expiry_.reset();
-    rest = queue_.TakeNew();
-    std::ranges::move(queue_.TakeCommitted(), std::back_inserter(rest.waiters));
+    waiters = queue_.TakeWaiters();
     waiting_ = queue_.size();
   }
-  for (CommitQueue::Waiter& waiter : rest.waiters) {
-    if (!waiter.done && waiter.if_late) waiter.if_late();
+  Closed result{.status = committed ? closed : committed, .waiters = {}};
+  for (CommitQueue::Waiter& waiter : waiters) {
+    if (waiter.done) result.waiters.emplace_back(std::move(waiter.done), committed);
   }
-  Status committed = CommitLocked(work);
-  Status closed = file_->Close(table_);
-  file_.reset();
-  return {std::move(committed), std::move(closed)};
+  return result;
+}
+
+void Committer::ReturnLate() {
+  std::vector<CommitQueue::Waiter> late;
+  {
+    const MutexLock lock(mutex_);
+    late = queue_.TakeLateWaiters();
+  }
+  for (CommitQueue::Waiter& waiter : late) {
+    if (waiter.if_late) waiter.if_late();
+  }
 }
 
 }  // namespace weir

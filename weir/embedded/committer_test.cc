@@ -285,6 +285,32 @@ TEST_F(FailingTest, TriesAgainEverMoreSlowly) {
   EXPECT_LE(client_.scheduler().pending(), 1U);
 }
 
+// Fails if: a setting that is answered follows, in the write-ahead log, pages that a sync lost.
+TEST_F(FailingTest, SettingsAnsweredAfterALostSyncSurviveAPowerLoss) {
+  ASSERT_TRUE(client_.Open(relaxed_));
+  const auto create = [](EmbeddedClient& client, const std::string& id) {
+    return client.Apply({CreateEntity{{.entity = {.id = id}}}});
+  };
+  std::uint64_t failures = 0;
+  for (std::uint64_t operation = 1; operation <= 12; ++operation) {
+    const std::string number = std::to_string(operation);
+    ASSERT_TRUE(client_.Acquire({Take(StillTarget("user-" + number), 1)}));  // not synced
+    client_.Commit();
+    disk_.FailAt(operation, FaultyVfs::Fault::kError);
+    (void)create(client_, "perhaps-" + number);
+    failures += disk_.failures();
+    disk_.Heal();
+    client_.scheduler().Advance(seconds(10));
+    ASSERT_TRUE(create(client_, "last-" + number));
+    const std::string lost = folder_ / ("after-" + number);
+    disk_.CopySynced(client_.path(), lost);
+    EmbeddedClient after(lost);
+    ASSERT_TRUE(after.Open());
+    EXPECT_FALSE(create(after, "last-" + number)) << operation;
+  }
+  EXPECT_GE(failures, 3U);
+}
+
 TEST_F(FailingTest, AStrictAnswerIsTheErrorAndTheTokensStayTaken) {
   ASSERT_TRUE(client_.Open(strict_));
   disk_.FailAt(1, FaultyVfs::Fault::kError);

@@ -18,6 +18,13 @@ Result<std::string> DataFile(const std::string& path, const std::string& namespa
   return registry.FileOf(id);
 }
 
+std::string WithoutLink(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error || real.empty() ? path : real.string();
+}
+
 std::string DescribeDataFile(const std::string& path, const std::string& namespace_name) {
   const std::string url = "sqlite:" + path;
   return namespace_name.empty() ? url : url + "?namespace=" + namespace_name;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
+#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "weir/embedded/committer.h"
 #include "weir/embedded/data_file.h"
 #include "weir/embedded/embedded_config.h"
+#include "weir/embedded/embedded_metrics.h"
 #include "weir/embedded/embedded_records.h"
 #include "weir/embedded/file_lock.h"
 #include "weir/embedded/file_namespaces.h"
@@ -135,24 +138,51 @@ struct Opened {
   ConfigTable config;
 };
 
-Result<Opened> OpenAndLoad(const std::string& path, const Clock& clock,
+// "file.recovered", info: file, bytes. A process that closes the file leaves no log behind.
+void ReportRecovery(StateFile& file, Log& log) {
+  const auto bytes = static_cast<std::int64_t>(file.log().bytes());
+  if (bytes == 0) return;
+  const std::string name = file.name();
+  const std::array<LogField, 2> fields = {LogField{"file", std::string_view(name)},
+                                          {"bytes", bytes}};
+  log.Write(LogLevel::kInfo, "file.recovered", fields);
+}
+
+// A namespace may be purged while an opener waits for its file.
+Status CheckStillThere(const std::string& path, const std::string& file,
+                       const EmbeddedOptions& options) {
+  WEIR_ASSIGN_OR_RETURN(const std::string now, DataFile(path, options.namespace_name, options.vfs));
+  if (now == file) return {};
+  return Fail(Code::kUnavailable,
+              fmt::format("{}: the namespace was registered again meanwhile; try again",
+                          DescribeDataFile(path, options.namespace_name)));
+}
+
+Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, const Clock& clock,
                            const EmbeddedOptions& options) {
   Opened opened;
+  Log& log = options.log == nullptr ? NoLog() : *options.log;
   WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
   WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, clock.WallNow(), options.lock_wait));
+  WEIR_RETURN_IF_ERROR(CheckStillThere(whole, path, options));
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
                                       .vfs = options.vfs};
+  // Before SQLite reads it: opening may migrate it.
+  std::error_code error;
+  const bool existed = std::filesystem::exists(path, error);
+  if (existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path));
   WEIR_ASSIGN_OR_RETURN(opened.file, StateFile::Open(path, file_options));
-  WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path));
+  if (!existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
                         opened.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
   const BucketTime time(clock, found.stored.base);
-  opened.labels = std::make_unique<LabelClock>(time, found.stored.correction);
+  opened.labels = std::make_unique<LabelClock>(time, found.stored.correction, log);
   opened.file->StampBy(*opened.labels);
   opened.buckets = std::make_unique<BucketTable>(
       BucketTableOptions{.track_changes = true, .time = time, .log = options.log});
   WEIR_RETURN_IF_ERROR(opened.file->Load(*opened.buckets, opened.config));
   WEIR_RETURN_IF_ERROR(opened.file->StartClock(found));
+  ReportRecovery(*opened.file, log);
   return opened;
 }
 
@@ -181,15 +211,30 @@ class Embedded final : public EmbeddedBackend {
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
   EmbeddedStats stats() const override { return committer_->stats(); }
+  HistogramSnapshot CommitTime() const override { return committer_->CommitTime(); }
+  Status RegisterMetrics(Registry& registry) const override {
+    return RegisterFileMetrics(registry, *this);
+  }
   std::string Describe() const override { return name_; }
   Status Close() override {
-    const MutexLock lock(close_mutex_);  // a second call returns when the first has closed the file
-    Status closed = committer_->Close();
-    lock_.reset();
-    return closed;
+    Answer(committer_->StopRequests());
+    Committer::Closed closed;
+    {
+      const MutexLock lock(close_mutex_);  // a second call returns when the first has closed
+      if (!lock_) return {};
+      closed = committer_->Close();
+      lock_.reset();
+    }
+    Answer(std::move(closed.waiters));
+    return std::move(closed.status);
   }
 
  private:
+  // Holding no lock: an answer may call Close.
+  static void Answer(Committer::Answers answers) {
+    for (auto& [done, status] : answers) done(std::move(status));
+  }
+
   const std::string name_;
   Mutex close_mutex_;
   std::optional<FileLock> lock_ WEIR_GUARDED_BY(close_mutex_);
@@ -206,11 +251,12 @@ class Embedded final : public EmbeddedBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& path, Scheduler& file_io,
+Result<std::unique_ptr<EmbeddedBackend>> OpenEmbedded(const std::string& name, Scheduler& file_io,
                                                       const EmbeddedOptions& options) {
+  const std::string path = WithoutLink(name);
   WEIR_ASSIGN_OR_RETURN(const std::string file,
                         DataFile(path, options.namespace_name, options.vfs));
-  WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(file, file_io.clock(), options));
+  WEIR_ASSIGN_OR_RETURN(Opened opened, OpenAndLoad(path, file, file_io.clock(), options));
   return std::make_unique<Embedded>(path, std::move(opened), file_io, options);
 }
 

@@ -11,6 +11,7 @@
 #include "weir/embedded/file_lock.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
+#include "weir/telemetry/histogram.h"
 #include "weir/telemetry/log.h"
 
 namespace weir {
@@ -41,7 +42,10 @@ struct EmbeddedOptions {
   std::optional<std::string> principal{};
   /// The boot that the time since boot counts from; none: that of this machine.
   std::optional<BootIdentity> boot{};
-  Log* log = nullptr;  ///< must outlive the backend
+  /// Must outlive the backend. Gets the events of CommitEvents (commit_events.h), "file.recovered"
+  /// (info: file, bytes of changes that a process which was killed left),
+  /// "clock.stored_time_ahead" and "clock.jumped" (label_clock.h).
+  Log* log = nullptr;
   /// Fires the deadlines of calls that wait for the file, and must not be blocked by it; must
   /// outlive the backend. Null: the scheduler of the file, so that they fire only when it is free.
   Scheduler* timers = nullptr;
@@ -58,11 +62,14 @@ struct EmbeddedStats {
   std::uint64_t buckets_written = 0;
   std::uint64_t bytes_written = 0;  ///< of bucket changes, as handed to SQLite
   nanoseconds longest_gap{0};       ///< longest time from a change to its commit
+  std::uint64_t waiting = 0;        ///< calls that wait for the file
 };
 
 class EmbeddedBackend : public Backend {
  public:
   virtual EmbeddedStats stats() const = 0;
+  /// Nanoseconds that each write of bucket changes took, with its sync.
+  virtual HistogramSnapshot CommitTime() const = 0;
 };
 
 /// Opens the file, or creates it with its folder's permissions. `file_io` runs all that reads or

@@ -10,6 +10,7 @@
 
 #include "weir/embedded/embedded_fixture.h"
 #include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/reading_backend.h"
 #include "weir/embedded/schema.h"
 
 namespace weir {
@@ -230,6 +231,49 @@ TEST_F(EmbeddedTest, AnotherNameForTheFileDoesNotLetASecondOwnerIn) {
 }
 
 // Fails if: only the name of a file is locked.
+// Fails if: a bucket that only a request limited cannot be read again once its limits are full.
+TEST_F(EmbeddedTest, ABucketWhoseLastLimitLeftIsReadAsFull) {
+  ASSERT_TRUE(client_.Open());
+  const TargetPtr once = MakeTarget({"acme", "llm"}, {Still("burst", 10)}, LimitSource::kOverride);
+  ASSERT_TRUE(client_.Acquire({Take(once, 5)}));
+  ASSERT_TRUE(client_.Adjust({Take(once, -5)}));
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("globex", 10), 4)}));
+  client_.Commit();
+  EmbeddedClient killed(client_.CopyAsKilled());
+  ASSERT_TRUE(client_.Close());
+  for (EmbeddedClient* after : {&client_, &killed}) {
+    const Status opened = after->Open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(after->Balance(StillTarget("globex", 10)), 6000);
+    EXPECT_TRUE(after->Acquire({Take(once, 10)})->admitted);
+  }
+}
+
+// A volume that is not mounted. Fails if: what was not created is removed.
+TEST_F(EmbeddedTest, ALinkThatLeadsNowhereStays) {
+  const std::string link = folder_ / "link.db";
+  for (const std::string& target : {folder_ / "unmounted/weir.db", link}) {
+    std::filesystem::create_symlink(target, link);
+    EmbeddedClient client(link);
+    EXPECT_FALSE(client.Open());
+    EXPECT_TRUE(std::filesystem::is_symlink(link)) << target;
+    std::filesystem::remove(link);
+  }
+}
+
+// Fails if: the file is migrated before its other owner is noticed, or a reader sees nothing of it.
+TEST_F(EmbeddedTest, AHardLinkIsNotReadPastItsOwner) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme", 10), 4)}));
+  client_.Commit();
+  const std::string other = folder_ / "other.db";
+  std::filesystem::create_hard_link(client_.path(), other);
+  const SystemClock clock;
+  const auto reader = OpenToRead(other, clock, {.buckets = true, .namespace_name = "", .vfs = ""});
+  ASSERT_FALSE(reader);
+  EXPECT_THAT(reader.error().message, testing::HasSubstr("under another name of the file"));
+}
+
 TEST_F(EmbeddedTest, AHardLinkToTheFileDoesNotLetASecondOwnerIn) {
   ASSERT_TRUE(client_.Open());
   std::filesystem::create_hard_link(client_.path(), folder_ / "link.db");

@@ -6,6 +6,12 @@
 #include "weir/embedded/embedded_fixture.h"
 
 namespace weir {
+namespace {
+
+constexpr std::int64_t kPage = 4096;  // of the system's cache
+
+}  // namespace
+
 // What SQLite sees as a file: ours in front, the real one in the memory behind it.
 struct FaultyVfs::File {
   sqlite3_file base;
@@ -27,14 +33,19 @@ struct FaultyVfs::Methods {
     if (fails) size /= 2;
     vfs.bytes_written_ += static_cast<std::uint64_t>(size);
     const int result = Real(file)->pMethods->xWrite(Real(file), data, size, at);
+    if (Of(file).path != nullptr) vfs.MarkDirty(Of(file).path, at, size);
     return fails ? SQLITE_IOERR_WRITE : result;
   }
   static int Sync(sqlite3_file* file, int flags) {
     FaultyVfs& vfs = *Of(file).vfs;
     vfs.WaitWhileHeld();
-    if (vfs.Fails()) return SQLITE_IOERR_FSYNC;
+    const char* path = Of(file).path;
+    if (vfs.Fails()) {
+      if (path != nullptr) vfs.dirty_.erase(path);
+      return SQLITE_IOERR_FSYNC;
+    }
     ++vfs.syncs_;
-    if (Of(file).path != nullptr) vfs.synced_[Of(file).path] = ReadFile(Of(file).path);
+    if (path != nullptr) vfs.KeepDirty(path);
     return Real(file)->pMethods->xSync(Real(file), flags);
   }
   static int Truncate(sqlite3_file* file, sqlite3_int64 size) {
@@ -44,6 +55,7 @@ struct FaultyVfs::Methods {
   static int Delete(sqlite3_vfs* vfs, const char* path, int sync) {
     if (Of(vfs).Fails()) return SQLITE_IOERR_DELETE;
     Of(vfs).synced_.erase(path);
+    Of(vfs).dirty_.erase(path);
     return Of(vfs).real_->xDelete(Of(vfs).real_, path, sync);
   }
 
@@ -100,6 +112,7 @@ struct FaultyVfs::Methods {
     }
     auto* real = reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(File));
     File* mine = new (file) File{.base = {}, .vfs = &self, .path = path, .real = real};
+    if (path != nullptr) self.KeepWhatIsThere(path);
     const int result = self.real_->xOpen(self.real_, path, real, flags, out_flags);
     if (result == SQLITE_OK) mine->base.pMethods = &kFile;
     return result;
@@ -157,6 +170,27 @@ void FaultyVfs::WaitWhileHeld() {
   gate_.notify_all();
   gate_.wait(lock, [this] { return !held_; });
   is_waiting_ = false;
+}
+
+void FaultyVfs::KeepWhatIsThere(const std::string& path) {
+  if (synced_.contains(path) || dirty_.contains(path) || !FileExists(path)) return;
+  if (std::string content = ReadFile(path); !content.empty()) synced_[path] = std::move(content);
+}
+
+void FaultyVfs::MarkDirty(const std::string& path, std::int64_t at, int size) {
+  std::set<std::int64_t>& pages = dirty_[path];
+  for (std::int64_t page = at / kPage; page * kPage < at + size; ++page) pages.insert(page);
+}
+
+void FaultyVfs::KeepDirty(const std::string& path) {
+  const std::string content = ReadFile(path);
+  std::string& synced = synced_[path];
+  synced.resize(content.size());
+  for (const std::int64_t page : dirty_[path]) {
+    const auto from = static_cast<std::size_t>(page * kPage);
+    if (from < content.size()) synced.replace(from, kPage, content, from, kPage);
+  }
+  dirty_[path].clear();
 }
 
 void FaultyVfs::CopySynced(const std::string& path, const std::string& copy) const {

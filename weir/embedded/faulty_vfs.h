@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace weir {
@@ -46,7 +47,8 @@ class FaultyVfs {
   void MakeReadOnly() { read_only_ = true; }
 
   /// What a power loss now would leave of the files whose names begin with `path`: each as of its
-  /// last sync. Written under `copy` instead.
+  /// last sync. A sync that failed leaves out what was written before it, as Linux does, which
+  /// marks those pages clean. Written under `copy` instead.
   void CopySynced(const std::string& path, const std::string& copy) const;
 
  private:
@@ -54,6 +56,9 @@ class FaultyVfs {
   struct Methods;
 
   bool Fails();
+  void KeepWhatIsThere(const std::string& path);
+  void MarkDirty(const std::string& path, std::int64_t at, int size);
+  void KeepDirty(const std::string& path);
   void WaitWhileHeld();
 
   std::string name_;
@@ -67,7 +72,8 @@ class FaultyVfs {
   std::uint64_t syncs_ = 0;
   std::uint64_t bytes_written_ = 0;
   bool read_only_ = false;
-  std::map<std::string, std::string> synced_;  // by path
+  std::map<std::string, std::string> synced_;            // by path
+  std::map<std::string, std::set<std::int64_t>> dirty_;  // by path: pages written since a sync
 
   std::mutex gate_mutex_;
   std::condition_variable gate_;

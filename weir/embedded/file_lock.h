@@ -33,8 +33,9 @@ class FileLock {
                                              const LockWait& wait = {});
 
   /// Keeps out owners that reach the file, which must be there, by another hard link. kUnavailable
-  /// if there is one. To be called when the file is open: it closes the file if it fails, and with
-  /// it SQLite's locks.
+  /// if there is one. POSIX drops the locks that a process has on a file whenever it closes one of
+  /// its descriptors of it, and so does the end of this lock: nothing else in the process may have
+  /// the file open in SQLite then.
   [[nodiscard]] Status GuardInode(const std::string& path);
 
   FileLock(FileLock&& other) noexcept;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "weir/embedded/clock_rows.h"
+#include "weir/embedded/data_file.h"
 #include "weir/embedded/file_reservation_rows.h"
 #include "weir/embedded/system_code.h"
 #include "weir/store/memory_rows.h"
@@ -59,7 +60,7 @@ class Turn {
 class ReservationFile final : public ReservationPlace {
  public:
   ReservationFile(std::string path, const Clock& clock, FileReservationsOptions options)
-      : path_(std::move(path)),
+      : path_(WithoutLink(path)),
         clock_(clock),
         options_(std::move(options)),
         base_(BucketTime::FromMedian(clock).base().value) {}

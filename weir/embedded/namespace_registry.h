@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/embedded/data_file.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/namespace_table.h"
 
@@ -19,7 +20,7 @@ class NamespaceRegistry {
  public:
   /// `vfs` as EmbeddedOptions::vfs.
   NamespaceRegistry(std::string path, std::string vfs)
-      : path_(std::move(path)), vfs_(std::move(vfs)) {}
+      : path_(WithoutLink(path)), vfs_(std::move(vfs)) {}
 
   /// kDataLoss where a row is damaged.
   [[nodiscard]] Result<NamespaceTable> Load() const;

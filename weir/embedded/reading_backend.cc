@@ -211,6 +211,13 @@ std::optional<FileLock> OwnIfFree(const std::string& path, UnixMillis now) {
   return *std::move(lock);
 }
 
+// An owner by another hard link has its write-ahead log beside that name, where we would not look.
+Status CheckOtherNames(FileLock& lock, const std::string& path) {
+  const Status guarded = lock.GuardInode(path);
+  if (!guarded && guarded.error().code == Code::kUnavailable) return guarded;
+  return {};
+}
+
 Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
                           const ReadingOptions& options) {
   std::error_code error;
@@ -220,6 +227,7 @@ Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
   WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
   Loaded loaded;
   loaded.lock = OwnIfFree(path, clock.WallNow());
+  if (loaded.lock) WEIR_RETURN_IF_ERROR(CheckOtherNames(*loaded.lock, path));
   const auto writable = loaded.lock ? StateFile::Writable::kYes : StateFile::Writable::kNo;
   WEIR_ASSIGN_OR_RETURN(loaded.file, StateFile::OpenToRead(path, options.vfs, writable));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
@@ -232,8 +240,9 @@ Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> OpenToRead(const std::string& path, const Clock& clock,
+Result<std::unique_ptr<Backend>> OpenToRead(const std::string& name, const Clock& clock,
                                             const ReadingOptions& options) {
+  const std::string path = WithoutLink(name);
   WEIR_ASSIGN_OR_RETURN(const std::string file,
                         DataFile(path, options.namespace_name, options.vfs));
   WEIR_ASSIGN_OR_RETURN(Loaded loaded, LoadToRead(file, clock, options));

@@ -272,5 +272,39 @@ TEST_F(SlowDiskTest, C24ClosingTwiceKeepsTheLockUntilTheFileIsClosed) {
   EXPECT_TRUE(hangs.Get());
 }
 
+// Fails if: answers are given while Close holds its lock.
+TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
+  disk_.HoldSyncs();
+  std::binary_semaphore answered{0};
+  const std::vector<Charge> charges = {Take(acme_, 1)};
+  backend_->buckets().Acquire(charges, now(), Deadline::Never(), [&](const Result<Decision>& got) {
+    EXPECT_TRUE(got);
+    EXPECT_TRUE(backend_->Close());
+    answered.release();
+  });
+  disk_.AwaitHeldSync();
+  // It waits for the commit that begins with the closing.
+  Answer<Decision> last = Acquire(1, Deadline::Never());
+  std::jthread closing([&] { EXPECT_TRUE(backend_->Close()); });
+  while (!IsClosed()) std::this_thread::yield();
+  disk_.ReleaseSyncs();
+  answered.acquire();
+  EXPECT_TRUE(last.Get());
+}
+
+// Fails if: what waits when the file is closed is answered only when the disk answers.
+TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
+  Answer<Decision> hangs = Hang();
+  Answer<Decision> late = Acquire(1, In(milliseconds(100)));
+  Answer<void> setting = Create("acme", Deadline::Never());
+  std::jthread closing([&] { EXPECT_TRUE(backend_->Close()); });
+  EXPECT_EQ(setting.Get().error().code, Code::kUnavailable) << "it can only be refused";
+  timers_.Advance(milliseconds(100));
+  ASSERT_TRUE(late.is_there());
+  EXPECT_EQ(late.Get().error().code, Code::kDeadlineExceeded);
+  disk_.ReleaseSyncs();
+  EXPECT_TRUE(hangs.Get());
+}
+
 }  // namespace
 }  // namespace weir

@@ -76,6 +76,8 @@ std::string UriOf(const std::string& path) {
   return uri;
 }
 
+constexpr std::chrono::milliseconds kWaitForClosing{1000};
+
 bool IsEmptyOrAbsent(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
@@ -149,12 +151,16 @@ Result<Connection> Connection::OpenToRead(const std::string& path, const std::st
   const auto open = [&](std::string_view mode) -> Result<Connection> {
     WEIR_ASSIGN_OR_RETURN(Connection connection,
                           OpenNamed(UriOf(path) + std::string(mode), path, kFlags, vfs));
+    // An owner that closes the file holds it for the length of a checkpoint.
+    connection.WaitForOthers(kWaitForClosing);
     // The first read finds out whether the index of the write-ahead log can be had.
     WEIR_RETURN_IF_ERROR(connection.QueryInteger("SELECT count(*) FROM sqlite_schema"));
     return connection;
   };
   Result<Connection> opened = open("?mode=ro");
-  if (opened || opened.error().code == Code::kDataLoss || !IsEmptyOrAbsent(path + "-wal")) {
+  // A file that is in use must not be read as one that never changes.
+  const auto is = [&](Code code) { return opened.error().code == code; };
+  if (opened || is(Code::kDataLoss) || is(Code::kUnavailable) || !IsEmptyOrAbsent(path + "-wal")) {
     return opened;
   }
   Result<Connection> immutable = open("?mode=ro&immutable=1");

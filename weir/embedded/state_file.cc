@@ -20,9 +20,11 @@ constexpr int kLongWalPages = 1000;
 // Readers wait for nobody, and nobody waits for them; this is for other programs that write.
 constexpr milliseconds kWaitForOthers{1000};
 
+// Of any kind: also a link whose file is absent, and what cannot be looked at.
 bool Exists(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(path, error);
+  return std::filesystem::symlink_status(path, error).type() !=
+         std::filesystem::file_type::not_found;
 }
 
 void RemoveIfPresent(const std::string& path) {
@@ -164,15 +166,15 @@ Status StateFile::LoadBucket(const BucketRow& row, BucketTable& buckets) {
                 fmt::format("{}: bucket {}/{}: {}", connection_.name(), row.key.entity,
                             row.key.resource, read.error().message));
   }
-  buckets.Load(std::move(record));
+  // One without limits, whose last was full and left, is like one that was never charged.
+  const bool is_empty = record.names.empty() && record.extras == ExtraMeters();
+  if (!is_empty) buckets.Load(std::move(record));
   return {};
 }
 
 Status StateFile::ReadBucket(const BucketRow& row, BucketRecord& record) {
   WEIR_RETURN_IF_ERROR(reader_.ReadLimits(row.limits, record));
-  if (!row.extras.empty()) return reader_.ReadExtras(row.extras, record);
-  if (!record.names.empty()) return {};
-  return Fail(Code::kDataLoss, "damaged bucket data: a bucket without limits");
+  return row.extras.empty() ? Status() : reader_.ReadExtras(row.extras, record);
 }
 
 Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
@@ -195,10 +197,21 @@ Status StateFile::Write(const Body& body, Sync sync) {
 // A person expects a setting to last; there are few of them.
 Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
   if (sync == Sync::kAsCommits || sync_each_commit_) return write();
+  if (lost_pages_) WEIR_RETURN_IF_ERROR(RewriteLog());
   WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
   const Status written = write();
+  lost_pages_ = !written;
   const Status restored = SyncEachCommit(false);
   return written ? restored : written;
+}
+
+// Linux marks the pages of a failed fsync(2) clean, so that a later one says nothing of them: the
+// commits before the failed one may be missing on the disk, and recovery ends at the first that is.
+// A checkpoint writes all of them again, to the database.
+Status StateFile::RewriteLog() {
+  WEIR_RETURN_IF_ERROR(connection_.Checkpoint(/*truncate=*/true));
+  lost_pages_ = false;
+  return {};
 }
 
 Status StateFile::CheckpointIfLong() {

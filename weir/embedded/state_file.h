@@ -54,6 +54,8 @@ class StateFile {
   /// What stamps events; must outlive the file. REQUIRES: before WriteConfig and moment().
   void StampBy(LabelClock& labels) { labels_ = &labels; }
   AuditMoment moment() const;
+  /// Lets that clock look at the wall clock, which it follows by such samples.
+  void SampleClock() { labels_->Now(); }
   /// The same of a file that is only read, as of one moment. `buckets` null: none are loaded.
   [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config);
 
@@ -80,6 +82,7 @@ class StateFile {
   explicit StateFile(sqlite::Connection connection) : connection_(std::move(connection)) {}
   Status SetUp(const StateFileOptions& options);
   Status SyncEachCommit(bool sync);
+  Status RewriteLog();
   Status WithSync(Sync sync, const std::function<Status()>& write);
   Status LoadAllBuckets(BucketTable& buckets);
   Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
@@ -94,6 +97,7 @@ class StateFile {
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
+  bool lost_pages_ = false;  // a synced write failed since the write-ahead log was written anew
   LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
   BucketReader reader_;

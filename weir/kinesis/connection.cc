@@ -21,6 +21,7 @@ Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& opti
   how.transport.max_connections = options.max_connections;
   how.transport.connect_timeout = options.connect_timeout;
   how.runtime.verify_certificate = options.verify_certificate;
+  how.log = options.log;
   return ServiceConnection::Open(std::move(how), clock, surroundings);
 }
 

@@ -6,6 +6,7 @@
 
 #include "weir/aws/service_connection.h"
 #include "weir/base/result.h"
+#include "weir/telemetry/log.h"
 
 namespace weir::kinesis {
 
@@ -20,6 +21,7 @@ struct ConnectionOptions {
   /// 1: what failed is told at once, except that rejected credentials and a wrong clock are mended
   /// first. A producer wants that; who reads wants more.
   int max_attempts = 1;
+  Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
 };
 
 /// Reads files and environment; asks nobody yet. Errors of ServiceConnection::Open. `clock` must be

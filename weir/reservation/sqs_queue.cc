@@ -68,6 +68,7 @@ Result<std::unique_ptr<ServiceConnection>> ConnectSqs(const SqsQueue& queue,
   how.client.target_prefix = kSqsTargetPrefix;
   how.client.attempt_timeout = kAnswerWithin;
   how.runtime.verify_certificate = options.verify_certificate;
+  how.log = options.log;
   return ServiceConnection::Open(std::move(how), clock, surroundings);
 }
 

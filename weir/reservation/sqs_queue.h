@@ -8,6 +8,7 @@
 
 #include "weir/aws/service_connection.h"
 #include "weir/base/result.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -26,6 +27,7 @@ Result<SqsQueue> ParseQueueUrl(std::string_view url);
 struct SqsConnectionOptions {
   std::string region;  ///< empty: the queue's, or as AWS's SDKs find it
   bool verify_certificate = true;
+  Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
 };
 
 /// Speaks SQS's JSON protocol (Amazon SQS API Reference, "AWS JSON protocol"). Reads files and

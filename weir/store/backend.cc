@@ -62,6 +62,10 @@ NoNamespaces no_namespaces;
 
 }  // namespace
 
+Status Backend::RegisterMetrics(Registry& registry) const {
+  static_cast<void>(registry);
+  return {};
+}
 AuditLog& Backend::audit() { return no_audit; }
 UsageStore& Backend::usage() { return no_usage; }
 NamespaceStore& Backend::namespaces() { return no_namespaces; }

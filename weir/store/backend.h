@@ -11,6 +11,8 @@
 
 namespace weir {
 
+class Registry;
+
 /// Owns one of each store. Thread-safe. Outlives every call that is under way on its stores:
 /// destroy it only after each `done` ran.
 class Backend {
@@ -30,6 +32,10 @@ class Backend {
   /// Makes everything answered so far durable, then stops; later calls answer kUnavailable. What
   /// could not be kept is the error. Called by the destructor where nobody called it.
   [[nodiscard]] virtual Status Close() = 0;
+  /// Adds what the backend counts (docs/design/metrics.md): nothing, if it does no I/O. It must
+  /// outlive the registry. kAlreadyExists: the registry has the metrics of such a backend already;
+  /// some may have been added.
+  [[nodiscard]] virtual Status RegisterMetrics(Registry& registry) const;
   /// As people name it, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;
 };

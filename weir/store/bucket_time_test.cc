@@ -6,6 +6,7 @@
 
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/label_clock.h"
+#include "weir/telemetry/recording_log_fixture.h"
 
 namespace weir {
 namespace {
@@ -84,6 +85,18 @@ TEST_F(LabelClockTest, FollowsAClockThatWasSetInBothDirectionsAfterTenSeconds) {
     Read(1, seconds(1));
     EXPECT_EQ(Error(), jump);
   }
+}
+
+// Fails if: a step is silent, or each later reading is an event as well.
+TEST_F(LabelClockTest, ASettingIsOneEventWhenItIsFollowed) {
+  RecordingLog log;
+  LabelClock labels(truth_, {}, log);
+  clock_.SetWall(truth_.Now() + hours(1));
+  for (int i = 0; i < 30; ++i) {
+    clock_.Advance(seconds(1));
+    (void)labels.Now();
+  }
+  EXPECT_EQ(log.lines(), std::vector<std::string>{"warning clock.jumped by_ms=3600000"});
 }
 
 TEST_F(LabelClockTest, ReadingsWithinASecondAreOneSample) {

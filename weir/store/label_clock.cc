@@ -37,10 +37,21 @@ void LabelCorrection::Sample(UnixMillis now, UnixMillis wall) {
 }
 
 UnixMillis LabelClock::Now() {
-  const MutexLock lock(mutex_);
   const UnixMillis now = time_.Now();
-  correction_.Sample(now, time_.clock().WallNow());
-  return now + correction_.correction();
+  const UnixMillis wall = time_.clock().WallNow();
+  milliseconds before{0};
+  milliseconds after{0};
+  {
+    const MutexLock lock(mutex_);
+    before = correction_.correction();
+    correction_.Sample(now, wall);
+    after = correction_.correction();
+  }
+  if (after != before) {
+    const LogField by{"by_ms", std::int64_t{(after - before).count()}};
+    log_.Write(LogLevel::kWarning, "clock.jumped", {&by, 1});
+  }
+  return now + after;
 }
 
 milliseconds LabelClock::correction() const {

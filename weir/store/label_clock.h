@@ -5,6 +5,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/time.h"
 #include "weir/store/bucket_time.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -31,8 +32,10 @@ class LabelCorrection {
 /// Thread-safe. The clock of `time` must outlive it.
 class LabelClock {
  public:
-  explicit LabelClock(BucketTime time, milliseconds correction = {})
-      : time_(time), correction_(correction) {}
+  /// `log`, which must outlive it, gets "clock.jumped" (warning: by_ms) when the correction follows
+  /// a wall clock that was set.
+  explicit LabelClock(BucketTime time, milliseconds correction = {}, Log& log = NoLog())
+      : time_(time), log_(log), correction_(correction) {}
 
   /// Each call is a sample of the wall clock.
   UnixMillis Now();
@@ -41,6 +44,7 @@ class LabelClock {
 
  private:
   const BucketTime time_;
+  Log& log_;
   mutable Mutex mutex_;
   LabelCorrection correction_ WEIR_GUARDED_BY(mutex_);
 };

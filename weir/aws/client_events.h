@@ -1,0 +1,32 @@
+// What an operator wants to know of the calls on a service, as events of the log.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weir/aws/failure.h"
+#include "weir/base/time.h"
+#include "weir/telemetry/log.h"
+#include "weir/telemetry/repeated_event.h"
+
+namespace weir {
+
+/// Thread-safe. The log must outlive it.
+class ClientEvents {
+ public:
+  /// `host` is a field of each event.
+  ClientEvents(Log& log, std::string host) : log_(log), host_(std::move(host)) {}
+
+  /// "aws.throttled", a warning: host, operation, code, message, suppressed. At most one in 10 s.
+  void Throttled(std::string_view operation, const AwsFailure& failure, Instant now);
+  /// "clock.service_time_stepped", a warning: host, by_ms. The service's time, which buckets refill
+  /// by, changed by that much at once.
+  void TimeStepped(milliseconds by);
+
+ private:
+  Log& log_;
+  const std::string host_;
+  RepeatedEvent throttled_{std::chrono::seconds(10)};
+};
+
+}  // namespace weir
