@@ -103,13 +103,13 @@ TEST_F(StoreChoiceTest, U15AMistypedFolderIsNotAnEmptyStore) {
   EXPECT_THAT(ToOpen(url, Access::kWrite), HasSubstr("there is no folder"));
 }
 
-// C8. Fails if: what cannot be looked at is taken for missing, or ends the process.
 TEST_F(StoreChoiceTest, ALinkWhoseFileIsMissingIsNoEmptyStore) {
   const std::string link = folder_ / "weir.db";
   std::filesystem::create_symlink(folder_ / "unmounted/weir.db", link);
   EXPECT_EQ(ToOpen("sqlite:" + link, Access::kRead), "sqlite:" + link);
 }
 
+// C8. Fails if: what cannot be looked at is taken for missing, or ends the process.
 TEST_F(StoreChoiceTest, C8APathThatCannotBeLookedAtIsOpened) {
   std::filesystem::create_symlink("loop", folder_ / "loop");
   for (const std::string& path : {folder_ / "loop", std::string(5000, 'x')}) {
