@@ -32,6 +32,7 @@ class LoopReservations final : public ReservationBackend,
   AccountLimitStore& limits() override { return *this; }
   TokenStore& tokens() override { return *this; }
   std::string Describe() const override { return "loop"; }
+  std::optional<UnixMillis> OwnTime() const override { return memory_->OwnTime(); }
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {

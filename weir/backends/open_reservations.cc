@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,6 +37,7 @@ class QueuedFile final : public ReservationBackend {
   AccountLimitStore& limits() override { return queued_->limits(); }
   TokenStore& tokens() override { return queued_->tokens(); }
   std::string Describe() const override { return queued_->Describe(); }
+  std::optional<UnixMillis> OwnTime() const override { return queued_->OwnTime(); }
 
  private:
   struct Loops {
@@ -70,6 +72,7 @@ class ConnectedTables final : public ReservationBackend {
   AccountLimitStore& limits() override { return tables_.limits(); }
   TokenStore& tokens() override { return tables_.tokens(); }
   std::string Describe() const override { return tables_.Describe(); }
+  std::optional<UnixMillis> OwnTime() const override { return tables_.OwnTime(); }
 
  private:
   std::unique_ptr<dynamo::Connection> connection_;

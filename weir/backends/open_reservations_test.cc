@@ -10,6 +10,19 @@
 namespace weir {
 namespace {
 
+// Whose wall clock can be set.
+class SettableClock final : public Clock {
+ public:
+  Instant Now() const override { return system_.Now(); }
+  UnixMillis WallNow() const override { return system_.WallNow() + error; }
+  nanoseconds BootNow() const override { return system_.BootNow(); }
+
+  milliseconds error{0};
+
+ private:
+  SystemClock system_;
+};
+
 class OpenReservationsTest : public testing::Test {
  protected:
   Result<std::unique_ptr<ReservationBackend>> Open(std::string_view url) {
@@ -26,7 +39,7 @@ class OpenReservationsTest : public testing::Test {
     return backend ? (*backend)->Describe() : backend.error().message;
   }
 
-  SystemClock clock_;
+  SettableClock clock_;
   std::map<std::string, std::string> variables_{{"AWS_REGION", "eu-west-1"}};
 };
 
@@ -35,6 +48,21 @@ TEST_F(OpenReservationsTest, MemoryAndAFile) {
   const TempFolder folder;
   const std::string path = folder / "reservations.db";
   EXPECT_NE(Opened("sqlite:" + path).find(path), std::string::npos);
+}
+
+// C4. Fails if: whatever stands between the caller and the file answers for its time.
+TEST_F(OpenReservationsTest, C4NoSettingOfTheClockMovesTheirTime) {
+  const TempFolder folder;
+  for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder / "weir.db")}) {
+    const auto backend = Open(url);
+    ASSERT_TRUE(backend) << backend.error().message;
+    const UnixMillis before = (*backend)->Now(clock_);
+    clock_.error = std::chrono::hours(-1);
+    EXPECT_GE((*backend)->Now(clock_), before) << url;
+    clock_.error = std::chrono::days(400);
+    EXPECT_LT((*backend)->Now(clock_), before + std::chrono::hours(1)) << url;
+    clock_.error = milliseconds(0);
+  }
 }
 
 TEST_F(OpenReservationsTest, TablesAreNamedByTheUrlUnlessTheEnvironmentNamesThem) {

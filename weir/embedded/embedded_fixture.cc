@@ -14,7 +14,7 @@ constexpr Deadline kNever = Deadline::Never();
 
 // Runs what is scheduled until the answer is there.
 template <class T, class Start>
-Result<T> Await(sim::SimScheduler& scheduler, Start&& start) {
+Result<T> RunUntilAnswered(sim::SimScheduler& scheduler, Start&& start) {
   auto answer = std::make_shared<std::optional<Result<T>>>();
   start(Done<T>([answer](Result<T> result) {
     EXPECT_FALSE(*answer) << "answered twice";
@@ -42,20 +42,20 @@ Status EmbeddedClient::Close() {
 }
 
 Result<Decision> EmbeddedClient::Acquire(const std::vector<Charge>& charges) {
-  return Await<Decision>(scheduler_, [&](Done<Decision> done) {
+  return RunUntilAnswered<Decision>(scheduler_, [&](Done<Decision> done) {
     backend_->buckets().Acquire(charges, now(), kNever, std::move(done));
   });
 }
 
 Status EmbeddedClient::Adjust(const std::vector<Charge>& charges) {
-  return Await<void>(scheduler_, [&](Done<void> done) {
+  return RunUntilAnswered<void>(scheduler_, [&](Done<void> done) {
     backend_->buckets().Adjust(charges, {.high = 1, .low = ++adjusts_}, now(), kNever,
                                std::move(done));
   });
 }
 
 Status EmbeddedClient::Apply(std::vector<ConfigChange> changes) {
-  return Await<void>(scheduler_, [&](Done<void> done) {
+  return RunUntilAnswered<void>(scheduler_, [&](Done<void> done) {
     backend_->config().Apply(std::move(changes), kNever, std::move(done));
   });
 }
@@ -63,7 +63,7 @@ Status EmbeddedClient::Apply(std::vector<ConfigChange> changes) {
 std::optional<BucketRecord> EmbeddedClient::Read(const BucketKey& key) {
   using Records = std::vector<std::optional<BucketRecord>>;
   const std::vector<BucketKey> keys = {key};
-  auto read = Await<Records>(scheduler_, [&](Done<Records> done) {
+  auto read = RunUntilAnswered<Records>(scheduler_, [&](Done<Records> done) {
     backend_->buckets().Read(keys, kNever, std::move(done));
   });
   EXPECT_TRUE(read) << read.error().message;
@@ -71,7 +71,7 @@ std::optional<BucketRecord> EmbeddedClient::Read(const BucketKey& key) {
 }
 
 std::vector<BucketRecord> EmbeddedClient::List() {
-  auto page = Await<Page<BucketRecord>>(scheduler_, [&](Done<Page<BucketRecord>> done) {
+  auto page = RunUntilAnswered<Page<BucketRecord>>(scheduler_, [&](Done<Page<BucketRecord>> done) {
     backend_->buckets().List({}, {.cursor = {}, .limit = SIZE_MAX}, kNever, std::move(done));
   });
   EXPECT_TRUE(page) << page.error().message;

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "weir/embedded/embedded_fixture.h"
 #include "weir/embedded/faulty_vfs.h"
@@ -36,6 +39,7 @@ class InTurns final : public ReservationBackend {
   AccountLimitStore& limits() override { return Next().limits(); }
   TokenStore& tokens() override { return Next().tokens(); }
   std::string Describe() const override { return one_->Describe(); }
+  std::optional<UnixMillis> OwnTime() const override { return one_->OwnTime(); }
 
  private:
   ReservationBackend& Next() { return turn_++ % 2 == 0 ? *one_ : *two_; }
@@ -299,6 +303,52 @@ TEST_F(FileReservations, ADeadlineEndsTheWait) {
   EXPECT_EQ(ErrorOf(release(Deadline::At(clock_.Now()))).code, Code::kDeadlineExceeded);
   EXPECT_EQ(client_->List(kAccount, {}, kStart + 3s)->items.size(), 1U);
   EXPECT_EQ(release(Deadline::After(clock_, 1s)), true);
+}
+
+// Stands still, and counts who looks at it.
+class WatchedClock final : public Clock {
+ public:
+  Instant Now() const override {
+    ++looks_;
+    return {1'000'000'000};
+  }
+  UnixMillis WallNow() const override { return kStart; }
+  nanoseconds BootNow() const override { return std::chrono::hours(1); }
+  void AwaitLooks(int looks) const {
+    while (looks_ < looks) std::this_thread::yield();
+  }
+  int looks() const { return looks_; }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+// A thread looks at the clock twice until it waits for its turn, and a third time when it has it.
+// Fails if: threads overtake each other.
+TEST_F(FileReservations, C12ThreadsHaveTheirTurnsInTheOrderInWhichTheyCame) {
+  Open();
+  Fill();
+  const WatchedClock clock;
+  const auto backend =
+      *OpenFileReservations(path_, clock, {.longest_wait = std::chrono::hours(24)});
+  const Deadline deadline = Deadline::After(clock, std::chrono::hours(1));
+  Intruder other(file_);
+  std::array<bool, 4> held{};
+  std::vector<std::jthread> threads;
+  int looks = clock.looks() + 1;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const SlotClaim claim{
+          .slot = {.key = {"emr", "globex"}, .id = std::to_string(i)}, .limit = 2, .ttl = 60s};
+      backend->slots().Claim(claim, kStart, deadline, [&, i](const auto& answer) {
+        held[i] = answer && answer->slot.has_value();
+      });
+    });
+    clock.AwaitLooks(looks += 2);
+  }
+  other.Leave();
+  threads.clear();
+  EXPECT_THAT(held, ElementsAre(true, true, false, false));
 }
 
 // Fails if: rows of what has expired, ended long ago or is full again are kept for ever.

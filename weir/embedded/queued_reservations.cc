@@ -130,6 +130,7 @@ class QueuedReservations final : public ReservationBackend {
   AccountLimitStore& limits() override { return limits_; }
   TokenStore& tokens() override { return tokens_; }
   std::string Describe() const override { return inner_->Describe(); }
+  std::optional<UnixMillis> OwnTime() const override { return inner_->OwnTime(); }
 
  private:
   const std::unique_ptr<ReservationBackend> inner_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "weir/aws/json_client.h"
@@ -31,6 +32,8 @@ class TablesBackend final : public ReservationBackend {
   TokenStore& tokens() override { return tokens_; }
   /// "rate-limiter-py's tables acme-fungible-tokens, acme-limits, acme-non-fungible-tokens".
   std::string Describe() const override;
+  /// None: its clients go by their wall clocks.
+  std::optional<UnixMillis> OwnTime() const override { return std::nullopt; }
 
   /// For MakeTables.
   Tables& tables() { return tables_; }

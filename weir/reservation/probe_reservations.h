@@ -33,6 +33,7 @@ class ProbeReservations final : public ReservationBackend,
   AccountLimitStore& limits() override { return *this; }
   TokenStore& tokens() override { return *this; }
   std::string Describe() const override { return "probe"; }
+  std::optional<UnixMillis> OwnTime() const override { return inner_.OwnTime(); }
 
   bool hold = false;                  ///< answers wait for LetGo
   std::optional<Error> fail;          ///< answers this, and asks nobody

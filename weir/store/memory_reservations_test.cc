@@ -93,6 +93,18 @@ TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
   EXPECT_TRUE(TakeTokens(rows, one, behind + 2300ms)->taken);
 }
 
+// C4. Fails if: a bucket that a wrong clock wrote refuses until that time comes, or is refilled by
+// it.
+TEST(TakeTokens, C4ABucketThatIsFarAheadIsSetBackAndKeepsItsTokens) {
+  MemoryRows rows;
+  const AccountTake one{
+      .key = {.resource = "r", .account = "a"}, .limit = {.limit = 1, .window = 2s}, .count = 1};
+  ASSERT_TRUE(TakeTokens(rows, one, kStart + std::chrono::days(74 * 365))->taken);
+  EXPECT_EQ(TakeTokens(rows, one, kStart)->retry_after, 2000ms);
+  EXPECT_FALSE(TakeTokens(rows, one, kStart + 1999ms)->taken);
+  EXPECT_TRUE(TakeTokens(rows, one, kStart + 2000ms)->taken) << "the refusal set it back";
+}
+
 // Fails if: time between a refusal under a lowered limit and the next take counts at the old rate.
 TEST(TakeTokens, TheWaitUnderALoweredLimitIsExact) {
   MemoryRows rows;

@@ -22,11 +22,10 @@ class ReservationBackend {
   /// The time that is passed as `now`: the bucket time of the place (docs/design/time.md), or the
   /// wall time of `clock` if the place is shared with clients that go by theirs.
   UnixMillis Now(const Clock& clock) const { return OwnTime().value_or(clock.WallNow()); }
+  /// Bucket time; nothing if the place has none. A backend that wraps another one asks that one.
+  virtual std::optional<UnixMillis> OwnTime() const = 0;
   /// As people name it, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;
-
- private:
-  virtual std::optional<UnixMillis> OwnTime() const { return std::nullopt; }
 };
 
 }  // namespace weir

@@ -136,10 +136,9 @@ class RowReservations final : public ReservationBackend {
   AccountLimitStore& limits() override { return limits_; }
   TokenStore& tokens() override { return tokens_; }
   std::string Describe() const override { return place_->Describe(); }
-
- private:
   std::optional<UnixMillis> OwnTime() const override { return place_->Now(); }
 
+ private:
   const std::unique_ptr<ReservationPlace> place_;
   RowSlots slots_{*place_};
   RowLimits limits_{*place_};
