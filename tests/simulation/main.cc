@@ -10,6 +10,7 @@
 
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
+#include "weir/dynamo/fleet_ttl_fixture.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
 
 namespace weir::simulation {
@@ -45,6 +46,7 @@ std::vector<std::string> Broken(const Scenario& scenario, const Fleet& fleet,
   std::vector<std::string> broken =
       OverAdmissions(fleet.ReadMovements(), dynamo::FleetQuotas(), Slack(scenario));
   std::ranges::move(Minted(fleet.ReadDivisions()), std::back_inserter(broken));
+  std::ranges::move(EarlyTtls(fleet, Slack(scenario)), std::back_inserter(broken));
   if (!ended) broken.emplace_back("something was still scheduled at the end");
   if (tally.answered != tally.asked) {
     broken.push_back(fmt::format("{} calls, {} answers", tally.asked, tally.answered));

@@ -1,5 +1,6 @@
 #include "weir/bucket/meter_times.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weir {
@@ -28,6 +29,13 @@ Meter MeterFullIn(const Quota& quota, milliseconds left) {
   meter.tokens = quota.capacity - static_cast<std::int64_t>(whole);
   meter.remainder = static_cast<std::int64_t>(whole * quota.period - missing);
   return meter;
+}
+
+std::int64_t LeastFullIn(const Quota& quota, milliseconds left) {
+  if (left <= milliseconds(0)) return quota.capacity;
+  const WideCount earned = WideCount{left.count()} * quota.amount / quota.period;
+  const WideCount least = quota.capacity - earned;
+  return static_cast<std::int64_t>(std::max(least, WideCount{-kMaxDebt}));
 }
 
 UnixMillis FullAt(const Meter& meter, UnixMillis time) {

@@ -14,6 +14,10 @@ void Refill(Meter& meter, UnixMillis since, UnixMillis now);
 /// REQUIRES: Validate(quota).
 Meter MeterFullIn(const Quota& quota, milliseconds left);
 
+/// The least balance, debt included, from which a meter is full in `left` or earlier; at least
+/// -kMaxDebt. REQUIRES: Validate(quota).
+std::int64_t LeastFullIn(const Quota& quota, milliseconds left);
+
 /// When a meter that is refilled up to `time` is at its capacity if nothing is taken.
 UnixMillis FullAt(const Meter& meter, UnixMillis time);
 

@@ -43,5 +43,26 @@ RC_GTEST_PROP(MeterTimes, IsFullExactlyWhenItShouldBe, ()) {
   RC_ASSERT(FullAt(meter, kMeterStart) == kMeterStart + left);
 }
 
+TEST(MeterTimes, TheLeastBalanceThatIsFullInTimeMayBeDebt) {
+  const Quota quota = PerMinute(60);
+  EXPECT_EQ(LeastFullIn(quota, milliseconds(-1)), 60'000);
+  EXPECT_EQ(LeastFullIn(quota, milliseconds(0)), 60'000);
+  EXPECT_EQ(LeastFullIn(quota, milliseconds(60'000)), 0);
+  EXPECT_EQ(LeastFullIn(quota, milliseconds(100'000)), -40'000);
+  EXPECT_EQ(LeastFullIn({kMaxMillitokens, kMaxMillitokens, 1}, kLongestWait), -kMaxDebt);
+}
+
+// Fails if: the balance is rounded down, so that it takes longer, or up.
+RC_GTEST_PROP(MeterTimes, FromTheLeastBalanceItIsFullInTimeAndFromLessItIsNot, ()) {
+  const Quota quota = AnyQuota();
+  const milliseconds left(UpTo(kMaxPeriodMillis));
+  Meter meter = FullMeter(quota);
+  meter.tokens = LeastFullIn(quota, left);
+  RC_ASSERT(RetryAfter(meter, quota.capacity) <= left);
+  RC_PRE(meter.tokens > -kMaxDebt);
+  --meter.tokens;
+  RC_ASSERT(RetryAfter(meter, quota.capacity) > left);
+}
+
 }  // namespace
 }  // namespace weir

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
 #include "weir/dynamo/bucket_plan.h"
 
@@ -92,7 +93,7 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
   Write put{.kind = Write::Kind::kPut, .item = NewItem(keys, owner, request, now)};
   AddMeters(put.item, lines);
   AddMeter(put.item, kWriteLimit, request.writes, request.writes.capacity - kWriteCost, kWriteCost);
-  put.item.emplace("ttl", Of(TtlAt(now, lines)));
+  put.item.emplace("ttl", Of(TtlAt(now, lines, std::nullopt)));
   put.expression.RequireAbsent("PK");
   plan.exclusive = true;
   plan.writes.push_back(std::move(put));

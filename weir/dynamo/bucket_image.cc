@@ -163,10 +163,6 @@ void ReadAdjusts(const Item& item, BucketImage& image) {
 
 }  // namespace
 
-bool BucketImage::ExpiredAt(UnixMillis now) const {
-  return ttl_seconds && *ttl_seconds <= now.value / 1000;
-}
-
 bool BucketImage::HasCounted(AdjustToken token) const {
   const std::string name = AdjustAttribute(token);
   return std::ranges::any_of(adjusts, [&](const auto& adjust) { return adjust.first == name; });

@@ -60,7 +60,6 @@ struct BucketImage {
   Source source = Source::kSeen;
   bool contended = false;  ///< as remembered: others have moved rf more often than not, lately
 
-  bool ExpiredAt(UnixMillis now) const;
   /// Little is left at `now` of the writes that one item bears.
   bool IsHotAt(UnixMillis now) const;
   bool HasCounted(AdjustToken token) const;

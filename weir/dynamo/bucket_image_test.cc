@@ -95,14 +95,6 @@ TEST(BucketImage, KnowsTheAdjustsThatWereCounted) {
   EXPECT_FALSE(Read(item).HasCounted({token.high, 0xe}));
 }
 
-TEST(BucketImage, IsExpiredFromTheSecondOfItsTtlOn) {
-  Item item = PlainItem();
-  item["ttl"] = Of(kRfMillis / 1000 + 10);
-  const BucketImage image = Read(item);
-  EXPECT_FALSE(image.ExpiredAt({(kRfMillis / 1000 + 10) * 1000 - 1}));
-  EXPECT_TRUE(image.ExpiredAt({(kRfMillis / 1000 + 10) * 1000}));
-}
-
 TEST(BucketImage, WhatIsNotImplementedIsRefusedByName) {
   struct Case {
     std::string attribute;

@@ -10,10 +10,6 @@
 namespace weir::dynamo {
 namespace {
 
-// An idle bucket's item goes after so many times the time that fills it (zae-limiter's
-// bucket_ttl_multiplier).
-constexpr double kFillTimes = 7;
-
 bool IsOverride(const BucketRequest& request) {
   return request.charge.target->source == LimitSource::kOverride;
 }
@@ -22,11 +18,7 @@ bool IsOverride(const BucketRequest& request) {
 class LineMaker {
  public:
   LineMaker(const BucketImage& image, const BucketRequest& request, UnixMillis now)
-      : image_(image),
-        request_(request),
-        now_(now),
-        elapsed_((now - image.bucket.time).count()),
-        renewed_(image.ExpiredAt(now)) {}
+      : image_(image), request_(request), now_(now), elapsed_((now - image.bucket.time).count()) {}
 
   std::vector<Line> Make() {
     const std::vector<Limit>& limits = request_.charge.target->limits;
@@ -94,15 +86,8 @@ class LineMaker {
     line.conformed = line.before;
     Refill(line.conformed, elapsed_);
     if (line.conformed.quota != line.share) ChangeQuota(line.conformed, line.share);
-    if (renewed_) line.conformed = Full(line);
     line.judged = line.conformed;
     return line;
-  }
-
-  static Meter Full(const Line& line) {
-    Meter full = FullMeter(line.share);
-    full.consumed = line.conformed.consumed;
-    return full;
   }
 
   Line Joining(const Limit& limit, std::int64_t amount) {
@@ -114,7 +99,7 @@ class LineMaker {
               .share = ShareOf(limit.quota, image_.shards, image_.key.shard)};
     line.before = FullMeter(line.share);
     // It may have been here before, and have been removed while something of it was used: adr 0017.
-    if (image_.gone && image_.gone->left_full > now_ && !renewed_) {
+    if (image_.gone && image_.gone->left_full > now_) {
       const auto& [left, full] = *image_.gone;
       line.before = MeterFullIn(line.share, full - std::min(left, now_));
       Refill(line.before, left, now_);
@@ -128,7 +113,6 @@ class LineMaker {
   const BucketRequest& request_;
   UnixMillis now_;
   std::int64_t elapsed_;
-  bool renewed_;
   std::vector<Line> lines_;
 };
 
@@ -198,7 +182,7 @@ Status MakeRoom(std::vector<Line>& lines, const BucketRequest& request) {
 std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vector<Line>& lines,
                                       UnixMillis now) {
   std::optional<EarlyLeavers> gone = image.gone;
-  if (gone && (gone->left_full <= now || image.ExpiredAt(now))) gone.reset();
+  if (gone && gone->left_full <= now) gone.reset();
   for (const Line& line : lines) {
     if (!line.evicted || TimeToFull(line) == milliseconds(0)) continue;
     const UnixMillis full = now + TimeToFull(line);
@@ -241,26 +225,6 @@ std::int64_t Taken(const Line& line) { return std::max<std::int64_t>(line.amount
 
 bool Overflows(const Line& line) {
   return line.before.tokens + line.gain_up + GivenBack(line) > line.before.quota.capacity;
-}
-
-std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fills) {
-  constexpr double kLongest = 1e14;
-  double longest = 0;
-  for (const Line& line : lines) {
-    if (line.absent) continue;
-    Meter left = line.conformed;
-    left.tokens -= Taken(line);
-    const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());
-    const double fill = static_cast<double>(line.quota.capacity) /
-                        static_cast<double>(line.quota.amount) *
-                        static_cast<double>(line.quota.period);
-    longest = std::max(longest, repaid + fill * fills);
-  }
-  return (now.value + static_cast<std::int64_t>(std::min(longest, kLongest))) / 1000 + 1;
-}
-
-std::int64_t TtlAt(UnixMillis now, const std::vector<Line>& lines) {
-  return FullSince(now, lines, kFillTimes);
 }
 
 }  // namespace weir::dynamo

@@ -65,10 +65,4 @@ void Judge(const BucketRequest& request, const std::vector<Line>& lines, millise
 /// kOutOfRange where an adjust would leave more debt than kMaxDebt.
 [[nodiscard]] Status CheckDebt(const std::vector<Line>& lines, const BucketKey& key);
 
-/// Seconds since 1970 at which every limit is full again and has been for `fills` times as long as
-/// it takes to fill it: nothing is lost then if the item goes, debt neither.
-std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fills);
-/// When an item that is written now may go.
-std::int64_t TtlAt(UnixMillis now, const std::vector<Line>& lines);
-
 }  // namespace weir::dynamo

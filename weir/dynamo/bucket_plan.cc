@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
 
 namespace weir::dynamo {
@@ -28,45 +29,43 @@ class Planner {
   /// rf stays: taking now and refilling later come to the same, because no clamp is pending.
   Write Add(const std::vector<Line>& lines) {
     RequireLive();
+    RelyOn(LifetimeOfAdd(image_, lines, now_));
     for (const Line& line : lines) {
       if (line.amount != 0 && !line.absent) AddLine(line);
-    }
-    // Debt must not be forgotten with the item.
-    const bool may_owe =
-        request_.token || std::ranges::any_of(lines, [](const Line& l) { return l.least < 0; });
-    if (may_owe && image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, lines, 1)) {
-      MoveTtl(TtlAt(now_, lines), image_.gone);
     }
     Spend(0);
     return Finish();
   }
 
   /// rf moves to now, under the lock of the rf that was seen.
-  Write Move(const std::vector<Line>& lines, bool renewed) {
+  Write Move(const std::vector<Line>& lines) {
     e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
     e().RequireSame("vu",
                     image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
     RequireShards(e(), image_);
-    if (!renewed) e().RequireAbsent("disabled");
-    e().Set("rf", Of(now_.value));
+    e().RequireAbsent("disabled").Set("rf", Of(now_.value));
+    const std::optional<EarlyLeavers> gone = GoneAfter(image_, lines, now_);
+    RelyOn(image_.ttl_seconds ? std::optional(Lifetime{TtlAt(now_, lines, gone), true})
+                              : std::nullopt);
     if (image_.valid_until) e().Remove("vu");
     Bucket left{.time = now_, .meters = {}};
     std::vector<std::string> names;
     std::vector<std::string> extras;
     for (const Line& line : lines) {
-      if (line.absent || Leaves(line, renewed)) continue;
+      if (line.absent || Leaves(line)) continue;
       names.push_back(line.name);
       if (line.extra) extras.push_back(line.name);
-      left.meters.push_back(MoveLine(line, renewed));
+      left.meters.push_back(MoveLine(line));
     }
     e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, names, left)));
     NoteExtras(std::move(extras));
-    NoteGone(lines);
-    if (image_.ttl_seconds) MoveTtl(TtlAt(now_, lines), GoneAfter(image_, lines, now_));
+    NoteGone(lines, gone);
     ForgetAdjusts();
     Spend((now_ - image_.bucket.time).count());
     return Finish();
   }
+
+  bool moves_ttl() const { return lifetime_ && lifetime_->moves; }
 
  private:
   Expression& e() { return write_.expression; }
@@ -81,8 +80,6 @@ class Planner {
 
   void RequireLive() {
     e().RequireExists("PK").RequireAbsent("disabled");
-    e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} > {1})"),
-                            e().Name("ttl"), e().Of(Of(now_.value / 1000))));
     if (image_.valid_until) {
       e().Require("vu", ">", now_.value);
     } else {
@@ -92,15 +89,38 @@ class Planner {
     RequireShards(e(), image_);
   }
 
+  // What is used must be repaid before the item may go: by the ttl that is relied on, so it must
+  // not become earlier, or by the one that is set. That is set by what was seen: two writes must
+  // not shorten what the other one needs.
+  void RelyOn(std::optional<Lifetime> lifetime) {
+    lifetime_ = lifetime;
+    if (!lifetime) {
+      e().RequireAbsent("ttl");
+    } else if (lifetime->moves) {
+      e().Require("ttl", "=", *image_.ttl_seconds).Set("ttl", Of(lifetime->ttl_seconds));
+    } else {
+      e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({0}) OR {0} >= {1})"),
+                              e().Name("ttl"), e().Of(Of(lifetime->ttl_seconds))));
+    }
+  }
+
+  // Below it the limit would not be full when the item may go.
+  std::int64_t LeastAfter(const Line& line) const {
+    const bool takes = !request_.token && line.amount > 0;
+    const std::int64_t least = takes ? line.least : -kMaxDebt;
+    if (!lifetime_) return least;
+    return std::max(least, LeastFullBy(lifetime_->ttl_seconds, line, now_));
+  }
+
   // An extra that is full, or that must make room: its attributes leave the item.
-  bool Leaves(const Line& line, bool renewed) {
+  bool Leaves(const Line& line) {
     const bool is_idle = line.extra && line.amount == 0 && line.old_index != kNowhere;
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     if (!line.evicted && !(is_idle && is_full)) return false;
     const std::string tokens = LimitAttribute(line.name, "tk");
     if (line.evicted) {
       e().Require(tokens, ">=", line.before.tokens);
-    } else if (!renewed) {
+    } else {
       e().Require(tokens, ">=", line.before.quota.capacity - line.gain);
     }
     for (const auto* field : {"tk", "cp", "ra", "rp", "tc"}) {
@@ -121,8 +141,7 @@ class Planner {
   }
 
   // What joins begins with what it says.
-  void NoteGone(const std::vector<Line>& lines) {
-    const std::optional<EarlyLeavers> gone = GoneAfter(image_, lines, now_);
+  void NoteGone(const std::vector<Line>& lines, const std::optional<EarlyLeavers>& gone) {
     const bool joins = std::ranges::any_of(
         lines, [](const Line& line) { return line.old_index == kNowhere && !line.absent; });
     if (!joins && gone == image_.gone) return;
@@ -139,11 +158,7 @@ class Planner {
   void AddLine(const Line& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     const std::int64_t capacity = line.before.quota.capacity;
-    if (request_.token) {
-      if (line.amount > 0) e().Require(tokens, ">=", Taken(line) - kMaxDebt);
-    } else {
-      e().Require(tokens, ">=", line.amount + line.least);
-    }
+    if (line.amount > 0) e().Require(tokens, ">=", line.amount + LeastAfter(line));
     RequireQuota(line);
     e().Require(tokens, "<=", capacity - line.gain_up - GivenBack(line));
     e().Add(tokens, -line.amount);
@@ -155,18 +170,15 @@ class Planner {
   }
 
   // What the meter is afterwards, as far as its remainder goes.
-  Meter MoveLine(const Line& line, bool renewed) {
+  Meter MoveLine(const Line& line) {
     if (line.old_index == kNowhere) return JoinLimit(line);
-    const Meter full = FullMeter(line.share);
     RepairQuota(line);
     const std::string tokens = LimitAttribute(line.name, "tk");
-    if (renewed || Overflows(line)) {
-      if (!renewed) {
-        e().Require(tokens, ">=", line.before.quota.capacity - line.gain - GivenBack(line));
-      }
+    if (Overflows(line)) {
+      e().Require(tokens, ">=", line.before.quota.capacity - line.gain - GivenBack(line));
       e().Set(tokens, Of(line.share.capacity - Taken(line)));
       Count(line);
-      return full;
+      return FullMeter(line.share);
     }
     RefillLine(line, tokens);
     Count(line);
@@ -176,9 +188,8 @@ class Planner {
   void RefillLine(const Line& line, std::string_view tokens) {
     const std::int64_t change = line.conformed.tokens - line.before.tokens;  // refill and new quota
     e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up - GivenBack(line));
-    if (line.amount > 0) {
-      const std::int64_t floor = request_.token ? -kMaxDebt : line.least;
-      e().Require(tokens, ">=", line.amount - change + floor);
+    if (line.amount > 0 || lifetime_) {
+      e().Require(tokens, ">=", line.amount - change + LeastAfter(line));
     }
     if (change != line.amount) e().Add(tokens, change - line.amount);
   }
@@ -214,12 +225,6 @@ class Planner {
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
   }
 
-  // As it was seen: two writes must not shorten what the other one needs.
-  void MoveTtl(std::int64_t to, const std::optional<EarlyLeavers>& gone) {
-    e().Require("ttl", "=", *image_.ttl_seconds);
-    e().Set("ttl", Of(gone ? std::max(to, gone->left_full.value / 1000 + 1) : to));
-  }
-
   // The oldest first, and never the latest few.
   void ForgetAdjusts() {
     std::vector<std::pair<std::int64_t, std::string>> known;
@@ -246,6 +251,7 @@ class Planner {
   const BucketImage& image_;
   const BucketRequest& request_;
   UnixMillis now_;
+  std::optional<Lifetime> lifetime_;
   Write write_;
 };
 
@@ -258,12 +264,19 @@ bool Conforms(const BucketImage& image, const std::vector<Line>& lines) {
   });
 }
 
+// The stored balance alone must suffice, without what came back since.
 bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis now,
             bool is_adjust) {
   if (image.valid_until && *image.valid_until <= now.value) return false;
+  const std::optional<Lifetime> lifetime = LifetimeOfAdd(image, lines, now);
   return std::ranges::all_of(lines, [&](const Line& line) {
     if (line.amount == 0 || line.absent) return true;
-    return !Overflows(line) && (is_adjust || line.before.tokens - line.least >= line.amount);
+    if (Overflows(line)) return false;
+    const std::int64_t left = line.before.tokens - line.amount;
+    if (lifetime && line.amount > 0 && left < LeastFullBy(lifetime->ttl_seconds, line, now)) {
+      return false;
+    }
+    return is_adjust || left >= line.least;
   });
 }
 
@@ -305,13 +318,11 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
     if (plan.settled || plan.retry_after > milliseconds(0)) return plan;
   }
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
-  const bool renewed = image.ExpiredAt(std::max(now, image.bucket.time));
   Planner planner(keys, image, request, now);
-  const bool add =
-      !renewed && Conforms(image, lines) &&
-      MayAdd(image, lines, std::max(now, image.bucket.time), request.token.has_value());
-  plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines, renewed));
-  plan.exclusive = !add;
+  const bool add = Conforms(image, lines) && MayAdd(image, lines, std::max(now, image.bucket.time),
+                                                    request.token.has_value());
+  plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines));
+  plan.exclusive = !add || planner.moves_ttl();
   return plan;
 }
 

@@ -48,7 +48,8 @@ struct BucketPlan {
   milliseconds retry_after{0};  ///< over 0: refused, and there is nothing to write
   /// Nothing to write: the adjust was counted before, or no amount is other than 0.
   bool settled = false;
-  /// The writes exclude others: they move `rf` from the value that was seen, or create the item.
+  /// The writes exclude others: they move `rf` or `ttl` from the value that was seen, or create the
+  /// item.
   bool exclusive = false;
   /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
   /// and the check that its owner is as it was read.

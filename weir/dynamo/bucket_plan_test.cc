@@ -161,11 +161,40 @@ TEST(BucketPlan, OldTokensLeaveWithARefillExceptTheLatestFew) {
   EXPECT_THAT(Text(Plan(image, Ask({1'000}), 200)), HasSubstr("REMOVE w_t_0, w_t_1\""));
 }
 
-TEST(BucketPlan, AnExpiredItemCountsAsNone) {
+// D1, D2. Fails if: an item is taken for full because its time is over.
+TEST(BucketPlan, AnExpiredItemIsRefilledFromItsOwnTimeAndLivesOn) {
   BucketImage image = Image(-40'000);
   image.ttl_seconds = kRf.value / 1000;
-  const std::string text = Text(Plan(image, Ask({1'000}), 0));
-  EXPECT_THAT(text, AllOf(HasSubstr("b_rpm_tk = 99000"), HasSubstr("ttl = ")));
+  EXPECT_EQ(Plan(image, Ask({1'000}), 1'000).retry_after, milliseconds(3'100));
+  const std::string text = Text(Plan(image, Ask({1'000}), 5'000));
+  EXPECT_THAT(text, AllOf(HasSubstr("ADD b_rpm_tk 49000"), HasSubstr("rf = 1767225600013"),
+                          HasSubstr("ttl = 1767225600"), HasSubstr("ttl = 176722568")));
+}
+
+// D1. Fails if: an add relies on a ttl that covers less than it leaves.
+TEST(BucketPlan, D1AnAddRequiresTheBalanceAndTheTtlThatCoverIt) {
+  BucketImage image = Image(50'000);
+  image.ttl_seconds = kRf.value / 1000 + 70;
+  // Full at 5.1 s, and two fills more: 25.1 s, which repay 151 beside the capacity.
+  const std::string text = Text(Plan(image, Ask({1'000}), 0, AdjustToken{1, 2}));
+  EXPECT_THAT(text, AllOf(HasSubstr("(attribute_not_exists(ttl) OR ttl >= 1767225626)"),
+                          HasSubstr("b_rpm_tk >= -158870"), Not(HasSubstr("SET ttl"))));
+  const std::string take = Text(Plan(image, Ask({1'000}), 0));
+  EXPECT_THAT(take, AllOf(HasSubstr("ttl >= 1767225626"), HasSubstr("b_rpm_tk >= 1000")));
+}
+
+TEST(BucketPlan, D1AnAddMovesATtlThatIsTooEarly) {
+  BucketImage image = Image(50'000);
+  image.ttl_seconds = kRf.value / 1000 + 20;
+  const BucketPlan plan = Plan(image, Ask({1'000}), 0);
+  EXPECT_TRUE(plan.exclusive);
+  EXPECT_THAT(Text(plan), AllOf(HasSubstr("ttl = 1767225620"), HasSubstr("ttl = 1767225676"),
+                                Not(HasSubstr("rf = "))));
+}
+
+TEST(BucketPlan, AnItemWithoutATtlStaysSo) {
+  EXPECT_THAT(Text(Plan(Image(50'000), Ask({1'000}), 0)),
+              AllOf(HasSubstr("attribute_not_exists(ttl)"), Not(HasSubstr("ttl >"))));
 }
 
 TEST(BucketPlan, AnItemThatAsksForARefillGetsOne) {

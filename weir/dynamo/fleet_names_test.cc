@@ -8,6 +8,7 @@
 
 #include "weir/dynamo/bucket_plan.h"
 #include "weir/dynamo/fleet_names_fixture.h"
+#include "weir/dynamo/fleet_ttl_fixture.h"
 
 namespace weir::dynamo {
 namespace {
@@ -37,6 +38,7 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothing) {
     EXPECT_EQ(TakenInTable(fleet), tally.taken) << "seed " << seed;
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), {});
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(EarlyTtls(fleet, milliseconds(0)), IsEmpty()) << "seed " << seed;
     sum.overrides += tally.overrides;
     sum.departed += tally.departed;
     sum.refused += tally.refused;
@@ -58,6 +60,7 @@ TEST(FleetNames, C2MoreThanTwentyNamesMintNothing) {
     EXPECT_EQ(names.tally().failed, 0) << "seed " << seed << ": " << names.tally().failure;
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), {});
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(EarlyTtls(fleet, milliseconds(0)), IsEmpty()) << "seed " << seed;
     for (const sim::StreamRecord& record : fleet.table().stream()) {
       if (!record.after) continue;
       removed += record.after->contains(std::string(kGone)) ? 1U : 0U;
@@ -87,6 +90,7 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothingWhateverIsLost) {
     EXPECT_EQ(names.tally().answered, names.tally().asked);
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), kNamesLate);
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(EarlyTtls(fleet, kNamesLate), IsEmpty()) << "seed " << seed;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/fleet_ttl_fixture.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
 
 namespace weir::dynamo {
@@ -81,6 +82,7 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
     EXPECT_GT(workload.tally().admitted, 0);
     const auto broken = OverAdmissions(fleet.ReadMovements(), FleetQuotas(), kLate + skew);
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(EarlyTtls(fleet, kLate + skew), IsEmpty()) << "seed " << seed;
     doubtful += workload.tally().doubtful;
     met += fleet.CountFaults();
     table.conflicts += fleet.server().counts().conflicts;
@@ -177,6 +179,7 @@ TEST(Fleet, DividesBusyBucketsAndMintsNothing) {
     EXPECT_THAT(OverAdmissions(fleet.ReadMovements(), FleetQuotas(), kLate), IsEmpty())
         << "seed " << seed;
     EXPECT_THAT(Minted(fleet.ReadDivisions()), IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(EarlyTtls(fleet, kLate), IsEmpty()) << "seed " << seed;
     divisions += fleet.ReadDivisions().size();
   }
   EXPECT_GT(divisions, 0U);

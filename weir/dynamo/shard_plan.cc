@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
 
 namespace weir::dynamo {
@@ -134,7 +135,7 @@ class Splitter {
     for (Line& line : after) {
       line.conformed.quota = ShareOf(line.quota, shards_, image_.key.shard);
     }
-    return TtlAt(now_, after);
+    return TtlAt(now_, after, std::nullopt);
   }
 
   Write Create(std::uint32_t shard) const {
