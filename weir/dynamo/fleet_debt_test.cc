@@ -76,5 +76,19 @@ TEST(FleetDebt, D1NoItemMayGoBeforeTheDebtOfAllIsRepaid) {
   }
 }
 
+// Fails if: a division gives a shard half of the rate and the ttl of the whole.
+TEST(FleetDebt, D3NoShardMayGoBeforeItsDebtIsRepaid) {
+  std::size_t divisions = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Fleet fleet(seed, 5'000);
+    for (int i = 0; i < kDebtors; ++i) fleet.Join().network().faults.longest_trip = kDebtTrip;
+    const FleetDebts debts(fleet, seed);
+    EXPECT_TRUE(debts.ended());
+    EXPECT_THAT(EarlyTtls(fleet, kDebtLate), IsEmpty()) << "seed " << seed;
+    divisions += fleet.ReadDivisions().size();
+  }
+  EXPECT_GT(divisions, 0U);
+}
+
 }  // namespace
 }  // namespace weir::dynamo

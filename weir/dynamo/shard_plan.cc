@@ -44,7 +44,8 @@ class Splitter {
         now_(std::max(now, image_.bucket.time)),
         charge_{MakeTarget(image_.key, {}), {}},
         lines_(LinesOf(image_, {charge_, AdjustToken{}}, now_)),
-        locked_(now_ - image_.bucket.time > kFresh || HasDebt()) {}
+        ttl_(Ttl()),
+        locked_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
 
   /// The write on the donor, then one for each heir.
   void AppendTo(std::vector<Write>& writes) {
@@ -54,6 +55,10 @@ class Splitter {
 
  private:
   Expression& e() { return give_.expression; }
+
+  bool ExpiresEarly() const {
+    return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.gone);
+  }
 
   // Deep debt outlives the ttl of half the rate, unless that is moved.
   bool HasDebt() const {
@@ -70,7 +75,7 @@ class Splitter {
       e().Require("rf", "=", image_.bucket.time.value).Set("rf", Of(now_.value));
       e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, left)));
       if (image_.ttl_seconds) {
-        e().Require("ttl", "=", *image_.ttl_seconds).Set("ttl", Of(Ttl()));
+        e().Require("ttl", "=", *image_.ttl_seconds).Set("ttl", Of(ttl_));
       }
     } else {
       e().Require("rf", "<=", now_.value);
@@ -108,17 +113,16 @@ class Splitter {
       return FullMeter(line.before.quota);
     }
     e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up);
-    if (moved > 0) e().Require(tokens, ">=", moved - line.gain);
+    e().Require(tokens, ">=", moved - line.gain + (moved > 0 ? 0 : LeastDebt(line)));
     if (moved != line.gain) e().Add(tokens, line.gain - moved);
     return line.conformed;
   }
 
   Meter Add(const Line& line) {
     const std::int64_t moved = Part(line, line.before.tokens) * heirs();
-    if (moved > 0) {
-      const std::string tokens = LimitAttribute(line.name, "tk");
-      e().Require(tokens, ">=", moved).Add(tokens, -moved);
-    }
+    const std::string tokens = LimitAttribute(line.name, "tk");
+    e().Require(tokens, ">=", moved);
+    if (moved > 0) e().Add(tokens, -moved);
     return line.before;
   }
 
@@ -130,12 +134,24 @@ class Splitter {
     return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
   }
 
-  std::int64_t Ttl() const {
+  // As a shard refills them afterwards.
+  std::vector<Line> Halved() const {
     std::vector<Line> after = lines_;
     for (Line& line : after) {
-      line.conformed.quota = ShareOf(line.quota, shards_, image_.key.shard);
+      line.share = ShareOf(line.quota, shards_, image_.key.shard);
+      line.conformed.quota = line.share;
     }
-    return TtlAt(now_, after, std::nullopt);
+    return after;
+  }
+
+  std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.gone); }
+
+  // Others may have left debt since: the slower refill must repay it before the item may go.
+  std::int64_t LeastDebt(const Line& line) const {
+    if (!image_.ttl_seconds) return -kMaxDebt;
+    Line after = line;
+    after.share = ShareOf(line.quota, shards_, image_.key.shard);
+    return std::min<std::int64_t>(LeastFullBy(ttl_, after, now_), 0);
   }
 
   Write Create(std::uint32_t shard) const {
@@ -151,7 +167,7 @@ class Splitter {
       const auto found = donor_.item->find(attribute);
       if (found != donor_.item->end()) put.item.insert(*found);
     }
-    if (image_.ttl_seconds) put.item.emplace("ttl", Of(Ttl()));
+    if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
     for (const Line& line : lines_) {
       const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;
       AddMeter(put.item, line.name, line.quota, Part(line, there));
@@ -169,6 +185,7 @@ class Splitter {
   UnixMillis now_;
   Charge charge_;
   std::vector<Line> lines_;
+  std::int64_t ttl_;
   bool locked_;
   Write give_;
 };

@@ -126,6 +126,38 @@ TEST_F(ShardPlanTest, ANewShardHasAllThatAClientExpects) {
   }
 }
 
+// D3. Fails if: the ttl of a donor or of an heir goes by the limits that are there alone.
+class ShardPlanGoneTest : public ShardPlanTest, public testing::WithParamInterface<milliseconds> {};
+INSTANTIATE_TEST_SUITE_P(ShardPlanTest, ShardPlanGoneTest,
+                         testing::Values(milliseconds(1'000), milliseconds(20)),
+                         [](const auto& at) { return std::to_string(at.param.count()); });
+
+TEST_P(ShardPlanGoneTest, D3NoShardGoesBeforeWhatLeftEarlyIsFull) {
+  const UnixMillis full = kNow + std::chrono::hours(24);
+  Item item = ShardItem(0, 1, 50'000);
+  item["rf"] = Of((kNow - GetParam()).value);
+  item["w_gone"] = Of(FormatGone({kNow, full}));
+  item["ttl"] = Of(kNow.value / 1000 + 71);
+  Have(0, item);
+  ASSERT_TRUE(Divide(2));
+  for (std::uint32_t shard : {0U, 1U}) {
+    EXPECT_GT(GetNumber(At(shard), "ttl"), full.value / 1000) << shard;
+    EXPECT_TRUE(At(shard).contains("w_gone"));
+  }
+}
+
+// D1. Fails if: the debt that an adjust leaves after the bucket was read is divided by halves of
+// the rate, under a ttl that knows nothing of it.
+TEST_F(ShardPlanTest, D1DebtThatCameMeanwhileIsNotForgotten) {
+  Item item = ShardItem(0, 1, -10'000);
+  item["ttl"] = Of(kNow.value / 1000 + 71);
+  Have(0, item);
+  Item owes = ShardItem(0, 1, -610'000);
+  owes["ttl"] = Of(kNow.value / 1000 + 71);
+  table_.Put(owes);
+  EXPECT_FALSE(Divide(2)) << "120 s repay it at half of the rate";
+}
+
 // As a Python client leaves it: the count on shard 0 alone.
 TEST_F(ShardPlanTest, WhatAnotherClientLeftHalfDoneIsMadeWholeWithoutMinting) {
   Have(0, ShardItem(0, 4, 60'000));
