@@ -105,8 +105,20 @@ Status ReadLimits(const Item& item, BucketImage& image) {
   return {};
 }
 
+// No arithmetic holds such a balance, and no condition on it.
+Status CheckBalance(const BucketImage& image, std::size_t i) {
+  const std::int64_t tokens = image.bucket.meters[i].tokens;
+  if (tokens >= -kMaxDebt && tokens <= kMaxDebt) return {};
+  return Fail(
+      Code::kDataLoss,
+      fmt::format("{}: limit {} has a balance of {} millitokens, which no client writes: "
+                  "the item is damaged; correct its attribute {}",
+                  Where(image.key), image.names[i], tokens, LimitAttribute(image.names[i], "tk")));
+}
+
 Status Divide(BucketImage& image) {
   for (std::size_t i = 0; i < image.names.size(); ++i) {
+    WEIR_RETURN_IF_ERROR(CheckBalance(image, i));
     if (!IsSound(image.stored[i])) {
       return Fail(Code::kDataLoss,
                   fmt::format("{}: limit {} has capacity {}, amount {}, period {}; each must be "

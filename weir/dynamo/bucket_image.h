@@ -78,7 +78,8 @@ std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t sha
 
 /// kFailedPrecondition, by name, where the item uses what is not implemented here (schedules,
 /// quotas of a calendar or a session, soft limits, bypass) or is disabled. kDataLoss where it is no
-/// bucket's item. Either way it is to be left as it is.
+/// bucket's item, or has a quota or a balance that no client writes. Either way it is to be left as
+/// it is.
 [[nodiscard]] Result<BucketImage> ReadImage(const Item& item);
 
 /// As the store tells it.

@@ -137,5 +137,21 @@ TEST(BucketImage, WhatIsNoBucketIsDamaged) {
   }
 }
 
+// D6. No client can leave it, and no arithmetic holds it.
+TEST(BucketImage, D6ABalanceBeyondAllDebtIsDamaged) {
+  for (const std::int64_t tokens : {INT64_MIN, -kMaxDebt - 1, kMaxDebt + 1, INT64_MAX}) {
+    Item item = PlainItem();
+    item["b_rpm_tk"] = Of(tokens);
+    const auto image = ReadImage(item);
+    ASSERT_FALSE(image.has_value()) << tokens;
+    EXPECT_EQ(image.error().code, Code::kDataLoss);
+    EXPECT_THAT(image.error().message, AllOf(HasSubstr("bucket acme/gpt-4"), HasSubstr("limit rpm"),
+                                             HasSubstr(std::to_string(tokens))));
+  }
+  Item item = PlainItem();
+  item["b_rpm_tk"] = Of(-kMaxDebt);
+  EXPECT_EQ(Read(item).bucket.meters[1].tokens, -kMaxDebt);
+}
+
 }  // namespace
 }  // namespace weir::dynamo

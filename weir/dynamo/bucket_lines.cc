@@ -139,15 +139,31 @@ std::size_t CountStored(const std::vector<Line>& lines) {
       std::ranges::count_if(lines, [](const Line& line) { return !line.absent && !line.evicted; }));
 }
 
-Error NoRoom(const Target& target) {
+bool Joins(const Line& line) { return line.old_index == kNowhere && !line.absent; }
+
+// Debt is repaid in time; configured limits stay.
+std::string WhyNoRoom(const std::vector<Line>& lines) {
+  const auto in_debt = static_cast<std::size_t>(
+      std::ranges::count_if(lines, [](const Line& line) { return MayBeEvicted(line, true); }));
+  if (CountStored(lines) - in_debt <= kMostMeters) {
+    return "those that are not configured are in debt; use fewer names, or try again when the debt "
+           "is repaid";
+  }
+  const auto joining = static_cast<std::size_t>(std::ranges::count_if(lines, Joins));
+  return fmt::format(
+      "{} of them are configured or asked for; name configured limits, or configure fewer",
+      CountStored(lines) - joining - in_debt);
+}
+
+Error NoRoom(const std::vector<Line>& lines, const BucketKey& key) {
   std::vector<std::string> names;
-  names.reserve(target.limits.size());
-  for (const Limit& limit : target.limits) names.push_back(limit.name);
-  return {Code::kFailedPrecondition,
-          fmt::format("{}/{} has {} limits, which leave no room for {}: those that are not "
-                      "configured are in debt; use fewer names, or try again when the debt is "
-                      "repaid",
-                      target.key.entity, target.key.resource, kMostMeters, fmt::join(names, ", "))};
+  for (const Line& line : lines) {
+    if (Joins(line)) names.push_back(line.name);
+  }
+  return {
+      Code::kFailedPrecondition,
+      fmt::format("{}/{}: no room for limits {}: its bucket holds {} limits at most, and {}",
+                  key.entity, key.resource, fmt::join(names, ", "), kMostMeters, WhyNoRoom(lines))};
 }
 
 }  // namespace
@@ -173,7 +189,7 @@ Status MakeRoom(std::vector<Line>& lines, const BucketRequest& request) {
     Line* leaving = NearestToFull(lines, false);
     if (leaving == nullptr && !is_override) leaving = NearestToFull(lines, true);
     if (leaving == nullptr && !is_override) return {};
-    if (leaving == nullptr) return Fail(NoRoom(*request.charge.target));
+    if (leaving == nullptr) return Fail(NoRoom(lines, request.charge.target->key));
     leaving->evicted = true;
   }
   return {};

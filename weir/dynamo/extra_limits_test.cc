@@ -222,6 +222,22 @@ TEST_F(ExtraLimits, WhereAllExtrasAreInDebtAnOverrideIsRefusedAndAConfiguredLimi
   EXPECT_EQ(Tokens("tpm"), 0);
 }
 
+// D6. Fails if: debt is named where there is none.
+TEST_F(ExtraLimits, D6AnOverrideThatFindsOnlyConfiguredLimitsIsToldSo) {
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < kMostMeters; ++i) {
+    limits.push_back(PlainLimit("n" + std::to_string(i), 60));
+  }
+  ASSERT_TRUE(Takes(Configured(limits), std::vector<std::int64_t>(kMostMeters, 1)));
+  const Result<Decision> refused = Ask(Override({PlainLimit("y", 5)}), {1});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(
+      refused.error().message,
+      "acme/llm: no room for limits y: its bucket holds 20 limits at most, and 20 of them are "
+      "configured or asked for; name configured limits, or configure fewer");
+}
+
 // What a Python client's parameter sync leaves of a limit that it adds: no balance yet.
 TEST_F(ExtraLimits, D5ALimitWithParametersAndNoBalanceJoinsFull) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
