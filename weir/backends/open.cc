@@ -140,7 +140,7 @@ class TableBackend final : public Backend {
     const Deadline deadline = Deadline::After(clock, options.dynamo_wait);
     WEIR_ASSIGN_OR_RETURN(std::string id, NamespaceOf(*connection, clock, deadline));
     std::unique_ptr<TableBackend> backend(new TableBackend(std::move(connection)));
-    backend->Serve(std::move(id), clock, options);
+    backend->Serve(std::move(id), options);
     return backend;
   }
 
@@ -169,16 +169,14 @@ class TableBackend final : public Backend {
     });
   }
 
-  void Serve(std::string namespace_id, const Clock& clock, const BackendOptions& options) {
-    backend_ = std::make_unique<dynamo::DynamoBackend>(
-        dynamo::BackendParts{.client = connection_->client(),
-                             .scheduler = connection_->scheduler(),
-                             .table = connection_->table().name(),
-                             .namespace_id = std::move(namespace_id),
-                             .sources = {.now = [&clock] { return clock.WallNow(); },
-                                         .random = dynamo::Connection::Random(),
-                                         .principal = options.principal},
-                             .log = options.log});
+  void Serve(std::string namespace_id, const BackendOptions& options) {
+    backend_ = std::make_unique<dynamo::DynamoBackend>(dynamo::BackendParts{
+        .client = connection_->client(),
+        .scheduler = connection_->scheduler(),
+        .table = connection_->table().name(),
+        .namespace_id = std::move(namespace_id),
+        .sources = {.random = dynamo::Connection::Random(), .principal = options.principal},
+        .log = options.log});
   }
 
   std::unique_ptr<dynamo::Connection> connection_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "weir/dynamo/dynamo_backend.h"
 #include "weir/dynamo/dynamo_fixture.h"
 #include "weir/model/ulid.h"
 
@@ -213,6 +214,28 @@ TEST_F(AuditTest, EventsAreKeptAsLongAsTheNamespaceSays) {
   config.emplace("audit_retention_days", Of(std::int64_t{7}));
   sim_.Put(config);
   EXPECT_EQ(*RetentionDays(), 7);
+}
+
+// D5. Fails if: a clock that can be set decides when events expire.
+TEST_F(AuditTest, D5ChangesAreDatedByTheTablesTimeWhateverTheWallClockShows) {
+  DynamoBackend backend({.client = sim_.client,
+                         .scheduler = sim_.scheduler,
+                         .table = sim_.table.name(),
+                         .namespace_id = "ns",
+                         .sources = {.random = [n = std::uint64_t{7}]() mutable { return ++n; }}});
+  const UnixMillis opened = backend.buckets().Now();
+  sim_.scheduler.sim_clock().SetWall(opened + std::chrono::hours(24 * 365 * 74));
+  const auto put = sim_.Ask<void>([&](Done<void> done) {
+    backend.config().Apply(
+        {PutLimits{Level::Entity("acme", "api"), {.limits = {{"rpm", PerMinute(9)}}}}}, kNever,
+        std::move(done));
+  });
+  ASSERT_TRUE(put.has_value()) << put.error().message;
+  const auto events = List("acme");
+  ASSERT_THAT(events->items, SizeIs(1));
+  EXPECT_EQ(events->items[0].at, UnixMillis{opened.value / 1000 * 1000}) << "whole seconds";
+  const Item item = *sim_.Get(keys_.AuditEvent("acme", events->items[0].id));
+  EXPECT_EQ(GetNumber(item, "ttl"), opened.value / 1000 + 90 * 86'400);
 }
 
 }  // namespace

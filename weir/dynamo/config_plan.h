@@ -24,7 +24,9 @@ inline constexpr std::size_t kMostActions = 100;
 
 /// Where the time and the random numbers of a write come from. Called from any thread.
 struct ConfigSources {
-  std::function<UnixMillis()> now;
+  /// What events and entities are dated by, and so what decides when events expire. A store that
+  /// gets none uses Table::Now: no clock that can be set.
+  std::function<UnixMillis()> now{};
   /// 64 bits that no other process draws too: of transaction tokens and incarnations.
   std::function<std::uint64_t()> random;
   /// Who makes the change, for the audit log; CheckPrincipal accepts it.

@@ -25,7 +25,7 @@ class DynamoConfigStore final : public ConfigStore {
   DynamoConfigStore(Table& table, Keys keys, ConfigSources sources, EntityGone gone = {})
       : table_(table),
         keys_(std::move(keys)),
-        sources_(std::move(sources)),
+        sources_(Complete(std::move(sources), table)),
         gone_(std::move(gone)) {}
 
   /// One consistent read of up to 100 levels at once; of more, one for each 100.
@@ -40,6 +40,11 @@ class DynamoConfigStore final : public ConfigStore {
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override;
 
  private:
+  static ConfigSources Complete(ConfigSources sources, Table& table) {
+    if (!sources.now) sources.now = [&table] { return table.Now(); };
+    return sources;
+  }
+
   Table& table_;
   const Keys keys_;
   const ConfigSources sources_;

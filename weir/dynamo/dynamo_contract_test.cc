@@ -23,8 +23,7 @@ class SimHarness final : public BackendHarness {
             .scheduler = table_.scheduler,
             .table = table_.table.name(),
             .namespace_id = std::move(id),
-            .sources = {.now = [this] { return table_.scheduler.clock().WallNow(); },
-                        .random = [this] { return ++drawn_ * 0x1234'5678'9ABC'DEF1; }}};
+            .sources = {.random = [this] { return ++drawn_ * 0x1234'5678'9ABC'DEF1; }}};
   }
 
   std::uint64_t drawn_ = 0;

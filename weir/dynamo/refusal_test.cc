@@ -102,8 +102,7 @@ TEST_F(RefusalTest, Z1ADeletedEntityIsForgotten) {
                          .scheduler = table_.scheduler,
                          .table = table_.table.name(),
                          .namespace_id = "ns-z1",
-                         .sources = {.now = [this] { return table_.scheduler.clock().WallNow(); },
-                                     .random = [n = std::uint64_t{7}]() mutable { return ++n; }}});
+                         .sources = {.random = [n = std::uint64_t{7}]() mutable { return ++n; }}});
   const auto take = [&] {
     const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
       backend.buckets().Acquire(ChargeOf(20), kShardStart, Deadline::Never(), std::move(done));
