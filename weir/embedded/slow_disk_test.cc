@@ -311,16 +311,26 @@ TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
 
 // Fails if: what waits when the file is closed is answered only when the disk answers.
 TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
-  Answer<Decision> hangs = Hang();
+  std::binary_semaphore busy{0};
+  std::binary_semaphore go_on{0};
+  file_io_.At(file_io_.clock().Now(), [&] {
+    busy.release();
+    go_on.acquire();
+  });
+  busy.acquire();  // so that the last commit is the first to find what waits
   Answer<Decision> late = Acquire(1, In(milliseconds(100)));
   Answer<void> setting = Create("acme", Deadline::Never());
+  disk_.HoldSyncs();
   std::jthread closing([&] { EXPECT_TRUE(backend_->Close()); });
   EXPECT_EQ(setting.Get().error().code, Code::kUnavailable) << "it can only be refused";
+  disk_.AwaitHeldSync();
   timers_.Advance(milliseconds(100));
-  ASSERT_TRUE(late.is_there());
-  EXPECT_EQ(late.Get().error().code, Code::kDeadlineExceeded);
+  EXPECT_TRUE(late.is_there());
   disk_.ReleaseSyncs();
-  EXPECT_TRUE(hangs.Get());
+  go_on.release();
+  closing.join();
+  EXPECT_FALSE(late.Get());
+  EXPECT_EQ(late.Get().error().code, Code::kDeadlineExceeded);
 }
 
 }  // namespace
