@@ -11,7 +11,7 @@
 
 #include "apps/weir/context.h"
 #include "apps/weir/progress.h"
-#include "weir/sim/sim_scheduler.h"
+#include "apps/weir/world_fixture.h"
 
 namespace weir::app {
 namespace {
@@ -21,8 +21,10 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-class CommandTest : public testing::Test {
+class CommandTest : public WorldTest {
  protected:
+  CommandTest() : WorldTest({{"WEIR_STORE", "memory:"}}) {}
+
   Exit RunArgs(const std::vector<std::string>& args) {
     out_.str("");
     err_.str("");
@@ -36,23 +38,6 @@ class CommandTest : public testing::Test {
     EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
     return line;
   }
-
-  std::map<std::string, std::string> environment_{{"WEIR_STORE", "memory:"}};
-  std::istringstream in_;
-  std::ostringstream out_;
-  std::ostringstream err_;
-  sim::SimScheduler scheduler_;
-  World world_{.clock = scheduler_.clock(),
-               .scheduler = scheduler_,
-               .in = in_,
-               .out = out_,
-               .err = err_,
-               .environment = [this](const std::string& name) -> std::optional<std::string> {
-                 const auto found = environment_.find(name);
-                 if (found == environment_.end()) return std::nullopt;
-                 return found->second;
-               },
-               .interrupted = [] { return false; }};
 };
 
 TEST_F(CommandTest, Z5ManyChangesHaveMoreTime) {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "weir/sim/sim_scheduler.h"
+#include "apps/weir/world_fixture.h"
 
 namespace weir::app {
 namespace {
@@ -43,7 +43,7 @@ class OnOffEndpoint final : public JsonClient {
 };
 
 // A run on a producer that answers when it is flushed, or as the test says.
-class PutLinesTest : public testing::Test {
+class PutLinesTest : public WorldTest {
  protected:
   PutOutcome Run(const std::string& text, RecordKeys keys = RecordKeys::Field("k")) {
     in_.str(text);
@@ -94,18 +94,8 @@ class PutLinesTest : public testing::Test {
   }
   sim::SimClock& clock() { return scheduler_.sim_clock(); }
 
-  sim::SimScheduler scheduler_;
-  std::istringstream in_;
-  std::ostringstream out_, err_, kept_;
+  std::ostringstream kept_;
   bool keep_ = true;
-  int looks_ = 1'000'000;  // until it is interrupted
-  World world_{.clock = scheduler_.clock(),
-               .scheduler = scheduler_,
-               .in = in_,
-               .out = out_,
-               .err = err_,
-               .environment = {},
-               .interrupted = [this] { return --looks_ < 0; }};
   std::deque<Code> refusals_;
   std::deque<RecordResult> results_;
   int flushes_ = 0;  // that end too early

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
-#include <sstream>
 #include <string>
 
+#include "apps/weir/world_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
-#include "weir/sim/sim_scheduler.h"
 
 namespace weir::app {
 namespace {
@@ -17,8 +15,10 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class StoreChoiceTest : public testing::Test {
+class StoreChoiceTest : public WorldTest {
  protected:
+  StoreChoiceTest() : WorldTest({{"HOME", "/home/sam"}}) {}
+
   std::string Chosen(const std::optional<std::string>& option = std::nullopt) {
     const Result<StoreChoice> choice = ChooseStore(world_, option);
     return choice ? choice->url : choice.error().message;
@@ -32,22 +32,6 @@ class StoreChoiceTest : public testing::Test {
     return opened ? *opened : opened.error().message;
   }
 
-  std::map<std::string, std::string> environment_{{"HOME", "/home/sam"}};
-  std::istringstream in_;
-  std::ostringstream out_;
-  std::ostringstream err_;
-  sim::SimScheduler scheduler_;
-  World world_{.clock = scheduler_.clock(),
-               .scheduler = scheduler_,
-               .in = in_,
-               .out = out_,
-               .err = err_,
-               .environment = [this](const std::string& name) -> std::optional<std::string> {
-                 const auto found = environment_.find(name);
-                 if (found == environment_.end()) return std::nullopt;
-                 return found->second;
-               },
-               .interrupted = [] { return false; }};
   TempFolder folder_;
 };
 

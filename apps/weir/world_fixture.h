@@ -1,0 +1,42 @@
+// The world of a command in a test: streams in memory, simulated time, variables of the test. For
+// tests only.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "apps/weir/command.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::app {
+
+class WorldTest : public testing::Test {
+ protected:
+  explicit WorldTest(std::map<std::string, std::string> environment = {})
+      : environment_(std::move(environment)) {}
+
+  std::map<std::string, std::string> environment_;
+  std::istringstream in_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  sim::SimScheduler scheduler_;
+  int looks_ = 1'000'000;  ///< until it is interrupted
+  World world_{.clock = scheduler_.clock(),
+               .scheduler = scheduler_,
+               .in = in_,
+               .out = out_,
+               .err = err_,
+               .environment = [this](const std::string& name) -> std::optional<std::string> {
+                 const auto found = environment_.find(name);
+                 if (found == environment_.end()) return std::nullopt;
+                 return found->second;
+               },
+               .interrupted = [this] { return --looks_ < 0; }};
+};
+
+}  // namespace weir::app
