@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "weir/bucket/bucket.h"
+#include "weir/runtime/later.h"
 
 namespace weir {
 namespace {
@@ -14,6 +15,11 @@ constexpr Instant kLongAgo{INT64_MIN / 2};
 constexpr int kAhead = 8;
 /// A request is one of many where at least so many like it came in a window.
 constexpr std::int64_t kMany = 4;
+/// After an answer without tokens: those who waited for it are decided by it, however late it came.
+constexpr milliseconds kPause{1};
+/// After so many refusals in a row, what they said of the bucket is not acted upon before its time:
+/// a store may refuse what it shows as available.
+constexpr int kMostRefusals = 4;
 
 // What comes back in this time, rounded up.
 std::int64_t RateTimes(const Quota& quota, milliseconds time) {
@@ -55,17 +61,23 @@ std::int64_t AsideOf(const Limit& limit) { return RateTimes(limit.quota, limit.a
 Allowance::Allowance(milliseconds lifetime, std::vector<Quota> quotas)
     : lifetime_(lifetime),
       usable_(lifetime_ * 3 / 4),
-      spacing_(lifetime_ / 2),
+      spacing_(std::min<nanoseconds>(lifetime_ / 2, kLongestSpacing)),
       window_(lifetime_ * 5 / 8),
       quotas_(std::move(quotas)),
       debit_(quotas_.size()),
+      seen_(quotas_.size(), kNotSeen),
+      left_(quotas_.size(), kNotSeen),
+      seen_at_(kLongAgo),
       paid_until_(kLongAgo),
       not_before_(kLongAgo),
       direct_until_(kLongAgo),
       asked_(kLongAgo),
       window_began_(kLongAgo),
       wanted_(quotas_.size()),
-      wanted_before_(quotas_.size()) {}
+      wanted_before_(quotas_.size()) {
+  const auto spacings = std::chrono::ceil<milliseconds>(2 * spacing_);
+  for (const Quota& quota : quotas_) enough_.push_back(RateTimes(quota, spacings));
+}
 
 void Allowance::Want(View need, Instant now) {
   Roll(now);
@@ -74,7 +86,7 @@ void Allowance::Want(View need, Instant now) {
 }
 
 bool Allowance::Tells(View need, View held, Instant now) const {
-  return Covers(held, need) || (!sent_ && now >= direct_until_ && now < NextDebit());
+  return Covers(held, need) || (!sent_ && now >= direct_until_ && !MayDebit(need, held, now));
 }
 
 Allowance::Step Allowance::Ask(View need, Millis held, Instant now) {
@@ -85,8 +97,8 @@ Allowance::Step Allowance::Ask(View need, Millis held, Instant now) {
   }
   if (sent_) return {.verdict = Verdict::kWait};
   if (now < direct_until_) return {.verdict = Verdict::kAskStore};
-  if (const Instant next = NextDebit(); now < next) {
-    return {.verdict = Verdict::kRefused, .retry_at = next};
+  if (!MayDebit(need, held, now)) {
+    return {.verdict = Verdict::kRefused, .retry_at = RetryAt(need, held)};
   }
   Begin(need, held, now);
   return {.verdict = Verdict::kWait, .debit = true};
@@ -119,15 +131,18 @@ bool Allowance::RunsLow(View need, const Millis& left, Instant now) {
 // else takes from it does the same, and so it is shared. `need` (none: nobody waits for it) is
 // asked for in any case.
 bool Allowance::Begin(View need, const Millis& held, Instant now) {
+  const bool in_turn = now >= NextDebit();
   for (std::size_t i = 0; i < quotas_.size(); ++i) {
     const std::int64_t missing = need.empty() ? 0 : std::max<std::int64_t>(need[i] - held[i], 0);
     const std::int64_t more = std::max(Demand(i, now) - held[i], missing);
-    const std::int64_t most = seen_.empty() ? missing : std::max(seen_[i] / 2, missing);
+    const std::int64_t seen = in_turn || left_[i] == kNotSeen ? seen_[i] : left_[i];
+    const std::int64_t most = seen == kNotSeen ? missing : std::max(seen / 2, missing);
     debit_[i] = std::min({more, most, quotas_[i].capacity});
   }
   if (SumOf(debit_) == 0) return false;
   sent_ = now;
-  paid_until_ = std::max(paid_until_, now) + spacing_;
+  // One that went out of turn does not put off the others for longer than a spacing.
+  paid_until_ = std::min(std::max(paid_until_, now) + spacing_, now + kAhead * spacing_);
   return true;
 }
 
@@ -135,17 +150,62 @@ Instant Allowance::NextDebit() const {
   return std::max(not_before_, paid_until_ - (kAhead - 1) * spacing_);
 }
 
-void Allowance::Debited(View available, Instant now) {
+// The time of a debit has come; or the bucket was seen to have what is needed, and more than the
+// debits that come in their time would ask for: to refuse would be to refuse tokens that are there.
+// After a refusal only what it said is known to be there.
+bool Allowance::MayDebit(View need, View held, Instant now) const {
+  if (now >= NextDebit()) return true;
+  const bool refused = now < not_before_;
+  if (refused && refusals_ >= kMostRefusals) return false;
+  for (std::size_t i = 0; i < need.size(); ++i) {
+    const std::int64_t missing = need[i] - held[i];
+    if (missing <= 0) continue;
+    if (left_[i] == kNotSeen ? refused : left_[i] < std::max(missing, enough_[i] + 1)) return false;
+  }
+  return true;
+}
+
+// Not before the rate has brought what was missing when the bucket was last seen.
+Instant Allowance::RetryAt(View need, View held) const {
+  milliseconds wait{0};
+  for (std::size_t i = 0; i < need.size(); ++i) {
+    if (left_[i] == kNotSeen) continue;
+    Meter meter = FullMeter(quotas_[i]);
+    meter.tokens = std::min(left_[i], quotas_[i].capacity);
+    wait = std::max(wait, RetryAfter(meter, std::max<std::int64_t>(need[i] - held[i], 0)));
+  }
+  return wait > milliseconds(0) ? std::max(NextDebit(), Later(seen_at_, wait)) : NextDebit();
+}
+
+void Allowance::See(View available, Instant now) {
   seen_.assign(available.begin(), available.end());
+  left_ = seen_;
+  seen_at_ = now;
+}
+
+void Allowance::Debited(View available, Instant now) {
+  See(available, now);
+  refusals_ = 0;
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    if (left_[i] != kNotSeen) left_[i] -= debit_[i];
+  }
   Lot lot{.sent = *sent_, .left = debit_};
   sent_.reset();
   if (!Live(lot, now)) direct_until_ = now + spacing_;
   lots_.push_back(std::move(lot));
 }
 
-void Allowance::Refused(View available, Instant until) {
-  seen_.assign(available.begin(), available.end());
-  not_before_ = std::max(until, *sent_ + spacing_);
+void Allowance::Refused(View available, Instant until, Instant now) {
+  See(available, now);
+  if (refusals_ < kMostRefusals) ++refusals_;
+  not_before_ =
+      std::max({std::min(until, *sent_ + kLongestSpacing), *sent_ + spacing_, now + kPause});
+  sent_.reset();
+}
+
+void Allowance::Contended(Instant until, Instant now) {
+  left_.assign(quotas_.size(), kNotSeen);
+  not_before_ = std::max(not_before_, std::clamp(until, now + kPause, now + kLongestSpacing));
   sent_.reset();
 }
 

@@ -32,6 +32,10 @@ class Allowance {
   using Millis = absl::InlinedVector<std::int64_t, 4>;
   using View = std::span<const std::int64_t>;
 
+  /// Debits are half a lifetime apart, but no more than this.
+  static constexpr milliseconds kLongestSpacing{1000};
+  static constexpr std::int64_t kNotSeen = INT64_MIN;
+
   /// REQUIRES: lifetime > 0; a valid quota for each limit, as it stands after SetAside.
   Allowance(milliseconds lifetime, std::vector<Quota> quotas);
 
@@ -59,10 +63,14 @@ class Allowance {
   View debit() const { return debit_; }
   Instant debit_ends() const { return *sent_ + usable_; }
 
-  /// The answers to it. `available`: what the bucket had before; `until`: before then the same
-  /// debit would be refused.
+  /// The answers to it. `available`: what the bucket had before, negative in debt; kNotSeen for a
+  /// limit of which the answer says nothing. `until`: before then the same debit would be refused;
+  /// used for at most kLongestSpacing, since others may give back.
   void Debited(View available, Instant now);
-  void Refused(View available, Instant until);
+  void Refused(View available, Instant until, Instant now);
+  /// No limit refused: others wrote to the buckets. Nothing is sent before `until`, or for longer
+  /// than kLongestSpacing.
+  void Contended(Instant until, Instant now);
   void Failed(Instant now);
 
   /// What leaves: `amounts` go back to the bucket, by `deadline` or never. It is what was left less
@@ -84,6 +92,8 @@ class Allowance {
 
   /// What can be spent at `now`.
   Millis Held(Instant now) const;
+  /// What the bucket had after the last answer; kNotSeen where that did not say.
+  View left() const { return left_; }
   /// Nothing is held, and nobody asked for two lifetimes.
   bool idle(Instant now) const;
   nanoseconds quarter() const { return lifetime_ / 4; }
@@ -99,6 +109,9 @@ class Allowance {
   bool RunsLow(View need, const Millis& left, Instant now);
   bool Begin(View need, const Millis& held, Instant now);
   Instant NextDebit() const;
+  bool MayDebit(View need, View held, Instant now) const;
+  Instant RetryAt(View need, View held) const;
+  void See(View available, Instant now);
   void Roll(Instant now);
   std::int64_t Demand(std::size_t limit, Instant now) const;
   bool Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const;
@@ -111,9 +124,13 @@ class Allowance {
   absl::InlinedVector<Lot, 2> lots_;  ///< oldest first
   Millis debit_;                      ///< of the last debit
   std::optional<Instant> sent_;       ///< of the debit under way
-  Millis seen_;                       ///< what the bucket had lately; empty: not known
+  Millis seen_;                       ///< what the bucket had before the last debit
+  Millis left_;                       ///< ... and after it
+  Millis enough_;                     ///< more than this left: it is debited again at once
+  Instant seen_at_;                   ///< when that answer came
   Instant paid_until_;                ///< debits use up their spacing; a few may be ahead
   Instant not_before_;                ///< a refusal told so
+  int refusals_ = 0;                  ///< in a row
   Instant direct_until_;              ///< the store failed
   Instant asked_;                     ///< by the last request
   Instant window_began_;

@@ -31,6 +31,22 @@ bool SameBucket(const Target& a, const Target& b) {
   return &a == &b || (a.hash == b.hash && a.key == b.key);
 }
 
+// Debt counts as nothing left.
+std::int64_t LeftOf(std::int64_t left) {
+  return left == Allowance::kNotSeen ? 0 : std::max<std::int64_t>(left, 0);
+}
+
+// Those limits whose buckets had too little; if all had enough, those of which too little is held.
+void MarkExceeded(Decision& refusal, const Millis& held) {
+  const auto is_short = [](const LimitStatus& one) { return one.requested > one.available; };
+  const bool any_short = std::ranges::any_of(refusal.limits, is_short);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    LimitStatus& status = refusal.limits[i];
+    status.exceeded = any_short ? is_short(status) : status.requested > held[i];
+    if (status.exceeded) status.retry_after = refusal.retry_after;
+  }
+}
+
 }  // namespace
 
 bool HaveAllowance(std::span<const TargetPtr> targets) {
@@ -92,11 +108,11 @@ Millis AllowanceEntry::AvailableOf(const std::vector<Charge>& charges,
   std::size_t next = 0;
   auto status = decision.limits.begin();
   for (const TargetPtr& target : targets) {
-    const bool charged = next < charges.size() && charges[next].target == target;
+    const bool charged = next < charges.size() && SameBucket(*charges[next].target, *target);
     next += charged;
     for (std::size_t i = 0; i < target->limits.size(); ++i) {
       const bool told = charged && status != decision.limits.end();
-      available.push_back(told ? std::max<std::int64_t>((status++)->available, 0) : 0);
+      available.push_back(told ? (status++)->available : Allowance::kNotSeen);
     }
   }
   return available;
@@ -106,19 +122,21 @@ Decision AllowanceEntry::DecisionOf(const std::vector<Charge>& charges, const Mi
                                     milliseconds wait) const {
   Decision decision{.admitted = wait == milliseconds(0), .retry_after = wait, .limits = {}};
   decision.limits.reserve(held.size());
+  Millis held_here;
   std::size_t at = 0;
   std::size_t next = 0;
   for (const TargetPtr& target : targets) {
     const std::size_t first = std::exchange(at, at + target->limits.size());
-    if (next == charges.size() || charges[next].target != target) continue;
+    if (next == charges.size() || !SameBucket(*charges[next].target, *target)) continue;
     const Charge& charge = charges[next++];
     for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
-      const bool exceeded = charge.amounts[i] > held[first + i];
+      const std::int64_t available = held[first + i] + LeftOf(allowance.left()[first + i]);
+      held_here.push_back(held[first + i]);
       decision.limits.emplace_back(target->key.entity, target->key.resource, target->limits[i].name,
-                                   target->limits[i].quota.capacity, held[first + i],
-                                   charge.amounts[i], exceeded, exceeded ? wait : milliseconds(0));
+                                   target->limits[i].quota.capacity, available, charge.amounts[i]);
     }
   }
+  if (!decision.admitted) MarkExceeded(decision, held_here);
   return decision;
 }
 

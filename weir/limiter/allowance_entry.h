@@ -28,9 +28,10 @@ struct AllowanceEntry {
   /// What the charges ask of each limit. Nothing where one of them is on another bucket or under
   /// other limits.
   std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
-  /// What each limit had, as the answer to `charges` says.
+  /// What each limit had, as the answer to `charges` says; else Allowance::kNotSeen.
   Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
-  /// The decision on `charges` where so much was held: admitted if `wait` is 0.
+  /// The decision on `charges` where so much was held: admitted if `wait` is 0. What it shows as
+  /// available is held or was left in the bucket at its last answer.
   /// REQUIRES: NeedOf(charges), just before.
   Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
                       milliseconds wait) const;

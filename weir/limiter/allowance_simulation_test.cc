@@ -98,6 +98,7 @@ struct Passing {
   bool ahead = false;   ///< the acquire is a debit, not of a request
   bool unused = false;  ///< the adjust gives back an allowance
   bool direct = false;  ///< an answer of the store to a request is being told
+  Events left{};        ///< in the buckets, after each acquire of this process
 };
 
 /// Between the limiter and the faults: knows from the limiter's counts what a call is for.
@@ -146,6 +147,7 @@ class Inner final : public Tap {
         AddTo(passing_.ahead ? ledger_.debited : ledger_.taken, charges);
         if (!passing_.ahead) AddTo(ledger_.takes, charges, clock_);
       }
+      for (const Charge& charge : charges) Look(charge.target->key);
       done(std::move(answer));
     });
   }
@@ -158,9 +160,24 @@ class Inner final : public Tap {
     });
   }
 
+  void Look(const BucketKey& key) {
+    store().Read({&key, 1}, Deadline::Never(), [&](auto records) {
+      if (!records->front()) return;
+      passing_.left[key.entity].push_back(
+          {clock_.WallNow().value, records->front()->bucket.meters[0].tokens});
+    });
+  }
+
   Passing& passing_;
   Ledger& ledger_;
   const Clock& clock_;
+};
+
+/// A request that was refused without the store, though no other one waited.
+struct LocalRefusal {
+  std::int64_t at = 0;  ///< ms
+  std::int64_t need = 0;
+  std::vector<std::string> entities;
 };
 
 /// One process with its own way to the shared store. Lives as long as the run.
@@ -212,9 +229,21 @@ class Process {
   LimiterStats stats() const { return limiter_ ? limiter_->stats() : last_; }
   const sim::FaultCounts& counts() const { return faulty_.counts(); }
   std::uint64_t spent() const { return spent_; }
+  const std::vector<LocalRefusal>& refusals() const { return refusals_; }
+  const Events& left() const { return passing_.left; }
 
  private:
+  void NoteRefusal(const Decision& refusal) {
+    LocalRefusal& noted = refusals_.emplace_back(scheduler_.clock().WallNow().value);
+    for (const LimitStatus& status : refusal.limits) {
+      noted.need = status.requested;
+      noted.entities.push_back(status.entity);
+    }
+  }
   void Answered(Result<Outcome> outcome, bool gives_back) {
+    if (!dead_ && outcome && !outcome->admitted() && !passing_.direct) {
+      NoteRefusal(outcome->decision());
+    }
     if (dead_ || !outcome || !outcome->admitted() || outcome->unprotected()) return;
     Lease lease = std::move(*outcome).lease();
     if (!passing_.direct) {
@@ -241,6 +270,7 @@ class Process {
   bool dead_ = false;
   bool leaving_ = false;
   std::uint64_t spent_ = 0;
+  std::vector<LocalRefusal> refusals_;
 };
 
 struct Shape {
@@ -254,7 +284,7 @@ struct FleetTotals {
   std::uint64_t failed_before = 0, failed_after = 0, delayed = 0, timed_out = 0;
   std::uint64_t deaths = 0, lost_to_death = 0, left_holding = 0, decisions = 0, spent = 0,
                 direct = 0;
-  std::uint64_t debits = 0, refused = 0, returned = 0, forfeited = 0;
+  std::uint64_t debits = 0, refused = 0, returned = 0, forfeited = 0, local_refusals = 0;
 };
 
 /// A fleet of at most eight processes on two buckets, of which one is the other's parent.
@@ -291,6 +321,8 @@ class Fleet {
     }
     CheckStore();
     for (const Process& process : processes_) CheckProcess(process);
+    if (shape_.patience) return;  // behind those who wait a request is refused whatever is there
+    for (const Process& process : processes_) CheckRefusals(process);
   }
 
   void AddTo(FleetTotals& totals) const {
@@ -310,6 +342,7 @@ class Fleet {
       totals.forfeited += stats.forfeited;
     }
     totals.lost_to_death += lost_to_death_;
+    totals.local_refusals += local_refusals_;
     for (const auto& [entity, taken] : ledger_.taken) {
       totals.direct += static_cast<std::uint64_t>(taken);
     }
@@ -390,6 +423,26 @@ class Fleet {
     }
   }
 
+  /// A process refuses by itself only while one of the buckets was short of what is asked and of
+  /// what comes back in two spacings, when the process last saw it, at most a second ago.
+  void CheckRefusals(const Process& process) {
+    for (const LocalRefusal& refusal : process.refusals()) {
+      const bool any = std::ranges::any_of(refusal.entities, [&](const std::string& entity) {
+        const Limit& limit = limits_[entity];
+        const std::int64_t comes = std::min<std::int64_t>(limit.allowance.count() + 1, 2000) *
+                                   limit.quota.amount / limit.quota.period;
+        const auto seen = process.left().find(entity);
+        return seen != process.left().end() &&
+               std::ranges::any_of(seen->second, [&](const Event& left) {
+                 return left.at <= refusal.at && left.at >= refusal.at - 1'000 &&
+                        left.amount <= refusal.need + comes;
+               });
+      });
+      ASSERT_TRUE(any) << "refused at " << refusal.at << " though the tokens were there";
+    }
+    local_refusals_ += process.refusals().size();
+  }
+
   /// What a process says it debited is spent, back or forfeited; what it says it spent, it gave to
   /// requests.
   void CheckProcess(const Process& process) const {
@@ -409,6 +462,7 @@ class Fleet {
   std::map<std::string, Limit> limits_;
   std::list<Process> processes_;
   std::uint64_t lost_to_death_ = 0;
+  std::uint64_t local_refusals_ = 0;
 };
 
 FleetTotals RunFleets(std::uint64_t first, std::uint64_t count, const Shape& shape) {
@@ -454,6 +508,13 @@ TEST(AllowanceSimulation, NorWhenAnswersAreLost) {
   EXPECT_GT(totals.timed_out, 500U);
   EXPECT_GT(totals.spent, 1'000'000U);
   EXPECT_GT(totals.direct, 1'000'000U);
+}
+
+// U12. Fails if: Allowance::MayDebit looks at the time alone.
+TEST(AllowanceSimulation, U12NorRefusesWhileTokensAreSeenToBeThere) {
+  const FleetTotals totals = RunFleets(30'001, 100, {.faults = kLate, .patience = false});
+  EXPECT_GT(totals.local_refusals, 10'000U);
+  EXPECT_GT(totals.spent, 10'000'000U);
 }
 
 // What leases give back counts from a lifetime before an interval.

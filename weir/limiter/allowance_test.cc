@@ -114,13 +114,108 @@ TEST_F(AllowanceTest, AnAnswerThatComesTooLateSendsRequestsToTheStore) {
   EXPECT_EQ(allowance_.Ask(Millis{2000}, AtMillis(750)).verdict, Verdict::kAskStore);
 }
 
-TEST_F(AllowanceTest, ARefusalIsBelievedUntilItsInstant) {
+TEST_F(AllowanceTest, ARefusalIsUsedUntilItsInstant) {
   Ask(5, AtMillis(0));
-  allowance_.Refused(Millis{1000}, AtMillis(2000));
-  const auto step = Ask(1, AtMillis(1999));
+  allowance_.Refused(Millis{1000}, AtMillis(700), AtMillis(0));
+  const auto step = Ask(5, AtMillis(699));
   EXPECT_EQ(step.verdict, Verdict::kRefused);
-  EXPECT_EQ(step.retry_at, AtMillis(2000));
-  EXPECT_TRUE(Ask(1, AtMillis(2000)).debit);
+  EXPECT_EQ(step.retry_at, AtMillis(700));
+  EXPECT_TRUE(Ask(5, AtMillis(700)).debit);
+}
+
+// U12: others may give back, or limits may change: a refusal is not used for longer than a second.
+TEST_F(AllowanceTest, U12ARefusalIsUsedForASecondAtMostAndStillTellsTheWholeWait) {
+  Ask(50, AtMillis(0));
+  allowance_.Refused(Millis{1000}, AtMillis(4900), AtMillis(0));
+  const auto step = Ask(50, AtMillis(999));
+  EXPECT_EQ(step.verdict, Verdict::kRefused);
+  EXPECT_EQ(step.retry_at, AtMillis(4900)) << "49 tokens at 10 a second";
+  EXPECT_TRUE(Ask(50, AtMillis(1000)).debit);
+}
+
+// U12: 10 tokens come back in two spacings of half a second; what is beyond them is debited at
+// once.
+TEST_F(AllowanceTest, U12WhatTheBucketWasSeenToHaveIsDebitedOutOfTurn) {
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_TRUE(Ask(1, AtMillis(i)).debit);
+    Debited(0, AtMillis(i));
+    EXPECT_EQ(allowance_.Ask(Millis{1000}, AtMillis(i)).verdict, Verdict::kSpent);
+  }
+  for (std::int64_t left = 40; left > 10; left -= Debit()) {
+    EXPECT_TRUE(Ask(left / 2, AtMillis(8)).debit) << left;
+    EXPECT_LE(Debit(), left / 2);
+    Debited(left, AtMillis(8));
+    EXPECT_EQ(allowance_.Ask(Millis{Debit() * kMillitokens}, AtMillis(8)).verdict, Verdict::kSpent);
+  }
+  EXPECT_EQ(Ask(1, AtMillis(9)).verdict, Verdict::kRefused);
+  EXPECT_LE(Ask(1, AtMillis(9)).retry_at, AtMillis(508)) << "none is put off beyond a spacing";
+}
+
+// Fails if: Contended does not put off the next debit, or forgets what the bucket had.
+TEST_F(AllowanceTest, U12ContentionPutsOffTheNextDebitAndSaysNothingOfTheBucket) {
+  Hold(1, AtMillis(0));
+  EXPECT_EQ(allowance_.Ask(Millis{1000}, AtMillis(0)).verdict, Verdict::kSpent);
+  EXPECT_TRUE(Ask(40, AtMillis(1)).debit);
+  allowance_.Contended(AtMillis(101), AtMillis(1));
+  const auto step = Ask(40, AtMillis(100));
+  EXPECT_EQ(step.verdict, Verdict::kRefused) << "it would meet the same writers";
+  EXPECT_EQ(step.retry_at, AtMillis(101));
+  EXPECT_TRUE(Ask(40, AtMillis(101)).debit);
+  EXPECT_EQ(Debit(), 1 + 40 + 40 + 40) << "all that was wanted, since the bucket had 1,000";
+}
+
+// Fails if: a refusal that comes late is over when it comes: a request that waits for it is never
+// answered.
+TEST_F(AllowanceTest, U12ARequestThatWaitsIsDecidedByTheAnswerHoweverLateItComes) {
+  EXPECT_TRUE(Ask(5, AtMillis(0)).debit);
+  allowance_.Refused(Millis{1000}, AtMillis(100), AtMillis(600));
+  EXPECT_EQ(allowance_.Ask(Millis{5000}, AtMillis(600)).verdict, Verdict::kRefused);
+  EXPECT_TRUE(Ask(5, AtMillis(601)).debit);
+  allowance_.Contended(AtMillis(702), AtMillis(900));
+  EXPECT_EQ(allowance_.Ask(Millis{5000}, AtMillis(900)).verdict, Verdict::kRefused);
+  EXPECT_TRUE(Ask(5, AtMillis(901)).debit);
+}
+
+// Fails if: MayDebit acts upon any number of refusals in a row.
+TEST_F(AllowanceTest, U12AStoreThatRefusesWhatItShowsIsAskedAFewTimesAndThenInTurn) {
+  int debits = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    if (!Ask(1, AtMillis(i)).debit) continue;
+    ++debits;
+    allowance_.Refused(Millis{1'000'000}, AtMillis(i + 1), AtMillis(i));
+  }
+  EXPECT_LE(debits, 4 + 10'000 / 500) << "one in each half of the lifetime";
+  EXPECT_GE(debits, 10'000 / 500);
+}
+
+TEST_F(AllowanceTest, U12ContentionOfTheFirstDebitIsARefusalToo) {
+  EXPECT_TRUE(Ask(1, AtMillis(0)).debit);
+  allowance_.Contended(AtMillis(101), AtMillis(1));
+  EXPECT_EQ(Ask(1, AtMillis(1)).verdict, Verdict::kRefused);
+  EXPECT_EQ(Ask(1, AtMillis(1)).retry_at, AtMillis(101));
+}
+
+TEST_F(AllowanceTest, U12ContentionThatLastsCostsOneDebitForEachWait) {
+  int debits = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    if (!Ask(1, AtMillis(i)).debit) continue;
+    ++debits;
+    allowance_.Contended(AtMillis(i + 101), AtMillis(i));
+  }
+  EXPECT_LE(debits, 100);
+}
+
+TEST_F(AllowanceTest, U12ALimitOfWhichAnAnswerSaidNothingIsNotTakenForEmpty) {
+  Allowance two(milliseconds(1000), {PerSecond(10).Burst(1000), PerSecond(10).Burst(1000)});
+  for (int i = 0; i < 8; ++i) {
+    const Millis need{1000, 0};
+    two.Want(need, AtMillis(i));
+    EXPECT_TRUE(two.Ask(need, AtMillis(i)).debit);
+    two.Debited(Millis{0, Allowance::kNotSeen}, AtMillis(i));
+    EXPECT_EQ(two.Ask(need, AtMillis(i)).verdict, Verdict::kSpent);
+  }
+  EXPECT_EQ(two.Ask(Millis{1000, 0}, AtMillis(9)).verdict, Verdict::kRefused);
+  EXPECT_TRUE(two.Ask(Millis{0, 1000}, AtMillis(9)).debit);
 }
 
 TEST_F(AllowanceTest, AFailureSendsRequestsToTheStoreForAWhile) {
@@ -285,6 +380,7 @@ class RandomRun {
   }
 
   void Ask(const Millis& need) {
+    const Millis held = slow_.Held(now_);
     const bool covered = slow_.Spend(need, now_);
     const bool tells = allowance_.Tells(need, allowance_.Held(now_), now_);
     const auto step = allowance_.Ask(need, now_);
@@ -298,9 +394,23 @@ class RandomRun {
     }
     if (!step.debit) return;
     ASSERT_FALSE(sent_) << "one at a time";
-    ASSERT_GE(now_, until_) << "nothing is sent before the instant that a refusal told";
     sent_ = now_;
-    sendings_.push_back(now_);
+    const bool out_of_turn = step.verdict == Verdict::kWait && HaveMore(need, held);
+    ASSERT_TRUE(out_of_turn || now_ >= until_) << "sent before the instant that a refusal told";
+    if (!out_of_turn) sendings_.push_back(now_);
+  }
+
+  /// More than comes back in two spacings was left of what is missing.
+  bool HaveMore(const Millis& need, const Millis& held) const {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double spacing = std::min(static_cast<double>(lifetime_.count()) / 2, 1000.0);
+      const double comes = 2 * spacing * static_cast<double>(quotas_[i].amount) /
+                           static_cast<double>(quotas_[i].period);
+      const std::int64_t missing = need[i] - held[i];
+      if (missing <= 0) continue;
+      if (left_[i] < missing || static_cast<double>(left_[i]) <= comes) return false;
+    }
+    return true;
   }
 
   void Answer() {
@@ -310,13 +420,16 @@ class RandomRun {
     const Instant sent = *std::exchange(sent_, std::nullopt);
     if (rng_.Chance(0.2)) return allowance_.Failed(now_);
     if (rng_.Chance(0.2)) {
-      until_ = now_ + nanoseconds(rng_.Between(1, 50'000'000));
-      return allowance_.Refused(available, until_);
+      const Instant until = now_ + nanoseconds(rng_.Between(1, 50'000'000));
+      until_ = std::min(until, sent + milliseconds(1000));
+      left_ = available;
+      return allowance_.Refused(available, until, now_);
     }
     ++debits;
     const auto debit = allowance_.debit();
     debited_ += debit[0] + debit[1];
     slow_.Add(sent, debit);
+    for (std::size_t i = 0; i < 2; ++i) left_[i] = available[i] - debit[i];
     allowance_.Debited(available, now_);
   }
 
@@ -332,11 +445,11 @@ class RandomRun {
   }
 
   void CheckSpacing() const {
-    const nanoseconds spacing = nanoseconds(lifetime_) / 2;
+    const nanoseconds spacing = std::min(nanoseconds(lifetime_) / 2, nanoseconds(1'000'000'000));
     for (std::size_t i = 0; i < sendings_.size(); ++i) {
       for (std::size_t j = i; j < sendings_.size(); ++j) {
         const auto most = 8 + (sendings_[j] - sendings_[i]) / spacing;
-        ASSERT_LE(static_cast<std::int64_t>(j - i + 1), most) << "too many debits";
+        ASSERT_LE(static_cast<std::int64_t>(j - i + 1), most) << "too many debits in turn";
       }
     }
   }
@@ -348,6 +461,7 @@ class RandomRun {
   SlowAllowance slow_;
   Instant now_ = kStart;
   Instant until_ = kStart;
+  Millis left_{INT64_MAX, INT64_MAX};  ///< after the last answer
   std::optional<Instant> sent_;
   std::vector<Instant> sendings_;
   std::int64_t debited_ = 0, spent_ = 0, returned_ = 0, forfeited_ = 0;

@@ -18,6 +18,11 @@ std::vector<TargetPtr> TargetsOf(const std::vector<Charge>& charges) {
   return targets;
 }
 
+// A request that was served does not wait for the debit that it caused.
+Deadline DebitDeadline(const Allowance::Step& step, Deadline of_request) {
+  return step.verdict == Allowance::Verdict::kWait ? of_request : Deadline::Never();
+}
+
 }  // namespace
 
 Allowances::Allowances(BucketStore& store, Scheduler& scheduler, std::size_t max,
@@ -51,7 +56,7 @@ std::optional<Decision> Allowances::Tell(const std::vector<Charge>& charges, Dea
     if (!entry->allowance.Tells(asked.need, asked.held, now)) return std::nullopt;
     entry->allowance.Want(asked.need, now);
     const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, now);
-    if (step.debit) debit = Begin(entry, deadline, now);
+    if (step.debit) debit = Begin(entry, DebitDeadline(step, deadline), now);
     decision = Conclude(*entry, charges, asked, step);
   }
   if (debit) Send(*std::move(debit));
@@ -110,7 +115,7 @@ bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked&
 void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked,
                         Effects& effects) {
   const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, asked.now);
-  if (step.debit) effects.debit = Begin(entry, call->deadline, asked.now);
+  if (step.debit) effects.debit = Begin(entry, DebitDeadline(step, call->deadline), asked.now);
   switch (step.verdict) {
     case Allowance::Verdict::kAskStore:
       return;

@@ -45,10 +45,12 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
       allowance.Debited(entry->AvailableOf(debit.charges, *answer), now);
     } else {
       refused_.Add();
-      // The wait was counted from a moment after `sent`.
-      allowance.Refused(
-          entry->AvailableOf(debit.charges, *answer),
-          debit.sent + std::min(answer->retry_after, kMaxAllowance) + milliseconds(1));
+      const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);
+      if (answer->contended) {
+        allowance.Contended(now + wait, now);
+      } else {  // the wait was counted from a moment after `sent`
+        allowance.Refused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
+      }
     }
     if (entry->gone) Leave(entry, allowance.Drop(now), effects);
     DecideWaiting(entry, now, effects);

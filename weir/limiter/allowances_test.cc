@@ -81,16 +81,35 @@ TEST_F(AllowancesTest, TheStoreIsGivenTheCapacityLessWhatIsSetAside) {
               HasSubstr("its capacity is 500, after 500 of 1000 were set aside for its allowance"));
 }
 
-TEST_F(AllowancesTest, ADecisionTellsWhatWasHeldHere) {
+// U12: what the process held was shown as what is available.
+TEST_F(AllowancesTest, U12ADecisionShowsTheBucketAndNotOnlyWhatIsHeldHere) {
+  const auto first = Ask({{"rps", 1}});
+  EXPECT_EQ((*first)->decision().limits[0].available, 500'000);
+  EXPECT_EQ((*first)->decision().limits[0].capacity, 500'000);
   Demand();
-  const std::int64_t held = static_cast<std::int64_t>(stats().out);
-  const auto answer = Ask({{"rps", 0}, {"rps", 1}});
-  EXPECT_FALSE(*answer) << "a name twice";
-  ASSERT_GT(held, 0);
-  const auto taken = Ask({{"rps", 1}});
-  EXPECT_EQ((*taken)->decision().limits[0].available, held);
-  EXPECT_EQ((*taken)->decision().limits[0].capacity, 500'000);
+  ASSERT_GT(stats().out, 0U);
+  const auto later = Ask({{"rps", 1}});
+  EXPECT_EQ((*later)->decision().limits[0].available, 399'000);
 }
+
+// Fails if: a refusal that shows enough tokens is followed by a debit each time: the request is
+// never answered.
+TEST_F(AllowancesTest, U12AStoreThatRefusesWhatItShowsAnswersTheRequest) {
+  ASSERT_TRUE(Take(1));
+  store_.decide = Decision{
+      .admitted = false,
+      .retry_after = milliseconds(5),
+      .limits = {{.entity = "acme", .resource = "r", .limit = "rps", .available = 600'000}}};
+  const std::uint64_t before = stats().debits;
+  for (int i = 0; i < 100; ++i) {
+    const auto answer = Ask({{"rps", 200}});
+    ASSERT_TRUE(answer && *answer);
+    EXPECT_FALSE((*answer)->admitted());
+  }
+  EXPECT_LE(stats().debits - before, 4U);
+}
+
+TEST_F(AllowancesTest, ANameTwiceIsAnError) { EXPECT_FALSE(*Ask({{"rps", 0}, {"rps", 1}})); }
 
 TEST_F(AllowancesTest, ARefusalTellsWhenToAskAgain) {
   int refused = 0;
@@ -221,6 +240,40 @@ TEST_F(AllowancesTest, ACallWithLessTimeThanTheDebitAsksForItself) {
   EXPECT_EQ(answers, 2);
 }
 
+// C11: the debit had the deadline of the served request that caused it. It died with that, its
+// tokens were lost, and everybody asked the store for a while.
+TEST_F(AllowancesTest, C11ADebitThatLooksAheadHasMoreTimeThanTheRequestThatWasServed) {
+  Demand();
+  std::optional<Deadline> ahead;
+  for (int i = 0; i < 1000 && !ahead; ++i) {
+    scheduler_.Advance(milliseconds(5));
+    const std::size_t calls = store_.acquires.size();
+    const Instant soon = scheduler_.clock().Now() + milliseconds(5);
+    const std::uint64_t decisions = stats().decisions;
+    store_.hold = true;  // a request that is decided all the same was covered
+    limiter_->Acquire(Request({{"rps", 1}}), Deadline::At(soon), [](const Result<Outcome>&) {});
+    const bool was_served = stats().decisions > decisions;
+    store_.hold = false;
+    store_.Release();
+    if (was_served && store_.acquires.size() > calls) ahead = store_.acquires.back().deadline;
+  }
+  ASSERT_TRUE(ahead);
+  EXPECT_EQ(*ahead, Deadline::After(scheduler_.clock(), milliseconds(375)))
+      << "3/4 of the lifetime";
+}
+
+// C23: targets were compared by their addresses, and those of one bucket are made again when what
+// is remembered expires: what the bucket had was then taken for nothing.
+TEST(AllowanceEntryTest, C23AnAnswerIsReadThoughTheTargetWasResolvedAgainMeanwhile) {
+  const auto resolve = [] { return MakeTarget({.entity = "a", .resource = "r"}, {Rps()}); };
+  AllowanceEntry entry({resolve()});
+  const std::vector<Charge> debit = entry.ChargesOf(Allowance::Millis{7000}, 1);
+  ASSERT_TRUE(entry.NeedOf(std::vector<Charge>{Charge{resolve(), {1000}}}));
+  ASSERT_NE(entry.targets.front(), debit.front().target);
+  Decision answer{.admitted = true, .limits = {{.available = 400'000}}};
+  EXPECT_EQ(entry.AvailableOf(debit, answer), Allowance::Millis{400'000});
+}
+
 TEST_F(AllowancesTest, NobodyOvertakesThoseWhoWait) {
   // All that is there, by requests of another process.
   Limiter other(store_, scheduler_, {.seed = 2});
@@ -264,7 +317,8 @@ struct FleetCount {
 };
 
 /// So many processes ask for one token each, `demand` times a second together, for `seconds`.
-FleetCount RunFleet(std::size_t processes, std::int64_t demand, std::int64_t seconds) {
+FleetCount RunFleet(std::size_t processes, std::int64_t demand, std::int64_t seconds,
+                    std::optional<milliseconds> patience = std::nullopt) {
   sim::SimScheduler scheduler;
   const auto memory = MakeMemoryBackend({}, &scheduler.clock());
   memory->config().Apply({Put(Level::System(), {Rps()})}, Deadline::Never(), [](const Status&) {});
@@ -282,7 +336,8 @@ FleetCount RunFleet(std::size_t processes, std::int64_t demand, std::int64_t sec
     auto limiter = limiters.begin();
     std::advance(limiter, rng.Below(processes));
     limiter->Acquire({.entity = "acme", .resource = "r", .amounts = {{"rps", 1}}},
-                     Deadline::Never(), [&](Result<Outcome> outcome) {
+                     patience ? Deadline::After(scheduler.clock(), *patience) : Deadline::Never(),
+                     [&](Result<Outcome> outcome) {
                        ++count.decisions;
                        count.admitted += outcome->admitted();
                      });
@@ -294,6 +349,56 @@ FleetCount RunFleet(std::size_t processes, std::int64_t demand, std::int64_t sec
   return count;
 }
 
+struct Drain {
+  int admitted = 0, refused_with_enough = 0;
+  std::uint64_t store_requests = 0;
+};
+
+/// 300 requests a second of one token each, in one process, on a limit of 10 a second and 1,000 at
+/// once.
+Drain RunDrain(milliseconds allowance, int seconds) {
+  sim::SimScheduler scheduler;
+  const auto memory = MakeMemoryBackend({}, &scheduler.clock());
+  memory->config().Apply({Put(Level::System(), {{"rps", PerSecond(10).Burst(1000), allowance}})},
+                         Deadline::Never(), [](const Status& applied) { ASSERT_TRUE(applied); });
+  Limiter limiter(*memory, scheduler, {.seed = 1});
+  Drain drain;
+  for (int i = 0; i < 300 * seconds; ++i) {
+    limiter.Acquire({.entity = "acme", .resource = "r", .amounts = {{"rps", 1}}}, Deadline::Never(),
+                    [&](const Result<Outcome>& outcome) {
+                      const LimitStatus& status = outcome->decision().limits[0];
+                      drain.admitted += outcome->admitted();
+                      drain.refused_with_enough +=
+                          !outcome->admitted() && status.available > 21'000;
+                    });
+    scheduler.Advance(nanoseconds(std::chrono::seconds(1)) / 300);
+  }
+  const LimiterStats stats = limiter.stats();
+  drain.store_requests = stats.store_acquires + stats.store_adjusts;
+  return drain;
+}
+
+// U12: 192 of 900 were admitted, with over 700 tokens left. Fails if: Allowance::MayDebit looks at
+// the time alone.
+TEST(AllowancesFleet, U12AsManyAreAdmittedAsWithoutTheAllowance) {
+  const Drain without = RunDrain(milliseconds(0), 3);
+  const Drain with = RunDrain(milliseconds(10'000), 3);
+  EXPECT_EQ(without.admitted, 900);
+  EXPECT_EQ(with.admitted, 900);
+  EXPECT_LE(with.store_requests, 45U) << "5 %";
+  RecordProperty("store_requests", static_cast<int>(with.store_requests));
+}
+
+// Fails if: a refusal of the store is not used until its instant.
+TEST(AllowancesFleet, U12AnEmptyBucketCostsFewStoreRequests) {
+  const Drain with = RunDrain(milliseconds(10'000), 20);
+  EXPECT_GE(with.admitted, 900 + 200 - 30) << "all but what comes back in three spacings";
+  EXPECT_LE(with.admitted, 1000 + 200);
+  EXPECT_EQ(with.refused_with_enough, 0);
+  EXPECT_LE(with.store_requests, 60U) << "1 % of 6,000";
+  RecordProperty("store_requests", static_cast<int>(with.store_requests));
+}
+
 // Fails if: Begin does not count a debit against its spacing.
 TEST(AllowancesFleet, EightProcessesUseTheRateWithOneRequestForAHundredDecisions) {
   const FleetCount count = RunFleet(8, 5000, 20);
@@ -303,6 +408,15 @@ TEST(AllowancesFleet, EightProcessesUseTheRateWithOneRequestForAHundredDecisions
   EXPECT_LE(count.admitted, 21'000U);
   RecordProperty("admitted", static_cast<int>(count.admitted));
   RecordProperty("store_requests", static_cast<int>(count.store_requests));
+}
+
+// Fails if: a debit that requests wait for has more time than they have (DebitDeadline).
+TEST(AllowancesFleet, C11RequestsWithLittleTimeCostFewMoreStoreRequests) {
+  for (const milliseconds patience : {milliseconds(20), milliseconds(200)}) {
+    const FleetCount count = RunFleet(8, 5000, 20, patience);
+    EXPECT_LE(count.store_requests * 100, count.decisions) << patience.count();
+    EXPECT_GE(count.admitted, 18'000U) << patience.count();
+  }
 }
 
 TEST(AllowancesFleet, WhereThereIsEnoughNobodyIsRefused) {

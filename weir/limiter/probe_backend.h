@@ -24,6 +24,7 @@ class ProbeBackend final : public Backend {
   bool hold = false;                  ///< answers wait for Release
   std::optional<Error> fail;          ///< answers this, and asks nobody
   std::optional<Error> lose;          ///< asks, and answers this
+  std::optional<Decision> decide;     ///< answers acquires with this, and asks nobody
   std::vector<std::uint32_t> shards;  ///< Decision::shards of what is admitted
   void Release() {
     for (auto& answer : std::exchange(held_, {})) answer();
@@ -76,6 +77,7 @@ class ProbeBackend final : public Backend {
     void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                  Done<Decision> done) override {
       probe_.Call<Decision>(std::move(done), [&](Done<Decision> next) {
+        if (probe_.decide) return next(Decision(*probe_.decide));
         const std::size_t index = probe_.acquires.size();
         probe_.acquires.push_back(
             {now, deadline, {charges.begin(), charges.end()}, probe_.order_++, false});
