@@ -44,8 +44,13 @@ void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline,
   if (request.limits) return StartGiven(std::move(call), request);
   if (resolved != nullptr) return StartResolved(std::move(call), resolved, request.amounts);
   resolver_.Resolve(request.entity, request.resource, deadline,
-                    [this, call = std::move(call), amounts = request.amounts](auto found) mutable {
-                      if (!found) return Unanswered(std::move(call), std::move(found.error()));
+                    [this, call = std::move(call), amounts = request.amounts,
+                     entity = std::string(request.entity),
+                     resource = std::string(request.resource)](auto found) mutable {
+                      if (!found) {
+                        return Unanswered(std::move(call), std::move(found.error()), entity,
+                                          resource);
+                      }
                       StartResolved(std::move(call), *found, amounts);
                     });
 }

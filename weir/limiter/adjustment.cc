@@ -5,6 +5,7 @@
 
 #include "weir/limiter/charges.h"
 #include "weir/limiter/state.h"
+#include "weir/runtime/later.h"
 
 namespace weir {
 namespace {
@@ -18,19 +19,31 @@ std::vector<Charge> GivenBack(const std::vector<Charge>& deltas) {
   return back;
 }
 
+// One that is sent again must be applied before a store may have forgotten it.
+milliseconds LeftToRepeat(const Adjustment& next, UnixMillis now) {
+  return next.first_sent ? *next.first_sent + kTokenMemory - now : milliseconds::max();
+}
+
+Error TooLateToRepeat() {
+  return {Code::kDeadlineExceeded,
+          "an adjust of the lease has been in doubt for 10 minutes, after which a store may forget "
+          "it; it is not sent again, so that it does not count twice"};
+}
+
 }  // namespace
 
-Adjustment::State StateAfter(const Status& answer) {
+Adjustment::State StateAfter(const Status& answer, bool may_count) {
   if (answer) return Adjustment::State::kCounts;
   switch (answer.error().code) {
+    case Code::kPermissionDenied:
+    case Code::kUnauthenticated:
+      return may_count ? Adjustment::State::kDoubt : Adjustment::State::kRefused;
     case Code::kInvalidArgument:
     case Code::kNotFound:
     case Code::kAlreadyExists:
-    case Code::kPermissionDenied:
     case Code::kFailedPrecondition:
     case Code::kOutOfRange:
     case Code::kUnimplemented:
-    case Code::kUnauthenticated:
       return Adjustment::State::kRefused;
     default:
       return Adjustment::State::kDoubt;
@@ -47,38 +60,42 @@ AdjustmentPtr Limiter::State::NewAdjustment(std::vector<Charge> deltas) {
   return std::make_shared<Adjustment>(std::move(deltas), NewToken());
 }
 
-void Limiter::State::Send(std::vector<AdjustmentPtr> adjustments, Done<void> done) {
-  const AdjustmentPtr next = adjustments.front();  // lives as long as the call
-  next->state = Adjustment::State::kUnsettled;
+void Limiter::State::Send(AdjustRun run) {
+  const AdjustmentPtr next = run.unsent.front();  // lives as long as the call
+  const UnixMillis now = buckets_.Now();
+  const milliseconds left = LeftToRepeat(*next, now);
+  if (left <= milliseconds(0)) {
+    adjusts_given_up_.Add();
+    return Settle(std::move(run), Adjustment::State::kGivenUp, weir::Fail(TooLateToRepeat()));
+  }
+  if (!next->first_sent) next->first_sent = now;
   store_adjusts_.Add();
-  buckets_.Adjust(next->deltas, next->token, buckets_.Now(),
-                  Deadline::After(clock_, options_.lease_timeout),
-                  [self = shared_from_this(), adjustments = std::move(adjustments),
-                   done = std::move(done)](Status answer) mutable {
-                    self->Settle(std::move(adjustments), std::move(answer), std::move(done));
+  buckets_.Adjust(next->deltas, next->token, now,
+                  Deadline::At(Later(clock_.Now(), std::min(options_.lease_timeout, left))),
+                  [self = shared_from_this(), run = std::move(run)](Status answer) mutable {
+                    const auto state = StateAfter(answer, run.unsent.front()->may_count);
+                    self->Settle(std::move(run), state, std::move(answer));
                   });
 }
 
-void Limiter::State::Settle(std::vector<AdjustmentPtr> adjustments, Status answer,
-                            Done<void> done) {
-  const auto state = StateAfter(answer);
-  adjustments.front()->state = state;
-  if (state != Adjustment::State::kRefused) {
-    waiting_.GaveBack(GivenBack(adjustments.front()->deltas));
-  }
-  adjustments.erase(adjustments.begin());
-  if (adjustments.empty()) return done(std::move(answer));
-  if (state != Adjustment::State::kDoubt) return Send(std::move(adjustments), std::move(done));
-  for (const AdjustmentPtr& unsent : adjustments) {
-    auto expected = Adjustment::State::kUnsettled;
-    unsent->state.compare_exchange_strong(expected, Adjustment::State::kRefused);
-  }
-  done(std::move(answer));
+void Limiter::State::Settle(AdjustRun run, Adjustment::State state, Status answer) {
+  const AdjustmentPtr sent = std::move(run.unsent.front());
+  run.unsent.erase(run.unsent.begin());
+  if (!answer && run.first_error) run.first_error = answer;
+  const bool in_doubt = state == Adjustment::State::kDoubt;
+  if (in_doubt) adjusts_in_doubt_.Add();
+  sent->may_count = sent->may_count || in_doubt;
+  sent->state = state;
+  if (state != Adjustment::State::kRefused) waiting_.GaveBack(GivenBack(sent->deltas));
+  if (!run.unsent.empty() && !in_doubt) return Send(std::move(run));
+  for (const AdjustmentPtr& kept : run.unsent) kept->state = Adjustment::State::kDoubt;
+  run.done(run.settles ? std::move(run.first_error) : std::move(answer));
 }
 
 void Limiter::State::GiveBack(const std::vector<Charge>& charges) {
   std::vector<Charge> all = Opposite(charges);
-  if (!all.empty()) Send({NewAdjustment(std::move(all))}, [](const Status&) {});
+  if (all.empty()) return;
+  Send({.unsent = {NewAdjustment(std::move(all))}, .done = [](const Status&) {}});
 }
 
 }  // namespace weir

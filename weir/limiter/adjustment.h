@@ -2,21 +2,24 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "weir/base/done.h"
 #include "weir/store/bucket_store.h"
 
 namespace weir {
 
-/// Shared by the lease and by the answer that is to come, which may be given on another thread.
-/// Only `state` changes.
+/// Shared by the lease and by the run that sends it, which may be answered on another thread.
 struct Adjustment {
   enum class State {
-    kUnsettled,  ///< not sent yet, or under way
-    kDoubt,      ///< no answer says whether it counts; sent again, it counts once
+    kUnsettled,  ///< it belongs to a run: not sent yet, or in flight
+    kDoubt,  ///< no answer says whether it counts, or it was not sent; sent again, it counts once
     kCounts,
     kRefused,  ///< it changed nothing and never will
+    kGivenUp,  ///< in doubt for so long that it could count twice if it was sent again
   };
 
   Adjustment(std::vector<Charge> by, AdjustToken name) : deltas(std::move(by)), token(name) {}
@@ -24,9 +27,27 @@ struct Adjustment {
   const std::vector<Charge> deltas;
   const AdjustToken token;
   std::atomic<State> state = State::kUnsettled;
+  // Of the run, while kUnsettled.
+  std::optional<UnixMillis> first_sent{};  ///< bucket time
+  bool may_count = false;                  ///< an answer left it open
 };
 
-/// What the answer to an adjust says about it.
-Adjustment::State StateAfter(const Status& answer);
+/// A store counts an adjust that is sent again within this time once (AdjustToken).
+inline constexpr milliseconds kTokenMemory{600'000};
+
+using AdjustmentPtr = std::shared_ptr<Adjustment>;
+
+/// Adjusts that are sent one after the other, each when the one before is settled.
+struct AdjustRun {
+  std::vector<AdjustmentPtr> unsent;
+  /// Gets the answer of the last, or of the first that stays in doubt, after which none is sent.
+  Done<void> done;
+  bool settles = false;  ///< instead: the first error of all
+  Status first_error{};
+};
+
+/// What the answer to an adjust says about it. `may_count`: an earlier answer left it open; that
+/// the caller is refused now says nothing about the earlier request.
+Adjustment::State StateAfter(const Status& answer, bool may_count = false);
 
 }  // namespace weir

@@ -154,15 +154,23 @@ OnUnavailable Limiter::State::PolicyOf(const Call& call) const {
   return call.policy.value_or(resolver_.last_on_unavailable().value_or(options_.on_unavailable));
 }
 
-// No decision: an error, or what the policy says where the store is away.
 void Limiter::State::Unanswered(CallPtr call, Error error) {
+  const TargetPtr own = call->charges.front().target;
+  Unanswered(std::move(call), std::move(error), own->key.entity, own->key.resource);
+}
+
+// No decision: an error, or what the policy says where the store is away.
+void Limiter::State::Unanswered(CallPtr call, Error error, std::string_view entity,
+                                std::string_view resource) {
   if (call->patience != nullptr && waiting_.closed()) return Abandon(std::move(call));
+  if (IsAway(error.code)) store_errors_.Add();
   if (!IsAway(error.code) || PolicyOf(*call) == OnUnavailable::kBlock) {
     return Fail(std::move(call), std::move(error));
   }
   waiting_.Leave(*call);
   admitted_.Add();
   unprotected_.Add();
+  uncharged_.Admitted(entity, resource, error);
   call->done(Outcome(Decision{.admitted = true, .limits = {}}, Lease()));
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 #include "weir/limiter/charges.h"
@@ -12,15 +11,6 @@
 #include "weir/runtime/await.h"
 
 namespace weir {
-namespace {
-
-bool Same(std::span<const Charge> a, std::span<const Charge> b) {
-  return std::ranges::equal(a, b, [](const Charge& x, const Charge& y) {
-    return x.target == y.target && x.amounts == y.amounts;
-  });
-}
-
-}  // namespace
 
 Lease::Lease(Limiter& limiter, std::vector<Charge> charges)
     : limiter_(&limiter), charges_(std::move(charges)), exceptions_(std::uncaught_exceptions()) {}
@@ -31,6 +21,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   limiter_ = std::exchange(other.limiter_, nullptr);
   charges_ = std::exchange(other.charges_, {});
   unsettled_ = std::exchange(other.unsettled_, {});
+  exceptions_ = std::uncaught_exceptions();
   return *this;
 }
 
@@ -47,7 +38,7 @@ void Lease::Adjust(const Amounts& amounts, Done<void> done) {
   Result<Adjustments> plan = Plan(amounts);
   if (!plan) return done(Fail(std::move(plan.error())));
   if (plan->empty()) return done({});
-  limiter_->state_->Send(std::move(*plan), std::move(done));
+  limiter_->state_->Send({.unsent = std::move(*plan), .done = std::move(done)});
 }
 
 Status Lease::Release(const Amounts& amounts) {
@@ -63,19 +54,32 @@ Status Lease::Release(const Amounts& amounts) {
   return Adjust(turned);
 }
 
+Status Lease::Settle() {
+  return Await<void>([&](Done<void> done) { Settle(std::move(done)); });
+}
+
+void Lease::Settle(Done<void> done) {
+  if (Status is_active = CheckActive(); !is_active) return done(std::move(is_active));
+  Fold();
+  Adjustments doubts = TakeDoubts();
+  if (doubts.empty()) return done({});
+  limiter_->state_->Send({.unsent = std::move(doubts), .done = std::move(done), .settles = true});
+}
+
 Status Lease::Commit() {
-  WEIR_RETURN_IF_ERROR(Settle());
+  WEIR_RETURN_IF_ERROR(SettleAll());
   End();
   return {};
 }
 
 Status Lease::Cancel() {
-  WEIR_RETURN_IF_ERROR(Settle());
+  WEIR_RETURN_IF_ERROR(SettleAll());
   std::vector<Charge> all = Opposite(charges_);
   if (!all.empty()) {
     const AdjustmentPtr back = Begin(std::move(all));
-    WEIR_RETURN_IF_ERROR(
-        Await<void>([&](Done<void> done) { limiter_->state_->Send({back}, std::move(done)); }));
+    WEIR_RETURN_IF_ERROR(Await<void>([&](Done<void> done) {
+      limiter_->state_->Send({.unsent = {back}, .done = std::move(done)});
+    }));
   }
   End();
   return {};
@@ -87,17 +91,20 @@ Status Lease::CheckActive() const {
               "the lease has ended or was moved from; acquire again for a new one");
 }
 
-// What must be sent for this adjust: those in doubt, then this one; or this one again alone.
+// What must be sent for this adjust: those in doubt, then this one.
 Result<Lease::Adjustments> Lease::Plan(const Amounts& amounts) {
   WEIR_RETURN_IF_ERROR(CheckActive());
   Fold();
   WEIR_ASSIGN_OR_RETURN(std::vector<Charge> deltas, MakeDeltas(charges_, amounts));
   if (deltas.empty()) return Adjustments{};
-  Adjustments plan = InDoubt();
-  for (const AdjustmentPtr& doubt : plan) {
-    if (Same(doubt->deltas, deltas)) return Adjustments{doubt};
-  }
   WEIR_RETURN_IF_ERROR(CheckHeld(charges_, deltas));
+  if (unsettled_.size() >= kMaxUnsettled) {
+    return Fail(
+        Code::kFailedPrecondition,
+        fmt::format("{} adjusts of the lease are in flight or in doubt; call Settle() first",
+                    unsettled_.size()));
+  }
+  Adjustments plan = TakeDoubts();
   plan.push_back(Begin(std::move(deltas)));
   return plan;
 }
@@ -109,24 +116,30 @@ AdjustmentPtr Lease::Begin(std::vector<Charge> deltas) {
   return adjustment;
 }
 
-// Blocks until nothing is in doubt.
-Status Lease::Settle() {
+// Blocks until nothing is in doubt. An adjust that was refused at last does not hold up the end.
+Status Lease::SettleAll() {
   WEIR_RETURN_IF_ERROR(CheckActive());
   Fold();
-  Adjustments doubts = InDoubt();
-  if (doubts.empty()) return {};
-  Status answer = Await<void>(
-      [&](Done<void> done) { limiter_->state_->Send(std::move(doubts), std::move(done)); });
+  if (!HasDoubts()) return {};
+  Status settled = Settle();
   Fold();
-  if (InDoubt().empty()) return {};
-  return answer;
+  if (HasDoubts()) return settled;
+  return {};
 }
 
-Lease::Adjustments Lease::InDoubt() const {
+bool Lease::HasDoubts() const {
+  return std::ranges::any_of(
+      unsettled_, [](const AdjustmentPtr& one) { return one->state == Adjustment::State::kDoubt; });
+}
+
+// To be sent again: from now on they are in flight.
+Lease::Adjustments Lease::TakeDoubts() {
   Adjustments doubts;
-  std::ranges::copy_if(unsettled_, std::back_inserter(doubts), [](const AdjustmentPtr& one) {
-    return one->state == Adjustment::State::kDoubt;
-  });
+  for (const AdjustmentPtr& one : unsettled_) {
+    auto expected = Adjustment::State::kDoubt;
+    if (!one->state.compare_exchange_strong(expected, Adjustment::State::kUnsettled)) continue;
+    doubts.push_back(one);
+  }
   return doubts;
 }
 
@@ -136,7 +149,7 @@ void Lease::Fold() const {
     const auto state = one->state.load();
     if (state == Adjustment::State::kCounts) AddPositive(charges_, one->deltas);
     if (state == Adjustment::State::kRefused) RestoreNegative(charges_, one->deltas);
-    return state == Adjustment::State::kCounts || state == Adjustment::State::kRefused;
+    return state != Adjustment::State::kUnsettled && state != Adjustment::State::kDoubt;
   });
 }
 
@@ -152,8 +165,8 @@ void Lease::Leave() {
   Fold();
   if (std::uncaught_exceptions() > exceptions_) {
     limiter_->state_->GiveBack(charges_);
-  } else if (Adjustments doubts = InDoubt(); !doubts.empty()) {
-    limiter_->state_->Send(std::move(doubts), [](const Status&) {});
+  } else if (Adjustments doubts = TakeDoubts(); !doubts.empty()) {
+    limiter_->state_->Send({.unsent = std::move(doubts), .done = [](const Status&) {}});
   }
   End();
 }

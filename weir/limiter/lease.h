@@ -1,6 +1,7 @@
 // What an admitted request holds until its true cost is known.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <span>
@@ -22,11 +23,16 @@ using AdjustmentPtr = std::shared_ptr<Adjustment>;
 /// ended or was moved from refuses with kFailedPrecondition. Movable; not thread-safe; must not
 /// outlive its Limiter.
 ///
-/// An adjust whose answer is an error other than kInvalidArgument, kOutOfRange and the like stays
-/// in doubt: it may count or not. It is settled, by sending it again under the token it has, before
-/// the next adjust, commit or cancel goes out, and once more when the lease is destroyed; whichever
-/// way, it counts once at most. Where that fails as well, its error is the answer, nothing else was
-/// sent, and the lease stays active.
+/// An adjust ends in one of three ways. Success: it counts. kInvalidArgument, kNotFound,
+/// kAlreadyExists, kPermissionDenied, kFailedPrecondition, kOutOfRange, kUnimplemented,
+/// kUnauthenticated: it changed nothing and is forgotten. Any other error: the lease keeps it, and
+/// sends it again under its token, so that it counts once, however often it is sent. Calling Adjust
+/// again would be a second adjust of its own; the retry is Settle(). Before a further adjust, a
+/// commit or a cancel is sent, those kept are sent in their order; if one fails again, its error is
+/// returned, and a further adjust is kept behind it. The destructor sends them once more, in their
+/// order until one fails again, and does not wait for the answers. One that is in doubt ten minutes
+/// after it was first sent is given up: it may count or not, and charges() is on the side of fewer
+/// tokens in the buckets.
 ///
 /// Blocking calls must not be made on the scheduler's own thread; the others take a `done`.
 class Lease {
@@ -54,16 +60,25 @@ class Lease {
   /// Adds (positive) or gives back (negative) in every charged bucket that has the limit; limits
   /// that the request did not name may be adjusted too. May leave debt; never fails for want of
   /// tokens. kInvalidArgument: unknown names, a name twice, more given back than it stands for.
-  /// After an error the same call may be repeated: it counts once.
+  /// kFailedPrecondition: kMaxUnsettled adjusts are in flight or kept already.
   [[nodiscard]] Status Adjust(const Amounts& amounts);
   /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
   void Adjust(const Amounts& amounts, Done<void> done);
   /// Gives back: Adjust with the signs turned. Negative amounts are kInvalidArgument.
   [[nodiscard]] Status Release(const Amounts& amounts);
-  /// Ends the lease; what it stands for stays taken. No call to the store unless one is in doubt.
+  /// Sends the adjusts that are kept, in their order, under the tokens they have; not those in
+  /// flight. Success: all of them count. An error: of the first that did not; those that changed
+  /// nothing are forgotten. kDeadlineExceeded: also of one that is given up.
+  [[nodiscard]] Status Settle();
+  /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
+  void Settle(Done<void> done);
+  /// Ends the lease; what it stands for stays taken. No call to the store unless adjusts are kept.
   [[nodiscard]] Status Commit();
   /// Ends the lease and gives back all it stands for. After an error it may be repeated.
   [[nodiscard]] Status Cancel();
+
+  /// Adjusts that are in flight or kept, at most.
+  static constexpr std::size_t kMaxUnsettled = 256;
 
  private:
   using Adjustments = std::vector<AdjustmentPtr>;
@@ -71,15 +86,16 @@ class Lease {
   Status CheckActive() const;
   Result<Adjustments> Plan(const Amounts& amounts);
   AdjustmentPtr Begin(std::vector<Charge> deltas);
-  Status Settle();
-  Adjustments InDoubt() const;
+  Status SettleAll();
+  bool HasDoubts() const;
+  Adjustments TakeDoubts();
   void Fold() const;
   void End();
   void Leave();
 
   Limiter* limiter_ = nullptr;
   mutable std::vector<Charge> charges_;
-  mutable Adjustments unsettled_;  ///< when sent last; empty but for those whose end is not known
+  mutable Adjustments unsettled_;  ///< in flight or kept, in their order
   int exceptions_ = 0;  ///< std::uncaught_exceptions() when it was made with something to hold
 };
 

@@ -18,6 +18,7 @@ Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
                 {.ttl = options.cache_ttl, .capacity = options.cache_capacity}),
       waiting_(scheduler, options.max_waiting),
       allowances_(backend.buckets(), scheduler, options.max_allowances, options.max_waiting),
+      uncharged_(*options.log, scheduler.clock()),
       rng_(options.seed ? *options.seed : SystemSeed()) {}
 
 void Limiter::State::Start() {
@@ -49,6 +50,9 @@ LimiterStats Limiter::State::stats() const {
           .errors = errors_.Value(),
           .unprotected = unprotected_.Value(),
           .waiting = waiting_.size(),
+          .store_errors = store_errors_.Value(),
+          .adjusts_in_doubt = adjusts_in_doubt_.Value(),
+          .adjusts_given_up = adjusts_given_up_.Value(),
           .resolver = resolver_.stats(),
           .allowances = allowances,
           .store_acquires = store_acquires_.Value() + allowances.debits,

@@ -16,6 +16,7 @@
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
 #include "weir/telemetry/histogram.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -34,6 +35,9 @@ struct LimiterOptions {
   std::size_t max_allowances = 10'000;
   /// How long the store may take for an adjust of a lease.
   milliseconds lease_timeout{5'000};
+  /// Receives "limiter.admitted_without_charge" (see uncharged_log.h). Never null; must outlive the
+  /// Limiter.
+  Log* log = &NoLog();
   /// Seeds the tokens that make returns count once. Fixed in tests; otherwise from the system.
   std::optional<std::uint64_t> seed = std::nullopt;
 };
@@ -53,8 +57,9 @@ struct AcquireRequest {
 };
 
 /// An answer: the decision and, where it is admitted, the lease. Where limits have an allowance
-/// (Limit::allowance) their capacity is told less what is set aside for it, and a decision that was
-/// made here, without the store, tells as available what this Limiter held of the bucket.
+/// (Limit::allowance) their capacity is shown less what is set aside for it, and a decision that
+/// was made here, without the store, shows as available what the bucket had left at its last answer
+/// and what this Limiter holds of it.
 class Outcome {
  public:
   Outcome(Decision decision, Lease lease)

@@ -26,6 +26,10 @@ constexpr const char kDecisionsHelp[] =
     "error.";
 constexpr const char kRequests[] = "weir_limiter_store_requests_total";
 constexpr const char kRequestsHelp[] = "Calls to the store.";
+constexpr const char kAdjusts[] = "weir_limiter_unsettled_adjusts_total";
+constexpr const char kAdjustsHelp[] =
+    "Requests of leases' adjusts whose answer left it open whether they count (in_doubt); adjusts "
+    "that were in doubt for ten minutes (given_up).";
 constexpr const char kCache[] = "weir_limiter_cache_lookups_total";
 constexpr const char kCacheHelp[] = "Lookups of resolved limits.";
 
@@ -50,6 +54,12 @@ constexpr std::array kCounters = {
                [](const LimiterStats& s) { return s.resolver.misses; }},
     CounterRow{"weir_limiter_cache_evictions_total", "Resolved pairs that left the full cache.",
                nullptr, nullptr, [](const LimiterStats& s) { return s.resolver.evicted; }},
+    CounterRow{"weir_limiter_store_errors_total", "Requests that the store did not answer.",
+               nullptr, nullptr, [](const LimiterStats& s) { return s.store_errors; }},
+    CounterRow{kAdjusts, kAdjustsHelp, "end", "in_doubt",
+               [](const LimiterStats& s) { return s.adjusts_in_doubt; }},
+    CounterRow{kAdjusts, kAdjustsHelp, "end", "given_up",
+               [](const LimiterStats& s) { return s.adjusts_given_up; }},
     CounterRow{"weir_allowance_decisions_total",
                "Decisions made from an allowance, without a call to the store.", nullptr, nullptr,
                [](const LimiterStats& s) { return s.allowances.decisions; }},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "weir/limiter/probe_backend.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_backend.h"
 
@@ -50,6 +51,27 @@ TEST_F(LimiterMetricsTest, TheTimeOfEachStoreRequestIsInTheHistogram) {
   Ask(1);
   EXPECT_EQ(limiter_.StoreLatency().count(), 2u);
   EXPECT_THAT(registry.Text(), HasSubstr("weir_limiter_store_seconds_count 2\n"));
+}
+
+TEST_F(LimiterMetricsTest, WhatTheStoreDidNotAnswerIsCounted) {
+  ProbeBackend store(*backend_);
+  Limiter limiter(store, scheduler_);
+  Registry registry;
+  ASSERT_TRUE(RegisterMetrics(registry, limiter));
+  const AcquireRequest request{.entity = "acme",
+                               .resource = "gpt-4",
+                               .amounts = {{"rpm", 1}},
+                               .limits = std::vector<Limit>{{"rpm", PerMinute(10)}}};
+  Lease lease = std::move(*limiter.Acquire(request, Deadline::Never())).lease();
+  store.fail = Error{Code::kUnavailable, "away"};
+  EXPECT_FALSE(limiter.Acquire(request, Deadline::Never()));
+  EXPECT_FALSE(lease.Adjust({{"rpm", 1}}));
+  scheduler_.Advance(std::chrono::minutes(10));
+  EXPECT_FALSE(lease.Settle());
+  const std::string text = registry.Text();
+  EXPECT_THAT(text, HasSubstr("weir_limiter_store_errors_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_unsettled_adjusts_total{end=\"in_doubt\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_unsettled_adjusts_total{end=\"given_up\"} 1\n"));
 }
 
 TEST_F(LimiterMetricsTest, OneRegistryTakesTheMetricsOfOneLimiter) {

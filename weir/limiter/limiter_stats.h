@@ -25,8 +25,11 @@ struct LimiterStats {
   std::uint64_t admitted = 0;  ///< these three add up to all answers
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
-  std::uint64_t unprotected = 0;  ///< of the admitted
-  std::uint64_t waiting = 0;      ///< at this moment
+  std::uint64_t unprotected = 0;       ///< of the admitted
+  std::uint64_t waiting = 0;           ///< at this moment
+  std::uint64_t store_errors = 0;      ///< requests that the store did not answer
+  std::uint64_t adjusts_in_doubt = 0;  ///< answers to adjusts that left it open whether they count
+  std::uint64_t adjusts_given_up = 0;  ///< in doubt for 10 minutes, and not sent again
   ResolverStats resolver;
   AllowanceStats allowances;
   /// Calls to the store, by kind.

@@ -311,6 +311,32 @@ INSTANTIATE_TEST_SUITE_P(All, PolicyTest,
                                            PolicyCase{kBlock, kAllow, kAllow, false},
                                            PolicyCase{kAllow, kBlock, kBlock, true}));
 
+// C26: contention that outlasts a store's attempts is a refusal, which no policy admits.
+TEST_F(LimiterTest, C26ARefusalForContentionIsNotAdmittedWhereThePolicyIsToAllow) {
+  Apply({Put(Level::System(), RpmLimits(10))});
+  store_.decide = Decision{
+      .admitted = false, .retry_after = milliseconds(100), .limits = {}, .contended = true};
+  AcquireRequest request{
+      .entity = "acme", .resource = "gpt-4", .amounts = {{"rpm", 1}}, .on_unavailable = kAllow};
+  const auto refused = limiter_.Acquire(request, Deadline::Never());
+  ASSERT_TRUE(refused);
+  EXPECT_FALSE(refused->admitted());
+  EXPECT_EQ(refused->decision().retry_after, milliseconds(100));
+  EXPECT_EQ(limiter_.stats().unprotected, 0U);
+
+  request.wait_until = Deadline::After(scheduler_.clock(), milliseconds(1000));
+  std::optional<Result<Outcome>> waited;
+  limiter_.Acquire(request, Deadline::Never(),
+                   [&](Result<Outcome> outcome) { waited = std::move(outcome); });
+  scheduler_.Advance(milliseconds(50));
+  EXPECT_FALSE(waited);
+  store_.decide.reset();
+  scheduler_.Advance(milliseconds(50));
+  ASSERT_TRUE(waited && *waited);
+  EXPECT_TRUE((*waited)->admitted());
+  EXPECT_FALSE((*waited)->unprotected()) << "it was charged when its turn came";
+}
+
 TEST_F(LimiterTest, ALeaseOfAnUnprotectedAnswerHoldsNothing) {
   Apply({Put(Level::System(), RpmLimits(10))});
   store_.fail = Error{Code::kUnavailable, "away"};

@@ -11,6 +11,7 @@
 #include "weir/limiter/resolution_cache.h"
 #include "weir/limiter/shared_targets.h"
 #include "weir/model/identifier.h"
+#include "weir/runtime/later.h"
 
 namespace weir {
 namespace {
@@ -200,7 +201,8 @@ void Resolver::Answer(const FetchPtr& fetch, Result<Resolved> answer) {
   auto resolution = std::make_shared<const Resolution>(Resolution{fetch->chain, std::move(answer)});
   if (options_.ttl > milliseconds(0)) {
     // From when the fetch began: what it read may be as old as that.
-    remembered_->cache.Put(fetch->pair(), resolution, fetch->started + options_.ttl, fetch->epoch);
+    remembered_->cache.Put(fetch->pair(), resolution, Later(fetch->started, options_.ttl),
+                           fetch->epoch);
   }
   End(fetch, std::move(resolution));
 }

@@ -75,6 +75,20 @@ TEST_F(ResolverTest, TheFirstLevelThatHasLimitsWinsAsAWhole) {
   EXPECT_EQ(Capacities("acme"), Caps{3});
 }
 
+// C14: the sum passed what an instant holds, and nothing was remembered.
+TEST_F(ResolverTest, C14AnUnlimitedTimeToLiveRemembersForGood) {
+  Change({Put(Level::System(), RpmLimits(1))});
+  Resolver resolver(store_.config(), scheduler_.clock(), {.ttl = milliseconds::max()});
+  for (int i = 0; i < 2; ++i) {
+    const auto resolved = Await<ResolvedPtr>([&](Done<ResolvedPtr> done) {
+      resolver.Resolve("acme", "gpt-4", Deadline::Never(), std::move(done));
+    });
+    ASSERT_TRUE(resolved);
+    scheduler_.Advance(std::chrono::hours(1));
+  }
+  EXPECT_EQ(resolver.stats().hits, 1U);
+}
+
 // Seen to fail with SharedTargets::Share keeping a slot whatever its limits are.
 TEST_F(ResolverTest, ChildrenOfOneParentShareItsTargetWhileItsLimitsStay) {
   Change({Put(Level::System(), RpmLimits(1)), PutChild("a", "acme"), PutChild("b", "acme")});

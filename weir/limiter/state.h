@@ -11,6 +11,7 @@
 #include "weir/limiter/allowances.h"
 #include "weir/limiter/call.h"
 #include "weir/limiter/limiter.h"
+#include "weir/limiter/uncharged_log.h"
 #include "weir/limiter/waiting.h"
 #include "weir/telemetry/counter.h"
 #include "weir/telemetry/histogram.h"
@@ -42,9 +43,7 @@ class Limiter::State final : public Waiting::Host,
   HistogramSnapshot StoreLatency() const { return store_latency_.Snapshot(); }
 
   AdjustmentPtr NewAdjustment(std::vector<Charge> deltas);
-  /// Sends each in its turn, the next one when the one before is settled; `done` gets the answer of
-  /// the last, or of the first that stays in doubt, after which none is sent.
-  void Send(std::vector<AdjustmentPtr> adjustments, Done<void> done);
+  void Send(AdjustRun run);
   /// Without waiting for the answer.
   void GiveBack(const std::vector<Charge>& charges);
 
@@ -80,8 +79,9 @@ class Limiter::State final : public Waiting::Host,
   void Refuse(CallPtr call, Decision decision);
   void Fail(CallPtr call, Error error);
   void Unanswered(CallPtr call, Error error);
+  void Unanswered(CallPtr call, Error error, std::string_view entity, std::string_view resource);
 
-  void Settle(std::vector<AdjustmentPtr> adjustments, Status answer, Done<void> done);
+  void Settle(AdjustRun run, Adjustment::State state, Status answer);
 
   Limiter& owner_;
   BucketStore& buckets_;
@@ -91,6 +91,7 @@ class Limiter::State final : public Waiting::Host,
   Resolver resolver_;
   Waiting waiting_;
   Allowances allowances_;
+  UnchargedLog uncharged_;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
 
@@ -98,6 +99,9 @@ class Limiter::State final : public Waiting::Host,
   Counter refused_;
   Counter errors_;
   Counter unprotected_;
+  Counter store_errors_;
+  Counter adjusts_in_doubt_;
+  Counter adjusts_given_up_;
   Counter store_acquires_;
   Counter store_adjusts_;
   Histogram store_latency_;  // nanoseconds

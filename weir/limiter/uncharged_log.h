@@ -1,0 +1,35 @@
+// The log event of a request that was admitted without a charge.
+#pragma once
+
+#include <string_view>
+
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/telemetry/log.h"
+#include "weir/telemetry/repeated_event.h"
+
+namespace weir {
+
+/// Writes "limiter.admitted_without_charge" as a warning: entity, resource, cause (the code of the
+/// error), message, and suppressed, the number of events with this cause that were left out since
+/// the last one. At most one event a second for each cause. Thread-safe.
+class UnchargedLog {
+ public:
+  /// The log and the clock must outlive it.
+  UnchargedLog(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
+
+  void Admitted(std::string_view entity, std::string_view resource, const Error& cause);
+
+ private:
+  static constexpr nanoseconds kInterval = milliseconds(1000);
+
+  RepeatedEvent& EventOf(Code cause);
+
+  Log& log_;
+  const Clock& clock_;
+  RepeatedEvent late_{kInterval};
+  RepeatedEvent exhausted_{kInterval};
+  RepeatedEvent away_{kInterval};  ///< and all others
+};
+
+}  // namespace weir
