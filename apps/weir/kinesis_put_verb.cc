@@ -86,13 +86,15 @@ Result<std::optional<std::ofstream>> OpenFailed(const std::string& path) {
   return Fail(Code::kUnavailable, fmt::format("cannot write {} for the lines that fail", path));
 }
 
-Result<Shared> Share(const PutOptions& options, const World& world) {
+Result<Shared> Share(const PutOptions& options, const Context& context) {
+  const World& world = context.world();
   Shared shared;
   if (options.share.empty()) return shared;
   BackendOptions how;
   how.surroundings = SurroundingsOf(world);
   WEIR_ASSIGN_OR_RETURN(shared.store, OpenBackend(options.share, world.clock, how));
-  shared.limiter = std::make_unique<Limiter>(*shared.store, world.scheduler);
+  shared.limiter = std::make_unique<Limiter>(*shared.store, world.scheduler,
+                                             LimiterOptions{.log = &context.log()});
   shared.budget = std::make_unique<LimiterBudget>(*shared.limiter, world.clock, ShardQuotas{});
   return shared;
 }
@@ -119,7 +121,7 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
                  const OpenedKinesis& opened) {
   WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
   WEIR_ASSIGN_OR_RETURN(std::optional<std::ofstream> failed, OpenFailed(options.failed_to));
-  WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context.world()));
+  WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context));
   EndpointWatch watch(opened.client, context.world().clock, NameOfEndpoint(options.stream));
   kinesis::Producer producer({watch, opened.scheduler, shared.budget.get()}, config, opened.seed);
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,

@@ -64,7 +64,7 @@ Result<std::int64_t> ParseRate(const std::string& text) {
 
 Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend) {
   const World& world = context.world();
-  Limiter limiter(backend, world.scheduler);
+  Limiter limiter(backend, world.scheduler, {.log = &context.log()});
   Registry registry;
   if (options.metrics) {
     WEIR_RETURN_IF_ERROR(RegisterMetrics(registry, limiter));

@@ -56,7 +56,7 @@ class Replay {
       : trace_(trace),
         world_(world),
         backend_(world.backend, world.time.clock()),
-        limiter_(backend_, world.time),
+        limiter_(backend_, world.time, {.log = world.log}),
         book_(trace) {}
 
   Result<ReplayReport> Run() {

@@ -17,6 +17,7 @@
 #include "apps/weir/trace_scheduler.h"
 #include "weir/store/backend.h"
 #include "weir/telemetry/histogram.h"
+#include "weir/telemetry/log.h"
 
 namespace weir::app {
 
@@ -109,6 +110,7 @@ struct ReplayWorld {
   TraceScheduler& time;    ///< begins at the first row
   const Clock& stopwatch;  ///< measures decisions
   ReplayProgress progress;
+  Log* log = &NoLog();  ///< of the limiter
 };
 
 /// Runs the trace against the limits that are set. kFailedPrecondition: buckets

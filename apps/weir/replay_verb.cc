@@ -84,7 +84,7 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   const auto progress = [&line](std::size_t done, std::size_t of) {
     line.Show(fmt::format("row {} of {}", done, of));
   };
-  const ReplayWorld world{backend, time, context.world().clock, progress};
+  const ReplayWorld world{backend, time, context.world().clock, progress, &context.log()};
   WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, world));
   if (!options.log.empty()) {
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));

@@ -50,7 +50,7 @@ struct Attempt {
 
 Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, Attempt& attempt) {
   const World& world = context.world();
-  Limiter limiter(backend, world.scheduler);
+  Limiter limiter(backend, world.scheduler, {.log = &context.log()});
   AcquireRequest request{.entity = options.entity,
                          .resource = options.resource,
                          .amounts = options.amounts,

@@ -128,12 +128,13 @@ def a_file_that_can_only_be_read_is_read(store):
         store.path.parent.chmod(0o755)
 
 
+def fill_disk():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
 def a_full_disk_leaves_the_report_of_a_load(store):
     """U15. Fails if: the report is lost because the file cannot be closed."""
-    def fill_disk():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
     done = subprocess.run([*store.command, "load", "user-{1..20000}", "llm", "rpm=1", "--duration",
                            "2s"], text=True, capture_output=True, check=False, preexec_fn=fill_disk)
     expect(done.returncode == 1, f"{done.returncode} {done.stderr}")
@@ -144,9 +145,23 @@ def a_full_disk_leaves_the_report_of_a_load(store):
            done.stderr)
 
 
+def an_admission_without_a_charge_is_logged(store):
+    """C27. Fails if: the limiter of a command is not given the log."""
+    store.run("system", "set-limits", "-l", "rpm:1000000", "--on-unavailable", "allow")
+    done = subprocess.run([*store.command, "--durability", "strict", "--log-format", "json", "load",
+                           "user-{1..20000}", "llm", "rpm=1", "--duration", "1s"], text=True,
+                          capture_output=True, check=False, preexec_fn=fill_disk)
+    events = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    admitted = [one for one in events if one["event"] == "limiter.admitted_without_charge"]
+    expect(admitted, done.stderr)
+    expect(admitted[0]["entity"].startswith("user-") and admitted[0]["cause"] and
+           admitted[0]["message"] and admitted[0]["suppressed"] == 0, f"{admitted[0]}")
+
+
 CASES = [twenty_tries_are_twenty_decisions, who_reads_needs_no_turn,
          who_writes_is_told_who_owns_the_file, who_waits_for_tokens_owns_nothing,
-         a_file_that_can_only_be_read_is_read, a_full_disk_leaves_the_report_of_a_load]
+         a_file_that_can_only_be_read_is_read, a_full_disk_leaves_the_report_of_a_load,
+         an_admission_without_a_charge_is_logged]
 
 
 def main():
