@@ -108,23 +108,6 @@ TEST_F(ExtraLimits, AnExtraThatIsFullLeavesWithTheNextRefill) {
   EXPECT_THAT(Stored(), Not(Contains(Key(std::string(kGone)))));
 }
 
-// zae-limiter's parameter sync writes the parameters of a limit, and leaves its balance to a slower
-// pass. Fails if: until then the bucket is unavailable (52 requests and 8.7 s for each decision).
-TEST_F(ExtraLimits, D5ALimitThatAPeerAddedWithoutABalanceJoinsFull) {
-  ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
-  Item item = Stored();
-  item.insert_or_assign("b_tpm_cp", Of(std::int64_t{100'000}));
-  item.insert_or_assign("b_tpm_ra", Of(std::int64_t{1'000}));
-  item.insert_or_assign("b_tpm_rp", Of(std::int64_t{1'000}));
-  table_.Put(std::move(item));
-  const std::uint64_t writes = Writes();
-  const TargetPtr both = Configured({PlainLimit("rpm", 60), PlainLimit("tpm", 100)});
-  EXPECT_TRUE(Takes(both, {1, 30}));
-  EXPECT_LE(Writes() - writes, 2U);
-  EXPECT_EQ(Tokens("tpm"), 70'000);
-  EXPECT_FALSE(Takes(both, {1, 71}));
-}
-
 // Z3.
 TEST_F(ExtraLimits, Z3LooksAndRefusalsWriteNothing) {
   const TargetPtr rpm = Configured({PlainLimit("rpm", 60)});

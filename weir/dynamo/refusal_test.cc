@@ -97,6 +97,24 @@ TEST_F(RefusalTest, D7AShardThatRefusedLongAgoIsAskedAgain) {
   EXPECT_TRUE(Takes(here_, 5));
 }
 
+// Fails if: by its old refusal a shard seems to pay later than one that was just seen.
+TEST_F(RefusalTest, D7AnOldRefusalDoesNotHideAShardThatMayPay) {
+  limit_.quota = {100'000, 10'000, 1'000};
+  table_.Put(ShardItem(0, 2, -20'000));
+  table_.Put(ShardItem(1, 2, 0));
+  EXPECT_FALSE(Takes(here_, 5)) << "both are seen";
+  table_.Put(ShardItem(0, 2, 50'000));
+  table_.scheduler.Advance(std::chrono::milliseconds(1001));
+  const std::vector<Charge> of_shard_1 = {
+      {MakeTarget({"acme", "llm", 1}, {limit_}), {5 * kMillitokens}}};
+  const auto seen = table_.Ask<Decision>([&](Done<Decision> done) {
+    here_.store.Acquire(of_shard_1, kShardStart, Deadline::Never(), std::move(done));
+  });
+  ASSERT_TRUE(seen.has_value()) << seen.error().message;
+  EXPECT_FALSE(seen->admitted);
+  EXPECT_TRUE(Takes(here_, 5));
+}
+
 TEST_F(RefusalTest, Z1ADeletedEntityIsForgotten) {
   DynamoBackend backend({.client = table_.client,
                          .scheduler = table_.scheduler,
@@ -131,6 +149,14 @@ TEST_F(RefusalTest, D9ADamagedShardCountCostsFewRequests) {
   EXPECT_LE(table_.client.calls(), calls + 3);
   EXPECT_EQ(GetNumber(*table_.Get(kShardKeys.Bucket({"acme", "llm", 0})), "shard_count"), 1'024)
       << "other clients never go back";
+}
+
+// More than a part of the bucket has. Fails if: as many shards are read as the item says.
+TEST_F(RefusalTest, D9ADamagedShardCountCostsFewRequestsAlsoIfShardsAreMissing) {
+  limit_.quota = {100'000, 10'000, 1'000};
+  table_.Put(ShardItem(0, 1'024, 50'000));
+  (void)Ask(here_, 5);
+  EXPECT_LE(table_.client.calls(), 3 * kMostShards + 10);
 }
 
 TEST_F(RefusalTest, C26WhoOnlyLosesToOthersIsRefusedAsContended) {

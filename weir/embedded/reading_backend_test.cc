@@ -11,6 +11,7 @@
 
 #include "weir/embedded/embedded_fixture.h"
 #include "weir/embedded/faulty_vfs.h"
+#include "weir/embedded/sqlite.h"
 
 namespace weir {
 namespace {
@@ -79,6 +80,22 @@ TEST_F(ReadingTest, U6TheOwnerGoesOnAndClosesNextToAReader) {
   EXPECT_TRUE(client_.Close());
   EXPECT_EQ(ReaderHas(acme_), 7);
   EXPECT_TRUE(reader_->Close());
+  ASSERT_TRUE(client_.Open());
+  EXPECT_EQ(client_.Balance(acme_), 3000);
+}
+
+// Fails if: an owner cannot close the file while a reader's transaction keeps its log.
+TEST_F(ReadingTest, U6TheOwnerClosesNextToAReaderThatHasNotFinished) {
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme_, 3)})->admitted);
+  client_.Commit();
+  auto reading = sqlite::Connection::OpenToRead(client_.path(), "");
+  ASSERT_TRUE(reading) << reading.error().message;
+  ASSERT_TRUE(reading->Execute("BEGIN; SELECT count(*) FROM bucket"));
+  ASSERT_TRUE(client_.Acquire({Take(acme_, 4)})->admitted);
+  const Status closed = client_.Close();
+  EXPECT_TRUE(closed) << closed.error().message;
+  EXPECT_TRUE(reading->Close());
   ASSERT_TRUE(client_.Open());
   EXPECT_EQ(client_.Balance(acme_), 3000);
 }
