@@ -430,6 +430,20 @@ TEST(Pipeline, U9WithoutAConnectionNothingIsSent) {
   EXPECT_EQ(pipeline.counts().kinesis_records, 0U);
 }
 
+// Fails if: a request whose answer is lost counts as not sent.
+TEST(Pipeline, U9WhatMayHaveReachedTheServiceCountsAsSent) {
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
+  std::vector<UserRecord> records;
+  for (std::uint64_t i = 0; i < 10; ++i) records.push_back(Numbered(i));
+  (void)pipeline.PutAll(std::move(records), kStart);
+  ASSERT_THAT(pipeline.Flush(kStart).sends, SizeIs(1));
+  const AwsFailure lost{
+      .kind = FailureClass::kAmbiguous, .code = "connection reset", .maybe_applied = true};
+  (void)pipeline.OnAnswer(1, tl::unexpected(lost), kStart);
+  EXPECT_EQ(pipeline.counts().requests, 1U);
+  EXPECT_EQ(pipeline.counts().kinesis_records, 10U);
+}
+
 TEST(Pipeline, TellsTheRealCauseWhereTimeRunsOut) {
   Trial run(1, {.throttle = 1});
   run.Put("k", "0", seconds(2));
