@@ -203,6 +203,7 @@ Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now
     const bool is_extra = SourceIn(state, target, i).configured == nullptr;
     if (charge.amounts[i] > 0 && is_extra) charged.push_back(target.limits[i].name);
   }
+  if (charged.empty()) return {};
   std::size_t needed = charged.size();
   if (state != nullptr && state->extras != nullptr) {
     needed += static_cast<std::size_t>(

@@ -111,6 +111,25 @@ TEST(BucketState, AMeterThatIsAheadRejoinsWithoutRefillingTwice) {
   EXPECT_EQ(ViewOf(&state, *both, 1, kStateStart + Seconds(30)).meter.tokens, 0);
 }
 
+// Fails if: a row with more debts than meters, as none is written, is more than a state to judge.
+TEST(BucketState, MoreDebtsThanFitDoNotEndTheProcess) {
+  const TargetPtr rpm = MakeTarget(kAcme, {{"rpm", PerMinute(60)}});
+  BucketState state = NewBucketState(rpm, kStateStart);
+  state.extras = std::make_unique<ExtraMeters>();
+  for (int n = 0; n < 21; ++n) {
+    Meter debt = FullMeter(PerMinute(60));
+    debt.tokens = -1000 - n;
+    state.extras->meters.push_back({fmt::format("extra-{}", n), debt, kStateStart});
+  }
+  const Charge charge = One(PerMinuteOverride("rpm"), 1);
+  ASSERT_TRUE(CheckSpace(&state, charge, kStateStart));
+  Take(state, charge, kStateStart);
+  EXPECT_EQ(Available(state, rpm, kStateStart), 59);
+  EXPECT_EQ(state.extras->meters.size(), kMaxExtraMeters);
+  EXPECT_EQ(CheckSpace(&state, One(PerMinuteOverride("new"), 1), kStateStart).error().code,
+            Code::kFailedPrecondition);
+}
+
 TEST(BucketState, ARecordSaysAllThatThereIs) {
   const BucketState state = FilledState();
   const BucketRecord record = RecordOf(state);
