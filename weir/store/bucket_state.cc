@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weir/bucket/meter_times.h"
+#include "weir/store/bucket_time.h"
 #include "weir/store/extra_meters.h"
 
 namespace weir {
@@ -87,12 +88,18 @@ void DropExtrasIfDone(BucketState& state, UnixMillis now) {
   if (state.extras->left_full <= now) state.extras.reset();
 }
 
-// Limits may rejoin from meters whose time is ahead: the bucket is brought to the latest one.
+// Limits may rejoin from meters whose time is ahead: the bucket is brought to the latest one, but
+// never far ahead.
 UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
-  UnixMillis time = std::max(now, state.bucket.time);
-  if (state.extras == nullptr) return time;
-  for (const ExtraMeter& extra : state.extras->meters) time = std::max(time, extra.time);
-  return std::max(time, state.extras->last_left);
+  const UnixMillis least = std::max(now, state.bucket.time);
+  if (state.extras == nullptr) return least;
+  UnixMillis latest = least;
+  const auto note = [&](UnixMillis time) {
+    if (!IsFarAhead(time, least)) latest = std::max(latest, time);
+  };
+  for (const ExtraMeter& extra : state.extras->meters) note(extra.time);
+  note(state.extras->last_left);
+  return latest;
 }
 
 void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {

@@ -5,7 +5,6 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kTidyCount = 4;
 constexpr std::uint32_t kTidyEvery = 32;
 
 }  // namespace
@@ -71,27 +70,32 @@ void BucketStripe::Remove(BucketEntry& entry) {
   entries.pop_back();
 }
 
-std::size_t BucketStripe::Sweep(std::size_t count, UnixMillis idle_since) {
+std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, AheadReport& report) {
   std::size_t swept = 0;
   for (; count > 0 && !entries.empty(); --count) {
     if (hand >= entries.size()) hand = 0;
     BucketEntry& entry = *entries[hand];
+    const milliseconds ahead = SetBackToNow(entry.state, times.now);
+    if (ahead > milliseconds(0)) {
+      report.Add(entry.key(), ahead);
+      MarkChanged(entry);
+    }
     // A change that waits to be drained keeps its bucket: the drain holds a pointer to it.
-    if (!entry.changed && FullAt(entry.state) <= idle_since) {
+    if (!entry.changed && FullAt(entry.state) <= times.idle_since) {
       Remove(entry);
       ++swept;
       continue;
     }
-    if (RemoveFullExtras(entry.state, idle_since)) MarkChanged(entry);
+    if (RemoveFullExtras(entry.state, times.idle_since)) MarkChanged(entry);
     ++hand;
   }
   return swept;
 }
 
-std::size_t BucketStripe::Tidy(UnixMillis idle_since) {
-  if (!grown && ++uses % kTidyEvery != 0) return 0;
+bool BucketStripe::IsTidyDue() {
+  if (!grown && ++uses % kTidyEvery != 0) return false;
   grown = false;
-  return Sweep(kTidyCount, idle_since);
+  return true;
 }
 
 }  // namespace weir

@@ -12,6 +12,7 @@
 #include "weir/base/mutex.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/charge.h"
+#include "weir/store/stored_ahead.h"
 
 namespace weir {
 
@@ -65,6 +66,12 @@ struct EntityEqual : EntityOfEntry {
   bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
 };
 
+/// What a sweep goes by.
+struct SweepTimes {
+  UnixMillis idle_since;  ///< buckets and extra meters that were full by then are removed
+  UnixMillis now;         ///< times that are far ahead of it are set to it
+};
+
 /// `mutex` guards everything in it; the caller holds it.
 struct alignas(64) BucketStripe {
   Mutex mutex;
@@ -87,12 +94,13 @@ struct alignas(64) BucketStripe {
   void MarkChanged(BucketEntry& entry);
   /// The last entry takes its index.
   void Remove(BucketEntry& entry);
-  /// Looks at the next `count` entries and removes buckets that were full at `idle_since` already,
-  /// and extra meters that were. Returns how many buckets were removed.
-  std::size_t Sweep(std::size_t count, UnixMillis idle_since);
-  /// Sweeps a little now and then: after each Add, so that the stripe cleans up faster than it
-  /// grows, and after every 32nd call. Entries found before may be gone. Returns as Sweep.
-  std::size_t Tidy(UnixMillis idle_since);
+  /// Looks at the next `count` entries. Entries found before may be gone. Returns how many buckets
+  /// were removed.
+  std::size_t Sweep(std::size_t count, const SweepTimes& times, AheadReport& report);
+  /// True if it is time to sweep kTidyCount entries: after each Add, so that the stripe cleans up
+  /// faster than it grows, and after every 32nd call.
+  static constexpr std::size_t kTidyCount = 4;
+  bool IsTidyDue();
 
  private:
   void Link(BucketEntry& entry);

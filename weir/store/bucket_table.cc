@@ -9,6 +9,7 @@
 #include "weir/store/bucket_state.h"
 #include "weir/store/bucket_stripe.h"
 #include "weir/store/recent_tokens.h"
+#include "weir/store/stored_ahead.h"
 
 namespace weir {
 namespace {
@@ -109,28 +110,6 @@ class BucketTable::Locks {
   std::array<std::size_t, kMaxCharges> held_;  // the first count_ are set
 };
 
-// Writes what was set back to the log, once the locks are released: it is made before them.
-class BucketTable::AheadReport {
- public:
-  explicit AheadReport(Log* log) : log_(log == nullptr ? NoLog() : *log) {}
-  ~AheadReport() {
-    for (const auto& [key, ahead] : found_) {
-      const std::array<LogField, 4> fields = {LogField{"entity", std::string_view(key.entity)},
-                                              {"resource", std::string_view(key.resource)},
-                                              {"shard", std::int64_t{key.shard}},
-                                              {"ahead_ms", std::int64_t{ahead.count()}}};
-      log_.Write(LogLevel::kWarning, "clock.stored_time_ahead", fields);
-    }
-  }
-  AheadReport(const AheadReport&) = delete;
-  AheadReport& operator=(const AheadReport&) = delete;
-  void Add(const BucketKey& key, milliseconds ahead) { found_.emplace_back(key, ahead); }
-
- private:
-  Log& log_;
-  std::vector<std::pair<BucketKey, milliseconds>> found_;
-};
-
 // One charge's bucket, if it exists. Valid under Locks on the same charges.
 struct BucketTable::Found {
   BucketStripe* stripe = nullptr;
@@ -160,25 +139,11 @@ BucketTable::Found BucketTable::Find(const Target& target) const {
 }
 
 void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report) {
-  if (found.entry == nullptr) return;
-  BucketState& state = found.entry->state;
-  std::vector<UnixMillis*> ahead;
-  const auto note = [&](UnixMillis& time) {
-    if (IsFarAhead(time, now)) ahead.push_back(&time);
-  };
-  note(state.bucket.time);
-  if (state.extras) {
-    for (ExtraMeter& extra : state.extras->meters) note(extra.time);
-  }
-  if (ahead.empty()) return;
-  // The caller may have taken its `now` long ago: before a suspension, for example.
-  const UnixMillis latest = std::max(now, Now());
-  for (UnixMillis* const time : ahead) {
-    if (!IsFarAhead(*time, latest)) continue;
-    report.Add(found.entry->key(), *time - latest);
-    *time = latest;
-    found.stripe->MarkChanged(*found.entry);
-  }
+  if (found.entry == nullptr || !HasTimeFarAhead(found.entry->state, now)) return;
+  const milliseconds ahead = SetBackToNow(found.entry->state, Latest(now));
+  if (ahead == milliseconds(0)) return;
+  report.Add(found.entry->key(), ahead);
+  found.stripe->MarkChanged(*found.entry);
 }
 
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
@@ -214,8 +179,10 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (!Changes(charges[i])) continue;
+    BucketStripe& stripe = *found[i].stripe;
+    if (!stripe.IsTidyDue()) continue;
     // Most calls sweep nothing, and would only contend for the counter.
-    const std::size_t swept = found[i].stripe->Tidy(now - options_.idle_grace);
+    const std::size_t swept = stripe.Sweep(BucketStripe::kTidyCount, TimesOf(now), ahead);
     if (swept > 0) size_ -= swept;
   }
   return decision;
@@ -274,6 +241,10 @@ BucketState& BucketTable::Store(Found& found, const TargetPtr& target, UnixMilli
   if (found.entry == nullptr) found.entry = &found.stripe->Add(NewBucketState(target, now));
   found.stripe->MarkChanged(*found.entry);
   return found.entry->state;
+}
+
+SweepTimes BucketTable::TimesOf(UnixMillis now) const {
+  return {.idle_since = now - options_.idle_grace, .now = Latest(now)};
 }
 
 bool BucketTable::MakeSpace(UnixMillis now) {
@@ -353,10 +324,12 @@ void BucketTable::EraseEntity(const std::string& entity) {
 }
 
 std::optional<UnixMillis> BucketTable::SweepIdle(UnixMillis now) {
+  AheadReport ahead(options_.log);
+  const SweepTimes times = TimesOf(now);
   std::optional<UnixMillis> next;
   for (const auto& stripe : stripes_) {
     const MutexLock lock(stripe->mutex);
-    size_ -= stripe->Sweep(stripe->entries.size(), now - options_.idle_grace);
+    size_ -= stripe->Sweep(stripe->entries.size(), times, ahead);
     for (const auto& entry : stripe->entries) {
       const UnixMillis leaves = FullAt(entry->state) + options_.idle_grace;
       next = next ? std::min(*next, leaves) : leaves;

@@ -2,6 +2,7 @@
 // and in a file. Mechanism: docs/design/store.md.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,8 @@ class RecentTokens;
 struct BucketEntry;
 struct BucketState;
 struct BucketStripe;
+struct SweepTimes;
+class AheadReport;
 
 struct BucketTableOptions {
   std::size_t stripes = 256;  ///< locks; a power of two
@@ -36,7 +39,7 @@ struct BucketTableOptions {
   std::size_t max_buckets = 10'000'000;
   /// T, for the owner's BucketStore::Now. None: callers' `now` is all that is known.
   std::optional<BucketTime> time{};
-  Log* log = nullptr;  ///< for "clock.stored_time_ahead"; must outlive the table
+  Log* log = nullptr;  ///< gets AheadReport's events; must outlive the table
 };
 
 /// Thread-safe. Every charge of a request is decided under the locks of all its buckets, taken in
@@ -49,8 +52,8 @@ class BucketTable {
   /// T; 1970 without BucketTableOptions::time.
   UnixMillis Now() const { return options_.time ? options_.time->Now() : UnixMillis{}; }
 
-  /// In Acquire and Adjust, a bucket whose time is far ahead of `now` and of T is set to T, keeps
-  /// its tokens, counts as changed, and is reported.
+  /// In Acquire, Adjust and sweeps, a bucket with a time far ahead of `now` and of T is set to T,
+  /// keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
@@ -82,9 +85,11 @@ class BucketTable {
  private:
   struct Found;
   class Locks;
-  class AheadReport;
 
   std::size_t StripeOf(std::size_t hash) const;
+  /// `now`, or T if that is later: a caller may have read T before a suspension.
+  UnixMillis Latest(UnixMillis now) const { return std::max(now, Now()); }
+  SweepTimes TimesOf(UnixMillis now) const;
   /// The bucket of a charge, if there is one.
   Found Find(const Target& target) const;
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);

@@ -1,6 +1,7 @@
 #include "weir/store/extra_meters.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -23,7 +24,7 @@ bool IsFullAt(const ExtraMeter& extra, UnixMillis now) {
 ExtraMeter NewExtra(const ExtraMeters* extras, const Limit& limit, UnixMillis now) {
   ExtraMeter extra{.name = limit.name, .meter = FullMeter(limit.quota), .time = now};
   if (extras == nullptr || extras->left_full <= now) return extra;
-  extra.meter = MeterFullIn(limit.quota, extras->left_full - extras->last_left);
+  extra.meter = MeterFullIn(limit.quota, LeftFullIn(*extras));
   extra.time = extras->last_left;
   RefillTo(extra, now);
   return extra;
@@ -79,8 +80,16 @@ bool IsInDebt(const ExtraMeter& extra, UnixMillis now) {
   return meter.tokens < 0;
 }
 
+milliseconds LeftFullIn(const ExtraMeters& extras) {
+  std::int64_t left = 0;
+  if (__builtin_sub_overflow(extras.left_full.value, extras.last_left.value, &left)) {
+    return extras.left_full > extras.last_left ? kLongestWait : milliseconds(0);
+  }
+  return std::min(milliseconds(left), kLongestWait);
+}
+
 UnixMillis FullAt(const ExtraMeters& extras) {
-  UnixMillis full = extras.left_full;
+  UnixMillis full = extras.last_left + LeftFullIn(extras);
   for (const ExtraMeter& extra : extras.meters) {
     full = std::max(full, FullAt(extra.meter, extra.time));
   }

@@ -30,6 +30,10 @@ void ReduceTo(ExtraMeters& extras, std::size_t count, UnixMillis now);
 
 bool IsInDebt(const ExtraMeter& extra, UnixMillis now);
 
+/// How long after `last_left` the last of those that left early would have been full. At most
+/// kLongestWait, whatever is stored; not above 0 if there are none.
+milliseconds LeftFullIn(const ExtraMeters& extras);
+
 /// When every meter is full, and so would be those that left early.
 UnixMillis FullAt(const ExtraMeters& extras);
 
