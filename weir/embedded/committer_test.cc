@@ -74,13 +74,16 @@ TEST_F(CommitterTest, NothingIsWrittenWhereNothingChanges) {
   EXPECT_EQ(stats().commits, 1U);
 }
 
-// Fails if: a request that takes nothing brings the bucket of the file to its limits. C2
-TEST_F(CommitterTest, C2ARefusalOrALookUnderOtherLimitsWritesNothing) {
+// Fails if: a look or a refused override brings the bucket of the file to its limits. C2
+TEST_F(CommitterTest, C2ALookOrARefusedOverrideWritesNothing) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE((*Begin(acme_, 10))->value().admitted);
   client_.Commit();
-  EXPECT_FALSE((*Begin(StillTarget("acme", 12), 12))->value().admitted);
-  EXPECT_TRUE((*Begin(StillTarget("acme", 12), 0))->value().admitted);
+  const TargetPtr other = StillTarget("acme", 12);
+  EXPECT_FALSE((*Begin(MakeTarget(other->key, other->limits, LimitSource::kOverride), 12))
+                   ->value()
+                   .admitted);
+  EXPECT_TRUE((*Begin(other, 0))->value().admitted);
   client_.scheduler().Advance(milliseconds(5));
   EXPECT_EQ(stats().commits, 1U);
   EXPECT_THAT(RunSql(client_.CopyAsKilled(), "SELECT tokens, capacity FROM limits_view"),

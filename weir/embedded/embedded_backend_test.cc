@@ -161,6 +161,22 @@ TEST_F(EmbeddedTest, IdleBucketsLeaveMemoryAndFile) {
   EXPECT_THAT(RunSql(client_.path(), "SELECT entity FROM bucket"), ElementsAre("busy"));
 }
 
+// Fails if: each short command that is refused names a wait, and leaves the bucket at its old rate.
+TEST_F(EmbeddedTest, C2TheLimitsOfARefusedCommandHoldForTheNextOne) {
+  const TargetPtr daily = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(daily, 10)})->admitted);
+  const TargetPtr raised = MakeTarget(daily->key, {{"rpm", PerSecond(10)}});
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open());
+  const auto refused = client_.Acquire({Take(raised, 1)});
+  ASSERT_TRUE(refused && !refused->admitted);
+  ASSERT_TRUE(client_.Close());
+  client_.scheduler().Advance(refused->retry_after);
+  ASSERT_TRUE(client_.Open());
+  EXPECT_TRUE(client_.Acquire({Take(raised, 1)})->admitted);
+}
+
 TEST_F(EmbeddedTest, ACleanStopLeavesOneFile) {
   ASSERT_TRUE(client_.Open());
   EXPECT_TRUE(FileExists(client_.path() + "-lock"));

@@ -234,6 +234,14 @@ void Take(BucketState& state, const Charge& charge, UnixMillis now) {
   Debit(state.bucket, charge.amounts);
 }
 
+bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now) {
+  const TargetPtr& target = charge.target;
+  if (target->source == LimitSource::kOverride || !Changes(charge)) return false;
+  if (state.target == target || state.target->limits == target->limits) return false;
+  BringTo(state, target, now);
+  return true;
+}
+
 bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now) {
   for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
     const Target& target = *charge.target;

@@ -52,6 +52,10 @@ bool Changes(const Charge& charge);
 /// REQUIRES: Changes(charge), CheckSpace, and every amount is covered by its ViewOf.
 void Take(BucketState& state, const Charge& charge, UnixMillis now);
 
+/// What a refused acquire stores: a configured target brings the bucket to its limits and takes
+/// nothing, so that its wait holds. False if nothing changes, as for a look and an override.
+bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now);
+
 /// Whether the debts that an adjust leaves keep within kMaxDebt.
 bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now);
 

@@ -92,10 +92,11 @@ class BucketStore {
   /// boot of the machine, and does not follow its wall clock (docs/design/time.md).
   virtual UnixMillis Now() const = 0;
 
-  /// Takes every charge at `now`, or none. A bucket that does not exist is full. A refusal, a look,
-  /// and a charge whose amounts are all 0, change nothing.
+  /// Takes every charge at `now`, or none. A bucket that does not exist is full. A look, a refused
+  /// override, and a charge whose amounts are all 0, change nothing.
   ///
-  /// A configured target brings its bucket to its limits, keeping what is used. A configured limit
+  /// A configured target brings its bucket to its limits, keeping what is used, also if the request
+  /// is refused: its wait is at the rates of these limits. A configured limit
   /// that it lacks leaves, and keeps refilling; a limit that was away rejoins from there. A limit
   /// that was never there is full.
   ///

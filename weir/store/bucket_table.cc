@@ -155,25 +155,22 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
 
 Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMillis now) {
   Decision decision = BlankDecision(charges);
-  auto status = decision.limits.begin();
-  std::array<Found, kMaxCharges> found;
+  std::array<Found, kMaxCharges> all;
+  const std::span<Found> found(all.data(), charges.size());
   AheadReport ahead(options_.log);
   const Locks locks(*this, charges);
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    const Target& target = *charges[i].target;
-    found[i] = Find(target);
+    found[i] = Find(*charges[i].target);
     SetBackIfAhead(found[i], now, ahead);
-    for (std::size_t j = 0; j < target.limits.size(); ++j) {
-      Judge(ViewOf(found[i].state(), target, j, now), *status);
-      decision.retry_after = std::max(decision.retry_after, status++->retry_after);
-    }
   }
-  decision.admitted = decision.retry_after == milliseconds(0);
+  Judge(charges, found, now, decision);
+  // The wait holds only at the rates that it is computed from.
+  if (!decision.admitted && StoreLimits(charges, found, now)) Judge(charges, found, now, decision);
   if (!decision.admitted) return decision;
   for (std::size_t i = 0; i < charges.size(); ++i) {
     WEIR_RETURN_IF_ERROR(CheckSpace(found[i].state(), charges[i], now));
   }
-  WEIR_RETURN_IF_ERROR(Reserve(charges, {found.data(), charges.size()}));
+  WEIR_RETURN_IF_ERROR(Reserve(charges, found));
   for (std::size_t i = 0; i < charges.size(); ++i) {
     if (Changes(charges[i])) Take(Store(found[i], charges[i].target, now), charges[i], now);
   }
@@ -186,6 +183,32 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
     if (swept > 0) size_ -= swept;
   }
   return decision;
+}
+
+void BucketTable::Judge(std::span<const Charge> charges, std::span<const Found> found,
+                        UnixMillis now, Decision& decision) {
+  decision.retry_after = milliseconds(0);
+  auto status = decision.limits.begin();
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    const Target& target = *charges[i].target;
+    for (std::size_t j = 0; j < target.limits.size(); ++j) {
+      weir::Judge(ViewOf(found[i].state(), target, j, now), *status);
+      decision.retry_after = std::max(decision.retry_after, status++->retry_after);
+    }
+  }
+  decision.admitted = decision.retry_after == milliseconds(0);
+}
+
+bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
+                              UnixMillis now) {
+  bool changed = false;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    BucketEntry* const entry = found[i].entry;
+    if (entry == nullptr || !weir::StoreLimits(entry->state, charges[i], now)) continue;
+    found[i].stripe->MarkChanged(*entry);
+    changed = true;
+  }
+  return changed;
 }
 
 Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {

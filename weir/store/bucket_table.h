@@ -92,6 +92,12 @@ class BucketTable {
   SweepTimes TimesOf(UnixMillis now) const;
   /// The bucket of a charge, if there is one.
   Found Find(const Target& target) const;
+  /// Judges every limit of every charge.
+  static void Judge(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
+                    Decision& decision);
+  /// Brings the buckets of a refused request to its limits; false: they have them.
+  static bool StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
+                          UnixMillis now);
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
   Status TryAdjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
   /// Counts `found` that changes and is not there as buckets, which Store then adds.

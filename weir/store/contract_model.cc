@@ -23,6 +23,9 @@ bool IsFull(const Owned& owned, UnixMillis now) {
 // One map, no lock, nothing shared, nothing forgotten; every step on copies.
 class ObviousStore {
  public:
+  explicit ObviousStore(bool stores_limits_on_refusal)
+      : stores_limits_on_refusal_(stores_limits_on_refusal) {}
+
   Decision Acquire(const std::vector<Charge>& charges, UnixMillis now) {
     Decision decision{.admitted = true};
     for (const Charge& charge : charges) {
@@ -37,8 +40,10 @@ class ObviousStore {
         decision.admitted = decision.admitted && wait == milliseconds(0);
       }
     }
-    if (!decision.admitted) return decision;
-    for (const Charge& charge : charges) Take(charge, now);
+    for (const Charge& charge : charges) {
+      if (decision.admitted) Take(charge, now);
+      if (!decision.admitted && stores_limits_on_refusal_) Refuse(charge, now);
+    }
     return decision;
   }
 
@@ -95,26 +100,44 @@ class ObviousStore {
 
   void Take(const Charge& charge, UnixMillis now) {
     const Target& target = *charge.target;
-    const bool changes = std::ranges::any_of(charge.amounts, [](auto n) { return n != 0; });
-    if (!changes) return;
+    if (!Changes(charge)) return;
     const bool configures = target.source == LimitSource::kConfigured;
-    MetersByName next = Of(target.key);
-    if (configures) {
-      for (auto& [name, owned] : next) owned.configured = false;
-    }
+    if (configures) Configure(target, now);
+    MetersByName& meters = buckets_[target.key];
     for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
-      const Limit& limit = target.limits[i];
       if (!configures && charge.amounts[i] == 0) continue;
+      const Limit& limit = target.limits[i];
       Owned owned = At(target.key, limit, now);
-      const bool keeps_parameters = owned.configured && !configures;
-      if (!keeps_parameters) owned.meter = Judged(target, limit, now);
-      owned.configured = owned.configured || configures;
+      if (!owned.configured) owned.meter = Judged(target, limit, now);
       Debit(owned.meter, charge.amounts[i]);
+      meters[limit.name] = owned;
+    }
+  }
+
+  // The wait of a refused request is at its own rates.
+  void Refuse(const Charge& charge, UnixMillis now) {
+    const bool configures = charge.target->source == LimitSource::kConfigured;
+    const bool is_there = buckets_.contains(charge.target->key);
+    if (configures && is_there && Changes(charge)) Configure(*charge.target, now);
+  }
+
+  static bool Changes(const Charge& charge) {
+    return std::ranges::any_of(charge.amounts, [](auto amount) { return amount != 0; });
+  }
+
+  void Configure(const Target& target, UnixMillis now) {
+    MetersByName next = Of(target.key);
+    for (auto& [name, owned] : next) owned.configured = false;
+    for (const Limit& limit : target.limits) {
+      Owned owned = At(target.key, limit, now);
+      owned.meter = Judged(target, limit, now);
+      owned.configured = true;
       next[limit.name] = owned;
     }
     buckets_[target.key] = std::move(next);
   }
 
+  bool stores_limits_on_refusal_;
   std::map<BucketKey, MetersByName> buckets_;
   std::map<AdjustToken, bool> counted_;
 };
@@ -225,8 +248,8 @@ void CheckKept(const std::optional<BucketRecord>& record, const MetersByName& ex
 // A few buckets, their limits of the moment, and a call made on both stores.
 class Comparison {
  public:
-  Comparison(ContractClient& store, const std::string& entity)
-      : store_(store), sets_(AnyLimitSets()) {
+  Comparison(ContractClient& store, bool stores_limits_on_refusal, const std::string& entity)
+      : store_(store), model_(stores_limits_on_refusal), sets_(AnyLimitSets()) {
     for (int i = 0; i < kBuckets; ++i) {
       // Two buckets of one entity, and one of another.
       const std::string suffix = i == 2 ? "-parent" : "";
@@ -341,8 +364,7 @@ class Comparison {
   UnixMillis now_ = kStart;
 };
 
-void RunSequence(ContractClient& store, const std::string& entity, bool limits_change) {
-  Comparison comparison(store, entity);
+void RunSequence(Comparison comparison, bool limits_change) {
   for (const Step& step : *rc::gen::container<std::vector<Step>>(AnyStep(limits_change))) {
     comparison.Make(step);
   }
@@ -353,14 +375,21 @@ void RunSequence(ContractClient& store, const std::string& entity, bool limits_c
 // counts again, the remainder is dropped at a refill, a bucket is forgotten before it is full, or
 // an adjust does not refill first.
 TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
-  CheckProperty([this] { RunSequence(store_, Fresh("acme"), false); });
+  CheckProperty([this] {
+    const bool stores = harness_->stores_limits_on_refusal();
+    RunSequence({store_, stores, Fresh("acme")}, false);
+  });
 }
 
 // Fails if: a limit that left rejoins full or is not refilled while it was away, an adjust misses
-// it, a look or a refusal stores parameters, an override changes those of a configured limit or is
-// judged by them, or a bucket is forgotten before the limits that left it are full.
+// it, a look stores parameters, a refusal stores none or takes, an override changes those of a
+// configured limit or is judged by them, or a bucket is forgotten before the limits that left it
+// are full.
 TEST_P(StoreContractRejoin, C2AnySequenceOfLimitsAgreesWithAnObviousStore) {
-  CheckProperty([this] { RunSequence(store_, Fresh("acme"), true); });
+  CheckProperty([this] {
+    const bool stores = harness_->stores_limits_on_refusal();
+    RunSequence({store_, stores, Fresh("acme")}, true);
+  });
 }
 
 }  // namespace

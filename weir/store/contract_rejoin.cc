@@ -91,7 +91,7 @@ TEST_P(StoreContractRejoin, C2ALookBesideALimitForgetsNeitherItNorItsDebt) {
   EXPECT_EQ(Balance(both, kStart)[1], -40'000);
 }
 
-TEST_P(StoreContractRejoin, C2WhatIsRefusedOrLooksStoresNothing) {
+TEST_P(StoreContractRejoin, C2ALookAndARefusedOverrideStoreNothing) {
   const TargetPtr both = FreshTarget({Requests(), Words()});
   ASSERT_TRUE(Ask({Tokens(both, {60, 10})}, kStart).admitted);
   const auto before = store_.Read({both->key});
@@ -103,6 +103,8 @@ TEST_P(StoreContractRejoin, C2WhatIsRefusedOrLooksStoresNothing) {
   for (const TargetPtr& target : targets) {
     std::vector<std::int64_t> nothing(target->limits.size());
     EXPECT_TRUE(Ask({Tokens(target, nothing)}, kStart + 1s).admitted);
+    const bool is_override = target->source == LimitSource::kOverride;
+    if (!is_override && harness_->stores_limits_on_refusal()) continue;
     std::vector<std::int64_t> much(target->limits.size());
     for (std::size_t i = 0; i < much.size(); ++i) {
       if (target->limits[i].name == "requests") much[i] = 30;
@@ -112,6 +114,23 @@ TEST_P(StoreContractRejoin, C2WhatIsRefusedOrLooksStoresNothing) {
   const auto after = store_.Read({both->key});
   ASSERT_TRUE(before && after);
   EXPECT_EQ(*before, *after);
+}
+
+// Fails if: the old rate refills until some request is admitted.
+TEST_P(StoreContractRejoin, C2NewParametersHoldFromTheFirstRefusal) {
+  if (!harness_->stores_limits_on_refusal()) GTEST_SKIP() << "this backend stores none";
+  const Quota slow{.capacity = 60'000, .amount = 1000, .period = 60'000};
+  const Quota quick{.capacity = 60'000, .amount = 60'000, .period = 60'000};
+  for (const auto& [before, after] : {std::pair(slow, quick), std::pair(quick, slow)}) {
+    const TargetPtr acme = FreshTarget({Requests(before)});
+    ASSERT_TRUE(Ask({Tokens(acme, {60})}, kStart).admitted);
+    const TargetPtr changed = Configured(acme, {Requests(after)});
+    const Decision refused = Ask({Tokens(changed, {2})}, kStart);
+    ASSERT_FALSE(refused.admitted);
+    const UnixMillis told = kStart + refused.retry_after;
+    EXPECT_FALSE(Ask({Tokens(changed, {2})}, told - 1ms).admitted);
+    EXPECT_TRUE(Ask({Tokens(changed, {2})}, told).admitted);
+  }
 }
 
 TEST_P(StoreContractRejoin, ALookMakesNoBucket) {
