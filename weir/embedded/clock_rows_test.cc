@@ -200,6 +200,33 @@ TEST(FileReservationClock, NoLiveSlotIsGivenAwayWithinABoot) {
   EXPECT_TRUE(claim(hours(-5))) << "and it is free at its expiry";
 }
 
+// Fails if: slots of a boot under a wrong clock are held until that clock's time.
+TEST(FileReservationClock, C4SlotsOfAWrongBootAreHeldForTheirTimeOnly) {
+  TempFolder folder;
+  sim::SimClock clock;
+  const UnixMillis start = clock.WallNow();
+  int claims = 0;
+  const auto claim = [&](const BootIdentity& boot) {
+    auto backend = OpenFileReservations(folder / "weir.db", clock, {.boot = boot});
+    EXPECT_TRUE(backend) << backend.error().message;
+    ReservationClient client(**backend, [] { return false; });
+    const SlotClaim wanted{.slot = {{"emr", "acme"}, "w-" + std::to_string(++claims)},
+                           .limit = 2,
+                           .ttl = std::chrono::minutes(10)};
+    return *client.Claim(wanted, (*backend)->Now(clock));
+  };
+  clock.SetWall(start + 2 * kLongAgo);
+  EXPECT_TRUE(claim(kBoot).slot);
+  EXPECT_TRUE(claim(kBoot).slot);
+  clock.Reboot();
+  clock.SetWall(start);
+  EXPECT_EQ(claim(kNextBoot).next_expiry, start + std::chrono::minutes(10));
+  clock.Advance(std::chrono::minutes(10) - milliseconds(1));
+  EXPECT_FALSE(claim(kNextBoot).slot);
+  clock.Advance(milliseconds(1));
+  EXPECT_TRUE(claim(kNextBoot).slot);
+}
+
 TEST(FileReservationClock, AProcessThatWasOpenBeforeTheFileWasThereTakesItsTime) {
   TempFolder folder;
   sim::SimClock right;

@@ -68,6 +68,10 @@ constexpr std::string_view kCountHeld =
 constexpr std::string_view kListHeld =
     "SELECT resource, account, id, resource_id, claimed, expires FROM slot "
     "WHERE resource = ? AND account = ? AND id > ? AND expires > ? ORDER BY id LIMIT ?";
+// What was claimed after a time expires after it.
+constexpr std::string_view kClaimedAfter =
+    "SELECT resource, account, id, resource_id, claimed, expires FROM slot "
+    "WHERE resource = ? AND account = ? AND expires > ? AND claimed > ?";
 constexpr std::string_view kBoundTo =
     "SELECT resource, account, id, resource_id, claimed, expires FROM slot "
     "WHERE resource_id = ? AND id <> resource_id";
@@ -191,6 +195,11 @@ Result<std::vector<HeldSlot>> FileReservationRows::ListHeld(const SlotRange& ran
   const auto limit = static_cast<std::int64_t>(std::min<std::size_t>(range.limit, INT64_MAX));
   return ReadSlots(kListHeld,
                    {range.key.resource, range.key.account, range.after, now.value, limit});
+}
+
+Result<std::vector<HeldSlot>> FileReservationRows::ClaimedAfter(const AccountKey& key,
+                                                                UnixMillis time) {
+  return ReadSlots(kClaimedAfter, {key.resource, key.account, time.value, time.value});
 }
 
 Result<std::vector<HeldSlot>> FileReservationRows::BoundTo(const std::string& resource_id) {

@@ -81,6 +81,52 @@ TEST(ClaimSlot, WhatWasTakenOverDoesNotComeBack) {
   EXPECT_FALSE(RenewSlot(rows, old, 10s, kStart + 9s));
 }
 
+constexpr milliseconds kWrongBoot = std::chrono::days(74 * 365);
+
+// Fails if: slots of a boot under a wrong clock are held until that clock's time.
+TEST(ClaimSlot, C4SlotsOfAWrongBootAreHeldForTheirTimeOnly) {
+  MemoryRows rows;
+  const AccountKey key{.resource = "emr", .account = "x"};
+  const auto claim = [&](const std::string& id, UnixMillis now) {
+    return *ClaimSlot(rows, {.slot = {key, id}, .limit = 2, .ttl = 3600s}, now);
+  };
+  ASSERT_TRUE(claim("w-1", kStart + kWrongBoot).slot);
+  ASSERT_TRUE(claim("w-2", kStart + kWrongBoot).slot);
+  EXPECT_EQ(claim("w-3", kStart).next_expiry, kStart + 3600s);
+  EXPECT_FALSE(claim("w-3", kStart + 3600s - 1ms).slot) << "held for their time";
+  EXPECT_TRUE(claim("w-3", kStart + 3600s).slot);
+}
+
+// Fails if: what a slot of a wrong boot has got since then is counted from its claim.
+TEST(BindSlot, C4ASlotOfAWrongBootIsHeldAsLongAsItsBindingSays) {
+  MemoryRows rows;
+  const AccountKey key{.resource = "emr", .account = "x"};
+  const SlotRef slot{key, "w-1"};
+  const SlotClaim other{.slot = {key, "w-2"}, .limit = 1, .ttl = 60s};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = slot, .limit = 1, .ttl = 60s}, kStart + kWrongBoot)->slot);
+  EXPECT_EQ(RenewSlot(rows, slot, 10s, kStart)->expires, kStart + 60s) << "no shorter than it was";
+  ASSERT_TRUE(BindSlot(rows, {.slot = slot, .resource_id = "j", .ttl = 600s}, kStart));
+  EXPECT_FALSE(ClaimSlot(rows, other, kStart + 600s - 1ms)->slot);
+  EXPECT_TRUE(ClaimSlot(rows, other, kStart + 600s)->slot);
+}
+
+// Fails if: a late event of an earlier thing releases a slot whose time of claiming is unknown, or
+// an end that was remembered under a wrong clock concerns what is claimed later.
+TEST(ReleaseBound, C4NeitherAnEndNorASlotOfAWrongBootIsTakenAtItsWord) {
+  MemoryRows rows;
+  const SlotRef slot{{.resource = "emr", .account = "x"}, "w-1"};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = slot, .limit = 1, .ttl = 60s}, kStart + kWrongBoot)->slot);
+  ASSERT_TRUE(BindSlot(rows, {.slot = slot, .resource_id = "j", .ttl = 60s}, kStart + kWrongBoot));
+  EXPECT_EQ(ReleaseBound(rows, {"j", kStart - 10s, kStart + 60s}, kStart), 0U);
+  EXPECT_EQ(ReleaseBound(rows, {"j", kStart + 10s, kStart + 60s}, kStart + 10s), 1U);
+
+  const UnixMillis wrong = kStart + kWrongBoot;
+  ASSERT_EQ(ReleaseBound(rows, {"k", wrong, wrong + 3600s}, wrong), 0U);
+  const SlotRef later{slot.key, "w-2"};
+  ASSERT_TRUE(ClaimSlot(rows, {.slot = later, .limit = 1, .ttl = 60s}, kStart)->slot);
+  EXPECT_TRUE(BindSlot(rows, {.slot = later, .resource_id = "k", .ttl = 60s}, kStart));
+}
+
 // A clock that is behind waits until the bucket's time, and only then do tokens come back.
 TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
   MemoryRows rows;

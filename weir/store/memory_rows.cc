@@ -60,6 +60,16 @@ Result<std::vector<HeldSlot>> MemoryRows::ListHeld(const SlotRange& range, UnixM
   return listed;
 }
 
+Result<std::vector<HeldSlot>> MemoryRows::ClaimedAfter(const AccountKey& key, UnixMillis time) {
+  std::vector<HeldSlot> later;
+  const auto found = slots_.find(key);
+  if (found == slots_.end()) return later;
+  for (const auto& [id, slot] : found->second.by_id) {
+    if (slot.claimed > time) later.push_back(slot);
+  }
+  return later;
+}
+
 Result<std::vector<HeldSlot>> MemoryRows::BoundTo(const std::string& resource_id) {
   std::vector<HeldSlot> slots;
   const auto found = bound_.find(resource_id);

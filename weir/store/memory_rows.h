@@ -16,6 +16,7 @@ class MemoryRows final : public ReservationRows {
   Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) override;
   Result<HeldCount> CountHeld(const AccountKey& key, UnixMillis now) override;
   Result<std::vector<HeldSlot>> ListHeld(const SlotRange& range, UnixMillis now) override;
+  Result<std::vector<HeldSlot>> ClaimedAfter(const AccountKey& key, UnixMillis time) override;
   Result<std::vector<HeldSlot>> BoundTo(const std::string& resource_id) override;
   Status PutSlot(const HeldSlot& slot) override;
   Status EraseSlot(const SlotRef& slot) override;

@@ -38,6 +38,8 @@ class ReservationRows {
   virtual Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) = 0;
   virtual Result<HeldCount> CountHeld(const AccountKey& key, UnixMillis now) = 0;
   virtual Result<std::vector<HeldSlot>> ListHeld(const SlotRange& range, UnixMillis now) = 0;
+  /// The slots of the key that were claimed after a time.
+  virtual Result<std::vector<HeldSlot>> ClaimedAfter(const AccountKey& key, UnixMillis time) = 0;
   /// The slots that are bound to it, whether they are held or have expired.
   virtual Result<std::vector<HeldSlot>> BoundTo(const std::string& resource_id) = 0;
   virtual Status PutSlot(const HeldSlot& slot) = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weir/model/quoted.h"
+#include "weir/store/bucket_time.h"
 #include "weir/store/reservation_checks.h"
 
 namespace weir {
@@ -15,9 +16,31 @@ bool IsHeld(const std::optional<HeldSlot>& slot, UnixMillis now) {
   return slot && now < slot->expires;
 }
 
+// A slot that was claimed far ahead of `now` was claimed under a wrong clock: from now on it is
+// held for as long as it was to be. REQUIRES: IsHeld.
+Status SetBackIfAhead(ReservationRows& rows, HeldSlot& slot, UnixMillis now) {
+  if (!IsFarAhead(slot.claimed, now)) return {};
+  slot.expires = now + std::max(slot.expires - slot.claimed, milliseconds(0));
+  slot.claimed = now;
+  return rows.PutSlot(slot);
+}
+
+// Counts the slots that are held, each for its own time only if they are as many as the limit.
+Result<HeldCount> CountHeld(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(HeldCount held, rows.CountHeld(claim.slot.key, now));
+  if (held.slots < claim.limit) return held;
+  WEIR_ASSIGN_OR_RETURN(auto ahead, rows.ClaimedAfter(claim.slot.key, now + kMostAhead));
+  if (ahead.empty()) return held;
+  for (HeldSlot& slot : ahead) WEIR_RETURN_IF_ERROR(SetBackIfAhead(rows, slot, now));
+  return rows.CountHeld(claim.slot.key, now);
+}
+
 Result<HeldSlot> FindHeld(ReservationRows& rows, const SlotRef& slot, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(auto found, rows.FindSlot(slot));
-  if (IsHeld(found, now)) return *std::move(found);
+  if (IsHeld(found, now)) {
+    WEIR_RETURN_IF_ERROR(SetBackIfAhead(rows, *found, now));
+    return *std::move(found);
+  }
   return Fail(Code::kNotFound,
               fmt::format("{}: slot {} is not held: it has expired or was released",
                           Describe(slot.key), Quoted(slot.id)));
@@ -30,13 +53,14 @@ bool Concerns(const EndedResource& ended, UnixMillis claimed) {
 Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, UnixMillis claimed,
                       UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto ended, rows.FindEnded(resource_id));
-  return ended && now < ended->remember_until && Concerns(*ended, claimed);
+  return ended && now < ended->remember_until && !IsFarAhead(ended->ended_at, now) &&
+         Concerns(*ended, claimed);
 }
 
 // Of two ends the later, and the longer memory: neither takes anything from the other.
 Status Remember(ReservationRows& rows, EndedResource ended, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto before, rows.FindEnded(ended.resource_id));
-  if (before) {
+  if (before && !IsFarAhead(before->ended_at, now)) {
     ended.ended_at = std::max(ended.ended_at, before->ended_at);
     ended.remember_until = std::max(ended.remember_until, before->remember_until);
   }
@@ -51,7 +75,7 @@ Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim, Uni
   if (IsHeld(same, now)) return ClaimAnswer{.slot = std::move(same)};
   // Erased, so that they do not live again for whose clock is behind.
   WEIR_RETURN_IF_ERROR(rows.EraseExpired(claim.slot.key, now));
-  WEIR_ASSIGN_OR_RETURN(const HeldCount held, rows.CountHeld(claim.slot.key, now));
+  WEIR_ASSIGN_OR_RETURN(const HeldCount held, CountHeld(rows, claim, now));
   if (held.slots >= claim.limit) {
     return ClaimAnswer{.slot = {}, .in_use = held.slots, .next_expiry = held.next_expiry};
   }
@@ -104,9 +128,10 @@ Result<bool> ReleaseSlot(ReservationRows& rows, const SlotRef& slot, UnixMillis 
 
 Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& ended,
                                  UnixMillis now) {
-  WEIR_ASSIGN_OR_RETURN(const auto bound, rows.BoundTo(ended.resource_id));
+  WEIR_ASSIGN_OR_RETURN(auto bound, rows.BoundTo(ended.resource_id));
   std::size_t released = 0;
-  for (const HeldSlot& slot : bound) {
+  for (HeldSlot& slot : bound) {
+    if (IsHeld(slot, now)) WEIR_RETURN_IF_ERROR(SetBackIfAhead(rows, slot, now));
     if (!Concerns(ended, slot.claimed)) continue;
     WEIR_RETURN_IF_ERROR(rows.EraseSlot({.key = slot.key, .id = slot.id}));
     if (IsHeld(slot, now)) ++released;

@@ -1,5 +1,9 @@
 // What each verb of a ReservationStore answers and changes, whatever holds the rows. The arguments
 // are checked already (reservation_checks.h).
+//
+// A slot whose `claimed` is far ahead of `now` (IsFarAhead) was claimed under a wrong clock: the
+// first verb that names it, would release it, or is refused because of it, sets `claimed` to now
+// and keeps the span until `expires`. The same time of an end makes it mean nothing.
 #pragma once
 
 #include <cstddef>
