@@ -102,7 +102,7 @@ Result<Exit> ReadQueue(const SqsQueue& queue, EventReleaser& releaser, Context& 
 
 Result<Exit> Events(const EventOptions& options, Context& context, const EventRules& rules,
                     const OpenedReservations& opened) {
-  EventReleaser releaser(rules, opened.backend.slots(), opened.scheduler, {.seed = SystemSeed()});
+  EventReleaser releaser(rules, opened.backend, opened.scheduler, {.seed = SystemSeed()});
   if (options.queue) return ReadQueue(*options.queue, releaser, context);
   return ReadLines(releaser, context);
 }

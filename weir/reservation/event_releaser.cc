@@ -15,10 +15,10 @@ constexpr std::string_view kClosed = "the releaser was closed";
 /// Steps are made and carried out by tasks of the scheduler only, one after the other.
 class EventReleaser::State : public std::enable_shared_from_this<State> {
  public:
-  State(EventRules rules, ReservationStore& store, Scheduler& scheduler,
+  State(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
         EventReleaserOptions options)
       : rules_(std::move(rules)),
-        store_(store),
+        backend_(backend),
         scheduler_(scheduler),
         options_(std::move(options)),
         plan_(options_.release, options_.seed) {}
@@ -40,7 +40,7 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   Instant Now() const { return scheduler_.clock().Now(); }
 
   const EventRules rules_;
-  ReservationStore& store_;
+  ReservationBackend& backend_;
   Scheduler& scheduler_;
   const EventReleaserOptions options_;
 
@@ -59,9 +59,15 @@ EventReleaser::State::~State() {
 }
 
 Result<std::optional<EndedResource>> EventReleaser::State::Match(std::string_view event) {
-  const UnixMillis now = scheduler_.clock().WallNow();
-  auto matched = MatchEvent(rules_, event, now);
-  if (matched && *matched) (*matched)->remember_until = now + options_.remember;
+  const Clock& clock = scheduler_.clock();
+  const UnixMillis wall = clock.WallNow();
+  auto matched = MatchEvent(rules_, event, wall);
+  if (matched && *matched) {
+    const UnixMillis now = backend_.Now(clock);
+    EndedResource& ended = **matched;
+    ended.ended_at = now - (wall - ended.ended_at);
+    ended.remember_until = now + options_.remember;
+  }
   const MutexLock lock(mutex_);
   ++stats_.seen;
   if (!matched) ++stats_.bad;
@@ -118,8 +124,8 @@ void EventReleaser::State::CarryOut(Plan::Step step) {
 
 void EventReleaser::State::Ask(const Plan::Ask& ask) {
   const Clock& clock = scheduler_.clock();
-  store_.ReleaseResource(
-      ask.ended, clock.WallNow(), Deadline::After(clock, options_.call_timeout),
+  backend_.slots().ReleaseResource(
+      ask.ended, backend_.Now(clock), Deadline::After(clock, options_.call_timeout),
       [weak = weak_from_this(), ticket = ask.ticket](Result<std::size_t> answer) {
         const auto self = weak.lock();
         if (self == nullptr) return;
@@ -155,9 +161,9 @@ EventReleaserStats EventReleaser::State::stats() const {
   return stats;
 }
 
-EventReleaser::EventReleaser(EventRules rules, ReservationStore& store, Scheduler& scheduler,
+EventReleaser::EventReleaser(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
                              EventReleaserOptions options)
-    : state_(std::make_shared<State>(std::move(rules), store, scheduler, std::move(options))) {}
+    : state_(std::make_shared<State>(std::move(rules), backend, scheduler, std::move(options))) {}
 
 EventReleaser::~EventReleaser() = default;
 

@@ -10,7 +10,7 @@
 #include "weir/reservation/event_release_plan.h"
 #include "weir/reservation/event_rules.h"
 #include "weir/runtime/scheduler.h"
-#include "weir/store/reservation_store.h"
+#include "weir/store/reservation_backend.h"
 
 namespace weir {
 
@@ -31,11 +31,13 @@ struct EventReleaserStats {
 };
 
 /// Thread-safe. The same event again, and events in any order, do no harm: what a release may reach
-/// is told by the time of the event alone (EndedResource), so no list of events is kept.
+/// is told by the time of the event alone (EndedResource), so no list of events is kept. Slots are
+/// stamped by the time of their backend: an event that is as old as the wall clock says ended so
+/// long before ReservationBackend::Now.
 class EventReleaser {
  public:
-  /// Store and scheduler must outlive it and what is under way on them.
-  EventReleaser(EventRules rules, ReservationStore& store, Scheduler& scheduler,
+  /// Backend and scheduler must outlive it and what is in flight on them.
+  EventReleaser(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
                 EventReleaserOptions options);
   /// What was taken and is not done is answered kCancelled: now, or, where one of its tasks runs on
   /// the scheduler's thread, after that.

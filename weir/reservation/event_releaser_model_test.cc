@@ -22,7 +22,7 @@ constexpr std::string_view kTime = "2026-01-01T00:01:00Z";
 class World {
  public:
   explicit World(std::uint64_t seed) : scheduler_(seed) {
-    releaser_ = std::make_unique<EventReleaser>(ClusterRule(), store_, scheduler_,
+    releaser_ = std::make_unique<EventReleaser>(ClusterRule(), store_.backend(), scheduler_,
                                                 EventReleaserOptions{.seed = seed});
     for (int i = 0; i < kResources / 2; ++i) store_.Claimed(Name("s", i), Wall());
     scheduler_.Advance(std::chrono::minutes(2));

@@ -1,6 +1,8 @@
 // Events in, slots free. Regression tests named L.. are of defects of rate-limiter-py.
 #include "weir/reservation/event_releaser.h"
 
+#include <absl/time/time.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +31,8 @@ class EventReleaserTest : public testing::Test {
 
   void Make(EventReleaserOptions options) {
     options.unreleased = [this](const UnreleasedResource& one) { unreleased_.push_back(one.why); };
-    releaser_ = std::make_unique<EventReleaser>(ClusterRule(), store_, scheduler_, options);
+    releaser_ =
+        std::make_unique<EventReleaser>(ClusterRule(), store_.backend(), scheduler_, options);
   }
   void Take(const std::string& event) {
     releaser_->Take(event, [this](Status status) { taken_.push_back(std::move(status)); });
@@ -148,6 +151,51 @@ TEST_F(EventReleaserTest, AnEventAgainDoesNoHarmToALaterSlotOfTheSameName) {
   scheduler_.RunAll();
   EXPECT_THAT(store_.held(), ElementsAre("slot"));
 }
+
+// The clock was ahead, or behind, when the store was opened, and is right now. Fails if: the end is
+// told by the wall clock, while slots are stamped by bucket time.
+class EventReleaserOnAWrongBoot : public EventReleaserTest,
+                                  public testing::WithParamInterface<milliseconds> {
+ protected:
+  EventReleaserOnAWrongBoot() {
+    const UnixMillis right = Wall();
+    scheduler_.sim_clock().SetWall(right + GetParam());
+    store_.UseTimeOf(scheduler_.clock());
+    scheduler_.sim_clock().SetWall(right);
+  }
+  UnixMillis BucketNow() { return store_.backend().Now(scheduler_.clock()); }
+  void ClaimAndBind() {
+    store_.Claimed(kSlot.id, BucketNow());
+    store_.Bind(kSlot, "j-1", milliseconds(28'800'000), BucketNow(), Deadline::Never(),
+                [](const Result<HeldSlot>& bound) { EXPECT_TRUE(bound); });
+  }
+  std::string EventNow() {
+    const absl::Time time = absl::FromUnixMillis(Wall().value);
+    return fmt::format(R"({{"source":"aws.emr","detail":{{"clusterId":"j-1"}},"time":"{}"}})",
+                       absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone()));
+  }
+};
+
+TEST_P(EventReleaserOnAWrongBoot, C4AnEndReleasesTheSlotOfItsThing) {
+  ClaimAndBind();
+  scheduler_.Advance(minutes(10));
+  Take(EventNow());
+  EXPECT_TRUE(Last());
+  EXPECT_THAT(store_.held(), IsEmpty());
+}
+
+TEST_P(EventReleaserOnAWrongBoot, C4ALateEventOfAnEarlierThingReleasesNothing) {
+  const std::string earlier = EventNow();
+  scheduler_.Advance(minutes(10));
+  ClaimAndBind();
+  Take(earlier);
+  scheduler_.RunAll();
+  EXPECT_THAT(store_.held(), ElementsAre(kSlot.id));
+  EXPECT_EQ(store_.asked.front().remember_until, store_.asked_at.front() + std::chrono::hours(1));
+}
+
+INSTANTIATE_TEST_SUITE_P(HalfAnHour, EventReleaserOnAWrongBoot,
+                         testing::Values(minutes(30), minutes(0), minutes(-30)));
 
 TEST_F(EventReleaserTest, ItIsNotSafeBeforeTheStoreAnswers) {
   store_.silent = true;

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "weir/store/bucket_time.h"
 #include "weir/store/memory_rows.h"
 #include "weir/store/row_reservations.h"
 
@@ -40,6 +42,7 @@ class SlotsInMemory final : public ReservationStore {
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     asked.push_back(ended);
+    asked_at.push_back(now);
     if (!faults.empty()) {
       const Error fault = std::exchange(faults.front(), {});
       faults.pop_front();
@@ -48,6 +51,11 @@ class SlotsInMemory final : public ReservationStore {
     if (silent) return waiting.push_back(std::move(done));
     slots().ReleaseResource(ended, now, deadline, std::move(done));
   }
+
+  /// Has these slots.
+  ReservationBackend& backend() { return backend_; }
+  /// From now on the backend has a bucket time, which this clock makes.
+  void UseTimeOf(const Clock& clock) { backend_.time = BucketTime::FromWall(clock); }
 
   /// For five minutes.
   void Claimed(const std::string& slot, UnixMillis at) {
@@ -66,8 +74,9 @@ class SlotsInMemory final : public ReservationStore {
   }
 
   std::vector<EndedResource> asked;
-  std::deque<Error> faults;  ///< answers to the next requests
-  bool silent = false;       ///< requests wait for an answer
+  std::vector<UnixMillis> asked_at;  ///< `now` of each
+  std::deque<Error> faults;          ///< answers to the next requests
+  bool silent = false;               ///< requests wait for an answer
   std::vector<Done<std::size_t>> waiting;
 
  private:
@@ -83,6 +92,20 @@ class SlotsInMemory final : public ReservationStore {
     MemoryRows& rows;
   };
 
+  struct AsBackend final : ReservationBackend {
+    explicit AsBackend(SlotsInMemory& all) : owner(all) {}
+    ReservationStore& slots() override { return owner; }
+    AccountLimitStore& limits() override { return owner.store_->limits(); }
+    TokenStore& tokens() override { return owner.store_->tokens(); }
+    std::string Describe() const override { return owner.store_->Describe(); }
+    std::optional<UnixMillis> OwnTime() const override {
+      return time.transform([](const BucketTime& of) { return of.Now(); });
+    }
+
+    SlotsInMemory& owner;
+    std::optional<BucketTime> time;
+  };
+
   static inline const AccountKey kKey{"emr", "acme"};
 
   ReservationStore& slots() { return store_->slots(); }
@@ -90,6 +113,7 @@ class SlotsInMemory final : public ReservationStore {
   MemoryRows rows_;
   const std::unique_ptr<ReservationBackend> store_ =
       MakeRowReservations(std::make_unique<Place>(rows_));
+  AsBackend backend_{*this};
 };
 
 }  // namespace weir

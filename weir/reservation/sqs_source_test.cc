@@ -169,7 +169,7 @@ TEST(SqsToSlots, AnEventInTheQueueFreesItsSlot) {
   sim::SimScheduler scheduler;
   SlotsInMemory store;
   ScriptedQueue queue(scheduler);
-  EventReleaser releaser(ClusterRule(), store, scheduler, {});
+  EventReleaser releaser(ClusterRule(), store.backend(), scheduler, {});
   SqsSource source(
       queue, scheduler,
       [&](std::string_view body, Done<void> done) { releaser.Take(body, std::move(done)); },
