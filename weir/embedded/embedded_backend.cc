@@ -86,7 +86,9 @@ class EmbeddedBuckets final : public BucketStore {
       if (!strict_) return AnswerRelaxed(std::move(decision), std::move(asker.done));
       return AnswerStrict(charges, now, *std::move(decision), std::move(asker));
     }
-    asker.done(std::move(decision));  // a refusal changes nothing
+    // A refusal may store the limits that its wait goes by; it does not wait for their commit.
+    if (table_.TakeChangedByRefusal()) committer_.NoteChange();
+    asker.done(std::move(decision));
   }
 
   void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,

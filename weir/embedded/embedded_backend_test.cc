@@ -177,6 +177,20 @@ TEST_F(EmbeddedTest, C2TheLimitsOfARefusedCommandHoldForTheNextOne) {
   EXPECT_TRUE(client_.Acquire({Take(raised, 1)})->admitted);
 }
 
+// Fails if: what a refusal stores waits in memory for a request that is admitted.
+TEST_F(EmbeddedTest, C2TheLimitsOfARefusalAreCommitted) {
+  const TargetPtr acme = StillTarget("acme", 10);
+  ASSERT_TRUE(client_.Open());
+  ASSERT_TRUE(client_.Acquire({Take(acme, 10)})->admitted);
+  client_.Commit();
+  const Quota raised = PerSecond(10);
+  ASSERT_FALSE(client_.Acquire({Take(MakeTarget(acme->key, {{"rpm", raised}}), 1)})->admitted);
+  client_.Commit();
+  EmbeddedClient after(client_.CopyAsKilled());
+  ASSERT_TRUE(after.Open());
+  EXPECT_EQ(after.Read(acme->key)->bucket.meters[0].quota, raised);
+}
+
 TEST_F(EmbeddedTest, ACleanStopLeavesOneFile) {
   ASSERT_TRUE(client_.Open());
   EXPECT_TRUE(FileExists(client_.path() + "-lock"));

@@ -163,10 +163,11 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
     found[i] = Find(*charges[i].target);
     SetBackIfAhead(found[i], now, ahead);
   }
-  Judge(charges, found, now, decision);
-  // The wait holds only at the rates that it is computed from.
-  if (!decision.admitted && StoreLimits(charges, found, now)) Judge(charges, found, now, decision);
-  if (!decision.admitted) return decision;
+  Decide(charges, found, now, decision);
+  if (!decision.admitted) {
+    if (!ahead.empty()) changed_by_refusal_ = true;
+    return decision;
+  }
   for (std::size_t i = 0; i < charges.size(); ++i) {
     WEIR_RETURN_IF_ERROR(CheckSpace(found[i].state(), charges[i], now));
   }
@@ -175,14 +176,25 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
     if (Changes(charges[i])) Take(Store(found[i], charges[i].target, now), charges[i], now);
   }
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (!Changes(charges[i])) continue;
-    BucketStripe& stripe = *found[i].stripe;
-    if (!stripe.IsTidyDue()) continue;
-    // Most calls sweep nothing, and would only contend for the counter.
-    const std::size_t swept = stripe.Sweep(BucketStripe::kTidyCount, TimesOf(now), ahead);
-    if (swept > 0) size_ -= swept;
+    if (Changes(charges[i])) Tidy(*found[i].stripe, now, ahead);
   }
   return decision;
+}
+
+void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report) {
+  if (!stripe.IsTidyDue()) return;
+  // Most calls sweep nothing, and would only contend for the counter.
+  const std::size_t swept = stripe.Sweep(BucketStripe::kTidyCount, TimesOf(now), report);
+  if (swept > 0) size_ -= swept;
+}
+
+void BucketTable::Decide(std::span<const Charge> charges, std::span<const Found> found,
+                         UnixMillis now, Decision& decision) {
+  Judge(charges, found, now, decision);
+  // The wait holds only at the rates that it is computed from.
+  if (decision.admitted || !StoreLimits(charges, found, now)) return;
+  changed_by_refusal_ = true;
+  Judge(charges, found, now, decision);
 }
 
 void BucketTable::Judge(std::span<const Charge> charges, std::span<const Found> found,
@@ -209,6 +221,11 @@ bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const F
     changed = true;
   }
   return changed;
+}
+
+bool BucketTable::TakeChangedByRefusal() {
+  // Nearly always false, and then nobody writes to what all threads read.
+  return changed_by_refusal_ && changed_by_refusal_.exchange(false);
 }
 
 Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {

@@ -56,6 +56,8 @@ class BucketTable {
   /// keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
+  /// True once after refusals that changed buckets: a drain is due.
+  bool TakeChangedByRefusal();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
                                                 const PageRequest& page) const;
@@ -92,6 +94,9 @@ class BucketTable {
   SweepTimes TimesOf(UnixMillis now) const;
   /// The bucket of a charge, if there is one.
   Found Find(const Target& target) const;
+  /// Judges the charges; if they are refused, by what their buckets are after StoreLimits.
+  void Decide(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
+              Decision& decision);
   /// Judges every limit of every charge.
   static void Judge(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
                     Decision& decision);
@@ -105,6 +110,8 @@ class BucketTable {
   BucketState& Store(Found& found, const TargetPtr& target, UnixMillis now);
   /// Sweeps the whole table, at most once in a second; true if there is space afterwards.
   bool MakeSpace(UnixMillis now);
+  /// Sweeps a little now and then.
+  void Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report);
   void SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report);
   /// Appends what matches and comes after `after`; false if the page was full before the end.
   bool AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
@@ -114,6 +121,7 @@ class BucketTable {
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
   std::unique_ptr<RecentTokens> tokens_;
   std::atomic<std::size_t> size_ = 0;
+  std::atomic<bool> changed_by_refusal_ = false;
   std::atomic<std::int64_t> swept_at_ = 0;  // when the whole table was last swept for space
 };
 

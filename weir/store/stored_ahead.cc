@@ -33,7 +33,6 @@ milliseconds SetBackToNow(BucketState& state, UnixMillis now) {
 }
 
 void AheadReport::Add(const BucketKey& key, milliseconds ahead) {
-  if (log_ == nullptr) return;
   if (named_.size() == kMostNamed) {
     ++more_;
     return;
@@ -42,6 +41,7 @@ void AheadReport::Add(const BucketKey& key, milliseconds ahead) {
 }
 
 AheadReport::~AheadReport() {
+  if (log_ == nullptr) return;
   for (const auto& [key, ahead] : named_) {
     const std::array<LogField, 4> fields = {LogField{"entity", std::string_view(key.entity)},
                                             {"resource", std::string_view(key.resource)},

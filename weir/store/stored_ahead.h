@@ -33,6 +33,7 @@ class AheadReport {
   AheadReport(const AheadReport&) = delete;
   AheadReport& operator=(const AheadReport&) = delete;
   void Add(const BucketKey& key, milliseconds ahead);
+  bool empty() const { return named_.empty(); }
 
  private:
   Log* log_;
