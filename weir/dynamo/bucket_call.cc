@@ -17,6 +17,9 @@ constexpr int kRoundsAtOnce = 4;
 // Of each part: the bucket, its owner, and shard 1.
 constexpr std::size_t kReadsOfPart = 3;
 
+// Others may move rf before parameters are stored; the refusal waits for no more.
+constexpr int kMostRepairs = 3;
+
 constexpr milliseconds kFirstPause{25};
 constexpr int kMostDoublings = 4;
 
@@ -41,7 +44,8 @@ BucketCall::BucketCall(Keys keys, std::vector<Charge> charges, CallTerms terms)
       terms_(std::move(terms)),
       now_(terms_.now),
       parts_(charges_.size()),
-      order_(charges_.size()) {
+      order_(charges_.size()),
+      repairs_left_(charges_.size(), kMostRepairs) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::ranges::sort(order_, {}, [this](std::size_t i) { return charges_[i].target->key; });
 }
@@ -52,6 +56,7 @@ CallStep BucketCall::Begin(std::vector<std::optional<BucketImage>> images) {
     parts_[i].image = std::move(images[i]);
     parts_[i].state = State::kKnown;
     parts_[i].remembered = true;
+    if (parts_[i].image->repaired_at >= terms_.repaired_before) repairs_left_[i] = 0;
   }
   return Go();
 }
@@ -79,6 +84,7 @@ CallStep BucketCall::OnRead(Result<std::vector<std::optional<Item>>> items) {
 CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newest) {
   Part& part = parts_[charge];
   part.state = part.created ? State::kAbsent : State::kKnown;
+  if (std::exchange(part.repairs, false)) ++repairs_left_[charge];
   if (newest) {
     part.image = std::move(newest);
     part.state = State::kKnown;
@@ -178,6 +184,7 @@ bool BucketCall::IsTooOld(const Part& part) const {
 }
 
 void BucketCall::PlanAll(CallStep& step) {
+  refused_ = false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.state == State::kDone) continue;
@@ -198,7 +205,7 @@ void BucketCall::PlanAll(CallStep& step) {
     refused_ = refused_ || part.plan.retry_after > milliseconds(0);
     if (part.plan.settled) part.state = State::kDone;
   }
-  if (refused_) return;
+  if (refused_) return SendRepairs(step);
   ForgetContended();
   ReadUnknown(step);
   if (step.reads.empty()) SendAll(step);
@@ -238,6 +245,23 @@ void BucketCall::SendAll(CallStep& step) {
                           .writes = std::move(part.plan.writes),
                           .repeatable = terms_.token.has_value(),
                           .in_turn = part.plan.exclusive});
+  }
+}
+
+void BucketCall::SendRepairs(CallStep& step) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = parts_[i];
+    if (part.state != State::kKnown || repairs_left_[i] == 0) continue;
+    auto repair = PlanRepair(keys_, *part.image, {charges_[i], terms_.token, terms_.writes}, now_);
+    if (!repair) continue;
+    --repairs_left_[i];
+    part.state = State::kSent;
+    part.created.reset();
+    part.repairs = true;
+    CallStep::Send send{
+        .charge = i, .writes = {}, .repeatable = false, .in_turn = true, .repairs = true};
+    send.writes.push_back(*std::move(repair));
+    step.sends.push_back(std::move(send));
   }
 }
 

@@ -23,6 +23,8 @@ struct CallStep {
     /// Others of its kind on this bucket would make it fail: one at a time. Where it had to wait
     /// it is not sent; OnTurn plans anew.
     bool in_turn;
+    /// Stores parameters after a refusal and takes nothing.
+    bool repairs = false;
   };
 
   std::vector<TableKey> reads;  ///< to be read in one call, for OnRead
@@ -57,6 +59,9 @@ struct CallTerms {
   Quota writes = WriteQuota();  ///< of items that are created
   /// A refusal, or a look, from an image that was remembered before is not answered: it is read.
   Instant trusted_since{INT64_MIN};
+  /// Parameters of a bucket for which this process has stored some since then stay as they are, if
+  /// nothing is taken.
+  Instant repaired_before{INT64_MAX};
   /// After so long the call is over: rounds that are lost to others end.
   nanoseconds patience{INT64_MAX};
 };
@@ -68,8 +73,10 @@ struct CallTerms {
 /// other, so one that is refused half-way gives back and asks once more, in the order of the keys,
 /// one charge after the other. An adjust (with a token) counts once for each bucket, so one that
 /// failed half-way is completed by its repetition. An acquire that only lost to others, for
-/// kMostRounds rounds or until its patience ends, is refused as contended. kAborted, and nothing is
-/// left taken, where a shard is missing, or too small for its part because there are more of them.
+/// kMostRounds rounds or until its patience ends, is refused as contended. One that is refused
+/// under configured limits that are not stored so stores them first, so that the wait is true;
+/// where that fails it is refused all the same. kAborted, and nothing is left taken, where a shard
+/// is missing, or too small for its part because there are more of them.
 class BucketCall {
  public:
   /// `images[i]` is what is remembered of the bucket of `charges[i]`, if anything.
@@ -99,6 +106,7 @@ class BucketCall {
     bool divided = false;      // while kAbsent: another shard is there
     BucketPlan plan{};
     std::optional<Item> created{};  // while kSent
+    bool repairs = false;           // so is what is sent
   };
 
   CallStep Go();
@@ -109,6 +117,7 @@ class BucketCall {
   void GiveUp();
   bool Fits(std::size_t charge);
   void SendAll(CallStep& step);
+  void SendRepairs(CallStep& step);
   void ForgetContended();
   milliseconds NextPause();
   void ReadUnknown(CallStep& step);
@@ -119,6 +128,7 @@ class BucketCall {
   void Learn(Part& part, const Item& item);
   void Applied(std::size_t charge, const WriteAnswer& answer);
   void NotApplied(std::size_t charge, WriteFailure failure);
+  void Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
   void Cancelled(Part& part, const WriteFailure& failure);
   bool Waits() const;
 
@@ -129,6 +139,7 @@ class BucketCall {
   nanoseconds elapsed_{0};
   std::vector<Part> parts_;
   std::vector<std::size_t> order_;  // of the keys
+  std::vector<int> repairs_left_;   // by charge
   std::vector<std::size_t> reading_;
   std::vector<BucketImage> learned_;
   std::vector<BucketKey> unknown_;

@@ -53,6 +53,8 @@ struct BucketImage {
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
   Instant seen_at{};  ///< when it was remembered, by this process
+  /// As remembered: when this process last stored parameters of its bucket without taking.
+  Instant repaired_at{INT64_MIN};
 
   /// How it was come by: read, or brought by a write that failed; left by a write of this process;
   /// left by one that was planned from what was remembered, which so was still true.

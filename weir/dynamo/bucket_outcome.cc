@@ -16,7 +16,9 @@ Charge Negated(const Charge& charge) {
 }  // namespace
 
 CallStep BucketCall::OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome) {
-  if (outcome) {
+  if (std::exchange(parts_[charge].repairs, false)) {
+    Repaired(charge, std::move(outcome));
+  } else if (outcome) {
     Applied(charge, *outcome);
   } else {
     NotApplied(charge, std::move(outcome.error()));
@@ -70,6 +72,19 @@ void BucketCall::NotApplied(std::size_t charge, WriteFailure failure) {
       unknown_.push_back(charges_[charge].target->key);
       in_doubt_ = in_doubt_ || failure.maybe_applied;
       error_ = std::move(failure.error);
+  }
+}
+
+// Either way it is planned again. What fails is not tried again: it is answered from what is known.
+void BucketCall::Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome) {
+  Part& part = parts_[charge];
+  part.state = State::kKnown;
+  const std::optional<Item>& item = outcome ? outcome->item : outcome.error().old_item;
+  if (item) return Learn(part, *item);
+  if (outcome || outcome.error().kind == FailureClass::kConditional) {
+    part.state = State::kUnknown;  // gone, or unreadable
+  } else {
+    repairs_left_[charge] = 0;
   }
 }
 

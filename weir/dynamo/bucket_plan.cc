@@ -326,4 +326,16 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
   return plan;
 }
 
+std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
+                                const BucketRequest& request, UnixMillis now) {
+  const bool is_override = request.charge.target->source == LimitSource::kOverride;
+  if (request.token || is_override || IsNothing(request.charge)) return std::nullopt;
+  const Charge nothing{request.charge.target,
+                       std::vector<std::int64_t>(request.charge.amounts.size())};
+  const BucketRequest look{nothing, std::nullopt, request.writes};
+  std::vector<Line> lines = LinesOf(image, look, now);
+  if (Conforms(image, lines) || !MakeRoom(lines, look)) return std::nullopt;
+  return Planner(keys, image, look, now).Move(lines);
+}
+
 }  // namespace weir::dynamo

@@ -65,6 +65,12 @@ inline constexpr std::size_t kMostMeters = 20;
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
 
+/// Of a take that is refused, on some bucket: the write that brings this one to its configured
+/// limits and takes nothing, so that it refills as the wait assumes. Nothing if they are stored so,
+/// or if the request is an override or a look.
+std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
+                                const BucketRequest& request, UnixMillis now);
+
 /// How long a take must wait until this shard can pay, by its image. REQUIRES: no amount is over
 /// the shard's part of the capacity.
 milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now);

@@ -13,6 +13,10 @@ namespace {
 // so much longer, and the call is answered after it.
 constexpr nanoseconds kGiveBackGrace = std::chrono::milliseconds(250);
 
+// Between two writes of one process that store a bucket's parameters and take nothing: processes
+// whose limits differ, because one's cache is old, do not change them all the time.
+constexpr milliseconds kRepairRest{1'000};
+
 // Of one request: other shards that are asked after one refused, and times that the buckets turn
 // out to be divided otherwise than was known.
 constexpr int kMostRefusals = 2;
@@ -82,7 +86,8 @@ CallTerms DynamoBucketStore::TermsOf(const Request& request, const Route& route)
                   .now = request.now,
                   .shards = route.shards,
                   .writes = writes_,
-                  .trusted_since = scheduler_.clock().Now() - refusal_age_};
+                  .trusted_since = scheduler_.clock().Now() - refusal_age_,
+                  .repaired_before = scheduler_.clock().Now() - kRepairRest};
   if (!request.deadline.is_never()) terms.patience = request.deadline.at() - request.began;
   return terms;
 }

@@ -55,6 +55,7 @@ bool DynamoBucketStore::KeepTurn(const RunningPtr& running, std::size_t charge, 
 }
 
 void DynamoBucketStore::Submit(const RunningPtr& running, CallStep::Send send) {
+  if (send.repairs) images_.NoteRepair(running->KeyOf(send.charge), scheduler_.clock().Now());
   auto then = [this, running, charge = send.charge, has_turn = send.in_turn](auto outcome) {
     CallStep step =
         running->On([&](BucketCall& call) { return call.OnWrite(charge, std::move(outcome)); });

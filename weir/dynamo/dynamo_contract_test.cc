@@ -16,6 +16,7 @@ class SimHarness final : public BackendHarness {
   }
   UnixMillis now() const override { return table_.scheduler.clock().WallNow(); }
   int cases() const override { return 20; }
+  bool stores_limits_on_refusal() const override { return true; }
 
  private:
   BackendParts Parts(std::string id) {

@@ -18,6 +18,7 @@ std::optional<BucketImage> ImageCache::Find(const BucketKey& key) {
   if (found == stripe.images.end()) return std::nullopt;
   std::optional<BucketImage> image = found->second.image;
   image->contended = found->second.surprise > kContended;
+  image->repaired_at = found->second.repaired_at;
   return image;
 }
 
@@ -44,6 +45,13 @@ void ImageCache::Put(BucketImage image, Instant seen_at) {
   if (stripe.images.size() >= capacity_of_stripe_) stripe.images.erase(stripe.images.begin());
   BucketKey key = image.key;
   stripe.images.emplace(std::move(key), Entry{std::move(image)});
+}
+
+void ImageCache::NoteRepair(const BucketKey& key, Instant at) {
+  Stripe& stripe = StripeOf(key);
+  const MutexLock lock(stripe.mutex);
+  const auto found = stripe.images.find(key);
+  if (found != stripe.images.end()) found->second.repaired_at = at;
 }
 
 void ImageCache::Forget(const BucketKey& key) {

@@ -25,6 +25,8 @@ class ImageCache {
   /// An image of an earlier refill than that of one that is kNewerFor older replaces it all the
   /// same: the item was deleted, or set back.
   void Put(BucketImage image, Instant seen_at);
+  /// Parameters of the bucket are about to be stored without taking; Find tells when.
+  void NoteRepair(const BucketKey& key, Instant at);
   void Forget(const BucketKey& key);
   void ForgetEntity(std::string_view entity);
   /// Into how many shards the bucket of this key is divided, by what is remembered of it; 0 where
@@ -38,6 +40,7 @@ class ImageCache {
   struct Entry {
     BucketImage image;
     double surprise = 0;  // decayed share of images that others had changed
+    Instant repaired_at{INT64_MIN};
   };
   struct Stripe {
     Mutex mutex;
