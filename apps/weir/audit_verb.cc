@@ -81,6 +81,7 @@ Result<Exit> List(const AuditOptions& options, Context& context, AuditLog& audit
                           audit.List(SubjectOf(options), request, context.StoreDeadline(),
                                      std::move(done));
                         }));
+  context.left_out() = page.unreadable;
   Json json = {{"subject", SubjectOf(options)}, {"events", Json::array()}};
   for (const AuditEvent& event : page.items) json["events"].push_back(ToJson(event));
   if (!page.next.empty()) json["next"] = page.next;

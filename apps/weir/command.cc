@@ -69,6 +69,7 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddBuckets(app, chosen);
   AddLoad(app, chosen);
   AddReplay(app, chosen);
+  AddStore(app, chosen);
   AddTable(app, chosen, WithTableOfStore);
   AddNamespace(app, chosen, WithTableOfStore);
   AddAudit(app, chosen, WithTableOfStore);

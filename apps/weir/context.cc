@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "apps/weir/text.h"
 #include "weir/backends/open.h"
@@ -72,8 +73,19 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   return backend;
 }
 
+void Context::ReportDamage(const Backend& backend) const {
+  const auto* file = dynamic_cast<const DamageSource*>(&backend);
+  if (file == nullptr || file->damage().count() == 0) return;
+  const std::size_t count = file->damage().count();
+  world_.err << fmt::format(
+      "weir: {}: {} damaged {} left out, the first: {}; see 'weir store check'\n",
+      backend.Describe(), count, count == 1 ? "row is" : "rows are",
+      file->damage().first().front());
+}
+
 Result<Exit> Context::WithUrl(Access access, const std::string& url, const Work& work) {
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Open(access, url));
+  ReportDamage(*backend);
   Result<Exit> done = work(*backend);
   const Status closed = backend->Close();
   if (!done || closed) return done;
@@ -116,7 +128,7 @@ Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
     return WithBackend(access, [&](Backend& backend) { return work(backend.namespaces()); });
   }
   WEIR_RETURN_IF_ERROR(UrlToOpen(choice, access));
-  FileNamespaces spaces(NamespaceRegistry(*file, ""), world_.clock);
+  FileNamespaces spaces(NamespaceRegistry(*file, "", log()), world_.clock);
   return work(spaces);
 }
 

@@ -90,6 +90,8 @@ class Context {
  private:
   Result<std::unique_ptr<Backend>> Open(Access access, const std::string& url);
   Result<Exit> WithUrl(Access access, const std::string& url, const Work& work);
+  /// One line on stderr if rows of a file did not read.
+  void ReportDamage(const Backend& backend) const;
 
   const World& world_;
   const CommonOptions& common_;

@@ -1,6 +1,8 @@
 // weir usage list|summary: what was used in hours, days and months.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,8 +60,11 @@ std::string TextOf(const Page<UsageSnapshot>& page) {
 
 Result<Page<UsageSnapshot>> ReadPage(const UsageFilter& filter, const PageRequest& request,
                                      Context& context, UsageStore& usage) {
-  return Await<Page<UsageSnapshot>>(
-      [&](auto done) { usage.List(filter, request, context.StoreDeadline(), std::move(done)); });
+  WEIR_ASSIGN_OR_RETURN(auto page, Await<Page<UsageSnapshot>>([&](auto done) {
+                          usage.List(filter, request, context.StoreDeadline(), std::move(done));
+                        }));
+  std::ranges::copy(page.unreadable, std::back_inserter(context.left_out()));
+  return page;
 }
 
 Result<Exit> List(const UsageOptions& options, Context& context, UsageStore& usage) {

@@ -23,5 +23,6 @@ void AddBucket(CLI::App& app, Action& chosen);
 void AddBuckets(CLI::App& app, Action& chosen);
 void AddLoad(CLI::App& app, Action& chosen);
 void AddReplay(CLI::App& app, Action& chosen);
+void AddStore(CLI::App& app, Action& chosen);
 
 }  // namespace weir::app

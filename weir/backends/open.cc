@@ -48,6 +48,7 @@ class FileBackend final : public EmbeddedBackend {
   Status RegisterMetrics(Registry& registry) const override {
     return file_->RegisterMetrics(registry);
   }
+  const DamageReport& damage() const override { return file_->damage(); }
 
  private:
   explicit FileBackend(const Clock& clock) : timers_(clock), file_io_(clock) {}

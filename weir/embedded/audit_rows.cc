@@ -32,12 +32,13 @@ Status WriteOne(sqlite::Statement& insert, const AuditEvent& event, milliseconds
 }
 
 bool ReadEvent(const sqlite::Statement& row, AuditEvent& event) {
-  event.id = row.Text(0);
-  event.at = {row.Integer(1)};
-  event.action = row.Text(2);
-  event.principal = TextOrNull(row, 3);
-  event.resource = TextOrNull(row, 4);
-  return ReadParts(row.Text(5), event.details);
+  event.subject = row.Text(0);
+  event.id = row.Text(1);
+  event.at = {row.Integer(2)};
+  event.action = row.Text(3);
+  event.principal = TextOrNull(row, 4);
+  event.resource = TextOrNull(row, 5);
+  return ReadParts(row.Text(6), event.details) && Check(event);
 }
 
 // Counts on, in the row of the clock.
@@ -65,6 +66,11 @@ Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
 
 }  // namespace
 
+bool IsEventRow(const sqlite::Statement& row) {
+  AuditEvent event;
+  return ReadEvent(row, event);
+}
+
 Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
                    const AuditMoment& moment) {
   WEIR_ASSIGN_OR_RETURN(const AuditHorizon horizon, CountOn(connection, moment));
@@ -79,10 +85,10 @@ Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> e
 }
 
 Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_view subject,
-                                    const PageRequest& page) {
+                                    const PageRequest& page, DamageReport& damage) {
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement select,
-      connection.Prepare("SELECT id, at, action, principal, resource, details FROM audit "
+      connection.Prepare("SELECT subject, id, at, action, principal, resource, details FROM audit "
                          "WHERE subject = ? AND id < ? ORDER BY id DESC"));
   // No ULID begins with more than '7'.
   const std::string before = page.cursor.empty() ? "8" : page.cursor;
@@ -95,12 +101,12 @@ Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_
       break;
     }
     AuditEvent event;
-    event.subject = subject;
-    if (!ReadEvent(select, event)) {
-      return Fail(Code::kDataLoss,
-                  fmt::format("{}: damaged: audit event {}", connection.name(), event.id));
+    if (ReadEvent(select, event)) {
+      found.items.push_back(std::move(event));
+    } else {
+      found.unreadable.push_back(
+          damage.Note("audit", fmt::format("{} {}: the event does not read", subject, event.id)));
     }
-    found.items.push_back(std::move(event));
   }
   if (!row) return Fail(std::move(row.error()));
   return found;

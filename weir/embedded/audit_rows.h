@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "weir/embedded/damage.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/audit_log.h"
 
@@ -22,9 +23,13 @@ struct AuditMoment {
 [[nodiscard]] Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
                                  const AuditMoment& moment);
 
-/// As AuditLog::List; kDataLoss where a row is damaged. REQUIRES: CheckAuditPage holds.
+/// As AuditLog::List. A row that does not read is noted in `damage`, and in Page::unreadable.
+/// REQUIRES: CheckAuditPage holds.
 [[nodiscard]] Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection,
-                                                  std::string_view subject,
-                                                  const PageRequest& page);
+                                                  std::string_view subject, const PageRequest& page,
+                                                  DamageReport& damage);
+
+/// Whether a row with all columns in their order is an event.
+bool IsEventRow(const sqlite::Statement& row);
 
 }  // namespace weir

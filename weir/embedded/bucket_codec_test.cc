@@ -59,16 +59,16 @@ rc::Gen<BucketRecord> AnyRecord() {
     BucketRecord record;
     record.key = {*rc::gen::nonEmpty<std::string>(), *rc::gen::nonEmpty<std::string>(),
                   *rc::gen::arbitrary<std::uint32_t>()};
-    // JSON is UTF-8; identifiers are ASCII.
-    for (char& c : record.key.entity) c = static_cast<char>(c & 0x7f);
-    for (char& c : record.key.resource) c = static_cast<char>(c & 0x7f);
-    record.bucket.time = {*rc::gen::arbitrary<std::int64_t>()};
+    // No store takes control characters or '#'.
+    for (char& c : record.key.entity) c = static_cast<char>('$' + (c & 0x3f));
+    for (char& c : record.key.resource) c = static_cast<char>('$' + (c & 0x3f));
+    const auto any_time = rc::gen::inRange(kEarliestBucketTime.value, kLatestBucketTime.value + 1);
+    record.bucket.time = {*any_time};
     const int extras = *rc::gen::inRange(0, 4);
     for (int i = 0; i < extras; ++i) {
-      record.extras.meters.push_back(
-          {"extra\"" + std::to_string(i), *AnyMeter(), {*rc::gen::arbitrary<std::int64_t>()}});
-      record.extras.last_left = {*rc::gen::arbitrary<std::int64_t>()};
-      record.extras.left_full = {*rc::gen::arbitrary<std::int64_t>()};
+      record.extras.meters.push_back({"extra\"" + std::to_string(i), *AnyMeter(), {*any_time}});
+      record.extras.last_left = {*any_time};
+      record.extras.left_full = {*any_time};
     }
     const int count = *rc::gen::inRange(extras > 0 ? 0 : 1, 5);
     for (int i = 0; i < count; ++i) {

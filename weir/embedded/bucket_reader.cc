@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
+
+#include "weir/store/charge.h"
 
 namespace weir {
 namespace {
@@ -31,8 +34,54 @@ Meter ToMeter(const Numbers& n) {
 // A file that breaks the invariants of bucket.h would break the arithmetic.
 bool IsSound(const Meter& meter) {
   return Validate(meter.quota).has_value() && meter.tokens <= meter.quota.capacity &&
-         meter.remainder >= 0 && meter.remainder < meter.remainder_period &&
-         meter.remainder_period <= kMaxPeriodMillis;
+         meter.tokens >= -kMaxDebt && meter.remainder >= 0 &&
+         meter.remainder < meter.remainder_period && meter.remainder_period <= kMaxPeriodMillis;
+}
+
+// What no store accepts was not written by one.
+bool IsText(std::string_view text) { return CheckBucketText("text", text).has_value(); }
+
+bool IsTime(std::int64_t time) {
+  return time >= kEarliestBucketTime.value && time <= kLatestBucketTime.value;
+}
+
+// Where the line that begins at `from` ends: at a line break, or at the byte that a line break
+// became.
+std::size_t EndOfLine(std::string_view row, std::size_t from) {
+  for (std::size_t at = from; at < row.size(); ++at) {
+    if (row[at] == '\n') return at;
+    const bool follows = at >= from + 2 && row.substr(at - 2, 2) == "],";
+    if (follows && row.substr(at + 1, 2) == "[\"") return at;
+  }
+  return row.size();
+}
+
+// Behind the JSON string that begins at `at`; npos if none does.
+std::size_t EndOfString(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '"') return text.npos;
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      return at + 1;
+    }
+  }
+  return text.npos;
+}
+
+// Behind the three elements of a change's key; npos if they are not there.
+std::size_t EndOfKey(std::string_view line) {
+  std::size_t at = 1;
+  for (int i = 0; i < 2; ++i) {
+    at = EndOfString(line, at);
+    if (at == line.npos || at == line.size() || line[at] != ',') return line.npos;
+    ++at;
+  }
+  // No number goes on behind a 0.
+  if (line.substr(at, 1) == "0") return at + 1;
+  const std::size_t end = std::min(line.find_first_not_of("0123456789", at), line.size());
+  const bool is_number = end > at && end < line.size() && (line[end] == ',' || line[end] == ']');
+  return is_number ? end : line.npos;
 }
 
 bool IsAtEnd(ondemand::document& document) {
@@ -70,8 +119,8 @@ Result<ExtraMeter> ReadExtra(simdjson::simdjson_result<ondemand::field>& field) 
   }
   extra.meter = ToMeter(numbers);
   extra.time = {numbers[7]};
-  if (IsSound(extra.meter)) return extra;
-  return Fail(Damaged(fmt::format("extra limit {} has impossible numbers", extra.name)).error());
+  if (IsText(name) && IsTime(extra.time.value) && IsSound(extra.meter)) return extra;
+  return Fail(Damaged(fmt::format("extra limit {} cannot be", extra.name)).error());
 }
 
 // False if the element at `index` of a change is not what stands there.
@@ -84,7 +133,7 @@ bool ReadElement(ondemand::value element, std::size_t index, Change& change) {
     change.shard = static_cast<std::uint32_t>(shard);
     return true;
   }
-  if (index == 3) return !element.get_int64().get(change.time.emplace());
+  if (index == 3) return !element.get_int64().get(change.time.emplace()) && IsTime(*change.time);
   ondemand::object object;
   if (index > 5 || element.get_object().get(object)) return false;
   return !object.raw_json().get(index == 4 ? change.limits : change.extras);
@@ -98,7 +147,8 @@ bool ReadChange(simdjson::simdjson_result<ondemand::value> value, Change& change
     ondemand::value one;
     if (element.get(one) || !ReadElement(one, count++, change)) return false;
   }
-  return count == 3 || count == 5 || count == 6;
+  const bool is_whole = count == 3 || count == 5 || count == 6;
+  return is_whole && IsText(change.entity) && IsText(change.resource);
 }
 
 }  // namespace
@@ -140,6 +190,39 @@ Status BucketReader::ReadChanges(std::string_view row,
   return {};
 }
 
+std::optional<BucketKey> BucketReader::ReadKey(std::string_view line) {
+  const std::size_t end = EndOfKey(line);
+  if (end == line.npos) return std::nullopt;
+  std::optional<BucketKey> key;
+  const std::string row = fmt::format("[{}]]", line.substr(0, end));
+  const Status read = ReadChanges(row, [&](const Change& change) {
+    key.emplace(std::string(change.entity), std::string(change.resource), change.shard);
+  });
+  return read ? key : std::nullopt;
+}
+
+void BucketReader::SalvageChanges(std::string_view row,
+                                  const std::function<void(const Change&)>& sink,
+                                  const std::function<void(const DamagedChange&)>& damaged) {
+  if (ReadChanges(row, sink)) return;
+  // A row begins with the bracket of the array, and each line ends with a comma or that bracket.
+  for (std::size_t at = 1; at < row.size();) {
+    const std::size_t end = EndOfLine(row, at);
+    const std::string_view line = row.substr(at, end - at);
+    if (!line.empty() && !ReadLine(line.substr(0, line.size() - 1), sink)) {
+      damaged({.line = row.substr(at), .key = ReadKey(line)});
+    }
+    at = end + 1;
+  }
+}
+
+bool BucketReader::ReadLine(std::string_view line, const std::function<void(const Change&)>& sink) {
+  std::size_t changes = 0;
+  const std::string row = fmt::format("[{}]", line);
+  if (!ReadChanges(row, [&](const Change&) { ++changes; }) || changes != 1) return false;
+  return ReadChanges(row, sink).has_value();
+}
+
 Status BucketReader::ReadLimits(std::string_view limits, BucketRecord& record) {
   ondemand::document document;
   ondemand::object object;
@@ -152,11 +235,13 @@ Status BucketReader::ReadLimits(std::string_view limits, BucketRecord& record) {
     if (field.unescaped_key().get(name) || !ReadLimit(field.value(), numbers)) {
       return Damaged(fmt::format("limit {}", record.names.size()));
     }
-    record.names.emplace_back(name);
-    record.bucket.meters.push_back(ToMeter(numbers));
-    if (!IsSound(record.bucket.meters.back())) {
-      return Damaged(fmt::format("limit {} has impossible numbers", name));
+    const Meter meter = ToMeter(numbers);
+    if (!IsText(name) || std::ranges::find(record.names, name) != record.names.end()) {
+      return Damaged(fmt::format("limit {} has an impossible name", record.names.size()));
     }
+    if (!IsSound(meter)) return Damaged(fmt::format("limit {} has impossible numbers", name));
+    record.names.emplace_back(name);
+    record.bucket.meters.push_back(meter);
   }
   return {};
 }
@@ -171,11 +256,16 @@ Status BucketReader::ReadExtras(std::string_view extras, BucketRecord& record) {
   }
   for (auto field : limits) {
     WEIR_ASSIGN_OR_RETURN(ExtraMeter extra, ReadExtra(field));
+    if (std::ranges::find(record.extras.meters, extra.name, &ExtraMeter::name) !=
+        record.extras.meters.end()) {
+      return Damaged(fmt::format("extra limit {} is there twice", extra.name));
+    }
     record.extras.meters.push_back(std::move(extra));
   }
   std::array<std::int64_t, 2> left{};
   ondemand::value times;
-  if (object["left"].get(times) || ReadNumbers(times, left) != left.size()) {
+  if (object["left"].get(times) || ReadNumbers(times, left) != left.size() || !IsTime(left[0]) ||
+      left[1] < 0 || left[1] > kLatestBucketTime.value + kMaxPeriodMillis) {
     return Damaged("the times of extra limits that left");
   }
   record.extras.last_left = {left[0]};

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "weir/embedded/bucket_reader.h"
 #include "weir/store/charge.h"
@@ -28,8 +29,11 @@ struct LatestChange {
   std::optional<std::int64_t> time;  ///< none: the bucket was removed
   std::string limits;                ///< JSON
   std::string extras;                ///< JSON; empty if there are none
+  bool is_readable = true;  ///< else the rest is that of an earlier change, if there is one
+  std::size_t order = 0;    ///< among all changes of the log
 };
 
+/// Changes that do not read are added too: what they override is not the latest state of a bucket.
 /// Not thread-safe.
 class ChangeIndex {
  public:
@@ -46,11 +50,25 @@ class ChangeIndex {
 
   /// Overrides what was added for the same bucket.
   void Add(const Change& change);
+  void Add(const DamagedChange& change);
+  /// Whether an unreadable change without a readable key, later than all that was added for this
+  /// bucket, may be one of it: its line differs from one of this bucket in at most one byte, as far
+  /// as it goes.
+  bool MayBeOverridden(const BucketKey& key) const;
   bool Contains(const KeyView& key) const { return map_.contains(key); }
   const Map& map() const { return map_; }
 
  private:
+  struct UnknownChange {
+    std::string line;  // its beginning
+    std::size_t order;
+  };
+
+  LatestChange& At(const KeyView& key);
+
   Map map_;
+  std::vector<UnknownChange> unknown_;  // the first of them
+  std::size_t order_ = 0;
 };
 
 }  // namespace weir

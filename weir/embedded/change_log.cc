@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weir/embedded/bucket_reader.h"
+#include "weir/model/quoted.h"
 
 namespace weir {
 namespace {
@@ -18,6 +19,15 @@ constexpr double kDeletePace = 4;
 // The least that a step does, so that an idle process gets done too: about a millisecond.
 constexpr std::size_t kLeastBuckets = 512;
 constexpr std::size_t kLeastBytes = 1u << 20;
+
+std::string DescribeDamage(std::int64_t seq, const DamagedChange& change) {
+  if (change.key) {
+    return fmt::format("{}: a change of {}/{} does not read", seq, change.key->entity,
+                       change.key->resource);
+  }
+  return fmt::format("{}: a change of an unknown bucket does not read: {}", seq,
+                     Quoted(change.line));
+}
 
 std::size_t Share(double share, std::size_t whole, std::size_t least) {
   return std::max(least, static_cast<std::size_t>(share * static_cast<double>(whole)));
@@ -40,7 +50,7 @@ Result<ChangeLog> ChangeLog::Open(sqlite::Connection& connection) {
   return log;
 }
 
-Result<ChangeIndex> ChangeLog::Read() {
+Result<ChangeIndex> ChangeLog::Read(DamageReport& damage) {
   WEIR_ASSIGN_OR_RETURN(auto rows,
                         connection_->Prepare("SELECT seq, data FROM change ORDER BY seq"));
   ChangeIndex index;
@@ -50,11 +60,12 @@ Result<ChangeIndex> ChangeLog::Read() {
     const std::string_view data = rows.Text(1);
     rows_.push_back({rows.Integer(0), data.size()});
     bytes_ += data.size();
-    Status read = reader.ReadChanges(data, [&](const Change& change) { index.Add(change); });
-    if (!read) {
-      return Fail(read.error().code, fmt::format("{}: change {}: {}", connection_->name(),
-                                                 rows.Integer(0), read.error().message));
-    }
+    reader.SalvageChanges(
+        data, [&](const Change& change) { index.Add(change); },
+        [&](const DamagedChange& change) {
+          damage.Note("change", DescribeDamage(rows_.back().seq, change));
+          index.Add(change);
+        });
   }
   if (!row) return Fail(std::move(row.error()));
   if (!rows_.empty()) next_seq_ = rows_.back().seq + 1;
@@ -87,7 +98,19 @@ Status ChangeLog::AppendRemoved(std::span<const BucketKey> keys,
 
 Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>& body) {
   const std::vector<std::string_view> rows = batch.Rows();
-  Status written = connection_->InTransaction([&]() -> Status {
+  Status written = WriteOnce(rows, body);
+  // On a full disk the write-ahead log cannot grow, but it can start over once it is checkpointed.
+  const bool full = !written && written.error().code == Code::kResourceExhausted;
+  if (full && connection_->Checkpoint(/*truncate=*/false)) written = WriteOnce(rows, body);
+  if (!written) return written;
+  for (const std::string_view row : rows) rows_.push_back({next_seq_++, row.size()});
+  bytes_ += batch.bytes();
+  return {};
+}
+
+Status ChangeLog::WriteOnce(std::span<const std::string_view> rows,
+                            const std::function<Status()>& body) {
+  return connection_->InTransaction([&]() -> Status {
     WEIR_RETURN_IF_ERROR(body());
     std::int64_t seq = next_seq_;
     for (const std::string_view row : rows) {
@@ -95,9 +118,28 @@ Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>&
     }
     return {};
   });
-  if (!written) return written;
-  for (const std::string_view row : rows) rows_.push_back({next_seq_++, row.size()});
-  bytes_ += batch.bytes();
+}
+
+Status ChangeLog::Rewrite(const BucketTable& table) {
+  Status rewritten = connection_->InTransaction([&]() -> Status {
+    WEIR_RETURN_IF_ERROR(connection_->Execute("DELETE FROM change; DELETE FROM bucket"));
+    std::string cursor;
+    do {
+      WEIR_ASSIGN_OR_RETURN(const Page<BucketRecord> page,
+                            table.List({}, {.cursor = cursor, .limit = 10'000}));
+      for (const BucketRecord& record : page.items) {
+        Status written = WriteBucket(table, record.key);
+        if (!written) return written;
+      }
+      cursor = page.next;
+    } while (!cursor.empty());
+    return {};
+  });
+  if (!rewritten) return rewritten;
+  rows_.clear();
+  logged_.clear();
+  fold_.reset();
+  bytes_ = 0;
   return {};
 }
 

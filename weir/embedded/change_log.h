@@ -12,6 +12,7 @@
 
 #include "weir/embedded/bucket_codec.h"
 #include "weir/embedded/change_index.h"
+#include "weir/embedded/damage.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/bucket_table.h"
 
@@ -29,8 +30,9 @@ class ChangeLog {
 
   [[nodiscard]] static Result<ChangeLog> Open(sqlite::Connection& connection);
 
-  /// The latest change of each bucket in the log. Call it once, before anything else.
-  [[nodiscard]] Result<ChangeIndex> Read();
+  /// The latest change of each bucket in the log. What does not read is noted in `damage`. Call it
+  /// once, before anything else.
+  [[nodiscard]] Result<ChangeIndex> Read(DamageReport& damage);
 
   /// Gathers a bucket's present state for the next Append; null: it was removed. `mark` is what the
   /// last Add for it left there; 0 if there was none.
@@ -43,6 +45,8 @@ class ChangeLog {
 
   std::size_t bytes() const { return bytes_; }
   bool folding() const { return fold_.has_value(); }
+  /// Makes the table `bucket` what `table` is, and the log empty, in one transaction.
+  [[nodiscard]] Status Rewrite(const BucketTable& table);
   /// Begins to fold what is in the log now, or goes on with it: writes the state that each of its
   /// buckets has in `table`, then deletes the rows. After each step, and so after a crash too, the
   /// file says the same: rows that are still there come before what was written, or repeat it.
@@ -65,6 +69,7 @@ class ChangeLog {
 
   explicit ChangeLog(sqlite::Connection& connection) : connection_(&connection) {}
   Status Write(const ChangeBatch& batch, const std::function<Status()>& body);
+  Status WriteOnce(std::span<const std::string_view> rows, const std::function<Status()>& body);
   void BeginFold();
   void TakeSlice(std::size_t count);
   Status WriteSlice(const BucketTable& table);

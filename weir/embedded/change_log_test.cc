@@ -42,7 +42,8 @@ class ChangeLogTest : public testing::Test {
     std::map<std::string, std::int64_t> tokens;
     BucketReader reader;
     auto log = ChangeLog::Open(connection_);
-    const auto index = log->Read();
+    DamageReport damage;
+    const auto index = log->Read(damage);
     EXPECT_TRUE(index);
     for (const auto& [key, latest] : index->map()) {
       BucketRecord record;
@@ -146,7 +147,8 @@ TEST_F(ChangeLogTest, GoesOnWithALogThatIsThere) {
   TakeOne(acme_);
   Commit();
   ChangeLog second = *ChangeLog::Open(connection_);
-  ASSERT_TRUE(second.Read());
+  DamageReport damage;
+  ASSERT_TRUE(second.Read(damage));
   EXPECT_EQ(second.bytes(), log_.bytes());
   std::uint32_t mark = 0;
   second.Add(globex_->key, nullptr, mark);

@@ -1,20 +1,42 @@
 #include "weir/embedded/clock_rows.h"
 
-namespace weir {
+#include "weir/embedded/bucket_reader.h"
+#include "weir/model/stored_text.h"
 
-Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection) {
+namespace weir {
+namespace {
+
+bool IsSpan(std::int64_t time) {
+  return time >= -kLatestBucketTime.value && time <= kLatestBucketTime.value;
+}
+
+}  // namespace
+
+bool IsClockRow(const sqlite::Statement& row) {
+  for (const int number : {3, 4, 5, 6}) {
+    if (!row.IsInteger(number) || !IsSpan(row.Integer(number))) return false;
+  }
+  // Labels, bucket time and what is counted stay within the years that times are of.
+  return row.Integer(5) >= 0 && row.Integer(6) >= 0 && IsUtf8(row.Text(1)) && IsUtf8(row.Text(2));
+}
+
+Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection, DamageReport* damage) {
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement select,
-      connection.Prepare("SELECT boot, time_namespace, base, correction, counted, counted_at "
+      connection.Prepare("SELECT id, boot, time_namespace, base, correction, counted, counted_at "
                          "FROM clock"));
   WEIR_ASSIGN_OR_RETURN(const bool is_there, select.Step());
   if (!is_there) return std::nullopt;
+  if (!IsClockRow(select)) {
+    if (damage != nullptr) damage->Note("clock", "does not read; time begins by the wall clock");
+    return std::nullopt;
+  }
   return StoredClock{
-      .on = {.boot = std::string(select.Text(0)), .time_namespace = std::string(select.Text(1))},
-      .base = {select.Integer(2)},
-      .correction = milliseconds(select.Integer(3)),
-      .horizon = {.counted = milliseconds(select.Integer(4)),
-                  .at = milliseconds(select.Integer(5))}};
+      .on = {.boot = std::string(select.Text(1)), .time_namespace = std::string(select.Text(2))},
+      .base = {select.Integer(3)},
+      .correction = milliseconds(select.Integer(4)),
+      .horizon = {.counted = milliseconds(select.Integer(5)),
+                  .at = milliseconds(select.Integer(6))}};
 }
 
 Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "weir/embedded/boot_identity.h"
+#include "weir/embedded/damage.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/audit_horizon.h"
 #include "weir/store/bucket_time.h"
@@ -30,8 +31,12 @@ CREATE TABLE clock(  -- one row
 );
 )sql";
 
-/// Nothing if no process has opened the file since it has this row. kDataLoss if it is damaged.
-[[nodiscard]] Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection);
+/// Nothing if no process has opened the file since it has this row, or if the row does not read:
+/// that is noted in `damage`, if there is one.
+[[nodiscard]] Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection,
+                                                           DamageReport* damage = nullptr);
+/// Whether a row with all columns in their order is one of numbers that can be.
+bool IsClockRow(const sqlite::Statement& row);
 /// REQUIRES: a transaction, or that one statement is enough.
 [[nodiscard]] Status WriteClock(sqlite::Connection& connection, const StoredClock& clock);
 

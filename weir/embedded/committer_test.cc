@@ -430,5 +430,22 @@ INSTANTIATE_TEST_SUITE_P(Embedded, ClosingTest,
                            return param.param == Durability::kStrict ? "strict" : "relaxed";
                          });
 
+// C25. Fails if: on a full disk the write-ahead log does not start over, though all that it holds
+// has space in the file.
+TEST_F(FailingTest, C25OnAFullDiskTheLogStartsOver) {
+  const auto take = [&](int bucket) {
+    const auto decision = client_.Acquire({Take(StillTarget(fmt::format("acme-{}", bucket)), 1)});
+    return decision && decision->admitted;
+  };
+  // The fold at the end leaves free pages in the file.
+  ASSERT_TRUE(client_.Open(strict_));
+  for (int i = 0; i < 400; ++i) ASSERT_TRUE(take(i));
+  ASSERT_TRUE(client_.Close());
+  ASSERT_TRUE(client_.Open(strict_));
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(take(i));
+  disk_.ForbidGrowth();
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(take(i)) << i;
+}
+
 }  // namespace
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/embedded/bucket_codec.h"
+#include "weir/model/identifier.h"
 
 namespace weir {
 namespace {
@@ -100,7 +101,8 @@ bool ReadOnUnavailable(const sqlite::Statement& row, int column, std::optional<O
   return row.Text(column) == "block" || row.Text(column) == "allow";
 }
 
-bool ReadLevel(const sqlite::Statement& row, PutLimits& put) {
+// Level and entity rows: what holds without the row, or the column, is noted.
+bool ReadLevel(const sqlite::Statement& row, PutLimits& put, DamageReport&) {
   const auto kind = std::ranges::find(kKinds, row.Text(0));
   put.level = {.kind = static_cast<Level::Kind>(kind - kKinds.begin()),
                .entity = std::string(row.Text(1)),
@@ -110,7 +112,27 @@ bool ReadLevel(const sqlite::Statement& row, PutLimits& put) {
          ReadOnUnavailable(row, 4, put.limits.on_unavailable);
 }
 
-bool ReadEntity(const sqlite::Statement& row, PutEntity& put) {
+void NoteColumn(const Entity& entity, std::string_view what, DamageReport& damage) {
+  damage.Note("entity", fmt::format("{}: {}", entity.id, what));
+}
+
+void DropBadColumns(const sqlite::Statement& row, Entity& entity, DamageReport& damage) {
+  if (!CheckEntityName(entity)) {
+    NoteColumn(entity, "its name does not read; its id is taken", damage);
+    entity.name.clear();
+  }
+  if (entity.parent && !CheckEntityId(*entity.parent)) {
+    NoteColumn(entity, "its parent does not read; it has none now", damage);
+    entity.parent.reset();
+    entity.cascade = false;
+  }
+  if (!ReadMetadata(row.Text(4), entity.metadata) || !CheckMetadata(entity)) {
+    NoteColumn(entity, "its metadata does not read and is left out", damage);
+    entity.metadata.clear();
+  }
+}
+
+bool ReadEntity(const sqlite::Statement& row, PutEntity& put, DamageReport& damage) {
   Entity& entity = put.record.entity;
   entity.id = row.Text(0);
   entity.name = row.Text(1);
@@ -118,7 +140,9 @@ bool ReadEntity(const sqlite::Statement& row, PutEntity& put) {
   entity.cascade = row.Integer(3) != 0;
   entity.created_at = {row.Integer(5)};
   put.record.managed = row.Integer(6) != 0;
-  return ReadMetadata(row.Text(4), entity.metadata);
+  if (!CheckEntityId(entity.id)) return false;
+  DropBadColumns(row, entity, damage);
+  return true;
 }
 
 constexpr std::string_view kSelectLevels =
@@ -126,20 +150,39 @@ constexpr std::string_view kSelectLevels =
 constexpr std::string_view kSelectEntities =
     "SELECT id, name, parent, cascade, metadata, created_at, managed FROM entity";
 
-template <class Put, class Read>
-Status AppendChanges(sqlite::Connection& connection, std::string_view sql, Read&& read,
-                     std::vector<ConfigChange>& changes) {
-  WEIR_ASSIGN_OR_RETURN(sqlite::Statement statement, connection.Prepare(sql));
+// What a table is read by.
+template <class Put>
+struct RowReader {
+  std::string_view table;
+  std::string_view sql;
+  bool (*read)(const sqlite::Statement& row, Put& put, DamageReport& damage);
+};
+
+constexpr RowReader<PutEntity> kEntities = {
+    .table = "entity", .sql = kSelectEntities, .read = ReadEntity};
+constexpr RowReader<PutLimits> kLevels = {
+    .table = "level", .sql = kSelectLevels, .read = ReadLevel};
+
+template <class Put>
+Status AppendChanges(sqlite::Connection& connection, const RowReader<Put>& reader,
+                     std::vector<ConfigChange>& changes, DamageReport& damage) {
+  WEIR_ASSIGN_OR_RETURN(sqlite::Statement statement, connection.Prepare(reader.sql));
   Result<bool> row = true;
   while ((row = statement.Step()) && *row) {
     Put put;
-    if (!read(statement, put)) {
-      return Fail(Code::kDataLoss, fmt::format("{}: damaged: {} {}", connection.name(),
-                                               statement.Text(0), statement.Text(1)));
+    if (reader.read(statement, put, damage)) {
+      changes.emplace_back(std::move(put));
+    } else {
+      damage.Note(reader.table,
+                  fmt::format("{} {} {}: the row does not read and is left out", statement.Text(0),
+                              statement.Text(1), statement.Text(2)));
     }
-    changes.emplace_back(std::move(put));
   }
   return row.map([](bool) {});
+}
+
+std::string_view TableOf(const ConfigChange& change) {
+  return std::holds_alternative<PutLimits>(change) ? "level" : "entity";
 }
 
 // Writes rows of the two tables, each as the table in memory has it now.
@@ -214,14 +257,29 @@ Status WriteConfig(sqlite::Connection& connection, const ConfigTable& table,
   return {};
 }
 
-Status LoadConfig(sqlite::Connection& connection, ConfigTable& table) {
+Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table) {
+  const PageRequest all{.cursor = {}, .limit = SIZE_MAX};
+  WEIR_RETURN_IF_ERROR(connection.Execute("DELETE FROM level; DELETE FROM entity"));
   std::vector<ConfigChange> changes;
-  WEIR_RETURN_IF_ERROR(AppendChanges<PutEntity>(connection, kSelectEntities, ReadEntity, changes));
-  WEIR_RETURN_IF_ERROR(AppendChanges<PutLimits>(connection, kSelectLevels, ReadLevel, changes));
-  Status applied = table.Apply(changes);
-  if (applied) return {};
-  return Fail(Code::kDataLoss,
-              fmt::format("{}: damaged: {}", connection.name(), applied.error().message));
+  WEIR_ASSIGN_OR_RETURN(const Page<EntityRecord> entities, table.ListEntities({}, all));
+  for (const EntityRecord& record : entities.items) changes.emplace_back(PutEntity{record});
+  WEIR_ASSIGN_OR_RETURN(const Page<LevelRecord> levels, table.ListLimits({}, all));
+  for (const auto& [level, limits] : levels.items) changes.emplace_back(PutLimits{level, limits});
+  return WriteConfig(connection, table, changes);
+}
+
+Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageReport& damage) {
+  std::vector<ConfigChange> changes;
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage));
+  WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage));
+  if (table.Apply(changes)) return {};
+  // One by one: those that cannot be are left out.
+  for (const ConfigChange& change : changes) {
+    if (const Status applied = table.Apply({&change, 1}); !applied) {
+      damage.Note(TableOf(change), applied.error().message + "; the row is left out");
+    }
+  }
+  return {};
 }
 
 }  // namespace weir

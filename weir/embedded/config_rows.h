@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "weir/embedded/damage.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/config_table.h"
 
@@ -12,7 +13,12 @@ namespace weir {
 [[nodiscard]] Status WriteConfig(sqlite::Connection& connection, const ConfigTable& table,
                                  std::span<const ConfigChange> changes);
 
-/// Fills an empty table. kDataLoss where a row is damaged.
-[[nodiscard]] Status LoadConfig(sqlite::Connection& connection, ConfigTable& table);
+/// Makes the tables what `table` is. REQUIRES: a transaction.
+[[nodiscard]] Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table);
+
+/// Fills an empty table. A row or a column that does not read, or cannot be, is left out and noted
+/// in `damage`.
+[[nodiscard]] Status LoadConfig(sqlite::Connection& connection, ConfigTable& table,
+                                DamageReport& damage);
 
 }  // namespace weir

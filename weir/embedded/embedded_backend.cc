@@ -138,6 +138,7 @@ struct Opened {
   std::unique_ptr<StateFile> file;
   std::unique_ptr<BucketTable> buckets;
   ConfigTable config;
+  DamageReport damage;
 };
 
 // "file.recovered", info: file, bytes. A process that closes the file leaves no log behind.
@@ -168,7 +169,8 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   WEIR_ASSIGN_OR_RETURN(opened.lock, FileLock::Take(path, clock.WallNow(), options.lock_wait));
   WEIR_RETURN_IF_ERROR(CheckStillThere(whole, path, options));
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
-                                      .vfs = options.vfs};
+                                      .vfs = options.vfs,
+                                      .log = options.log};
   // Before SQLite reads it: opening may migrate it.
   std::error_code error;
   const bool existed = std::filesystem::exists(path, error);
@@ -182,9 +184,10 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   opened.file->StampBy(*opened.labels);
   opened.buckets = std::make_unique<BucketTable>(
       BucketTableOptions{.track_changes = true, .time = time, .log = options.log});
-  WEIR_RETURN_IF_ERROR(opened.file->Load(*opened.buckets, opened.config));
+  WEIR_RETURN_IF_ERROR(opened.file->Load(*opened.buckets, opened.config, time.Now()));
   WEIR_RETURN_IF_ERROR(opened.file->StartClock(found));
   ReportRecovery(*opened.file, log);
+  opened.damage = opened.file->damage();
   return opened;
 }
 
@@ -193,6 +196,7 @@ class Embedded final : public EmbeddedBackend {
   Embedded(const std::string& path, Opened opened, Scheduler& file_io,
            const EmbeddedOptions& options)
       : name_(DescribeDataFile(path, options.namespace_name)),
+        damage_(std::move(opened.damage)),
         lock_(std::move(opened.lock)),
         labels_(std::move(opened.labels)),
         table_(std::move(opened.buckets)),
@@ -217,6 +221,7 @@ class Embedded final : public EmbeddedBackend {
   Status RegisterMetrics(Registry& registry) const override {
     return RegisterFileMetrics(registry, *this);
   }
+  const DamageReport& damage() const override { return damage_; }
   std::string Describe() const override { return name_; }
   Status Close() override {
     Answer(committer_->StopRequests());
@@ -238,6 +243,7 @@ class Embedded final : public EmbeddedBackend {
   }
 
   const std::string name_;
+  const DamageReport damage_;
   Mutex close_mutex_;
   std::optional<FileLock> lock_ WEIR_GUARDED_BY(close_mutex_);
   const std::unique_ptr<LabelClock> labels_;

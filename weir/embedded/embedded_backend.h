@@ -8,6 +8,7 @@
 
 #include "weir/base/result.h"
 #include "weir/embedded/boot_identity.h"
+#include "weir/embedded/damage.h"
 #include "weir/embedded/file_lock.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/backend.h"
@@ -65,7 +66,7 @@ struct EmbeddedStats {
   std::uint64_t waiting = 0;        ///< calls that wait for the file
 };
 
-class EmbeddedBackend : public Backend {
+class EmbeddedBackend : public Backend, public DamageSource {
  public:
   virtual EmbeddedStats stats() const = 0;
   /// Nanoseconds that each write of bucket changes took, with its sync.
@@ -84,9 +85,10 @@ class EmbeddedBackend : public Backend {
 /// may own different namespaces of a file at the same time.
 ///
 /// kUnavailable: another process has it open (the message says which). kFailedPrecondition: written
-/// by a newer weir, or not a weir file. kDataLoss: damaged. kPermissionDenied: cannot be written.
-/// kNotFound: no such folder. kResourceExhausted: no space. In each case the file is left as it
-/// was.
+/// by a newer weir, or not a weir file. kDataLoss: SQLite cannot read a page; a row that does not
+/// read costs that row, or what of it does not read, and is reported by damage().
+/// kPermissionDenied: cannot be written. kNotFound: no such folder. kResourceExhausted: no space.
+/// In each case the file is left as it was.
 ///
 /// When a commit fails, acquires, adjusts and settings answer kUnavailable with the cause until one
 /// succeeds again.

@@ -174,6 +174,8 @@ TEST_P(NthFailure, LeavesNothingWrong) {
     ASSERT_LT(number, 2000U) << "it never passes untouched";
   }
   EXPECT_GT(number, 55U) << "the life has become too short to mean much";
+  // A commit that finds the disk full is tried again at once (C25).
+  if (plan.fault == FaultyVfs::Fault::kFull && plan.more == 0) return;
   // SQLite swallows the error of removing a write-ahead log that was moved into the file already.
   EXPECT_LE(untold, 1U) << "failures that nobody was told of, though nothing was lost";
 }

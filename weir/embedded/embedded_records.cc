@@ -28,9 +28,10 @@ void EmbeddedAudit::List(std::string_view subject, const PageRequest& page, Dead
   }
   jobs_.Run<Page<AuditEvent>>(
       [subject = std::string(subject), page](StateFile& file) {
-        return ReadFrom<Page<AuditEvent>>(file, [&](sqlite::Connection& connection) {
-          return ListEvents(connection, subject, page);
-        });
+        return ReadFrom<Page<AuditEvent>>(
+            file, [&](sqlite::Connection& connection, DamageReport& damage) {
+              return ListEvents(connection, subject, page, damage);
+            });
       },
       deadline, std::move(done));
 }
@@ -54,9 +55,10 @@ void EmbeddedUsage::List(const UsageFilter& filter, const PageRequest& page, Dea
     return done(Fail(std::move(valid.error())));
   jobs_.Run<Page<UsageSnapshot>>(
       [filter, page](StateFile& file) {
-        return ReadFrom<Page<UsageSnapshot>>(file, [&](sqlite::Connection& connection) {
-          return ListUsage(connection, filter, page);
-        });
+        return ReadFrom<Page<UsageSnapshot>>(
+            file, [&](sqlite::Connection& connection, DamageReport& damage) {
+              return ListUsage(connection, filter, page, damage);
+            });
       },
       deadline, std::move(done));
 }

@@ -25,11 +25,17 @@ struct FaultyVfs::Methods {
   static sqlite3_file* Real(sqlite3_file* file) { return Of(file).real; }
   static FaultyVfs& Of(sqlite3_vfs* vfs) { return *static_cast<FaultyVfs*>(vfs->pAppData); }
 
+  static sqlite3_int64 SizeOf(sqlite3_file* file) {
+    sqlite3_int64 size = 0;
+    Real(file)->pMethods->xFileSize(Real(file), &size);
+    return size;
+  }
   static int Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 at) {
     FaultyVfs& vfs = *Of(file).vfs;
     const bool fails = vfs.Fails();
     if (fails && vfs.fault_ == Fault::kFull) return SQLITE_FULL;
     if (fails && vfs.fault_ == Fault::kError) return SQLITE_IOERR_WRITE;
+    if (!vfs.may_grow_ && at + size > SizeOf(file)) return SQLITE_FULL;
     if (fails) size /= 2;
     vfs.bytes_written_ += static_cast<std::uint64_t>(size);
     const int result = Real(file)->pMethods->xWrite(Real(file), data, size, at);

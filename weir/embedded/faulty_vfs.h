@@ -33,6 +33,8 @@ class FaultyVfs {
   void FailFromNowOn(Fault fault) { FailAt(1, fault, UINT64_MAX - 1); }
   void Heal() { fail_from_ = 0; }
   std::uint64_t failures() const { return failures_; }
+  /// From now on the disk is full: files are written where they have bytes, and do not grow.
+  void ForbidGrowth() { may_grow_ = false; }
 
   /// From now on a sync does not return before ReleaseSyncs, as on a disk that hangs. These three
   /// are thread-safe.
@@ -72,6 +74,7 @@ class FaultyVfs {
   std::uint64_t syncs_ = 0;
   std::uint64_t bytes_written_ = 0;
   bool read_only_ = false;
+  bool may_grow_ = true;
   std::map<std::string, std::string> synced_;            // by path
   std::map<std::string, std::set<std::int64_t>> dirty_;  // by path: pages written since a sync
 

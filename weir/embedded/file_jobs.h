@@ -12,12 +12,12 @@
 
 namespace weir {
 
-/// What `read` (sqlite::Connection& to Result<T>) finds in a file.
+/// What `read` (sqlite::Connection&, DamageReport& to Result<T>) finds in a file.
 template <class T, class Read>
 Result<T> ReadFrom(StateFile& file, const Read& read) {
   std::optional<T> found;
   Status status = file.Read([&](sqlite::Connection& connection) -> Status {
-    WEIR_ASSIGN_OR_RETURN(found, read(connection));
+    WEIR_ASSIGN_OR_RETURN(found, read(connection, file.damage()));
     return {};
   });
   if (!status) return Fail(AsStoreError(std::move(status.error())));

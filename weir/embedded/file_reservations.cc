@@ -16,6 +16,7 @@
 
 #include "weir/embedded/clock_rows.h"
 #include "weir/embedded/data_file.h"
+#include "weir/embedded/file_replace.h"
 #include "weir/embedded/file_reservation_rows.h"
 #include "weir/embedded/system_code.h"
 #include "weir/store/memory_rows.h"
@@ -176,6 +177,7 @@ Status ReservationFile::Open(milliseconds wait) {
     file_->connection.WaitForOthers(wait);
     return {};
   }
+  WEIR_RETURN_IF_ERROR(CheckReplaced(file()));
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(file(), options_.vfs));
   connection.WaitForOthers(wait);
   if (connection.read_only()) {

@@ -7,8 +7,12 @@
 #include <optional>
 #include <system_error>
 
+#include "weir/embedded/damage.h"
 #include "weir/embedded/file_lock.h"
+#include "weir/embedded/file_replace.h"
 #include "weir/embedded/schema.h"
+#include "weir/model/identifier.h"
+#include "weir/model/namespace_name.h"
 
 namespace weir {
 namespace {
@@ -43,10 +47,12 @@ bool ReadNamespace(const sqlite::Statement& row, Namespace& space) {
   space.name = row.Text(1);
   space.created_at = {row.Integer(3)};
   if (!row.IsNull(4)) space.deleted_at = UnixMillis{row.Integer(4)};
-  return ReadStatus(row.Text(2), space.status);
+  return ReadStatus(row.Text(2), space.status) && CheckNamespaceId(space.id) &&
+         CheckNamespace(space.name);
 }
 
-Result<NamespaceTable> LoadFrom(sqlite::Connection& connection) {
+Result<NamespaceTable> LoadFrom(sqlite::Connection& connection, Log& log) {
+  DamageReport damage(connection.name(), log);
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement select,
       connection.Prepare("SELECT id, name, status, created_at, deleted_at FROM namespace"));
@@ -54,11 +60,11 @@ Result<NamespaceTable> LoadFrom(sqlite::Connection& connection) {
   Result<bool> row = true;
   while ((row = select.Step()) && *row) {
     Namespace space;
-    if (!ReadNamespace(select, space)) {
-      return Fail(Code::kDataLoss,
-                  fmt::format("{}: damaged: namespace {}", connection.name(), space.id));
+    if (ReadNamespace(select, space)) {
+      table.Load(std::move(space));
+    } else {
+      damage.Note("namespace", space.id + ": the row does not read and is left out");
     }
-    table.Load(std::move(space));
   }
   if (!row) return Fail(std::move(row.error()));
   return table;
@@ -92,6 +98,13 @@ Status Remove(const std::string& path) {
 
 }  // namespace
 
+std::span<const Migration> NamespaceMigrations() { return kRegistrySchema; }
+
+bool IsNamespaceRow(const sqlite::Statement& row) {
+  Namespace space;
+  return ReadNamespace(row, space);
+}
+
 bool NamespaceRegistry::exists() const {
   std::error_code error;
   return std::filesystem::exists(file(), error);
@@ -108,6 +121,7 @@ Status NamespaceRegistry::InTransaction(const Body& body) const {
 }
 
 Status NamespaceRegistry::Open(const Body& body) const {
+  WEIR_RETURN_IF_ERROR(CheckReplaced(file()));
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(file(), vfs_));
   WEIR_RETURN_IF_ERROR(connection.Execute("PRAGMA busy_timeout = 5000"));
   WEIR_RETURN_IF_ERROR(PrepareSchema(connection, kRegistrySchema));
@@ -119,7 +133,7 @@ Result<NamespaceTable> NamespaceRegistry::Load() const {
   if (!exists()) return NamespaceTable();
   std::optional<NamespaceTable> table;
   WEIR_RETURN_IF_ERROR(InTransaction([&](sqlite::Connection& connection) -> Status {
-    WEIR_ASSIGN_OR_RETURN(table, LoadFrom(connection));
+    WEIR_ASSIGN_OR_RETURN(table, LoadFrom(connection, *log_));
     return {};
   }));
   return *std::move(table);
@@ -132,7 +146,7 @@ Result<Namespace> NamespaceRegistry::Make(const Change& change) const {
   }
   Result<Namespace> made = Namespace();
   WEIR_RETURN_IF_ERROR(InTransaction([&](sqlite::Connection& connection) -> Status {
-    WEIR_ASSIGN_OR_RETURN(NamespaceTable table, LoadFrom(connection));
+    WEIR_ASSIGN_OR_RETURN(NamespaceTable table, LoadFrom(connection, *log_));
     made = change(table);
     if (!made) return {};
     return Put(connection, *made);

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "weir/embedded/data_file.h"
+#include "weir/embedded/schema.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/store/namespace_table.h"
+#include "weir/telemetry/log.h"
 
 namespace weir {
 
@@ -18,11 +21,11 @@ namespace weir {
 /// registered. What goes wrong with the file is kUnavailable, or kDataLoss. A value; thread-safe.
 class NamespaceRegistry {
  public:
-  /// `vfs` as EmbeddedOptions::vfs.
-  NamespaceRegistry(std::string path, std::string vfs)
-      : path_(WithoutLink(path)), vfs_(std::move(vfs)) {}
+  /// `vfs` as EmbeddedOptions::vfs. Damaged rows are logged to `log`, which must outlive it.
+  NamespaceRegistry(std::string path, std::string vfs, Log& log = NoLog())
+      : path_(WithoutLink(path)), vfs_(std::move(vfs)), log_(&log) {}
 
-  /// kDataLoss where a row is damaged.
+  /// Without the rows that do not read.
   [[nodiscard]] Result<NamespaceTable> Load() const;
   /// Keeps the namespace that `change` answers, or nothing where it is an error, in one
   /// transaction.
@@ -46,6 +49,12 @@ class NamespaceRegistry {
 
   std::string path_;
   std::string vfs_;
+  Log* log_;
 };
+
+/// Of the file of a registry.
+std::span<const Migration> NamespaceMigrations();
+/// Whether a row with all columns in their order is a namespace.
+bool IsNamespaceRow(const sqlite::Statement& row);
 
 }  // namespace weir

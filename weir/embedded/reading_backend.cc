@@ -36,7 +36,7 @@ class SharedFile {
     const MutexLock lock(mutex_);
     return file_ == nullptr ? Status(Closed()) : Status();
   }
-  // What `read` (Connection& to Result<T>) finds.
+  // What `read` (Connection&, DamageReport& to Result<T>) finds.
   template <class T, class Read>
   Result<T> From(const Read& read) {
     const MutexLock lock(mutex_);
@@ -140,7 +140,9 @@ class ReadAudit final : public AuditLog {
             Done<Page<AuditEvent>> done) override {
     done(CheckAuditPage(subject, page).and_then([&] {
       return file_.From<Page<AuditEvent>>(
-          [&](sqlite::Connection& connection) { return ListEvents(connection, subject, page); });
+          [&](sqlite::Connection& connection, DamageReport& damage) {
+            return ListEvents(connection, subject, page, damage);
+          });
     }));
   }
 
@@ -156,7 +158,9 @@ class ReadUsage final : public UsageStore {
             Done<Page<UsageSnapshot>> done) override {
     done(CheckUsagePage(filter, page).and_then([&] {
       return file_.From<Page<UsageSnapshot>>(
-          [&](sqlite::Connection& connection) { return ListUsage(connection, filter, page); });
+          [&](sqlite::Connection& connection, DamageReport& damage) {
+            return ListUsage(connection, filter, page, damage);
+          });
     }));
   }
 
@@ -172,11 +176,12 @@ struct Loaded {
   ConfigTable config;
 };
 
-class ReadingBackend final : public Backend {
+class ReadingBackend final : public Backend, public DamageSource {
  public:
   ReadingBackend(const std::string& path, Loaded loaded, const Clock& clock,
                  const ReadingOptions& options)
       : name_(DescribeDataFile(path, options.namespace_name)),
+        damage_(loaded.file->damage()),
         file_(name_, std::move(loaded.lock), std::move(loaded.file)),
         buckets_(file_, *loaded.time, std::move(loaded.buckets)),
         config_(file_, std::move(loaded.config)),
@@ -189,6 +194,7 @@ class ReadingBackend final : public Backend {
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
   std::string Describe() const override { return name_; }
+  const DamageReport& damage() const override { return damage_; }
   Status Close() override {
     file_.Close();
     return {};
@@ -196,6 +202,7 @@ class ReadingBackend final : public Backend {
 
  private:
   const std::string name_;
+  const DamageReport damage_;
   SharedFile file_;
   ReadBuckets buckets_;
   ReadConfig config_;
@@ -234,7 +241,8 @@ Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
                         loaded.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
   loaded.time.emplace(clock, found.stored.base);
   if (options.buckets) loaded.buckets = std::make_unique<BucketTable>();
-  WEIR_RETURN_IF_ERROR(loaded.file->LoadSnapshot(loaded.buckets.get(), loaded.config));
+  WEIR_RETURN_IF_ERROR(
+      loaded.file->LoadSnapshot(loaded.buckets.get(), loaded.config, loaded.time->Now()));
   return loaded;
 }
 

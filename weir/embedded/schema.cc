@@ -169,12 +169,20 @@ struct Identity {
   std::int64_t objects = 0;
 };
 
+// What SQLite finds wrong with the file itself has no code of its own.
+Error AsDamage(Error error) {
+  if (error.code != Code::kInternal) return error;
+  return {Code::kDataLoss, error.message + "; 'weir store repair' saves its rows"};
+}
+
 Result<Identity> ReadIdentity(sqlite::Connection& connection) {
+  const auto query = [&](std::string_view sql) {
+    return connection.QueryInteger(sql).map_error(AsDamage);
+  };
   Identity identity;
-  WEIR_ASSIGN_OR_RETURN(identity.application_id, connection.QueryInteger("PRAGMA application_id"));
-  WEIR_ASSIGN_OR_RETURN(identity.version, connection.QueryInteger("PRAGMA user_version"));
-  WEIR_ASSIGN_OR_RETURN(identity.objects,
-                        connection.QueryInteger("SELECT count(*) FROM sqlite_schema"));
+  WEIR_ASSIGN_OR_RETURN(identity.application_id, query("PRAGMA application_id"));
+  WEIR_ASSIGN_OR_RETURN(identity.version, query("PRAGMA user_version"));
+  WEIR_ASSIGN_OR_RETURN(identity.objects, query("SELECT count(*) FROM sqlite_schema"));
   return identity;
 }
 
@@ -183,14 +191,15 @@ Status CheckIdentity(const Identity& found, std::int64_t newest, const std::stri
   if (!is_new && found.application_id != kApplicationId) {
     return Fail(Code::kFailedPrecondition,
                 fmt::format("{}: an SQLite database, but not a weir file; give the path of one, "
-                            "or of none",
+                            "or of none; if it was one, 'weir store repair' saves its rows",
                             name));
   }
   if (found.version > newest) {
-    return Fail(Code::kFailedPrecondition,
-                fmt::format("{}: written by a newer weir: the file has version {}, this weir "
-                            "reads up to {}; use the newer one",
-                            name, found.version, newest));
+    return Fail(
+        Code::kFailedPrecondition,
+        fmt::format("{}: written by a newer weir: the file has version {}, this weir "
+                    "reads up to {}; use the newer one, or 'weir store repair' if there is none",
+                    name, found.version, newest));
   }
   return {};
 }
@@ -214,7 +223,8 @@ Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> 
     if (found.version == newest) return {};
     for (const Migration& migration : migrations) {
       if (migration.version <= found.version) continue;
-      WEIR_RETURN_IF_ERROR(connection.Execute(migration.sql));
+      // A file that is of the version that it says it is can be migrated.
+      WEIR_RETURN_IF_ERROR(connection.Execute(migration.sql).map_error(AsDamage));
     }
     return connection.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                           kApplicationId, newest));

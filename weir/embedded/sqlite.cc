@@ -45,9 +45,11 @@ std::string_view Advice(int result) {
     case SQLITE_FULL:
       return "; free some space";
     case SQLITE_NOTADB:
-      return ", so not a weir file; give the path of one, or of none";
+      return ", so not a weir file; give the path of one, or of none; if it was one, 'weir store "
+             "repair' saves the rows that can still be read";
     case SQLITE_CORRUPT:
-      return "; restore the file from a copy, or move it away to begin anew";
+      return "; 'weir store repair' saves the rows that can still be read into a new file, and "
+             "keeps this one";
     default:
       return "";
   }
@@ -61,6 +63,11 @@ std::string NameOf(sqlite3* handle) {
 Error ErrorOf(sqlite3* handle, int result) {
   return {CodeOf(result, sqlite3_system_errno(handle)),
           fmt::format("{}: {}{}", NameOf(handle), sqlite3_errmsg(handle), Advice(result))};
+}
+
+// SQLite reads more than a path into names like ":memory:" and "file:x".
+std::string PlainName(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
 }
 
 // "file:PATH", with what a URI gives another meaning in its hexadecimal form.
@@ -128,6 +135,10 @@ bool Statement::IsNull(int column) const {
   return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
 }
 
+bool Statement::IsInteger(int column) const {
+  return sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
+}
+
 void Statement::Reset() {
   sqlite3_reset(handle_.get());
   bind_error_ = SQLITE_OK;
@@ -141,9 +152,7 @@ Status Statement::Run() {
 }
 
 Result<Connection> Connection::Open(const std::string& path, const std::string& vfs) {
-  // SQLite reads more than a path into names like ":memory:" and "file:x".
-  const std::string plain = path.starts_with('/') ? path : "./" + path;
-  return OpenNamed(plain, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
+  return OpenNamed(PlainName(path), path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
 }
 
 Result<Connection> Connection::OpenToRead(const std::string& path, const std::string& vfs) {
@@ -165,6 +174,36 @@ Result<Connection> Connection::OpenToRead(const std::string& path, const std::st
   }
   Result<Connection> immutable = open("?mode=ro&immutable=1");
   return immutable ? std::move(immutable) : std::move(opened);
+}
+
+Result<Connection> Connection::OpenUnchanged(const std::string& path, const std::string& vfs) {
+  std::error_code error;
+  const bool had_wal = std::filesystem::exists(path + "-wal", error);
+  // Opened for reading alone, SQLite would leave an empty log behind.
+  auto opened = OpenNamed(PlainName(path), path, SQLITE_OPEN_READWRITE, vfs);
+  if (opened && opened->read_only()) opened = OpenToRead(path, vfs);
+  if (!opened) return opened;
+  opened->KeepWalOnClose(had_wal);
+  WEIR_RETURN_IF_ERROR(opened->Execute("PRAGMA query_only = ON"));
+  return opened;
+}
+
+Result<Connection> Connection::OpenInMemory() {
+  return OpenNamed(":memory:", "", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+}
+
+Result<Connection> Connection::CopyTo(const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(Connection copy, path.empty() ? OpenInMemory() : Open(path, ""));
+  sqlite3* const to = copy.state_->handle;
+  sqlite3_backup* backup = sqlite3_backup_init(to, "main", state_->handle, "main");
+  if (backup == nullptr) return Fail(ErrorOf(to, sqlite3_errcode(to)));
+  const int stepped = sqlite3_backup_step(backup, -1);
+  const int finished = sqlite3_backup_finish(backup);
+  if (stepped == SQLITE_DONE && finished == SQLITE_OK) return copy;
+  const int result = finished == SQLITE_OK ? stepped : finished;
+  return Fail(Error{CodeOf(result, sqlite3_system_errno(state_->handle)),
+                    fmt::format("{}: cannot be copied to {}: {}{}", name(), path,
+                                sqlite3_errstr(result), Advice(result))});
 }
 
 Result<Connection> Connection::OpenNamed(const std::string& name, const std::string& path,

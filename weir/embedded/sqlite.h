@@ -27,6 +27,7 @@ class Statement {
   std::int64_t Integer(int column) const { return sqlite3_column_int64(handle_.get(), column); }
   std::string_view Text(int column) const;
   bool IsNull(int column) const;
+  bool IsInteger(int column) const;
 
   /// Ready to be bound and run again.
   void Reset();
@@ -57,6 +58,16 @@ class Connection {
   /// file has no write-ahead log, it is taken to be one that nobody changes.
   [[nodiscard]] static Result<Connection> OpenToRead(const std::string& path,
                                                      const std::string& vfs);
+
+  /// Opens a file that is there, and changes nothing in it, nor its write-ahead log.
+  [[nodiscard]] static Result<Connection> OpenUnchanged(const std::string& path,
+                                                        const std::string& vfs);
+
+  /// A new database, which goes with the connection.
+  [[nodiscard]] static Result<Connection> OpenInMemory();
+
+  /// Copies all pages, as of one moment, into another file, or into memory ("").
+  [[nodiscard]] Result<Connection> CopyTo(const std::string& path);
 
   [[nodiscard]] Result<Statement> Prepare(std::string_view sql);
   /// One statement or several; rows are dropped.

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "weir/embedded/audit_rows.h"
+#include "weir/embedded/bucket_rows.h"
 #include "weir/embedded/config_rows.h"
+#include "weir/embedded/file_replace.h"
 #include "weir/embedded/schema.h"
 
 namespace weir {
@@ -36,12 +38,14 @@ void RemoveIfPresent(const std::string& path) {
 
 Result<std::unique_ptr<StateFile>> StateFile::Open(const std::string& path,
                                                    const StateFileOptions& options) {
+  WEIR_RETURN_IF_ERROR(CheckReplaced(path));
   const bool existed = Exists(path);
   const bool had_wal = Exists(path + "-wal");
   auto opened = [&]() -> Result<std::unique_ptr<StateFile>> {
     WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(path, options.vfs));
     connection.KeepWalOnClose(had_wal);
-    std::unique_ptr<StateFile> file(new StateFile(std::move(connection)));
+    Log& log = options.log == nullptr ? NoLog() : *options.log;
+    std::unique_ptr<StateFile> file(new StateFile(std::move(connection), log));
     WEIR_RETURN_IF_ERROR(file->SetUp(options));
     return file;
   }();
@@ -82,6 +86,7 @@ Status StateFile::SyncEachCommit(bool sync) {
 Result<std::unique_ptr<StateFile>> StateFile::OpenToRead(const std::string& path,
                                                          const std::string& vfs,
                                                          Writable writable) {
+  WEIR_RETURN_IF_ERROR(CheckReplaced(path));
   const bool had_wal = Exists(path + "-wal");
   auto opened = writable == Writable::kYes ? sqlite::Connection::Open(path, vfs)
                                            : sqlite::Connection::OpenToRead(path, vfs);
@@ -89,43 +94,37 @@ Result<std::unique_ptr<StateFile>> StateFile::OpenToRead(const std::string& path
   if (!opened) return Fail(std::move(opened.error()));
   opened->KeepWalOnClose(had_wal);
   opened->WaitForOthers(kWaitForOthers);
-  std::unique_ptr<StateFile> file(new StateFile(*std::move(opened)));
+  std::unique_ptr<StateFile> file(new StateFile(*std::move(opened), NoLog()));
   WEIR_RETURN_IF_ERROR(file->connection_.read_only() ? CheckSchema(file->connection_)
                                                      : PrepareSchema(file->connection_));
   return file;
 }
 
-Status StateFile::LoadSnapshot(BucketTable* buckets, ConfigTable& config) {
+Status StateFile::LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now) {
   Status loaded = connection_.InSnapshot([&]() -> Status {
-    WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config));
+    WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config, damage_));
     if (buckets == nullptr) return {};
     WEIR_ASSIGN_OR_RETURN(log_, ChangeLog::Open(connection_));
-    return LoadAllBuckets(*buckets);
+    return LoadAllBuckets({*buckets, config, damage_, now});
   });
   if (loaded) connection_.KeepWalOnClose(false);
   return loaded;
 }
 
-Status StateFile::Load(BucketTable& buckets, ConfigTable& config) {
-  WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config));
-  WEIR_RETURN_IF_ERROR(LoadAllBuckets(buckets));
+Status StateFile::Load(BucketTable& buckets, ConfigTable& config, UnixMillis now) {
+  WEIR_RETURN_IF_ERROR(LoadConfig(connection_, config, damage_));
+  WEIR_RETURN_IF_ERROR(LoadAllBuckets({buckets, config, damage_, now}));
   connection_.KeepWalOnClose(false);
   return {};
 }
 
-Status StateFile::LoadAllBuckets(BucketTable& buckets) {
-  WEIR_ASSIGN_OR_RETURN(const ChangeIndex index, log_->Read());
-  WEIR_RETURN_IF_ERROR(LoadBuckets(index, buckets));
-  for (const auto& [key, latest] : index.map()) {
-    if (!latest.time) continue;
-    WEIR_RETURN_IF_ERROR(
-        LoadBucket({KeyView::Of(key), *latest.time, latest.limits, latest.extras}, buckets));
-  }
-  return {};
+Status StateFile::LoadAllBuckets(const BucketsToLoad& to) {
+  WEIR_ASSIGN_OR_RETURN(const ChangeIndex index, log_->Read(damage_));
+  return LoadBuckets(connection_, index, to);
 }
 
 Result<ClockOnBoot> StateFile::ReadClock(const BootIdentity& boot, const Clock& clock) {
-  WEIR_ASSIGN_OR_RETURN(const auto stored, weir::ReadClock(connection_));
+  WEIR_ASSIGN_OR_RETURN(const auto stored, weir::ReadClock(connection_, &damage_));
   return ClockOn(boot, stored, clock);
 }
 
@@ -139,42 +138,6 @@ AuditMoment StateFile::moment() const {
   return {.label = labels_->Now(),
           .correction = labels_->correction(),
           .boot = labels_->time().clock().BootNow()};
-}
-
-Status StateFile::LoadBuckets(const ChangeIndex& index, BucketTable& buckets) {
-  WEIR_ASSIGN_OR_RETURN(
-      auto rows,
-      connection_.Prepare("SELECT entity, resource, shard, time, limits, extras FROM bucket"));
-  Result<bool> row = true;
-  while ((row = rows.Step()) && *row) {
-    const KeyView key{rows.Text(0), rows.Text(1), static_cast<std::uint32_t>(rows.Integer(2))};
-    if (index.Contains(key)) continue;
-    WEIR_RETURN_IF_ERROR(LoadBucket({key, rows.Integer(3), rows.Text(4), rows.Text(5)}, buckets));
-  }
-  return row.map([](bool) {});
-}
-
-Status StateFile::LoadBucket(const BucketRow& row, BucketTable& buckets) {
-  BucketRecord record{.key = {.entity = std::string(row.key.entity),
-                              .resource = std::string(row.key.resource),
-                              .shard = row.key.shard},
-                      .names = {},
-                      .bucket = {.time = {row.time}, .meters = {}}};
-  Status read = ReadBucket(row, record);
-  if (!read) {
-    return Fail(read.error().code,
-                fmt::format("{}: bucket {}/{}: {}", connection_.name(), row.key.entity,
-                            row.key.resource, read.error().message));
-  }
-  // One without limits, whose last was full and left, is like one that was never charged.
-  const bool is_empty = record.names.empty() && record.extras == ExtraMeters();
-  if (!is_empty) buckets.Load(std::move(record));
-  return {};
-}
-
-Status StateFile::ReadBucket(const BucketRow& row, BucketRecord& record) {
-  WEIR_RETURN_IF_ERROR(reader_.ReadLimits(row.limits, record));
-  return row.extras.empty() ? Status() : reader_.ReadExtras(row.extras, record);
 }
 
 Status StateFile::WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,

@@ -10,9 +10,10 @@
 #include <string>
 
 #include "weir/embedded/audit_rows.h"
-#include "weir/embedded/bucket_reader.h"
+#include "weir/embedded/bucket_rows.h"
 #include "weir/embedded/change_log.h"
 #include "weir/embedded/clock_rows.h"
+#include "weir/embedded/damage.h"
 #include "weir/embedded/sqlite.h"
 #include "weir/model/audit_event.h"
 #include "weir/store/bucket_table.h"
@@ -24,6 +25,7 @@ namespace weir {
 struct StateFileOptions {
   bool sync_each_commit = false;  ///< else a power loss may take the latest commits, whole
   std::string vfs;
+  Log* log = nullptr;  ///< none: nothing is logged
 };
 
 /// Not thread-safe. Each verb is one transaction, or leaves the file as it was; after an error it
@@ -44,10 +46,15 @@ class StateFile {
 
   std::string name() const { return connection_.name(); }
 
-  /// Fills empty tables. kDataLoss, saying where, if the file is damaged.
-  [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config);
+  /// Fills empty tables. A row that does not read is noted in damage() and left out; if it is of a
+  /// bucket whose key reads, that bucket is empty as of `now`, under all limits that are known for
+  /// it. kDataLoss if SQLite cannot read a page.
+  [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config, UnixMillis now);
+  /// Of the rows that were read so far.
+  DamageReport& damage() { return damage_; }
 
-  /// The clock of this boot, as the file keeps it; nothing is written.
+  /// The clock of this boot, as the file keeps it; nothing is written. A row that does not read is
+  /// noted in damage(), and counts as none.
   [[nodiscard]] Result<ClockOnBoot> ReadClock(const BootIdentity& boot, const Clock& clock);
   /// Before anything is charged on this boot: writes it, if it is new.
   [[nodiscard]] Status StartClock(const ClockOnBoot& found);
@@ -57,7 +64,7 @@ class StateFile {
   /// Lets that clock look at the wall clock, which it follows by such samples.
   void SampleClock() { labels_->Now(); }
   /// The same of a file that is only read, as of one moment. `buckets` null: none are loaded.
-  [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config);
+  [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now);
 
   ChangeLog& log() { return *log_; }
   /// Writes what `table` has now of everything that `changes` touch, to the log that the buckets in
@@ -79,28 +86,20 @@ class StateFile {
   [[nodiscard]] Status Close(const BucketTable& buckets);
 
  private:
-  explicit StateFile(sqlite::Connection connection) : connection_(std::move(connection)) {}
+  StateFile(sqlite::Connection connection, Log& log)
+      : connection_(std::move(connection)), damage_(connection_.name(), log) {}
   Status SetUp(const StateFileOptions& options);
   Status SyncEachCommit(bool sync);
   Status RewriteLog();
   Status WithSync(Sync sync, const std::function<Status()>& write);
-  Status LoadAllBuckets(BucketTable& buckets);
-  Status LoadBuckets(const ChangeIndex& index, BucketTable& buckets);
-  struct BucketRow {
-    KeyView key;
-    std::int64_t time;
-    std::string_view limits;
-    std::string_view extras;  // empty if there are none
-  };
-  Status LoadBucket(const BucketRow& row, BucketTable& buckets);
-  Status ReadBucket(const BucketRow& row, BucketRecord& record);
+  Status LoadAllBuckets(const BucketsToLoad& to);
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
   bool lost_pages_ = false;  // a synced write failed since the write-ahead log was written anew
   LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
-  BucketReader reader_;
+  DamageReport damage_;
 };
 
 }  // namespace weir

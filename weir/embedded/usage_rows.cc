@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weir/embedded/detail_text.h"
+#include "weir/model/quoted.h"
 #include "weir/store/listing.h"
 #include "weir/store/usage_table.h"
 
@@ -22,17 +23,11 @@ bool ReadSnapshot(const sqlite::Statement& row, UsageSnapshot& snapshot) {
   const auto window = UsageWindowNamed(row.Text(3));
   snapshot.window = window.value_or(UsageWindow::kHourly);
   return window && ReadCounters(row.Text(4), snapshot.used) &&
-         ReadCounters(row.Text(5), snapshot.overdrawn);
+         ReadCounters(row.Text(5), snapshot.overdrawn) && Check(snapshot);
 }
 
-// The next row; false at the end.
-Result<bool> Next(sqlite::Statement& select, const std::string& name, UsageSnapshot& snapshot) {
-  WEIR_ASSIGN_OR_RETURN(const bool found, select.Step());
-  if (!found) return false;
-  snapshot = {};
-  if (ReadSnapshot(select, snapshot)) return true;
-  return Fail(Code::kDataLoss,
-              fmt::format("{}: damaged: usage of {} on {}", name, select.Text(0), select.Text(1)));
+std::string DescribeRow(const sqlite::Statement& row) {
+  return fmt::format("{} on {}: the row does not read", row.Text(0), row.Text(1));
 }
 
 Result<std::optional<UsageSnapshot>> Find(sqlite::Connection& connection,
@@ -44,8 +39,11 @@ Result<std::optional<UsageSnapshot>> Find(sqlite::Connection& connection,
   select.Bind(1, like.entity).Bind(2, like.resource).Bind(3, like.start.value);
   select.Bind(4, Name(like.window));
   UsageSnapshot snapshot;
-  WEIR_ASSIGN_OR_RETURN(const bool found, Next(select, connection.name(), snapshot));
-  return found ? std::optional(std::move(snapshot)) : std::nullopt;
+  WEIR_ASSIGN_OR_RETURN(const bool found, select.Step());
+  if (!found) return std::nullopt;
+  if (ReadSnapshot(select, snapshot)) return snapshot;
+  return Fail(Code::kDataLoss, fmt::format("{}: usage of {}; 'weir store repair' removes it",
+                                           connection.name(), Printable(DescribeRow(select))));
 }
 
 // Windows of one start come in the alphabet's order of their names. Parameters: ?1 entity, ?2
@@ -97,7 +95,7 @@ Status CheckUsagePage(const UsageFilter& filter, const PageRequest& page) {
 }
 
 Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection, const UsageFilter& filter,
-                                      const PageRequest& page) {
+                                      const PageRequest& page, DamageReport& damage) {
   UsageCursor cursor;
   if (!page.cursor.empty()) {
     WEIR_ASSIGN_OR_RETURN(cursor, ReadUsageCursor(filter, page.cursor));
@@ -107,15 +105,25 @@ Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection, const Usag
   Bind(select, filter);
   if (goes_on) select.Bind(6, cursor.open).Bind(7, cursor.start.value).Bind(8, Name(cursor.window));
   Page<UsageSnapshot> found;
-  while (true) {
+  Result<bool> row = true;
+  while ((row = select.Step()) && *row) {
     UsageSnapshot snapshot;
-    WEIR_ASSIGN_OR_RETURN(const bool more, Next(select, connection.name(), snapshot));
-    if (!more) return found;
-    if (found.items.size() == page.limit) break;
-    found.items.push_back(std::move(snapshot));
+    if (!ReadSnapshot(select, snapshot)) {
+      found.unreadable.push_back(damage.Note("usage", DescribeRow(select)));
+    } else if (found.items.size() == page.limit) {
+      found.next = CursorOf(filter, found.items.back());
+      break;
+    } else {
+      found.items.push_back(std::move(snapshot));
+    }
   }
-  found.next = CursorOf(filter, found.items.back());
+  if (!row) return Fail(std::move(row.error()));
   return found;
+}
+
+bool IsUsageRow(const sqlite::Statement& row) {
+  UsageSnapshot snapshot;
+  return ReadSnapshot(row, snapshot);
 }
 
 }  // namespace weir

@@ -1,0 +1,53 @@
+// Giving names to files so that nothing is overwritten and a power loss loses nothing.
+#pragma once
+
+#include <string>
+
+#include "weir/base/result.h"
+
+namespace weir {
+
+/// A name that no file has: `stem`, then the first free number.
+std::string FreeName(const std::string& stem);
+
+/// What was written to the file is on the disk.
+[[nodiscard]] Status SyncFile(const std::string& path);
+/// The names in the folder of the path are on the disk.
+[[nodiscard]] Status SyncFolder(const std::string& path);
+
+/// A second name for a file. kAlreadyExists, and nothing changes, if something has it.
+[[nodiscard]] Status LinkFile(const std::string& from, const std::string& to);
+/// Gives the file the name `to`, whatever had it.
+[[nodiscard]] Status RenameFile(const std::string& from, const std::string& to);
+void RemoveFile(const std::string& path);
+/// Gives the file the name `to`, which nothing has yet: kAlreadyExists.
+[[nodiscard]] Status RenameToFree(const std::string& from, const std::string& to);
+
+/// All locks that SQLite knows of a file: while this lives, nobody else reads or writes it with
+/// SQLite, nor does this process. A value that can only move.
+class SqliteLocks {
+ public:
+  /// kUnavailable if a process has the file open.
+  [[nodiscard]] static Result<SqliteLocks> Take(const std::string& path);
+  SqliteLocks(SqliteLocks&& other) noexcept;
+  SqliteLocks& operator=(SqliteLocks&&) = delete;
+  ~SqliteLocks();
+
+ private:
+  explicit SqliteLocks(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+/// Puts the database `with`, which is closed, where the one at `path` is; that one and its
+/// write-ahead log are `kept_as` then. A process that ends in between leaves the file as it was, or
+/// what FinishReplacing finishes. After an error the file is as it was, or that is left to do.
+/// REQUIRES: the caller owns `path`, and has its SqliteLocks.
+[[nodiscard]] Status ReplaceDatabase(const std::string& path, const std::string& with,
+                                     const std::string& kept_as);
+/// Finishes what a killed process began, if there is such a thing. REQUIRES: the caller owns
+/// `path`.
+[[nodiscard]] Status FinishReplacing(const std::string& path);
+/// kUnavailable, with the remedy: that is still to be done, so the file must not be opened.
+[[nodiscard]] Status CheckReplaced(const std::string& path);
+
+}  // namespace weir
