@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "apps/weir/child_process.h"
 #include "weir/base/time.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/store/backend.h"
 
 namespace weir::app {
 
@@ -36,10 +38,20 @@ struct World {
   std::function<bool()> interrupted;
   /// The signal that made `interrupted` true.
   std::function<int()> signal = [] { return 2; };
+  /// From the first call on, another signal, at least a second after the first, does not end the
+  /// process but makes this true; the one after it ends the process.
+  std::function<bool()> hurried = [] { return false; };
+  /// The descriptor that `in` reads.
+  std::optional<int> in_descriptor{};
+  /// From now on `look` is asked ten times a second while `in` waits; if it returns true, `in` ends
+  /// there. An empty one: no longer.
+  std::function<void(std::function<bool()> look)> watch_input = [](const auto&) {};
   /// As StartChild (child_process.h).
   std::function<Result<std::unique_ptr<Child>>(const std::vector<std::string>& command,
                                                const Variables& variables)>
       start_child = StartChild;
+  /// Instead of OpenBackend; null: that.
+  std::function<Result<std::unique_ptr<Backend>>(const std::string& url)> open_backend{};
 };
 
 /// Runs one verb. `args` without the program's name.

@@ -71,17 +71,29 @@ class Context {
   /// 5 s more for each hundred.
   Deadline ApplyDeadline(std::size_t changes) const;
 
-  /// What goes to stdout when the verb is done: `json` where --json is given, else `text`.
+  /// What goes to stdout when the verb is done: `json` where --json is given, else `text`. An
+  /// object has a member `left_out` if something was.
   void Answer(const nlohmann::ordered_json& json, std::string_view text);
   const std::string& answer() const { return answer_; }
   /// One line for stderr, after the answer: what went wrong in a run that has one.
   void Warn(std::string_view message) { warning_ = message; }
   const std::string& warning() const { return warning_; }
-  /// Lines for stderr: what a listing could not read and left out. The exit status stays.
+  /// Lines for stderr: what a listing could not read and left out. The exit status stays. Filled
+  /// before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
 
-  /// The verb works on what is reserved.
+  /// With what the process ends after a signal: 128 and its number.
+  Exit Interrupted() const { return static_cast<Exit>(128 + world_.signal()); }
+
+  /// The environment for the names of tables: a URL that names one goes before the base name of
+  /// rate-limiter-py's tables.
+  Surroundings TableSurroundings() const;
+  /// The same error, which names the variable if that named the store.
+  Error OfStore(Error error) const;
+
+  /// The verb works on what is reserved, and how.
   bool for_reservations = false;
+  Access reservation_access = Access::kWrite;
   /// The answer is printed even if the store cannot be closed: a report of what happened.
   bool answer_stands = false;
   /// With what the process ends when the verb returns an error.

@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace weir::app {
+namespace {
+
+constexpr int kOk = 200;
+constexpr int kServerError = 500;
+
+}  // namespace
 
 void EndpointWatch::Call(JsonCall call, Deadline deadline, JsonDone done) {
   {
@@ -11,25 +17,26 @@ void EndpointWatch::Call(JsonCall call, Deadline deadline, JsonDone done) {
   }
   client_.Call(std::move(call), deadline,
                [this, done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
-                 // A refusal is an answer of the service too.
-                 const bool answered = reply || reply.error().http_status != 0;
-                 OnAnswer(answered, answered ? "" : reply.error().message);
+                 OnAnswer(reply ? kOk : reply.error().http_status,
+                          reply ? "" : reply.error().message);
                  done(std::move(reply));
                });
 }
 
-void EndpointWatch::OnAnswer(bool answered, std::string cause) {
+void EndpointWatch::OnAnswer(int http_status, std::string cause) {
   const MutexLock lock(mutex_);
-  cause_ = std::move(cause);
-  if (!answered) return;
-  answered_ = true;
-  silent_since_.reset();
+  reached_ = reached_ || http_status != 0;
+  erring_ = http_status >= kServerError;
+  // A refusal is an answer of the service too.
+  const bool answered = http_status != 0 && !erring_;
+  cause_ = answered ? "" : std::move(cause);
+  if (answered) silent_since_.reset();
 }
 
 std::optional<EndpointWatch::Silence> EndpointWatch::Look() const {
   const MutexLock lock(mutex_);
   if (!silent_since_) return std::nullopt;
-  return Silence{clock_.Now() - *silent_since_, cause_, !answered_};
+  return Silence{clock_.Now() - *silent_since_, cause_, !reached_, erring_};
 }
 
 }  // namespace weir::app

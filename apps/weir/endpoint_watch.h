@@ -11,7 +11,8 @@
 
 namespace weir::app {
 
-/// Passes calls on and notes when the service answered. Thread-safe.
+/// Passes calls on and notes when the service answered; an error of the server's own (5xx) ends no
+/// silence. Thread-safe.
 class EndpointWatch final : public JsonClient {
  public:
   /// Both must outlive it, and it must outlive its calls. `name`: of the endpoint, for messages.
@@ -24,14 +25,15 @@ class EndpointWatch final : public JsonClient {
   struct Silence {
     nanoseconds length{0};  ///< since calls wait and the service answered none of them
     std::string cause;      ///< of the last call that failed in it; empty: none has
-    bool always = false;    ///< it never answered
+    bool always = false;    ///< it never answered, not even with an error
+    bool erring = false;    ///< the last call that failed got an error of the server's own
   };
   /// Nothing while no call waits, or the service answers.
   std::optional<Silence> Look() const;
   const std::string& name() const { return name_; }
 
  private:
-  void OnAnswer(bool answered, std::string cause);
+  void OnAnswer(int http_status, std::string cause);
 
   JsonClient& client_;
   const Clock& clock_;
@@ -39,7 +41,8 @@ class EndpointWatch final : public JsonClient {
   mutable Mutex mutex_;
   std::optional<Instant> silent_since_ WEIR_GUARDED_BY(mutex_);
   std::string cause_ WEIR_GUARDED_BY(mutex_);
-  bool answered_ WEIR_GUARDED_BY(mutex_) = false;
+  bool erring_ WEIR_GUARDED_BY(mutex_) = false;
+  bool reached_ WEIR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace weir::app

@@ -57,5 +57,21 @@ TEST_F(EndpointWatchTest, U9ARefusalIsAnAnswer) {
   Answer(JsonReply{});
 }
 
+// Q4. Fails if: a service that only fails counts as one that answers, or as one that is not there.
+TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
+  Ask();
+  clock_.Advance(milliseconds(900));
+  Answer(Failure(503, "503 ServiceUnavailable"));
+  Ask();
+  clock_.Advance(milliseconds(600));
+  ASSERT_TRUE(watch_.Look());
+  EXPECT_EQ(watch_.Look()->length, milliseconds(1500));
+  EXPECT_EQ(watch_.Look()->cause, "503 ServiceUnavailable");
+  EXPECT_TRUE(watch_.Look()->erring);
+  EXPECT_FALSE(watch_.Look()->always);
+  Answer(Failure(429, "slow down"));
+  EXPECT_FALSE(watch_.Look());
+}
+
 }  // namespace
 }  // namespace weir::app

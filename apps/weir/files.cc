@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -29,14 +31,82 @@ int WriteTo(int descriptor, std::string_view text) {
   return 0;
 }
 
-Status WriteAll(const std::string& path, std::string_view text, const DiskCalls& disk) {
+struct Seen {
+  bool exists = false;
+  struct stat is = {};
+};
+
+Seen Look(const std::string& path) {
+  Seen seen;
+  seen.exists = stat(path.c_str(), &seen.is) == 0;
+  return seen;
+}
+
+bool IsRegular(const Seen& seen) { return seen.exists && S_ISREG(seen.is.st_mode); }
+
+bool IsSame(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+bool IsOpen(const Seen& seen, int descriptor) {
+  struct stat open_file = {};
+  return seen.exists && fstat(descriptor, &open_file) == 0 && IsSame(seen.is, open_file);
+}
+
+// Where the links lead, also if nothing is there yet.
+std::filesystem::path Behind(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code problem;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, problem); ++i) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, problem);
+  }
+  return path;
+}
+
+// A file that nobody has. Its descriptor, or -1.
+int CreateIn(const std::filesystem::path& folder, std::string& name) {
   constexpr mode_t kMode = 0666;
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-  if (descriptor < 0) return Fail(FileError("write", path, errno));
+  for (int number = 0;; ++number) {
+    name = (folder / fmt::format(".weir-{}-{}.new", getpid(), number)).string();
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+}
+
+// Closes the descriptor. 0, or the number of the error.
+int WriteAndClose(int descriptor, std::string_view text, const DiskCalls& disk) {
   int failure = WriteTo(descriptor, text);
   if (failure == 0 && disk.sync(descriptor) != 0) failure = errno;
   if (disk.close(descriptor) != 0 && failure == 0) failure = errno;
+  return failure;
+}
+
+// A device or a pipe may know no sync.
+int SyncIfPossible(int descriptor) {
+  const bool done = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+  return done ? 0 : -1;
+}
+
+Status WriteAsItIs(const std::string& path, const Seen& seen, std::string_view text) {
+  const int descriptor = IsOpen(seen, STDOUT_FILENO) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                     : open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const DiskCalls disk = {.sync = SyncIfPossible, .close = close};
+  const int failure = descriptor < 0 ? errno : WriteAndClose(descriptor, text, disk);
   return failure == 0 ? Status() : Fail(FileError("write", path, failure));
+}
+
+// 0, or the number of the error; then nothing is changed.
+int Replace(const std::filesystem::path& target, const Seen& seen, std::string_view text,
+            const DiskCalls& disk) {
+  constexpr mode_t kPermissions = 07777;
+  std::string beside;
+  const int descriptor = CreateIn(target.parent_path(), beside);
+  if (descriptor < 0) return errno;
+  if (IsRegular(seen)) fchmod(descriptor, seen.is.st_mode & kPermissions);
+  int failure = WriteAndClose(descriptor, text, disk);
+  if (failure == 0 && rename(beside.c_str(), target.c_str()) != 0) failure = errno;
+  if (failure != 0) unlink(beside.c_str());
+  return failure;
 }
 
 }  // namespace
@@ -72,24 +142,31 @@ Result<std::string> ReadFileOrInput(const std::string& path, const World& world)
 }
 
 Status CheckNew(const std::string& path) {
-  std::error_code problem;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, problem))) return {};
+  if (!IsRegular(Look(path))) return {};
   return Fail(Code::kAlreadyExists,
               fmt::format("{} exists; --force overwrites it, or name another file", path));
 }
 
+bool IsSameFile(const std::string& path, const std::string& other) {
+  const Seen one = Look(path);
+  const Seen two = Look(other);
+  return IsRegular(one) && IsRegular(two) && IsSame(one.is, two.is);
+}
+
+bool IsOpenAs(const std::string& path, int descriptor) {
+  const Seen seen = Look(path);
+  return IsRegular(seen) && IsOpen(seen, descriptor);
+}
+
 Status WriteFile(const std::string& path, std::string_view text, const DiskCalls& disk) {
-  const std::string beside = path + ".new";
-  const Status written = WriteAll(beside, text, disk);
-  if (written) {
-    std::error_code problem;
-    std::filesystem::rename(beside, path, problem);
-    if (!problem) return SyncFolderOf(path);
-    unlink(beside.c_str());
-    return Fail(FileError("write", path, problem.value()));
+  const Seen seen = Look(path);
+  const bool is_replaced = !seen.exists || S_ISREG(seen.is.st_mode) || S_ISDIR(seen.is.st_mode);
+  if (!is_replaced || IsOpen(seen, STDOUT_FILENO)) return WriteAsItIs(path, seen, text);
+  const std::filesystem::path target = Behind(path);
+  if (const int failure = Replace(target, seen, text, disk); failure != 0) {
+    return Fail(FileError("write", path, failure));
   }
-  unlink(beside.c_str());
-  return written;
+  return SyncFolderOf(target);
 }
 
 Status SyncFolderOf(const std::string& path) {

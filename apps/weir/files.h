@@ -22,8 +22,13 @@ std::string NameOfInput(const std::string& path);
 /// that the text is not all of it.
 [[nodiscard]] Result<std::string> ReadFileOrInput(const std::string& path, const World& world);
 
-/// kAlreadyExists, with the remedy, if something has the name.
+/// kAlreadyExists, with the remedy, if there is such a file; a device or a pipe is written and not
+/// replaced.
 [[nodiscard]] Status CheckNew(const std::string& path);
+
+/// The path leads to a regular file, by whatever name, and the other path or descriptor does too.
+bool IsSameFile(const std::string& path, const std::string& other);
+bool IsOpenAs(const std::string& path, int descriptor);
 
 /// The calls that say whether what was written is on the disk. Tests let them fail.
 struct DiskCalls {
@@ -32,7 +37,9 @@ struct DiskCalls {
 };
 extern const DiskCalls kSystemDisk;
 
-/// The file is there with all of `text`, or as it was before: also after a power loss.
+/// A regular file is there with all of `text`, and the mode that it had, or as it was before: also
+/// after a power loss. A link stays a link. A device, a pipe, or the file that is standard output
+/// is written as it is.
 [[nodiscard]] Status WriteFile(const std::string& path, std::string_view text,
                                const DiskCalls& disk = kSystemDisk);
 

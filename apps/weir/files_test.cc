@@ -1,9 +1,12 @@
 #include "apps/weir/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -17,6 +20,11 @@ using testing::HasSubstr;
 
 class FilesTest : public testing::Test {
  protected:
+  std::ptrdiff_t CountFiles() const {
+    const std::filesystem::directory_iterator files(folder_.path());
+    return std::distance(begin(files), end(files));
+  }
+
   const TempFolder folder_;
   const std::string path_ = folder_ / "file";
 };
@@ -31,8 +39,7 @@ TEST_F(FilesTest, ReadsWhatWasWritten) {
 
 TEST_F(FilesTest, LeavesNothingElseBehind) {
   ASSERT_TRUE(WriteFile(path_, "a"));
-  const std::filesystem::directory_iterator files(folder_.path());
-  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+  EXPECT_EQ(CountFiles(), 1);
 }
 
 TEST_F(FilesTest, SaysWhatCannotBeRead) {
@@ -72,7 +79,7 @@ TEST_F(FilesTest, C22WhatIsNotOnTheDiskReplacesNothing) {
     ASSERT_FALSE(written);
     EXPECT_THAT(written.error().message, HasSubstr("cannot write " + path_));
     EXPECT_EQ(ReadFile(path_), "old");
-    EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+    EXPECT_EQ(CountFiles(), 1) << "the temporary file is gone";
   }
 }
 
@@ -80,6 +87,53 @@ TEST_F(FilesTest, AFileThatCannotBeReplacedStays) {
   std::filesystem::create_directories(path_ + "/inside");
   EXPECT_FALSE(WriteFile(path_, "a"));
   EXPECT_TRUE(std::filesystem::exists(path_ + "/inside"));
+}
+
+// Q2. Fails if: a link is replaced by a file, or the file behind it is not.
+TEST_F(FilesTest, Q2ALinkStaysALink) {
+  const std::string link = folder_ / "link";
+  std::filesystem::create_symlink("file", link);
+  for (const char* text : {"first", "second"}) {
+    ASSERT_TRUE(WriteFile(link, text));
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_EQ(ReadFile(path_), text);
+  }
+}
+
+TEST_F(FilesTest, Q2AFileKeepsItsModeAndItsNeighbours) {
+  ASSERT_TRUE(WriteFile(path_ + ".new", "mine"));
+  ASSERT_TRUE(WriteFile(path_, "old"));
+  const auto mode = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  std::filesystem::permissions(path_, mode);
+  ASSERT_TRUE(WriteFile(path_, "new"));
+  EXPECT_EQ(std::filesystem::status(path_).permissions(), mode);
+  EXPECT_EQ(ReadFile(path_ + ".new"), "mine");
+}
+
+// Fails if: a pipe is replaced by a file.
+TEST_F(FilesTest, Q2APipeIsWrittenAsItIs) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_TRUE(CheckNew(path_));
+  ASSERT_TRUE(WriteFile(path_, "ab"));
+  std::array<char, 9> got{};
+  EXPECT_EQ(read(reader, got.data(), got.size()), 2);
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+}
+
+TEST_F(FilesTest, Q2AFullDeviceIsAnError) {
+  const Status written = WriteFile("/dev/full", "a");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr("cannot write /dev/full: No space left"));
+}
+
+TEST_F(FilesTest, Q2OneFileHasManyNames) {
+  ASSERT_TRUE(WriteFile(path_, "a"));
+  ASSERT_TRUE(WriteFile(folder_ / "other", "a"));
+  EXPECT_TRUE(IsSameFile(path_, folder_ / "./file"));
+  EXPECT_FALSE(IsSameFile(path_, folder_ / "other"));
+  EXPECT_FALSE(IsSameFile("/dev/null", "/dev/null"));
 }
 
 }  // namespace

@@ -46,8 +46,10 @@ class Writer {
       if (left_ && --*left_ == 0) break;
     }
     out_ << std::flush;
-    return out_.good() && left_ != 0U;
+    return out_.good() && !is_full();
   }
+  /// It wrote as many as were asked for.
+  bool is_full() const { return left_ == 0U; }
 
  private:
   std::ostream& out_;
@@ -66,11 +68,12 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
        .take = [&](const std::vector<StreamRecord>& records) { return writer.Write(records); },
        .interrupted = context.world().interrupted}));
   const kinesis::ReaderStats& stats = reader.stats();
-  if (stats.damaged == 0) return Exit::kDone;
+  const bool was_cut = !writer.is_full() && context.world().interrupted();
+  if (stats.damaged == 0) return was_cut ? context.Interrupted() : Exit::kDone;
   context.Warn(
       fmt::format("{} of {} Kinesis records are damaged and were passed over, the first: {}",
                   stats.damaged, stats.kinesis_records, stats.first_damage->message));
-  return Exit::kFailed;
+  return was_cut ? context.Interrupted() : Exit::kFailed;
 }
 
 Result<bool> ParseFrom(const std::string& text) {

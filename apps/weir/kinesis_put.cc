@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -10,59 +9,12 @@
 #include <vector>
 
 #include "apps/weir/progress.h"
-#include "weir/base/mutex.h"
+#include "apps/weir/put_tally.h"
 
 namespace weir::app {
 namespace {
 
 constexpr milliseconds kLook{200};
-
-/// What the results of records add up to. They come on another thread than the lines.
-class Tally {
- public:
-  void OnStored(nanoseconds latency) { latency_.Record(latency.count()); }
-  /// `line`: where it is to be kept.
-  void OnFailed(std::uint64_t number, std::string cause, std::optional<std::string> line) {
-    const MutexLock lock(mutex_);
-    ++failed_;
-    Count(number, std::move(cause));
-    if (line) failed_lines_.push_back(*std::move(line));
-  }
-
-  std::uint64_t failed() const {
-    const MutexLock lock(mutex_);
-    return failed_;
-  }
-  std::vector<std::string> TakeFailedLines() {
-    const MutexLock lock(mutex_);
-    return std::exchange(failed_lines_, {});
-  }
-  void Fill(PutOutcome& outcome) const {
-    const MutexLock lock(mutex_);
-    outcome.failed = failed_;
-    outcome.causes = causes_;
-    std::ranges::sort(outcome.causes, {}, &FailureCause::first_line);
-    outcome.latency = latency_.Snapshot();
-  }
-
- private:
-  /// Lines that failed for one reason share an entry; reasons beyond kMostCauses have none.
-  void Count(std::uint64_t number, std::string cause) WEIR_REQUIRES(mutex_) {
-    const auto same = std::ranges::find(causes_, cause, &FailureCause::text);
-    if (same != causes_.end()) {
-      same->first_line = std::min(same->first_line, number);
-      ++same->lines;
-    } else if (causes_.size() < kMostCauses) {
-      causes_.push_back({std::move(cause), number, 1});
-    }
-  }
-
-  Histogram latency_;
-  mutable Mutex mutex_;
-  std::uint64_t failed_ WEIR_GUARDED_BY(mutex_) = 0;
-  std::vector<FailureCause> causes_ WEIR_GUARDED_BY(mutex_);
-  std::vector<std::string> failed_lines_ WEIR_GUARDED_BY(mutex_);
-};
 
 std::string CauseOf(const kinesis::RecordResult& result) {
   const kinesis::Attempt* cause = result.attempts.LastCause();
@@ -77,21 +29,31 @@ std::string CauseOf(const kinesis::RecordResult& result) {
 class PutRun {
  public:
   PutRun(const PutPort& port, const PutInput& input, const World& world)
-      : port_(port), input_(input), world_(world), progress_(world) {}
+      : port_(port),
+        input_(input),
+        world_(world),
+        progress_(world),
+        tally_(std::make_shared<PutTally>(input.failed_lines != nullptr)) {
+    if (input_.failed_lines != nullptr) {
+      input_.lines.KeepTooLong([this]() -> std::ostream& { return ForTooLong(); });
+    }
+  }
 
   Result<PutOutcome> Run() {
     const Instant begin = Now();
+    world_.watch_input([this] { return Idle(); });
     const Status read = ReadLines();
+    world_.watch_input({});
     Finish();
     KeepFailed();
     outcome_.elapsed = Now() - begin;
     outcome_.interrupted = world_.interrupted();
     tally_->Fill(outcome_);
     WEIR_RETURN_IF_ERROR(read);
-    if (input_.failed_lines != nullptr && !input_.failed_lines->flush()) {
+    if (!kept_all_ || !FlushFailed()) {
       return Fail(Code::kUnavailable, "cannot write the lines that failed to their file");
     }
-    if (gave_up_) return NeverReached();
+    if (gave_up_) outcome_.unreachable = Unreachable();
     return std::move(outcome_);
   }
 
@@ -105,17 +67,17 @@ class PutRun {
     while (!Stops()) {
       const Got got = input_.lines.Next();
       if (got == Got::kEnd) {
-        outcome_.read_all = !world_.interrupted();
+        outcome_.read_all = !HasStopped();
         break;
       }
       // The signal, and not the input, may have ended it.
-      if (!input_.lines.complete() && world_.interrupted()) break;
+      if (!input_.lines.complete() && HasStopped()) break;
       ++outcome_.records;
       outcome_.bytes += input_.lines.line().size();
       if (got == Got::kLine) {
         PutLine();
       } else {
-        tally_->OnFailed(number(), TooLong(), std::nullopt);
+        tally_->OnFailed({.number = number(), .cause = TooLong()});
       }
       KeepFailed();
       Show();
@@ -130,17 +92,32 @@ class PutRun {
                        input_.failed_lines == nullptr ? ", and is not kept" : "");
   }
 
-  tl::unexpected<Error> NeverReached() const {
-    return Fail(Code::kUnavailable,
-                fmt::format("cannot reach {}{}: none of {} lines is stored", port_.watch->name(),
-                            cause_.empty() ? "" : ", " + cause_, outcome_.records));
+  std::string Unreachable() const {
+    return fmt::format("cannot reach {}{}", port_.watch->name(),
+                       cause_.empty() ? "" : ", " + cause_);
+  }
+
+  /// The lines before it come first, unless the run has stopped.
+  std::ostream& ForTooLong() {
+    FlushWhile([this] { return !Stops(); });
+    KeepFailed();
+    return input_.failed_lines();
+  }
+
+  /// While the input waits. True: it is to end.
+  bool Idle() {
+    if (Stops()) return true;
+    KeepFailed();
+    Show();
+    return false;
   }
 
   /// True: a signal came, or the service never answered. Asked again and again.
   bool Stops() {
     WatchEndpoint();
-    return gave_up_ || world_.interrupted();
+    return HasStopped();
   }
+  bool HasStopped() const { return gave_up_ || world_.interrupted(); }
 
   void WatchEndpoint() {
     const auto silence = port_.watch == nullptr ? std::nullopt : port_.watch->Look();
@@ -151,8 +128,9 @@ class PutRun {
     cause_ = silence->cause;
     gave_up_ = gave_up_ || (silence->always && silence->length >= kGiveUp);
     if (!std::exchange(reported_, true)) {
-      progress_.Note(fmt::format("cannot reach {}, retrying{}", port_.watch->name(),
-                                 cause_.empty() ? "" : ": " + cause_));
+      progress_.Note(fmt::format("{} {}, retrying{}",
+                                 silence->erring ? "errors alone come from" : "cannot reach",
+                                 port_.watch->name(), cause_.empty() ? "" : ": " + cause_));
     }
   }
 
@@ -164,13 +142,18 @@ class PutRun {
 
   void PutLine() {
     const Result<std::string> key = input_.keys.KeyOf(input_.lines.line());
-    if (!key) return tally_->OnFailed(number(), key.error().message, Kept());
+    if (!key) return Failed(key.error().message);
+    tally_->OnRead(number());
     Status put = Put(*key);
     while (!put && put.error().code == Code::kResourceExhausted && !Stops()) {
       Show();
       put = Put(*key);
     }
-    if (!put) tally_->OnFailed(number(), put.error().message, Kept());
+    if (!put) Failed(put.error().message);
+  }
+
+  void Failed(const std::string& cause) {
+    tally_->OnFailed({.number = number(), .cause = cause, .line = Kept()});
   }
 
   Status Put(const std::string& key) {
@@ -179,34 +162,53 @@ class PutRun {
     record.data = input_.lines.line();
     const auto done = [tally = tally_, line = number(), kept = Kept(), begin = Now(),
                        &clock = world_.clock](const kinesis::RecordResult& result) {
-      if (result.stored) return tally->OnStored(clock.Now() - begin);
-      tally->OnFailed(line, CauseOf(result), kept);
+      if (result.stored) return tally->OnStored(line, clock.Now() - begin);
+      tally->OnFailed({.number = line,
+                       .cause = CauseOf(result),
+                       .line = kept,
+                       .maybe_stored = result.maybe_duplicate});
     };
     return port_.put(std::move(record), done);
   }
 
-  void Finish() {
+  /// Flushes while `goes_on` and not all that was put has its result.
+  template <class GoesOn>
+  void FlushWhile(GoesOn goes_on) {
     const auto waits = [&] {
       const Status flushed = port_.flush(Deadline::After(world_.clock, kLook));
       return !flushed && flushed.error().code == Code::kDeadlineExceeded;
     };
-    while (!Stops() && waits()) {
+    while (goes_on() && waits()) {
       KeepFailed();
       Show();
     }
+  }
+
+  void Finish() {
+    FlushWhile([this] { return !Stops(); });
     if (!gave_up_ && world_.interrupted()) {
       progress_.Note(
           fmt::format("interrupted: what was read has {} s to be stored; another "
                       "signal ends this at once",
                       kLastFlush.count()));
+      const Instant end = Now() + kLastFlush;
+      FlushWhile([&] { return Now() < end && !world_.hurried(); });
     }
-    port_.close(Deadline::After(world_.clock, gave_up_ ? nanoseconds(0) : kLastFlush));
+    port_.close(Deadline::After(world_.clock, nanoseconds(0)));
   }
 
   void KeepFailed() {
     const std::vector<std::string> lines = tally_->TakeFailedLines();
-    for (const std::string& line : lines) *input_.failed_lines << line << '\n';
-    if (!lines.empty()) input_.failed_lines->flush();
+    if (lines.empty()) return;
+    std::ostream& file = input_.failed_lines();
+    for (const std::string& line : lines) file << line << '\n';
+    kept_all_ = kept_all_ && file.flush();
+  }
+
+  /// What the reader wrote is kept too.
+  bool FlushFailed() {
+    if (input_.failed_lines == nullptr || tally_->failed() == 0) return true;
+    return static_cast<bool>(input_.failed_lines().flush());
   }
 
   void Show() {
@@ -224,7 +226,8 @@ class PutRun {
   bool gave_up_ = false;
   std::string cause_;  ///< of the last silence
   PutOutcome outcome_;
-  const std::shared_ptr<Tally> tally_ = std::make_shared<Tally>();
+  bool kept_all_ = true;
+  const std::shared_ptr<PutTally> tally_;
 };
 
 }  // namespace

@@ -29,7 +29,9 @@ struct PutPort {
 struct PutInput {
   LineReader& lines;
   RecordKeys& keys;
-  std::ostream* failed_lines = nullptr;  ///< null: they are not kept
+  /// Where lines that failed go, in the order of the input; asked only if there are any. Null: they
+  /// are not kept.
+  std::function<std::ostream&()> failed_lines{};
 };
 
 /// Why lines failed, and which.
@@ -45,23 +47,25 @@ struct PutOutcome {
   std::uint64_t bytes = 0;    ///< of them, without newlines
   std::uint64_t failed = 0;   ///< of them, those that had no key or were not stored
   nanoseconds elapsed{0};
+  std::uint64_t maybe_stored = 0;      ///< of those that failed, what may be stored all the same
   HistogramSnapshot latency;           ///< from put to result of those that were stored, in ns
   std::vector<FailureCause> causes{};  ///< at most kMostCauses, by their first lines
   bool interrupted = false;            ///< by a signal
   bool read_all = true;                ///< the input was read to its end
+  std::string unreachable{};           ///< why the run gave up; empty: it did not
 };
 
 /// A service that does not answer for so long is reported; one that never answered, for the longer
 /// time, ends the run.
 inline constexpr milliseconds kReportSilence{1'200};
 inline constexpr std::chrono::seconds kGiveUp{10};
-/// After an interruption what was read has so long to get out.
+/// After an interruption what was read has so long to get out, unless another signal comes.
 inline constexpr std::chrono::seconds kLastFlush{10};
 
 /// Puts each line, until the lines end or the run is interrupted; then closes the port, when all is
 /// stored or has failed or, interrupted, after kLastFlush. A line that an interruption cut is not
-/// put. Blocks. kUnavailable: the lines cannot be read, or what failed cannot be kept; what was
-/// read before is put all the same. Also kUnavailable: the service never answered for kGiveUp.
+/// put. It gives up a service that never answered for kGiveUp. Blocks. kUnavailable: the lines
+/// cannot be read, or what failed cannot be kept; what was read before is put all the same.
 [[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
                                           const World& world);
 
@@ -74,6 +78,8 @@ nlohmann::ordered_json ToJson(const PutReport& report);
 std::string TextOf(const PutReport& report);
 /// "stopped at line N", and whether there was more to read.
 std::string StopOf(const PutOutcome& outcome);
+/// One line for stderr if the run gave up: why, and where the lines are.
+std::string GivenUpOf(const PutOutcome& outcome, const std::string& kept_in);
 /// One line for stderr where something failed: how many, the first causes, and where the lines are.
 std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in);
 

@@ -18,6 +18,10 @@ std::int64_t PerSecond(const PutOutcome& outcome) {
   return seconds > 0 ? static_cast<std::int64_t>(stored / seconds) : 0;
 }
 
+std::string KeptIn(const std::string& file) {
+  return file.empty() ? "; --failed-to FILE keeps such lines" : "; see " + file;
+}
+
 nanoseconds Latency(const PutOutcome& outcome, double quantile) {
   return nanoseconds(outcome.latency.Quantile(quantile));
 }
@@ -46,7 +50,7 @@ std::string TextOf(const PutReport& report) {
   return fmt::format(
       "records   {}: stored {}, failed {}, possible duplicates {}\n"
       "bytes     {}\n"
-      "sent      {} Kinesis records in {} requests, {} throttled, {} retries\n"
+      "sent      {} Kinesis records in {} requests, {} throttled, {} retries of lines\n"
       "latency   p50 {} ms, p99 {} ms\n"
       "rate      {} records/s for {}\n",
       outcome.records, outcome.records - outcome.failed, outcome.failed, stats.maybe_duplicate,
@@ -58,6 +62,16 @@ std::string TextOf(const PutReport& report) {
 std::string StopOf(const PutOutcome& outcome) {
   return fmt::format("stopped at line {}{}", outcome.records,
                      outcome.read_all ? "" : "; input not read to its end");
+}
+
+std::string GivenUpOf(const PutOutcome& outcome, const std::string& kept_in) {
+  const std::string stored =
+      outcome.maybe_stored == 0
+          ? fmt::format("none of {} lines is stored", outcome.records)
+          : fmt::format("none of {} lines is known to be stored, and {} may be", outcome.records,
+                        outcome.maybe_stored);
+  return fmt::format("{}: {}{}{}", outcome.unreachable, stored,
+                     outcome.read_all ? "" : "; input not read to its end", KeptIn(kept_in));
 }
 
 std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in) {
@@ -72,7 +86,7 @@ std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in) {
     between = "; ";
   }
   if (outcome.failed > named) text += "; ...";
-  return text + (kept_in.empty() ? "; --failed-to FILE keeps such lines" : "; see " + kept_in);
+  return text + KeptIn(kept_in);
 }
 
 }  // namespace weir::app

@@ -1,13 +1,13 @@
 // weir kinesis put: lines into a stream.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/failed_lines.h"
 #include "apps/weir/files.h"
 #include "apps/weir/json.h"
 #include "apps/weir/kinesis_put.h"
@@ -36,6 +36,7 @@ struct PutOptions {
   std::optional<std::uint64_t> rate_limit;
   std::string properties;
   std::string failed_to;
+  bool force = false;
   std::string share;
 };
 
@@ -78,21 +79,27 @@ Result<RecordKeys> KeysOf(const PutOptions& options, std::uint64_t seed) {
   return RecordKeys::Field(options.key);
 }
 
-Result<std::optional<std::ofstream>> OpenFailed(const std::string& path) {
-  std::optional<std::ofstream> file;
-  if (path.empty()) return file;
-  file.emplace(path, std::ios::binary);
-  if (file->is_open()) return file;
-  return Fail(Code::kUnavailable, fmt::format("cannot write {} for the lines that fail", path));
+/// Null: no file was named.
+Result<std::unique_ptr<FailedLines>> OpenFailed(const PutOptions& options, Context& context) {
+  if (options.failed_to.empty()) return nullptr;
+  auto file = FailedLines::Open(options.failed_to,
+                                {.replace = options.force, .input = context.world().in_descriptor});
+  if (!file && file.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
+  return file;
 }
 
-Result<Shared> Share(const PutOptions& options, const Context& context) {
+Result<Shared> Share(const PutOptions& options, Context& context) {
   const World& world = context.world();
   Shared shared;
   if (options.share.empty()) return shared;
   BackendOptions how;
   how.surroundings = SurroundingsOf(world);
-  WEIR_ASSIGN_OR_RETURN(shared.store, OpenBackend(options.share, world.clock, how));
+  auto store = OpenBackend(options.share, world.clock, how);
+  if (!store) {
+    if (store.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
+    return Fail(store.error().code, "--share: " + store.error().message);
+  }
+  shared.store = *std::move(store);
   shared.limiter = std::make_unique<Limiter>(*shared.store, world.scheduler,
                                              LimiterOptions{.log = &context.log()});
   shared.budget = std::make_unique<LimiterBudget>(*shared.limiter, world.clock, ShardQuotas{});
@@ -107,10 +114,14 @@ std::string NameOfEndpoint(const StreamOptions& stream) {
 Result<Exit> Answer(const PutOptions& options, Context& context, const PutReport& report) {
   const PutOutcome& outcome = report.outcome;
   context.Answer(ToJson(report), TextOf(report));
+  if (!outcome.unreachable.empty()) {
+    context.Warn(GivenUpOf(outcome, options.failed_to));
+    return Exit::kFailed;
+  }
   const std::string failures = outcome.failed == 0 ? "" : FailuresOf(outcome, options.failed_to);
   if (outcome.interrupted) {
     context.Warn(StopOf(outcome) + (failures.empty() ? "" : "; " + failures));
-    return static_cast<Exit>(128 + context.world().signal());
+    return context.Interrupted();
   }
   if (failures.empty()) return Exit::kDone;
   context.Warn(failures);
@@ -120,8 +131,8 @@ Result<Exit> Answer(const PutOptions& options, Context& context, const PutReport
 Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::ProducerConfig& config,
                  const OpenedKinesis& opened) {
   WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
-  WEIR_ASSIGN_OR_RETURN(std::optional<std::ofstream> failed, OpenFailed(options.failed_to));
   WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context));
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<FailedLines> failed, OpenFailed(options, context));
   EndpointWatch watch(opened.client, context.world().clock, NameOfEndpoint(options.stream));
   kinesis::Producer producer({watch, opened.scheduler, shared.budget.get()}, config, opened.seed);
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
@@ -133,11 +144,10 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
                      .flush = [&](Deadline deadline) { return producer.Flush(deadline); },
                      .close = [&](Deadline deadline) { producer.Close(deadline); },
                      .watch = &watch};
-  std::ofstream* const keep = failed ? &*failed : nullptr;
-  LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes),
-                   keep);
-  WEIR_ASSIGN_OR_RETURN(const PutOutcome outcome,
-                        PutLines(port, {lines, keys, keep}, context.world()));
+  LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes));
+  PutInput input{lines, keys};
+  if (failed) input.failed_lines = [&]() -> std::ostream& { return failed->stream(); };
+  WEIR_ASSIGN_OR_RETURN(const PutOutcome outcome, PutLines(port, input, context.world()));
   return Answer(options, context, {outcome, producer.stats()});
 }
 
@@ -182,6 +192,7 @@ void AddHow(CLI::App& verb, PutOptions& options) {
       ->option_text("STORE");
   verb.add_option("--failed-to", options.failed_to, "write the lines that fail to this file")
       ->option_text("FILE");
+  verb.add_flag("--force", options.force, "replace the lines that the file of --failed-to has");
 }
 
 }  // namespace
@@ -194,6 +205,9 @@ void AddKinesisPut(CLI::App& group, Action& chosen, const WithKinesis& with_kine
                            });
   AddStream(verb, options->stream);
   AddHow(verb, *options);
+  verb.footer(
+      "Exit codes: 0 all lines are stored, 1 a line failed or the service is away, 2 bad usage,\n"
+      "128 + N ended by signal N.");
 }
 
 }  // namespace weir::app

@@ -6,8 +6,7 @@
 namespace weir::app {
 
 // The terminator that getline writes, and the newline that it takes along.
-LineReader::LineReader(std::istream& in, std::size_t longest, std::ostream* too_long)
-    : in_(in), too_long_(too_long), buffer_(longest + 2, 0) {}
+LineReader::LineReader(std::istream& in, std::size_t longest) : in_(in), buffer_(longest + 2, 0) {}
 
 bool LineReader::broken() const { return in_.bad(); }
 
@@ -23,27 +22,28 @@ LineReader::Got LineReader::Next() {
     line_ = std::string_view(buffer_).substr(0, has_newline ? taken - 1 : taken);
     // One byte more than a line may have fits where no newline follows it.
     if (line_.size() <= longest()) return Got::kLine;
-    if (too_long_ != nullptr) *too_long_ << line_ << '\n';
+    if (too_long_) too_long_() << line_ << '\n';
     return Got::kTooLong;
   }
+  std::ostream* const kept = too_long_ ? &too_long_() : nullptr;
   in_.clear();
-  if (too_long_ != nullptr) too_long_->write(buffer_.data(), in_.gcount());
-  PassOver();
+  if (kept != nullptr) kept->write(buffer_.data(), static_cast<std::streamsize>(taken));
+  PassOver(kept);
   return Got::kTooLong;
 }
 
 /// The rest of a line, in parts as long as the buffer.
-void LineReader::PassOver() {
+void LineReader::PassOver(std::ostream* kept) {
   while (in_.good()) {
     in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()), '\n');
     complete_ = in_.good();
     const std::streamsize part = in_.gcount() - (complete_ ? 1 : 0);
-    if (too_long_ != nullptr) too_long_->write(buffer_.data(), part);
+    if (kept != nullptr) kept->write(buffer_.data(), part);
     if (complete_) break;
     // A part that fills the buffer, unless the input ended or broke.
     if (!in_.eof() && !in_.bad()) in_.clear();
   }
-  if (too_long_ != nullptr) *too_long_ << '\n';
+  if (kept != nullptr) *kept << '\n';
 }
 
 }  // namespace weir::app

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weir::app {
 
@@ -13,12 +15,15 @@ namespace weir::app {
 class LineReader {
  public:
   /// `longest`: bytes of a line, without its newline. So much memory is taken at once.
-  /// `too_long`: gets each line that is longer, with a newline; null: such lines are lost.
-  LineReader(std::istream& in, std::size_t longest, std::ostream* too_long = nullptr);
+  LineReader(std::istream& in, std::size_t longest);
+
+  /// Each line that is longer goes there, with a newline; such lines are lost until this is called.
+  /// `stream_of` is asked before the first byte of each.
+  void KeepTooLong(std::function<std::ostream&()> stream_of) { too_long_ = std::move(stream_of); }
 
   enum class Got {
     kLine,
-    kTooLong,  ///< passed over, or written to `too_long`
+    kTooLong,  ///< passed over, or kept
     kEnd,      ///< or broken()
   };
   Got Next();
@@ -34,10 +39,10 @@ class LineReader {
   std::uint64_t number() const { return number_; }
 
  private:
-  void PassOver();
+  void PassOver(std::ostream* kept);
 
   std::istream& in_;
-  std::ostream* too_long_;
+  std::function<std::ostream&()> too_long_;
   std::string buffer_;
   std::string_view line_;
   std::uint64_t number_ = 0;

@@ -39,7 +39,8 @@ TEST(LineReader, U9WhatIsTooLongCanBeKept) {
       const std::string line = std::string("abcdefghijklmnopqrstuvwxyz").substr(0, size);
       std::istringstream in("x\n" + line + end);
       std::ostringstream kept;
-      LineReader reader(in, 3, &kept);
+      LineReader reader(in, 3);
+      reader.KeepTooLong([&]() -> std::ostream& { return kept; });
       EXPECT_EQ(reader.Next(), LineReader::Got::kLine);
       EXPECT_TRUE(reader.complete());
       EXPECT_EQ(reader.Next(), LineReader::Got::kTooLong);

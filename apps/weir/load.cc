@@ -122,6 +122,7 @@ class LoadRun {
             .refused = refused_,
             .errors = errors_,
             .first_error = first_error_,
+            .interrupted = world_.interrupted(),
             .elapsed = clock_.Now() - start_,
             .latency = latency_.Snapshot(),
             .limiter = limiter_.stats()};

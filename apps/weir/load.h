@@ -35,6 +35,7 @@ struct LoadReport {
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
   std::optional<Error> first_error;
+  bool interrupted = false;  ///< by a signal, before the duration was over
   nanoseconds elapsed{0};
   HistogramSnapshot latency;  ///< of each decision, in ns
   LimiterStats limiter;

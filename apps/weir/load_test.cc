@@ -82,6 +82,7 @@ TEST_F(LoadTest, CountsWhatWasAdmittedAndRefused) {
   EXPECT_EQ(report.admitted, 5U);
   EXPECT_GE(report.refused, 15U);
   EXPECT_EQ(report.errors, 0U);
+  EXPECT_TRUE(report.interrupted) << "Q5";
   EXPECT_EQ(report.latency.count(), report.admitted + report.refused);
 }
 
@@ -111,6 +112,7 @@ TEST_F(LoadTest, ARequestThatCanNeverSucceedEndsTheRun) {
   options.amounts = {{"nosuch", 1}};
   const LoadReport report = Run(options, [](const LimiterStats&) { return false; });
   EXPECT_EQ(report.admitted, 0U);
+  EXPECT_FALSE(report.interrupted);
   ASSERT_TRUE(report.first_error);
   EXPECT_THAT(report.first_error->message, HasSubstr("nosuch"));
 }
@@ -139,9 +141,10 @@ TEST_F(LoadTest, TheReportReadsAsJson) {
   report.elapsed = std::chrono::seconds(2);
   report.limiter.store_acquires = 4;
   const nlohmann::ordered_json json = ToJson(report);
-  EXPECT_EQ(json.dump(),
-            R"({"admitted":3,"refused":1,"errors":0,"seconds":2,"decisions_per_s":2,"p50_us":0,)"
-            R"("p99_us":0,"p999_us":0,"store_requests":{"acquire":4,"adjust":0,"config_read":0}})");
+  EXPECT_EQ(
+      json.dump(),
+      R"({"admitted":3,"refused":1,"errors":0,"interrupted":false,"seconds":2,"decisions_per_s":2,"p50_us":0,)"
+      R"("p99_us":0,"p999_us":0,"store_requests":{"acquire":4,"adjust":0,"config_read":0}})");
 }
 
 TEST_F(LoadTest, TheReportSaysWhatAllowancesSaved) {

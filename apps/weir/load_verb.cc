@@ -26,6 +26,10 @@ std::int64_t WholePerSecond(const LoadReport& report) {
   return static_cast<std::int64_t>(PerSecond(report));
 }
 
+std::string FormatWhole(nanoseconds time) {
+  return FormatSeconds(std::chrono::duration_cast<milliseconds>(time));
+}
+
 /// Nanoseconds are to microseconds what millitokens are to tokens.
 Json MicrosJson(std::int64_t nanos) { return TokensJson(nanos); }
 std::string MicrosText(std::int64_t nanos) { return FormatTokens(nanos); }
@@ -81,10 +85,19 @@ Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend
   }
   context.Answer(json, text);
   context.answer_stands = true;
-  if (!report.first_error) return Exit::kDone;
-  context.Warn(fmt::format("{} of {} decisions failed, the first with: {}", report.errors,
-                           report.latency.count(), report.first_error->message));
-  return Exit::kFailed;
+  std::string warning;
+  if (report.interrupted) {
+    warning = fmt::format("interrupted after {} of {}", FormatWhole(report.elapsed),
+                          FormatWhole(options.duration));
+  }
+  if (report.first_error) {
+    warning +=
+        fmt::format("{}{} of {} decisions failed, the first with: {}", warning.empty() ? "" : "; ",
+                    report.errors, report.latency.count(), report.first_error->message);
+  }
+  context.Warn(warning);
+  if (report.interrupted) return context.Interrupted();
+  return report.first_error ? Exit::kFailed : Exit::kDone;
 }
 
 Result<std::uint64_t> ParseWorkers(const std::string& text) { return ParseWhole(text, 1, 1024); }
@@ -141,6 +154,7 @@ Json ToJson(const LoadReport& report) {
   Json json = {{"admitted", report.admitted},
                {"refused", report.refused},
                {"errors", report.errors},
+               {"interrupted", report.interrupted},
                {"seconds", TokensJson(report.elapsed.count() / 1'000'000)},
                {"decisions_per_s", WholePerSecond(report)},
                {"p50_us", MicrosJson(report.latency.Quantile(0.5))},
@@ -175,11 +189,9 @@ std::string TextOf(const LoadReport& report) {
       "latency         p50 {} us, p99 {} us, p99.9 {} us\n"
       "store requests  acquire {}, adjust {}, config read {}\n",
       report.admitted + report.refused, report.admitted, report.refused, report.errors,
-      WholePerSecond(report),
-      FormatSeconds(std::chrono::duration_cast<milliseconds>(report.elapsed)),
-      MicrosText(report.latency.Quantile(0.5)), MicrosText(report.latency.Quantile(0.99)),
-      MicrosText(report.latency.Quantile(0.999)), stats.store_acquires, stats.store_adjusts,
-      stats.store_config_reads);
+      WholePerSecond(report), FormatWhole(report.elapsed), MicrosText(report.latency.Quantile(0.5)),
+      MicrosText(report.latency.Quantile(0.99)), MicrosText(report.latency.Quantile(0.999)),
+      stats.store_acquires, stats.store_adjusts, stats.store_config_reads);
   if (const AllowanceStats& own = stats.allowances; own.decisions > 0) {
     text += fmt::format(
         "allowances      decisions {}, debits {} ({} refused), returns {}; tokens spent {}, "

@@ -3,11 +3,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <ctime>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/weir/command.h"
@@ -17,25 +23,56 @@
 
 namespace {
 
+constexpr std::int64_t kRepetition = 1'000'000'000;
+
 volatile std::sig_atomic_t stop_requested = 0;
+volatile std::sig_atomic_t is_second_awaited = 0;
+volatile std::sig_atomic_t hurry_requested = 0;
+std::atomic<std::int64_t> stop_requested_at = 0;
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-void RequestStop(int signal) { stop_requested = signal; }
+std::int64_t MonotonicNanos() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * kRepetition + now.tv_nsec;
+}
 
-/// The second signal ends the process as usual.
-void CatchOnce(int signal) {
+/// timeout(1) signals its child and then the group of both: a repetition within a second is the
+/// same request. A later one ends the process as usual, unless a verb waits for it.
+void RequestStop(int signal) {
+  const int saved = errno;
+  const std::int64_t now = MonotonicNanos();
+  if (stop_requested == 0) {
+    stop_requested = signal;
+    stop_requested_at = now;
+  } else if (now - stop_requested_at < kRepetition) {
+  } else if (is_second_awaited != 0 && hurry_requested == 0) {
+    hurry_requested = 1;
+  } else {
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+  }
+  errno = saved;
+}
+
+void Catch(int signal) {
   struct sigaction action = {};
   action.sa_handler = RequestStop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(signal, &action, nullptr);
 }
 
 bool Interrupted() {
   static const bool caught = [] {
-    CatchOnce(SIGINT);
-    CatchOnce(SIGTERM);
+    Catch(SIGINT);
+    Catch(SIGTERM);
     return true;
   }();
   return caught && stop_requested != 0;
+}
+
+bool Hurried() {
+  is_second_awaited = 1;
+  return hurry_requested != 0;
 }
 
 /// user@host; empty if the system does not know the user.
@@ -59,16 +96,20 @@ int main(int argc, char** argv) {
   weir::Loop loop(clock);
   weir::app::InterruptibleInput input(STDIN_FILENO, Interrupted);
   std::istream in(&input);
-  const weir::app::World world{.clock = clock,
-                               .scheduler = loop,
-                               .in = in,
-                               .out = std::cout,
-                               .err = std::cerr,
-                               .err_is_terminal = isatty(STDERR_FILENO) != 0,
-                               .in_is_terminal = isatty(STDIN_FILENO) != 0,
-                               .user = UserAtHost(),
-                               .environment = Environment,
-                               .interrupted = Interrupted,
-                               .signal = [] { return static_cast<int>(stop_requested); }};
+  const weir::app::World world{
+      .clock = clock,
+      .scheduler = loop,
+      .in = in,
+      .out = std::cout,
+      .err = std::cerr,
+      .err_is_terminal = isatty(STDERR_FILENO) != 0,
+      .in_is_terminal = isatty(STDIN_FILENO) != 0,
+      .user = UserAtHost(),
+      .environment = Environment,
+      .interrupted = Interrupted,
+      .signal = [] { return static_cast<int>(stop_requested); },
+      .hurried = Hurried,
+      .in_descriptor = STDIN_FILENO,
+      .watch_input = [&](std::function<bool()> look) { input.Watch(std::move(look)); }};
   return static_cast<int>(weir::app::Run(std::vector<std::string>(argv + 1, argv + argc), world));
 }

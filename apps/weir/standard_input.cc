@@ -19,7 +19,7 @@ InterruptibleInput::InterruptibleInput(int fd, std::function<bool()> interrupted
 
 /// True: there is something to read, or the end.
 bool InterruptibleInput::Await() {
-  while (!interrupted_()) {
+  while (!interrupted_() && !(look_ && look_())) {
     pollfd waited{.fd = fd_, .events = POLLIN, .revents = 0};
     if (poll(&waited, 1, kLookMillis) > 0) return true;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <streambuf>
+#include <utility>
 
 namespace weir::app {
 
@@ -12,6 +13,9 @@ namespace weir::app {
 class InterruptibleInput final : public std::streambuf {
  public:
   InterruptibleInput(int fd, std::function<bool()> interrupted);
+  /// From now on `look` is asked as often; if it returns true the input ends. An empty one: no
+  /// more.
+  void Watch(std::function<bool()> look) { look_ = std::move(look); }
 
  protected:
   int_type underflow() override;
@@ -21,6 +25,7 @@ class InterruptibleInput final : public std::streambuf {
 
   int fd_;
   std::function<bool()> interrupted_;
+  std::function<bool()> look_;
   std::array<char, 65536> buffer_;
 };
 

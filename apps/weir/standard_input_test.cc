@@ -60,6 +60,24 @@ TEST_F(InterruptibleInputTest, EndsWhenInterruptedThoughTheWriterIsThere) {
   EXPECT_TRUE(in_.eof());
 }
 
+// Q4. Fails if: nothing is asked while the input waits, or the answer does not end it.
+TEST_F(InterruptibleInputTest, Q4AWatchIsAskedWhileNothingComes) {
+  Write("one\n");
+  int looks = 0;
+  input_.Watch([&] { return ++looks == 3; });
+  std::string line;
+  std::getline(in_, line);
+  EXPECT_EQ(line, "one");
+  EXPECT_FALSE(std::getline(in_, line));
+  EXPECT_EQ(looks, 3);
+  input_.Watch({});
+  in_.clear();
+  Write("two\n");
+  std::getline(in_, line);
+  EXPECT_EQ(line, "two");
+  EXPECT_EQ(looks, 3);
+}
+
 TEST_F(InterruptibleInputTest, WhatCannotBeReadIsBad) {
   InterruptibleInput input(ends_[1], [] { return false; });
   CloseWriter();

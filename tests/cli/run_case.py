@@ -92,7 +92,8 @@ class Case:
     def run(self):
         with tempfile.TemporaryDirectory() as folder:
             self.folder = pathlib.Path(folder)
-            self.environment = {"PATH": os.environ["PATH"], "HOME": folder,
+            path = f"{os.path.dirname(self.weir)}:{os.environ['PATH']}"
+            self.environment = {"PATH": path, "HOME": folder,
                                 "XDG_STATE_HOME": f"{folder}/state", "LC_ALL": "C.UTF-8"}
             for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
                 if name in os.environ:
@@ -127,9 +128,9 @@ class Case:
         (self.folder / name).write_text("".join(body))
 
     def read_from(self, name):
-        self.input = (self.folder / name).read_text()
+        self.input = self.folder / name
 
-    def popen(self, text):
+    def popen(self, text, source=subprocess.DEVNULL):
         words = shlex.split(text)
         environment = dict(self.environment)
         while re.match(r"[A-Z_]+=", words[0]):
@@ -137,20 +138,23 @@ class Case:
             environment[name] = value
         if words[0] == "weir":
             words[0] = self.weir
-        source = subprocess.DEVNULL if self.input is None else subprocess.PIPE
         return subprocess.Popen(words, cwd=self.folder, env=environment, text=True, stdin=source, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
 
     def command(self, text):
-        process = self.popen(text)
-        out, err = process.communicate(self.input, timeout=300)
+        if self.input is None:
+            process = self.popen(text)
+        else:
+            with self.input.open() as source:
+                process = self.popen(text, source)
         self.input = None
+        out, err = process.communicate(timeout=300)
         self.expect(process.returncode, out, err)
 
     def start(self, text):
-        self.background = self.popen(text)
+        self.background = self.popen(text, subprocess.PIPE if self.input else subprocess.DEVNULL)
         if self.input is not None:
-            self.background.stdin.write(self.input)
+            self.background.stdin.write(self.input.read_text())
             self.background.stdin.flush()
             self.input = None
 

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""`weir kinesis put` at a service that is away: what it says, and what signals leave behind.
+
+usage: signals_test.py WEIR
+"""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+LINES = 'first\nsecond\n'
+
+
+class Failed(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+class Put:
+    """A put of two lines whose input stays open."""
+
+    def __init__(self, weir, folder, endpoint):
+        self.kept = folder / "failed.txt"
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "AWS_ACCESS_KEY_ID": "x",
+                       "AWS_SECRET_ACCESS_KEY": "y"}
+        self.process = subprocess.Popen(
+            [weir, "kinesis", "put", "--stream", "s", "--region", "eu-west-1", "--endpoint",
+             endpoint, "--failed-to", str(self.kept)],
+            text=True, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        self.process.stdin.write(LINES)
+        self.process.stdin.flush()
+
+    def line(self):
+        return self.process.stderr.readline()
+
+    def end(self):
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+def a_silent_service_is_reported_while_the_input_waits(weir, folder):
+    """Q4. Fails if: the service is looked at only when a line comes."""
+    put = Put(weir, folder, "http://127.0.0.1:1")
+    said = put.line()
+    expect("cannot reach http://127.0.0.1:1, retrying" in said, said)
+    code, out, err = put.end()
+    expect(code == 1, f"{code} {err}")
+    expect(out.startswith("records   2: stored 0, failed 2"), out)
+    expect("none of 2 lines is stored" in err, err)
+    expect(put.kept.read_text() == LINES, put.kept.read_text())
+
+
+def what_was_delivered_is_not_called_lost(weir, folder):
+    """Q3. Fails if: a request without an answer counts as one that was not sent."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        put = Put(weir, folder, f"http://127.0.0.1:{server.getsockname()[1]}")
+        put.process.stdin.close()
+        put.process.stdin = None
+        code, out, err = put.end()
+    expect(code == 1, f"{code} {err}")
+    expect(out.startswith("records   2: "), out)
+    expect("none of 2 lines is known to be stored" in err or "none of 2 lines is stored" in err, err)
+
+
+def a_repeated_signal_is_one_and_a_second_one_keeps_the_lines(weir, folder):
+    """Q5. Fails if: the second of two signals ends the process without report or lines."""
+    put = Put(weir, folder, "http://127.0.0.1:1")
+    expect("cannot reach" in put.line(), "no report")
+    put.process.send_signal(signal.SIGTERM)
+    said = put.line()
+    expect("interrupted: what was read has 10 s" in said, said)
+    put.process.send_signal(signal.SIGTERM)
+    time.sleep(1.2)
+    begin = time.monotonic()
+    put.process.send_signal(signal.SIGTERM)
+    code, out, err = put.end()
+    expect(code == 128 + signal.SIGTERM, f"{code} {out} {err}")
+    expect(time.monotonic() - begin < 6, "the last signal ended nothing")
+    expect(out.startswith("records   2: stored 0, failed 2"), out)
+    expect(put.kept.read_text() == LINES, put.kept.read_text())
+
+
+def main():
+    signal.alarm(100)  # what never speaks is red
+    for test in (a_silent_service_is_reported_while_the_input_waits,
+                 what_was_delivered_is_not_called_lost,
+                 a_repeated_signal_is_one_and_a_second_one_keeps_the_lines):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                test(os.path.abspath(sys.argv[1]), pathlib.Path(folder))
+            except Failed as failure:
+                print(f"{test.__name__}: {failure}", file=sys.stderr)
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
