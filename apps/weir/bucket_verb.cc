@@ -1,6 +1,7 @@
 // weir bucket reset|top-up: what an operator gives a bucket.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ constexpr char kAllFull[] = "nothing was missing: all limits are full\n";
 
 Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.world(), context.common().by));
-  const CreditSources sources{.at = context.world().clock.WallNow(), .seed = SystemSeed()};
+  const CreditSources sources{.at = backend.buckets().Now(), .seed = SystemSeed()};
   WEIR_ASSIGN_OR_RETURN(const auto credited, Await<std::vector<CreditedLimit>>([&](auto done) {
                           Credit(backend, credit, sources, context.StoreDeadline(),
                                  std::move(done));
@@ -45,6 +46,10 @@ Result<std::vector<CreditAmount>> ParseNames(const std::vector<std::string>& tex
   std::vector<CreditAmount> names;
   for (const std::string& text : texts) {
     WEIR_RETURN_IF_ERROR(CheckLimitName(text));
+    if (std::ranges::find(names, text, &CreditAmount::limit) != names.end()) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("'{}' is named twice: write each limit once", text));
+    }
     names.push_back({text, 0});
   }
   return names;
@@ -53,7 +58,13 @@ Result<std::vector<CreditAmount>> ParseNames(const std::vector<std::string>& tex
 Result<std::vector<CreditAmount>> ParseGiven(const std::vector<std::string>& texts) {
   WEIR_ASSIGN_OR_RETURN(const Amounts amounts, ParseAmounts(texts, ParseAmount));
   std::vector<CreditAmount> given;
-  for (const auto& [limit, tokens] : amounts) given.push_back({limit, tokens.milli()});
+  for (const auto& [limit, tokens] : amounts) {
+    if (tokens == Tokens()) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("'{}=0' adds nothing: write a number over 0", limit));
+    }
+    given.push_back({limit, tokens.milli()});
+  }
   return given;
 }
 

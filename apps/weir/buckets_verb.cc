@@ -56,6 +56,8 @@ Json ToJson(const ShownMeter& shown) {
   return json;
 }
 
+std::string TextOf(const Table& table) { return table.empty() ? "" : table.Text(); }
+
 Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& backend) {
   const UnixMillis at = options.at.value_or(backend.buckets().Now());
   const BucketFilter filter{.entity = options.entity, .resource = options.resource};
@@ -76,8 +78,11 @@ Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& back
                  FormatTokens(view.meter.consumed), FormatTime(view.full_at)});
     }
   }
-  context.Answer(json, table.empty() ? "no buckets: all limits are full\n" : table.Text());
-  return Exit::kDone;
+  // A bucket that cannot be read may be empty.
+  const bool is_whole = context.left_out().empty();
+  const bool is_full = table.empty() && is_whole;
+  context.Answer(json, is_full ? "no buckets: all limits are full\n" : TextOf(table));
+  return is_whole ? Exit::kDone : Exit::kFailed;
 }
 
 }  // namespace
@@ -97,7 +102,8 @@ void AddBuckets(CLI::App& app, Action& chosen) {
             "of this resource only")
       ->option_text("RESOURCE");
   AddParsed(verb, "--at", options->at, ParseTime,
-            "refilled to then instead of now: RFC 3339 or milliseconds since 1970")
+            "refilled to then instead of now: RFC 3339, YYYY-MM-DD [hh:mm:ss] of UTC, or "
+            "milliseconds since 1970")
       ->option_text("TIME");
 }
 

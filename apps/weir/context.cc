@@ -68,9 +68,15 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   options.embedded.lock_wait.longest = common_.lock_wait;
   options.surroundings = SurroundingsOf(world_);
   options.log = &log();
-  Result<std::unique_ptr<Backend>> backend = OpenBackend(url, world_.clock, options);
-  if (!backend && backend.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
-  return backend;
+  Result<std::unique_ptr<Backend>> backend =
+      world_.open_backend ? world_.open_backend(url) : OpenBackend(url, world_.clock, options);
+  if (backend) return backend;
+  if (backend.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
+  Error error = OfStore(std::move(backend.error()));
+  const bool is_owned =
+      error.code == Code::kUnavailable && error.message.find(": in use by ") != std::string::npos;
+  if (is_owned) error.message += "; --lock-wait DURATION waits longer for it";
+  return Fail(std::move(error));
 }
 
 void Context::ReportDamage(const Backend& backend) const {
@@ -118,7 +124,27 @@ Result<Exit> Context::WithScratch(const Work& work) {
 
 Result<std::string> Context::StoreUrl(Access access) const {
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, Store());
-  return UrlToOpen(choice, access);
+  Result<std::string> url = UrlToOpen(choice, access);
+  if (!url) return Fail(OfStore(std::move(url.error())));
+  return url;
+}
+
+Surroundings Context::TableSurroundings() const {
+  Surroundings surroundings = SurroundingsOf(world_);
+  const Result<StoreChoice> choice = Store();
+  if (!choice || !NamesTable(choice->url)) return surroundings;
+  surroundings.environment = [all = surroundings.environment](std::string_view name) {
+    return name == kBaseNameVariable ? std::nullopt : all(name);
+  };
+  return surroundings;
+}
+
+Error Context::OfStore(Error error) const {
+  const Result<StoreChoice> choice = Store();
+  if (choice && choice->source == StoreSource::kEnvironment) {
+    error.message = "WEIR_STORE: " + error.message;
+  }
+  return error;
 }
 
 Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
@@ -142,7 +168,9 @@ Deadline Context::ApplyDeadline(std::size_t changes) const {
 
 void Context::Answer(const nlohmann::ordered_json& json, std::string_view text) {
   using Handler = nlohmann::ordered_json::error_handler_t;
-  answer_ = common_.json ? json.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
+  nlohmann::ordered_json whole = json;
+  if (!left_out_.empty() && whole.is_object()) whole["left_out"] = left_out_;
+  answer_ = common_.json ? whole.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
   if (!answer_.empty() && answer_.back() != '\n') answer_ += '\n';
 }
 

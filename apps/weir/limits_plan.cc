@@ -98,8 +98,10 @@ class Planner {
     }
     if (!record.managed && !record.entity.parent) return;
     const bool goes = record.managed && !HasLimitsSetByHand(id);
-    PlannedChange& planned = Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave,
-                                 ParentOf(id), TextOf(record.entity), "");
+    PlannedChange& planned =
+        Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave,
+            goes ? fmt::format("entity {} (with its buckets)", id) : ParentOf(id),
+            TextOf(record.entity), "");
     if (goes) planned.change = DeleteEntity{id};
   }
 

@@ -99,7 +99,7 @@ TEST_F(PlanTest, WhatTheFileDroppedIsDeletedAndTheRestIsLeft) {
   Change({PutLimits{Level::Resource("images"), ByHand(3)}});
   EXPECT_THAT(ActionsOf(PlanFor(Parse(""))),
               ElementsAre("-system", "=resource images", "-resource llm", "-entity acme",
-                          "-entity org, resource llm", "-parent of acme"));
+                          "-entity org, resource llm", "-entity acme (with its buckets)"));
   Apply(Parse(""));
   EXPECT_THAT(Live().entities, IsEmpty());
   ASSERT_EQ(Live().levels.size(), 1U);

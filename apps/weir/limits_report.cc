@@ -62,7 +62,7 @@ std::string TextOf(const std::vector<Difference>& differences) {
                           file.empty() ? "-" : file);
     }
   }
-  return text.empty() ? "store and file say the same\n" : text;
+  return text;
 }
 
 }  // namespace weir::app

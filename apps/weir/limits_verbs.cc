@@ -6,6 +6,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "apps/weir/files.h"
 #include "apps/weir/json.h"
@@ -113,9 +114,13 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
     const std::vector<Difference> differences = Differences(file, with.live);
+    const bool is_whole = context.left_out().empty();
+    const bool says_same = differences.empty() && is_whole;
     context.Answer(WithScope(with.scope, app::ToJson(differences)),
-                   TextOf(with.scope) + '\n' + TextOf(differences));
-    return differences.empty() ? Exit::kDone : Exit::kFailed;
+                   TextOf(with.scope) + '\n' +
+                       (says_same ? "store and file say the same\n" : TextOf(differences)));
+    if (!is_whole) return Exit::kUsage;
+    return says_same ? Exit::kDone : Exit::kFailed;
   });
 }
 
@@ -123,6 +128,14 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
 std::string NamespaceToWrite(const LimitsOptions& options, const LimitsScope& scope) {
   if (options.namespace_name) return *options.namespace_name;
   return scope.namespace_name.empty() ? "default" : scope.namespace_name;
+}
+
+tl::unexpected<Error> NotWritten(const std::string& file,
+                                 const std::vector<std::string>& left_out) {
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{} is not written: {} records cannot be read, the first: {}; without "
+                          "--file the others are printed",
+                          file, left_out.size(), left_out.front()));
 }
 
 Result<Exit> Export(const LimitsOptions& options, Context& context) {
@@ -135,9 +148,12 @@ Result<Exit> Export(const LimitsOptions& options, Context& context) {
     const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
     const std::string yaml = FormatLimitsFile(file);
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
+    const bool is_whole = context.left_out().empty();
+    // Applied later, a file that lacks a record would delete it.
+    if (to_file && !is_whole) return NotWritten(options.file, context.left_out());
     if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
     context.Answer(app::ToJson(file), to_file ? "wrote " + options.file : yaml);
-    return Exit::kDone;
+    return is_whole ? Exit::kDone : Exit::kFailed;
   });
 }
 
@@ -154,7 +170,7 @@ CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
   CLI::App& verb = AddVerb(group, on_file.name, on_file.description, options, chosen, on_file.work);
   verb.add_option("FILE,-f,--file", options->file, "the limits file (YAML), - for standard input")
       ->required()
-      ->option_text("FILE");
+      ->option_text(" ");
   return verb;
 }
 
@@ -163,7 +179,7 @@ void AddExport(CLI::App& group, Action& chosen) {
   CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
                            options, chosen, Export);
   verb.add_option("FILE,-f,--file", options->file, "a new file (default: -, standard output)")
-      ->option_text("FILE");
+      ->option_text(" ");
   AddParsed(verb, "--namespace", options->namespace_name, Checked(CheckNamespace),
             "the namespace to name in the file (default: the one that was read)")
       ->option_text("NAME");
@@ -181,9 +197,8 @@ void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reser
   AddOnFile(group, {"apply", "Make the store say what the file says, all or nothing", Apply},
             to_apply, chosen)
       .add_flag("--yes", to_apply->yes, "delete what the file dropped without asking");
-  AddOnFile(group,
-            {"diff", "Compare field by field: exit 0 the same, 1 different, 2 trouble", Diff},
-            options(), chosen);
+  AddOnFile(group, {"diff", "Compare field by field", Diff}, options(), chosen)
+      .footer("Exit codes: 0 the same, 1 different, 2 trouble.");
   AddExport(group, chosen);
   AddLimitsLoad(group, chosen, with_reservations);
 }

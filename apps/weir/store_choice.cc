@@ -77,8 +77,15 @@ Result<StoreChoice> ChooseReservationStore(const World& world,
   Result<StoreChoice> choice = ChooseStore(world, option);
   const bool is_named = choice && (choice->source == StoreSource::kOption ||
                                    choice->source == StoreSource::kEnvironment);
-  if (option || is_named || !Variable(world, "LIMITER_TABLES_BASE_NAME")) return choice;
+  if (option || is_named || !Variable(world, std::string(kBaseNameVariable))) return choice;
   return StoreChoice{StoreSource::kBaseName, std::string(kTableScheme)};
+}
+
+bool NamesTable(std::string_view url) {
+  if (!url.starts_with(kTableScheme)) return false;
+  url.remove_prefix(kTableScheme.size());
+  if (url.starts_with("//")) url.remove_prefix(2);
+  return !url.empty() && url.front() != '?';
 }
 
 Result<std::string> DefaultStoreUrl(const World& world) {

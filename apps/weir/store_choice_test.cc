@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "apps/weir/context.h"
 #include "apps/weir/world_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
 
@@ -61,6 +62,19 @@ TEST_F(StoreChoiceTest, TheBaseNameNamesTheTablesOfReservations) {
   EXPECT_EQ(ChosenForReservations(), "dynamodb:");
   environment_["WEIR_STORE"] = "sqlite:mine.db";
   EXPECT_EQ(ChosenForReservations(), "sqlite:mine.db");
+}
+
+// Q13. Fails if: a table that the URL names loses to the variable.
+TEST_F(StoreChoiceTest, Q13ATableOfTheUrlGoesBeforeTheBaseName) {
+  environment_["LIMITER_TABLES_BASE_NAME"] = "other";
+  const auto base_seen_with = [&](const std::string& url) {
+    const CommonOptions common{.store = url};
+    return Context(world_, common).TableSurroundings().environment(kBaseNameVariable);
+  };
+  EXPECT_EQ(base_seen_with("dynamodb://mine"), std::nullopt);
+  EXPECT_EQ(base_seen_with("dynamodb:mine?region=eu-west-1"), std::nullopt);
+  EXPECT_EQ(base_seen_with("dynamodb:"), "other");
+  EXPECT_EQ(base_seen_with("dynamodb:?region=eu-west-1"), "other");
 }
 
 TEST_F(StoreChoiceTest, U5AnEmptyUrlIsRefused) {

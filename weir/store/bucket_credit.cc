@@ -101,6 +101,11 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
 
   void OnPage(Result<Page<BucketRecord>> page) {
     if (!page) return done_(Fail(std::move(page.error())));
+    // It may lack tokens, and cannot be given any.
+    if (!page->unreadable.empty()) {
+      return done_(Fail(Code::kFailedPrecondition,
+                        fmt::format("{}; nothing is changed", page->unreadable.front())));
+    }
     const UnixMillis now = backend_.buckets().Now();
     for (BucketRecord& record : page->items) parts_.push_back(PartOf(std::move(record), now));
     if (!page->next.empty()) return ReadPage(std::move(page->next));
