@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "weir/model/decimal.h"
 #include "weir/model/identifier.h"
 #include "weir/model/limit.h"
 #include "weir/model/quota_text.h"
@@ -62,8 +63,9 @@ class Digits {
   bool ok_ = true;
 };
 
+/// None is UTC, as Z is.
 minutes Offset(Digits& digits) {
-  if (digits.Skip("Zz")) return minutes(0);
+  if (digits.at_end() || digits.Skip("Zz")) return minutes(0);
   const bool west = digits.Skip("-");
   if (!west) digits.Expect("+");
   const int hour = digits.Number(2);
@@ -74,6 +76,20 @@ minutes Offset(Digits& digits) {
   return west ? -offset : offset;
 }
 
+/// `18:15:46.680+01:00`, since midnight of UTC; none is midnight.
+milliseconds TimeOfDay(Digits& digits) {
+  if (digits.at_end()) return milliseconds(0);
+  digits.Expect("Tt ");
+  const int hour = digits.Number(2);
+  digits.Expect(":");
+  const int minute = digits.Number(2);
+  digits.Expect(":");
+  const int second = digits.Number(2);
+  if (hour > 23 || minute > 59 || second > 59) digits.Refuse();
+  const milliseconds millis(digits.Millis());
+  return hours(hour) + minutes(minute) + std::chrono::seconds(second) + millis - Offset(digits);
+}
+
 std::optional<UnixMillis> ParseRfc3339(std::string_view text) {
   Digits digits(text);
   const std::chrono::year year(digits.Number(4));
@@ -81,20 +97,17 @@ std::optional<UnixMillis> ParseRfc3339(std::string_view text) {
   const std::chrono::month month(static_cast<unsigned>(digits.Number(2)));
   digits.Expect("-");
   const std::chrono::day day(static_cast<unsigned>(digits.Number(2)));
-  digits.Expect("Tt ");
-  const int hour = digits.Number(2);
-  digits.Expect(":");
-  const int minute = digits.Number(2);
-  digits.Expect(":");
-  const int second = digits.Number(2);
-  const milliseconds millis(digits.Millis());
-  const minutes offset = Offset(digits);
+  const milliseconds time = TimeOfDay(digits);
   const std::chrono::year_month_day date(year, month, day);
-  const bool in_range = hour < 24 && minute < 60 && second < 60 && date.ok();
-  if (!digits.ok() || !digits.at_end() || !in_range) return std::nullopt;
-  const milliseconds since = std::chrono::sys_days(date).time_since_epoch() + hours(hour) +
-                             minutes(minute) + std::chrono::seconds(second) + millis - offset;
-  return UnixMillis{since.count()};
+  if (!digits.ok() || !digits.at_end() || !date.ok()) return std::nullopt;
+  return UnixMillis{(std::chrono::sys_days(date).time_since_epoch() + time).count()};
+}
+
+std::optional<UnixMillis> ParseMillis(std::string_view text) {
+  std::int64_t millis = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), millis);
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return UnixMillis{millis};
 }
 
 }  // namespace
@@ -132,20 +145,31 @@ Result<nanoseconds> ParseDuration(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789.");
   if (end == std::string_view::npos) return Bad("a duration", text, right);
   const std::optional<std::int64_t> millis = MillisOfUnit(text.substr(end));
-  const Result<std::int64_t> thousandths = ParseTokens(text.substr(0, end));
-  if (!millis || !thousandths) return Bad("a duration", text, right);
+  const auto thousandths = ParseThousandths(text.substr(0, end));
+  const bool overflows = !thousandths && thousandths.error() == DecimalFault::kTooLarge;
+  if (!millis || (!thousandths && !overflows)) return Bad("a duration", text, right);
   const nanoseconds unit = milliseconds(*millis);
   const nanoseconds longest = hours(366 * 24);
-  if (*thousandths > longest / unit * 1000) return Bad("a duration", text, "at most 366 days");
+  if (overflows || *thousandths > longest / unit * 1000) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("'{}' is too long: write at most 366 days", text));
+  }
   return nanoseconds(unit.count() / 1000 * *thousandths);
 }
 
+Result<nanoseconds> ParsePositiveDuration(std::string_view text) {
+  WEIR_ASSIGN_OR_RETURN(const nanoseconds duration, ParseDuration(text));
+  if (duration > nanoseconds(0)) return duration;
+  return Bad("over 0", text, "a duration like 30s");
+}
+
 Result<UnixMillis> ParseTime(std::string_view text) {
-  std::int64_t millis = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), millis);
-  if (problem == std::errc() && end == text.data() + text.size()) return UnixMillis{millis};
-  if (const std::optional<UnixMillis> time = ParseRfc3339(text)) return *time;
-  return Bad("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");
+  constexpr std::int64_t kEnd = 253'402'300'800'000;  // of the year 9999
+  std::optional<UnixMillis> time = ParseMillis(text);
+  if (!time) time = ParseRfc3339(text);
+  if (!time) return Bad("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");
+  if (time->value >= 0 && time->value < kEnd) return *time;
+  return Bad("in range", text, "a time from 1970 to 9999");
 }
 
 Result<std::pair<std::string, std::string>> ParseMetadata(std::string_view text) {

@@ -28,8 +28,12 @@ using AmountParser = Result<Amount> (*)(std::string_view);
 /// negative; at most 366 days.
 [[nodiscard]] Result<nanoseconds> ParseDuration(std::string_view text);
 
-/// A point in time: RFC 3339 (`2023-11-16T18:15:46.680Z`, `...+01:00`; digits beyond milliseconds
-/// are dropped) or milliseconds since 1970.
+/// The same, not 0.
+[[nodiscard]] Result<nanoseconds> ParsePositiveDuration(std::string_view text);
+
+/// A point in time from 1970 to 9999: RFC 3339 (`2023-11-16T18:15:46.680Z`, `...+01:00`; digits
+/// beyond milliseconds are dropped), `2023-11-16 18:15:46` or `2023-11-16` in UTC, or milliseconds
+/// since 1970.
 [[nodiscard]] Result<UnixMillis> ParseTime(std::string_view text);
 
 /// `key=value`; the key is not empty.

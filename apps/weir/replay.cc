@@ -60,7 +60,7 @@ class Replay {
         book_(trace) {}
 
   Result<ReplayReport> Run() {
-    WEIR_RETURN_IF_ERROR(AddTenants());
+    WEIR_RETURN_IF_ERROR(Begin());
     const std::size_t count = trace_.requests.size();
     for (std::size_t i = 0; i < count; ++i) {
       const ReplayTrace::Request& request = trace_.requests[i];
@@ -75,8 +75,7 @@ class Replay {
     return std::move(book_).Close(latency_.Snapshot());
   }
 
- private:
-  Status AddTenants() {
+  Status Begin() {
     for (std::size_t i = 0; i < trace_.tenants.size(); ++i) {
       const ReplayTrace::Tenant& tenant = trace_.tenants[i];
       WEIR_ASSIGN_OR_RETURN(const ResolvedPtr resolved,
@@ -88,6 +87,7 @@ class Replay {
     return {};
   }
 
+ private:
   Status CheckFresh(std::size_t tenant) {
     WEIR_ASSIGN_OR_RETURN(const auto records, Read(tenant));
     for (const std::optional<BucketRecord>& record : records) {
@@ -216,6 +216,10 @@ ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests) {
         {.at = request.at, .tenant = at->second, .amounts = request.amounts, .corrected = {}});
   }
   return trace;
+}
+
+Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world) {
+  return Replay(trace, world).Begin();
 }
 
 Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world) {

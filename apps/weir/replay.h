@@ -116,6 +116,8 @@ struct ReplayWorld {
 /// Runs the trace against the limits that are set. kFailedPrecondition: buckets
 /// of the tenants exist already, or a tenant has not all limits of the trace.
 /// Blocks. REQUIRES: requests.
+/// The same without the run: what keeps it from beginning.
+[[nodiscard]] Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world);
 [[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world);
 
 }  // namespace weir::app

@@ -15,6 +15,7 @@
 #include "apps/weir/replay.h"
 #include "apps/weir/replay_report.h"
 #include "weir/runtime/await.h"
+#include "weir/store/memory_backend.h"
 
 namespace weir::app {
 namespace {
@@ -23,6 +24,7 @@ struct ReplayVerbOptions {
   std::string trace;
   std::string limits;
   std::string log;
+  bool force = false;  ///< the log may replace a file
   bool plot = false;
   std::optional<TraceColumns> columns;  ///< nothing: a trace of tokens
   ReplayOptions replay;
@@ -75,6 +77,15 @@ Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend)
   return ApplyPlan(plan, backend.config(), deadline);
 }
 
+/// Tries in memory whether the limits suit the trace, before anything is written.
+Status CheckInput(const ReplayInput& input, Context& context) {
+  TraceScheduler time(input.trace.requests.front().at);
+  const auto scratch = MakeMemoryBackend({}, &time.clock());
+  WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, *scratch));
+  return CheckReplay(input.trace,
+                     {*scratch, time, context.world().clock, [](std::size_t, std::size_t) {}});
+}
+
 Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backend& backend,
                       const ReplayInput& input) {
   WEIR_RETURN_IF_ERROR(CheckEmpty(context, backend));
@@ -101,8 +112,26 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   return Exit::kFailed;
 }
 
+/// The log replaces nothing that the replay reads, and other files if that is asked for.
+Status CheckLog(const ReplayVerbOptions& options, Context& context) {
+  if (options.log.empty()) return {};
+  const std::optional<int> input = context.world().in_descriptor;
+  const bool from_input = options.trace == kStandardStream && input;
+  const bool is_input =
+      from_input ? IsOpenAs(options.log, *input) : IsSameFile(options.log, options.trace);
+  if (is_input || IsSameFile(options.log, options.limits)) {
+    context.failure = Exit::kUsage;
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("--log: {} is a file that the replay reads; name another file", options.log));
+  }
+  return options.force ? Status() : CheckNew(options.log);
+}
+
 Result<Exit> ReadAndReplay(const ReplayVerbOptions& options, Context& context) {
+  WEIR_RETURN_IF_ERROR(CheckLog(options, context));
   WEIR_ASSIGN_OR_RETURN(const ReplayInput input, ReadInput(options, context.world()));
+  WEIR_RETURN_IF_ERROR(CheckInput(input, context));
   const auto work = [&](Backend& backend) { return ReplayOn(options, context, backend, input); };
   return context.WithScratch(work);
 }
@@ -167,6 +196,7 @@ void AddReplay(CLI::App& app, Action& chosen) {
   verb.add_flag("--plot", options->plot, "draw the tokens over time");
   verb.add_option("--log", options->log, "write each operation on each limit to this CSV file")
       ->option_text("FILE");
+  verb.add_flag("--force", options->force, "let --log overwrite a file");
 }
 
 }  // namespace weir::app

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/weir/arguments.h"
 #include "apps/weir/trace.h"
 #include "weir/model/identifier.h"
 #include "weir/model/limit.h"
@@ -62,7 +63,7 @@ class RequestReader {
     }
     TracedRequest request{.entity = std::string(fields[entity_]),
                           .resource = std::string(fields[resource_])};
-    const Result<UnixMillis> at = ParseTraceTime(fields[time_]);
+    const Result<UnixMillis> at = ParseTime(fields[time_]);
     if (!at) return Wrong(columns_.time, at.error());
     request.at = *at;
     const Status entity = CheckEntityId(request.entity);

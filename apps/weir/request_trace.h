@@ -35,7 +35,7 @@ struct TraceColumns {
 /// kInvalidArgument: no limit, or one twice.
 [[nodiscard]] Result<TraceColumns> ParseTraceColumns(std::string_view text);
 
-/// As ParseTraceTime, ParseTokens and the rules of identifiers say, in order of
+/// As ParseTime, ParseTokens and the rules of identifiers say, in order of
 /// time, no field quoted. kInvalidArgument `file_name:line: what; what would be
 /// right`, naming the column. At least one request.
 [[nodiscard]] Result<std::vector<TracedRequest>> ParseRequests(std::string_view text,

@@ -42,7 +42,7 @@ Result<TraceRow> ParseRow(std::string_view line) {
                                                     std::ranges::count(line, ',') + 1, kHeader));
   }
   const std::string_view at = NextField(line);
-  const auto time = ParseTraceTime(at);
+  const auto time = ParseTime(at);
   if (!time) {
     return BadField("TIMESTAMP", at,
                     "2023-11-16 18:15:46.680 (UTC), RFC 3339 or milliseconds since 1970");
@@ -60,11 +60,6 @@ std::string_view NextTraceLine(std::string_view& text) {
   text.remove_prefix(std::min(end + 1, text.size()));
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
-}
-
-Result<UnixMillis> ParseTraceTime(std::string_view text) {
-  const Result<UnixMillis> time = ParseTime(text);
-  return time ? time : ParseTime(std::string(text) + 'Z');
 }
 
 Result<std::vector<TraceRow>> ParseTrace(std::string_view text, std::string_view file_name) {

@@ -21,13 +21,9 @@ struct TraceRow {
 /// Takes the next line off the front of `text`, without its end.
 std::string_view NextTraceLine(std::string_view& text);
 
-/// As ParseTime; a time without a zone is UTC, which the traces that are
-/// published do not say.
-[[nodiscard]] Result<UnixMillis> ParseTraceTime(std::string_view text);
-
 /// Reads `TIMESTAMP,ContextTokens,GeneratedTokens` and rows like
 /// `2023-11-16 18:15:46.6805900,374,44`, in order of time, ended by LF or CRLF.
-/// A time is as above, in UTC, or as ParseTime reads it. kInvalidArgument
+/// A time is as ParseTime reads it. kInvalidArgument
 /// `file_name:line: what; what would be right`; a field is named.
 [[nodiscard]] Result<std::vector<TraceRow>> ParseTrace(std::string_view text,
                                                        std::string_view file_name);

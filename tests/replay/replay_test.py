@@ -24,7 +24,7 @@ class ReplayTest(unittest.TestCase):
         """Returns the text of the log and its path."""
         log = self.folder / "log.csv"
         done = subprocess.run([WEIR, "--store", store, "replay", trace, "--limits", LIMITS, "--log",
-                               log, *options], text=True, capture_output=True, check=False)
+                               log, "--force", *options], text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.endswith("bound: held\n"), done.stdout)
         return log.read_text(), log
