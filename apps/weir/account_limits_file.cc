@@ -53,6 +53,10 @@ Result<AccountLimitRow> ReadEntry(const UnorderedJson& entry, const std::string&
   WEIR_ASSIGN_OR_RETURN(row.key.resource, ReadName(entry, "resourceName"));
   WEIR_ASSIGN_OR_RETURN(row.key.account, ReadName(entry, "accountId"));
   WEIR_ASSIGN_OR_RETURN(row.limit.limit, ReadWhole(entry, "limit"));
+  if (row.limit.limit < 0) {
+    return Fail(Code::kInvalidArgument,
+                fmt::format("limit is {}, should be 0 or more", row.limit.limit));
+  }
   if (entry.contains("windowSec")) {
     WEIR_ASSIGN_OR_RETURN(const std::int64_t window, ReadWhole(entry, "windowSec"));
     row.limit.window = std::chrono::seconds(window);

@@ -10,18 +10,22 @@
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/context.h"
+#include "apps/weir/json.h"
 #include "apps/weir/kinesis_verbs.h"
 #include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/text.h"
 #include "apps/weir/verbs.h"
+#include "weir/embedded/schema.h"
 #include "weir/model/audit_event.h"
 #include "weir/model/nearest_key.h"
 
 namespace weir::app {
 namespace {
 
+/// The argument that is a command with its own arguments.
+constexpr char kCommand[] = "COMMAND";
 constexpr char kFooter[] =
     "Each verb takes --store, --durability, --lock-wait, --by, --json, --log-level and\n"
     "--log-format, before or after it: see weir --help.\n"
@@ -97,17 +101,22 @@ const CLI::App& LastVerbOf(const CLI::App& app) {
   return *at;
 }
 
-std::string NoSuchVerb(const CLI::App& group, std::string_view word) {
-  const auto verbs = group.get_subcommands([](const CLI::App*) { return true; });
+/// The verbs of a group that its help lists; a group of options, which is no verb, has no name.
+std::vector<std::string_view> VerbsOf(const CLI::App& group) {
   std::vector<std::string_view> names;
-  names.reserve(verbs.size());
-  for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
+  for (const CLI::App* verb : group.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!verb->get_name().empty() && !verb->get_group().empty()) names.push_back(verb->get_name());
+  }
+  return names;
+}
+
+std::string NoSuchVerb(std::string_view word, const std::vector<std::string_view>& names) {
   return fmt::format("there is no verb '{}'; right would be {}", EscapeControls(word),
                      NearestKey(word, names));
 }
 
 std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
-  const bool runs_command = verb.get_option_no_throw("COMMAND") != nullptr;
+  const bool runs_command = verb.get_option_no_throw(kCommand) != nullptr;
   return fmt::format("there is no option {}{}", EscapeControls(word),
                      runs_command ? "; write -- before a command that has options" : "");
 }
@@ -116,13 +125,37 @@ std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
 /// words that follow it were taken for arguments, and are the next thing to be wrong.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& last = LastVerbOf(app);
-  const bool is_group = !last.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const std::vector<std::string_view> verbs = VerbsOf(last);
   for (const std::string& word : app.remaining(true)) {
     if (word == "--") continue;
     if (word.starts_with('-')) return NoSuchOption(last, word);
-    if (is_group) return NoSuchVerb(last, word);
+    if (!verbs.empty()) return NoSuchVerb(word, verbs);
+    return fmt::format("'{}' is one word too many", EscapeControls(word));
   }
   return error.what();
+}
+
+/// An option that was given an empty text, which a shell makes of a variable that is not set. The
+/// words of a command may be empty.
+const CLI::Option* EmptyOptionOf(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name() == kCommand) continue;
+    if (std::ranges::find(option->results(), "") != option->results().end()) return option;
+  }
+  for (const CLI::App* verb : app.get_subcommands()) {
+    if (const CLI::Option* option = EmptyOptionOf(*verb)) return option;
+  }
+  return nullptr;
+}
+
+/// What the parser accepts, and the user did not mean. Empty: nothing.
+std::string Slip(const CLI::App& app, const std::vector<std::string>& args) {
+  if (const CLI::Option* empty = EmptyOptionOf(app)) {
+    return fmt::format("{}: the text is empty; write a value, or leave it away", empty->get_name());
+  }
+  const CLI::Option* command = LastVerbOf(app).get_option_no_throw(kCommand);
+  const bool lacks_command = command != nullptr && command->count() == 0;
+  return lacks_command && args.back() == "--" ? "no command follows --" : "";
 }
 
 std::string OneLine(std::string text) {
@@ -130,9 +163,28 @@ std::string OneLine(std::string text) {
   return EscapeControls(text);
 }
 
-Exit FailWith(Exit code, std::string_view message, const World& world) {
-  world.err << "weir: " << OneLine(std::string(message)) << '\n';
+/// Where complaints go, and how they are written.
+struct Voice {
+  const World& world;
+  bool json = false;
+};
+
+Exit Warn(Exit code, std::string_view message, const Voice& voice) {
+  voice.world.err << "weir: " << OneLine(std::string(message)) << '\n';
   return code;
+}
+
+Exit FailWith(Exit code, const Error& error, const Voice& voice) {
+  if (!voice.json) return Warn(code, error.message, voice);
+  const Json json = {{"error", {{"code", CodeName(error.code)}, {"message", error.message}}}};
+  voice.world.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  return code;
+}
+
+Exit Misused(std::string_view complaint, const CLI::App& app, const Voice& voice) {
+  return FailWith(
+      Exit::kUsage,
+      {Code::kInvalidArgument, fmt::format("{}; see '{} --help'", complaint, PathOf(app))}, voice);
 }
 
 // A library that throws must not end the process without a line.
@@ -144,25 +196,58 @@ Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
   }
 }
 
+Exit Print(std::string_view text, const Voice& voice) {
+  voice.world.out << text << std::flush;
+  if (voice.world.out) return Exit::kDone;
+  return FailWith(Exit::kFailed, {Code::kUnavailable, "cannot write the answer to stdout"}, voice);
+}
+
+/// `weir help entity create` is `weir entity create --help`.
+std::vector<std::string> WithoutHelpVerb(std::vector<std::string> args) {
+  if (args.empty() || args.front() != "help") return args;
+  args.erase(args.begin());
+  args.emplace_back("--help");
+  return args;
+}
+
+/// As parsing will find it: the command line may be wrong.
+bool WantsJson(const std::vector<std::string>& args) {
+  const auto end = std::ranges::find(args, "--");
+  return std::find(args.begin(), end, "--json") != end;
+}
+
+Exit Help(const CLI::App& app, const Voice& voice) {
+  const std::vector<std::string_view> verbs = VerbsOf(LastVerbOf(app));
+  for (const std::string& word : app.remaining(true)) {
+    if (!verbs.empty() && !word.starts_with('-')) {
+      return Misused(NoSuchVerb(word, verbs), app, voice);
+    }
+  }
+  return Print(app.help(), voice);
+}
+
 Exit RunChosen(const Action& chosen, const CommonOptions& common, const World& world) {
   Context context(world, common);
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });
-  if (!done) return FailWith(context.failure, done.error().message, world);
-  world.out << context.answer() << std::flush;
-  if (!world.out) return FailWith(Exit::kFailed, "cannot write the answer to stdout", world);
+  const Voice voice{world, common.json};
+  if (!done) return FailWith(context.failure, done.error(), voice);
+  if (Print(context.answer(), voice) != Exit::kDone) return Exit::kFailed;
   for (const std::string& line : context.left_out())
     world.err << "weir: left out: " << OneLine(line) << '\n';
-  if (!context.warning().empty()) return FailWith(*done, context.warning(), world);
+  if (!context.warning().empty()) return Warn(*done, context.warning(), voice);
   return *done;
 }
 
 }  // namespace
 
-Exit Run(const std::vector<std::string>& args, const World& world) {
+Exit Run(const std::vector<std::string>& given, const World& world) {
+  const std::vector<std::string> args = WithoutHelpVerb(given);
+  const Voice voice{world, WantsJson(args)};
   CLI::App app("Weir limits rates: who may use what, how much, and when again.", "weir");
   app.fallthrough();
   app.require_subcommand(0, 1);
-  app.set_version_flag("--version", "weir " WEIR_VERSION);
+  app.set_version_flag("--version", fmt::format("weir {}, file schema {}", WEIR_VERSION,
+                                                Migrations().back().version));
   app.get_formatter()->label("SUBCOMMAND", "VERB");
   app.footer(kFooter);
   CommonOptions common;
@@ -172,20 +257,14 @@ Exit Run(const std::vector<std::string>& args, const World& world) {
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {
-    world.out << app.help() << std::flush;
-    return Exit::kDone;
+    return Help(app, voice);
   } catch (const CLI::CallForVersion& version) {
-    world.out << version.what() << '\n';
-    return Exit::kDone;
+    return Print(std::string(version.what()) + '\n', voice);
   } catch (const CLI::ParseError& error) {
-    const std::string path = PathOf(app);
-    return FailWith(Exit::kUsage, fmt::format("{}; see '{} --help'", Complaint(app, error), path),
-                    world);
+    return Misused(Complaint(app, error), app, voice);
   }
-  if (!chosen) {
-    const std::string path = PathOf(app);
-    return FailWith(Exit::kUsage, fmt::format("a verb is missing; see '{} --help'", path), world);
-  }
+  if (!chosen) return Misused("a verb is missing", app, voice);
+  if (const std::string slip = Slip(app, args); !slip.empty()) return Misused(slip, app, voice);
   return RunChosen(chosen, common, world);
 }
 

@@ -156,7 +156,8 @@ void AddSet(CLI::App& group, Scope scope, Action& chosen) {
                            options, chosen, SetWhatIsGiven);
   AddLevelArguments(verb, *options);
   AddParsedList(verb, "-l,--limit", options->limits, ParseLimitTexts,
-                "name:rate[/period][:burst], like rpm:1000, tpm:10000/min:15000, x:5/30sec")
+                "name:rate[/period][:burst][~allowance], like rpm:1000, tpm:10000/min:15000, "
+                "x:5/30sec, rps:1000/sec~500ms")
       ->option_text("LIMIT...")
       ->required(scope != Scope::kSystem);
   if (scope != Scope::kSystem) return;

@@ -1,6 +1,7 @@
 // weir reservation load-limits: accounts' limits of one service, from rate-limiter-py's file.
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -62,14 +63,24 @@ CLI::App& AddLoadVerb(const LoadVerb& load, Action& chosen, Run run) {
   return verb;
 }
 
+using LoadAccounts = std::function<Result<Exit>(const AccountLoadOptions&, Context&)>;
+
+LoadAccounts LoadWith(const WithReservations& with_reservations) {
+  return [load = OnReservations(with_reservations, Load)](const AccountLoadOptions& given,
+                                                          Context& context) {
+    if (given.plan) context.reservation_access = Access::kRead;
+    return load(given, context);
+  };
+}
+
 }  // namespace
 
 void AddLoadLimits(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
-  AddLoadVerb({group, "load-limits"}, chosen, OnReservations(with_reservations, Load));
+  AddLoadVerb({group, "load-limits"}, chosen, LoadWith(with_reservations));
 }
 
 void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
-  const auto load = OnReservations(with_reservations, Load);
+  const auto load = LoadWith(with_reservations);
   AddLoadVerb({group, "load"}, chosen, [load](const AccountLoadOptions& given, Context& context) {
     context.world().err << "weir: 'limits load' is deprecated: write 'reservation load-limits'\n";
     return load(given, context);

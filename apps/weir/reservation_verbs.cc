@@ -120,14 +120,22 @@ void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_
     AddAccount(verb, options->key);
     return verb;
   };
-  add("list", "Show the slots of an account that are held", List, std::make_shared<SlotOptions>());
+  const auto listed = std::make_shared<SlotOptions>();
+  const auto list = OnReservations(with_reservations, List);
+  AddAccount(AddVerb(group, "list", "Show the slots of an account that are held", listed, chosen,
+                     [list](const SlotOptions& given, Context& context) {
+                       context.reservation_access = Access::kRead;
+                       return list(given, context);
+                     }),
+             listed->key);
   const auto bound = std::make_shared<SlotOptions>();
   CLI::App& bind = add("bind", "Name the thing that a slot became", Bind, bound);
   bind.add_option("SLOT", bound->slot, "its id")->required()->option_text(" ");
   bind.add_option("ID", bound->resource_id, "the thing: a cluster, a job")
       ->required()
       ->option_text(" ");
-  AddParsed(bind, "--ttl", bound->ttl, ParseDuration, "how long it is held at most (default: 8h)")
+  AddParsed(bind, "--ttl", bound->ttl, ParsePositiveDuration,
+            "how long it is held at most (default: 8h)")
       ->option_text("DURATION");
   const auto released = std::make_shared<SlotOptions>();
   add("release", "Give a slot back", Release, released)

@@ -18,11 +18,14 @@ bool IsMissingTable(const Error& error) {
 Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& work) {
   const World& world = context.world();
   context.for_reservations = true;
-  WEIR_ASSIGN_OR_RETURN(const std::string url, context.StoreUrl(Access::kWrite));
-  const auto backend = OpenReservations(url, world.clock, SurroundingsOf(world), &context.log());
+  WEIR_RETURN_IF_ERROR(context.StoreUrl(context.reservation_access));
+  // Slots are in a file of their own: it may exist where the store's does not.
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+  const auto backend =
+      OpenReservations(choice.url, world.clock, context.TableSurroundings(), &context.log());
   if (!backend) {
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
-    return Fail(backend.error());
+    return Fail(context.OfStore(backend.error()));
   }
   Result<Exit> done = work({.backend = **backend, .scheduler = world.scheduler});
   if (done || !IsMissingTable(done.error())) return done;

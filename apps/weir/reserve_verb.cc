@@ -170,7 +170,7 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
       ->option_text("N");
   AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for a slot, like 30s")
       ->option_text("DURATION");
-  AddParsed(verb, "--ttl", options->ttl, ParseDuration,
+  AddParsed(verb, "--ttl", options->ttl, ParsePositiveDuration,
             "how long it is held without a sign of life (default: 300s; bound: 8h)")
       ->option_text("DURATION");
   verb.add_option("--bind", options->bind,

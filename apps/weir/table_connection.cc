@@ -68,14 +68,14 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
   const Result<dynamo::DynamoUrl> url = TableUrl(context);
   if (!url) {
     context.failure = Exit::kUsage;
-    return Fail(url.error());
+    return Fail(context.OfStore(url.error()));
   }
   const auto opened = dynamo::Connection::Open(*url, context.world().clock,
                                                SurroundingsOf(context.world()), &context.log());
   if (!opened) {
     // As OpenBackend's errors of a URL and of the settings of AWS.
     if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
-    return Fail(opened.error());
+    return Fail(context.OfStore(opened.error()));
   }
   const std::unique_ptr<dynamo::Connection>& connection = *opened;
   return work({.client = connection->client(),

@@ -82,7 +82,8 @@ Result<Exit> Create(Context& context, const OpenedTable& opened) {
 /// The table that --store names is then their base name.
 Result<Exit> CreateThree(Context& context, const OpenedTable& opened) {
   using rate_limiter_py::TablesMade;
-  auto names = rate_limiter_py::FindNames(opened.url.table, context.world().environment);
+  auto names =
+      rate_limiter_py::FindNames(opened.url.table, context.TableSurroundings().environment);
   if (!names) {
     context.failure = Exit::kUsage;
     return Fail(std::move(names.error()));

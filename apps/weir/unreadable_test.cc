@@ -5,15 +5,14 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/weir/command.h"
 #include "apps/weir/files.h"
+#include "apps/weir/world_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
-#include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_backend.h"
 
 namespace weir::app {
@@ -94,8 +93,14 @@ class DamagedBackend final : public Backend {
   DamagedConfig config_{inner_->config()};
 };
 
-class UnreadableTest : public testing::Test {
+class UnreadableTest : public WorldTest {
  protected:
+  UnreadableTest() : WorldTest({{"WEIR_STORE", "memory:"}}) {
+    world_.open_backend = [this](const std::string&) -> Result<std::unique_ptr<Backend>> {
+      return std::make_unique<DamagedBackend>(MakeMemoryBackend({}, &scheduler_.clock()));
+    };
+  }
+
   Exit RunArgs(const std::vector<std::string>& args) {
     out_.str("");
     err_.str("");
@@ -104,23 +109,6 @@ class UnreadableTest : public testing::Test {
 
   const TempFolder folder_;
   const std::string file_ = folder_ / "limits.yaml";
-  std::istringstream in_;
-  std::ostringstream out_, err_;
-  sim::SimScheduler scheduler_;
-  World world_{
-      .clock = scheduler_.clock(),
-      .scheduler = scheduler_,
-      .in = in_,
-      .out = out_,
-      .err = err_,
-      .environment = [](const std::string& name) -> std::optional<std::string> {
-        if (name == "WEIR_STORE") return "memory:";
-        return std::nullopt;
-      },
-      .interrupted = [] { return false; },
-      .open_backend = [this](const std::string&) -> Result<std::unique_ptr<Backend>> {
-        return std::make_unique<DamagedBackend>(MakeMemoryBackend({}, &scheduler_.clock()));
-      }};
 };
 
 // Q7. Fails if: a bucket that cannot be read is taken for a full one.

@@ -66,6 +66,7 @@ Result<std::int64_t> ParsePeriod(std::string_view part, std::string_view text,
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit = text.substr(digits);
   if (unit.empty()) return Refuse(part, text, "has no unit", right);
+  if (unit.starts_with('.')) return Refuse(part, text, "is not whole", right);
   const auto millis = MillisOfUnit(unit);
   if (!millis) return Refuse(part, text, "has an unknown unit", right);
   if (digits == 0) return *millis;
