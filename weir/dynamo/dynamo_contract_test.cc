@@ -9,7 +9,15 @@ namespace {
 /// Answers come before calls return. One thread.
 class SimHarness final : public BackendHarness {
  public:
-  Backend& backend() override { return backend_; }
+  // Asked for each call. A process stores parameters of a bucket without taking once a second at
+  // most, so there is more than that between two calls; the wall clock is the contract's own.
+  Backend& backend() override {
+    sim::SimClock& clock = table_.scheduler.sim_clock();
+    const UnixMillis wall = clock.WallNow();
+    clock.Advance(milliseconds(1'001));
+    clock.SetWall(wall);
+    return backend_;
+  }
   bool Pump() override { return table_.scheduler.RunNext(); }
   std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
     return std::make_unique<DynamoBackend>(Parts(id));
