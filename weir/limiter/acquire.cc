@@ -33,7 +33,7 @@ std::optional<Outcome> Limiter::State::AtOnce(const AcquireRequest& request, Dea
   if (!charges) return std::nullopt;
   auto decision = allowances_.Tell(*charges, deadline);
   if (!decision) return std::nullopt;
-  (decision->admitted ? admitted_ : refused_).Add();
+  (decision->admitted ? charged_ : refused_).Add();
   Lease lease = decision->admitted ? Lease(owner_, *std::move(charges)) : Lease();
   return Outcome(*std::move(decision), std::move(lease));
 }

@@ -101,7 +101,7 @@ void Limiter::State::Admit(CallPtr call, Decision decision) {
       return Abandon(std::move(call));
     }
   }
-  admitted_.Add();
+  charged_.Add();
   call->done(Outcome(std::move(decision), Lease(owner_, std::move(call->charges))));
 }
 
@@ -168,7 +168,6 @@ void Limiter::State::Unanswered(CallPtr call, Error error, std::string_view enti
     return Fail(std::move(call), std::move(error));
   }
   waiting_.Leave(*call);
-  admitted_.Add();
   unprotected_.Add();
   uncharged_.Admitted(entity, resource, error);
   call->done(Outcome(Decision{.admitted = true, .limits = {}}, Lease()));

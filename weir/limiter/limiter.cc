@@ -45,10 +45,14 @@ void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline,
 
 LimiterStats Limiter::State::stats() const {
   const AllowanceStats allowances = allowances_.stats();
-  return {.admitted = admitted_.Value(),
+  // Read once each: a sum of counters that only grow does so too, a difference does not.
+  const std::uint64_t charged = charged_.Value();
+  const std::uint64_t unprotected = unprotected_.Value();
+  return {.admitted = charged + unprotected,
           .refused = refused_.Value(),
           .errors = errors_.Value(),
-          .unprotected = unprotected_.Value(),
+          .charged = charged,
+          .unprotected = unprotected,
           .waiting = waiting_.size(),
           .store_errors = store_errors_.Value(),
           .adjusts_in_doubt = adjusts_in_doubt_.Value(),

@@ -35,7 +35,7 @@ constexpr const char kCacheHelp[] = "Lookups of resolved limits.";
 
 constexpr std::array kCounters = {
     CounterRow{kDecisions, kDecisionsHelp, "outcome", "admitted",
-               [](const LimiterStats& s) { return s.admitted - s.unprotected; }},
+               [](const LimiterStats& s) { return s.charged; }},
     CounterRow{kDecisions, kDecisionsHelp, "outcome", "unprotected",
                [](const LimiterStats& s) { return s.unprotected; }},
     CounterRow{kDecisions, kDecisionsHelp, "outcome", "refused",

@@ -44,6 +44,28 @@ TEST_F(LimiterMetricsTest, EveryResultIsCountedUnderOneOutcome) {
   EXPECT_THAT(text, HasSubstr("weir_limiter_store_requests_total{kind=\"acquire\"} 2\n"));
 }
 
+// Q9. Fails if: what is admitted without a charge counts as charged, or a difference of two
+// counters is shown, which goes back if the second one grows between the reads.
+TEST_F(LimiterMetricsTest, Q9ChargedAndUnprotectedAreCountedApart) {
+  Registry registry;
+  ASSERT_TRUE(RegisterMetrics(registry, limiter_));
+  Ask(6);
+  ASSERT_TRUE(backend_->Close());
+  limiter_.Acquire({.entity = "acme",
+                    .resource = "gpt-4",
+                    .amounts = {{"rpm", Tokens(1)}},
+                    .limits = std::vector<Limit>{{"rpm", PerMinute(10)}},
+                    .on_unavailable = OnUnavailable::kAllow},
+                   Deadline::Never(), [](const Result<Outcome>&) {});
+  const LimiterStats stats = limiter_.stats();
+  EXPECT_EQ(stats.charged, 1U);
+  EXPECT_EQ(stats.unprotected, 1U);
+  EXPECT_EQ(stats.admitted, 2U);
+  const std::string text = registry.Text();
+  EXPECT_THAT(text, HasSubstr("weir_limiter_decisions_total{outcome=\"admitted\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_limiter_decisions_total{outcome=\"unprotected\"} 1\n"));
+}
+
 TEST_F(LimiterMetricsTest, TheTimeOfEachStoreRequestIsInTheHistogram) {
   Registry registry;
   ASSERT_TRUE(RegisterMetrics(registry, limiter_));

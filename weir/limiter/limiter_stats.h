@@ -25,7 +25,8 @@ struct LimiterStats {
   std::uint64_t admitted = 0;  ///< these three add up to all answers
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
-  std::uint64_t unprotected = 0;       ///< of the admitted
+  std::uint64_t charged = 0;  ///< these two add up to the admitted
+  std::uint64_t unprotected = 0;
   std::uint64_t waiting = 0;           ///< at this moment
   std::uint64_t store_errors = 0;      ///< requests that the store did not answer
   std::uint64_t adjusts_in_doubt = 0;  ///< answers to adjusts that left it open whether they count

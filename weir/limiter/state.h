@@ -95,7 +95,7 @@ class Limiter::State final : public Waiting::Host,
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
 
-  Counter admitted_;
+  Counter charged_;
   Counter refused_;
   Counter errors_;
   Counter unprotected_;
