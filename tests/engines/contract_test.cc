@@ -25,7 +25,8 @@ class Engine {
         .scheduler = connection_->scheduler(),
         .table = "contract",
         .namespace_id = std::move(id),
-        .sources = {.now = [this] { return now(); }, .random = dynamo::Connection::Random()}});
+        .sources = {.now = [this] { return now(); }, .random = dynamo::Connection::Random()},
+        .repair_rest = milliseconds(0)});
   }
 
   UnixMillis now() const { return connection_.now(); }

@@ -34,7 +34,11 @@ class Signatures(unittest.TestCase):
         refused = self.weir("table", "status", **changed)
         self.assertEqual(refused.returncode, 1)
         self.assertIn(f"403 {code}", refused.stderr)
-        self.assertEqual(refused.stderr.count("\n"), 1)
+        *events, error = refused.stderr.splitlines()
+        self.assertTrue(error.startswith("weir: "), error)
+        self.assertLessEqual(len(events), 1)
+        for event in events:
+            self.assertIn(" warning credentials.rejected", event)
         self.assertNotIn(self.moto.secret_key, refused.stderr)
         return refused.stderr
 

@@ -56,7 +56,7 @@ CallStep BucketCall::Begin(std::vector<std::optional<BucketImage>> images) {
     parts_[i].image = std::move(images[i]);
     parts_[i].state = State::kKnown;
     parts_[i].remembered = true;
-    if (parts_[i].image->repaired_at >= terms_.repaired_before) repairs_left_[i] = 0;
+    if (parts_[i].image->repaired_at > terms_.repaired_before) repairs_left_[i] = 0;
   }
   return Go();
 }

@@ -15,7 +15,6 @@ constexpr nanoseconds kGiveBackGrace = std::chrono::milliseconds(250);
 
 // Between two writes of one process that store a bucket's parameters and take nothing: processes
 // whose limits differ, because one's cache is old, do not change them all the time.
-constexpr milliseconds kRepairRest{1'000};
 
 // Of one request: other shards that are asked after one refused, and times that the buckets turn
 // out to be divided otherwise than was known.
@@ -31,6 +30,7 @@ DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& schedul
       scheduler_(scheduler),
       writes_(WriteQuota(options.write_capacity)),
       refusal_age_(std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge)),
+      repair_rest_(options.repair_rest),
       images_(options.remembered_images),
       log_(options.log == nullptr ? NoLog() : *options.log),
       shard_work_(std::make_shared<ShardWork>(
@@ -87,7 +87,7 @@ CallTerms DynamoBucketStore::TermsOf(const Request& request, const Route& route)
                   .shards = route.shards,
                   .writes = writes_,
                   .trusted_since = scheduler_.clock().Now() - refusal_age_,
-                  .repaired_before = scheduler_.clock().Now() - kRepairRest};
+                  .repaired_before = scheduler_.clock().Now() - repair_rest_};
   if (!request.deadline.is_never()) terms.patience = request.deadline.at() - request.began;
   return terms;
 }

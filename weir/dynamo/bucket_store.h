@@ -26,6 +26,8 @@ struct BucketStoreOptions {
   /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
   /// At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
+  /// Between two writes by which a refused request brings a bucket to its limits (PlanRepair).
+  milliseconds repair_rest{1000};
   /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s) and
   /// the events of ShardWork.
   Log* log = nullptr;
@@ -87,6 +89,7 @@ class DynamoBucketStore final : public BucketStore {
   Scheduler& scheduler_;
   const Quota writes_;
   const milliseconds refusal_age_;
+  const milliseconds repair_rest_;
   ImageCache images_;
   Log& log_;
   RepeatedEvent damaged_{std::chrono::seconds(10)};

@@ -22,7 +22,10 @@ DynamoBackend::DynamoBackend(BackendParts parts)
       namespaces_(table_, parts.scheduler.clock(), parts.sources.random),
       buckets_(
           table_, keys_, parts.scheduler,
-          {.seed = parts.sources.random(), .refusal_age = parts.refusal_age, .log = parts.log}),
+          {.seed = parts.sources.random(),
+                .refusal_age = parts.refusal_age,
+                .repair_rest = parts.repair_rest,
+                .log = parts.log}),
       joined_(buckets_, parts.scheduler),
       config_(table_, keys_, std::move(parts.sources),
               [this](std::string_view entity) { buckets_.Forget(entity); }) {}

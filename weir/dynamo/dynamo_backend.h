@@ -41,6 +41,7 @@ struct BackendParts {
   std::string namespace_id;
   ConfigSources sources;
   milliseconds refusal_age{1000};  ///< BucketStoreOptions
+  milliseconds repair_rest{1000};  ///< BucketStoreOptions
   Log* log = nullptr;              ///< BucketStoreOptions
 };
 

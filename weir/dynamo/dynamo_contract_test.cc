@@ -9,22 +9,13 @@ namespace {
 /// Answers come before calls return. One thread.
 class SimHarness final : public BackendHarness {
  public:
-  // Asked for each call. A process stores parameters of a bucket without taking once a second at
-  // most, so there is more than that between two calls; the wall clock is the contract's own.
-  Backend& backend() override {
-    sim::SimClock& clock = table_.scheduler.sim_clock();
-    const UnixMillis wall = clock.WallNow();
-    clock.Advance(milliseconds(1'001));
-    clock.SetWall(wall);
-    return backend_;
-  }
+  Backend& backend() override { return backend_; }
   bool Pump() override { return table_.scheduler.RunNext(); }
   std::unique_ptr<Backend> OpenNamespace(const std::string& id) override {
     return std::make_unique<DynamoBackend>(Parts(id));
   }
   UnixMillis now() const override { return table_.scheduler.clock().WallNow(); }
   int cases() const override { return 20; }
-  bool stores_limits_on_refusal() const override { return true; }
 
  private:
   BackendParts Parts(std::string id) {
@@ -32,7 +23,8 @@ class SimHarness final : public BackendHarness {
             .scheduler = table_.scheduler,
             .table = table_.table.name(),
             .namespace_id = std::move(id),
-            .sources = {.random = [this] { return ++drawn_ * 0x1234'5678'9ABC'DEF1; }}};
+            .sources = {.random = [this] { return ++drawn_ * 0x1234'5678'9ABC'DEF1; }},
+            .repair_rest = milliseconds(0)};
   }
 
   std::uint64_t drawn_ = 0;

@@ -26,7 +26,6 @@ class SimHarness final : public BackendHarness {
   }
   UnixMillis now() const override { return client_.now(); }
   int cases() const override { return 25; }
-  bool stores_limits_on_refusal() const override { return true; }
 
  private:
   TempFolder folder_;
@@ -53,7 +52,6 @@ class LoopHarness final : public BackendHarness {
   }
   UnixMillis now() const override { return clock_.WallNow(); }
   int cases() const override { return 5; }
-  bool stores_limits_on_refusal() const override { return true; }
 
  private:
   TempFolder folder_;

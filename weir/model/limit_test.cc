@@ -96,7 +96,7 @@ const RefusedLimit kRefusedLimits[] = {
     {"rpm:5/", "period '' has no unit", "such as 30sec"},
     {"rpm:5/30", "period '30' has no unit", "such as 30sec"},
     {"rpm:5/minute", "period 'minute' has an unknown unit", "ms, sec, min, hour or day"},
-    {"rpm:5/1.5sec", "period '1.5sec' has an unknown unit", "a whole number"},
+    {"rpm:5/1.5sec", "period '1.5sec' is not whole", "a whole number"},
     {"rpm:5/-1sec", "period '-1sec' has an unknown unit", "a whole number"},
     {"rpm:5/SEC", "period 'SEC' has an unknown unit", "ms, sec, min"},
     {"rpm:5/0sec", "period '0sec' is not positive", "such as 30sec"},

@@ -29,8 +29,6 @@ class BackendHarness {
   virtual UnixMillis now() const { return {1'767'225'600'013}; }
   /// How many random cases each property is worth here.
   virtual int cases() const { return 100; }
-  /// Whether a refused request with resolved limits brings its buckets to them.
-  virtual bool stores_limits_on_refusal() const { return false; }
 };
 
 /// For a backend that answers before its calls return.
@@ -38,7 +36,6 @@ class PlainHarness final : public BackendHarness {
  public:
   explicit PlainHarness(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
   Backend& backend() override { return *backend_; }
-  bool stores_limits_on_refusal() const override { return true; }
 
  private:
   std::unique_ptr<Backend> backend_;

@@ -23,9 +23,6 @@ bool IsFull(const Owned& owned, UnixMillis now) {
 // One map, no lock, nothing shared, nothing forgotten; every step on copies.
 class ObviousStore {
  public:
-  explicit ObviousStore(bool stores_limits_on_refusal)
-      : stores_limits_on_refusal_(stores_limits_on_refusal) {}
-
   Decision Acquire(const std::vector<Charge>& charges, UnixMillis now) {
     Decision decision{.admitted = true};
     for (const Charge& charge : charges) {
@@ -42,7 +39,7 @@ class ObviousStore {
     }
     for (const Charge& charge : charges) {
       if (decision.admitted) Take(charge, now);
-      if (!decision.admitted && stores_limits_on_refusal_) Refuse(charge, now);
+      if (!decision.admitted) Refuse(charge, now);
     }
     return decision;
   }
@@ -137,7 +134,6 @@ class ObviousStore {
     buckets_[target.key] = std::move(next);
   }
 
-  bool stores_limits_on_refusal_;
   std::map<BucketKey, MetersByName> buckets_;
   std::map<AdjustToken, bool> counted_;
 };
@@ -248,8 +244,8 @@ void CheckKept(const std::optional<BucketRecord>& record, const MetersByName& ex
 // A few buckets, their limits of the moment, and a call made on both stores.
 class Comparison {
  public:
-  Comparison(ContractClient& store, bool stores_limits_on_refusal, const std::string& entity)
-      : store_(store), model_(stores_limits_on_refusal), sets_(AnyLimitSets()) {
+  Comparison(ContractClient& store, const std::string& entity)
+      : store_(store), sets_(AnyLimitSets()) {
     for (int i = 0; i < kBuckets; ++i) {
       // Two buckets of one entity, and one of another.
       const std::string suffix = i == 2 ? "-parent" : "";
@@ -376,8 +372,7 @@ void RunSequence(Comparison comparison, bool limits_change) {
 // an adjust does not refill first.
 TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
   CheckProperty([this] {
-    const bool stores = harness_->stores_limits_on_refusal();
-    RunSequence({store_, stores, Fresh("acme")}, false);
+    RunSequence({store_, Fresh("acme")}, false);
   });
 }
 
@@ -387,8 +382,7 @@ TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
 // are full.
 TEST_P(StoreContractRejoin, C2AnySequenceOfLimitsAgreesWithAnObviousStore) {
   CheckProperty([this] {
-    const bool stores = harness_->stores_limits_on_refusal();
-    RunSequence({store_, stores, Fresh("acme")}, true);
+    RunSequence({store_, Fresh("acme")}, true);
   });
 }
 

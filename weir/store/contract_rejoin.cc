@@ -103,8 +103,7 @@ TEST_P(StoreContractRejoin, C2ALookAndARefusedOverrideStoreNothing) {
   for (const TargetPtr& target : targets) {
     std::vector<std::int64_t> nothing(target->limits.size());
     EXPECT_TRUE(Ask({Tokens(target, nothing)}, kStart + 1s).admitted);
-    const bool is_override = target->source == LimitSource::kOverride;
-    if (!is_override && harness_->stores_limits_on_refusal()) continue;
+    if (target->source != LimitSource::kOverride) continue;
     std::vector<std::int64_t> much(target->limits.size());
     for (std::size_t i = 0; i < much.size(); ++i) {
       if (target->limits[i].name == "requests") much[i] = 30;
@@ -118,7 +117,6 @@ TEST_P(StoreContractRejoin, C2ALookAndARefusedOverrideStoreNothing) {
 
 // Fails if: the old rate refills until some request is admitted.
 TEST_P(StoreContractRejoin, C2NewParametersHoldFromTheFirstRefusal) {
-  if (!harness_->stores_limits_on_refusal()) GTEST_SKIP() << "this backend stores none";
   const Quota slow{.capacity = 60'000, .amount = 1000, .period = 60'000};
   const Quota quick{.capacity = 60'000, .amount = 60'000, .period = 60'000};
   for (const auto& [before, after] : {std::pair(slow, quick), std::pair(quick, slow)}) {
