@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "weir/model/stored_text.h"
+
 namespace weir::app {
 namespace {
 
@@ -27,15 +29,13 @@ std::string Escaped(std::string_view bytes) {
 std::string EscapeControls(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (IsLongControl(text.substr(i))) {
-      shown += Escaped(text.substr(i++, 2));
-    } else if (c != '\n' && IsControl(static_cast<unsigned char>(c))) {
-      shown += Escaped({&c, 1});
-    } else {
-      shown += c;
-    }
+  while (!text.empty()) {
+    const std::size_t bytes = BytesOfFirstCharacter(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
+    const bool is_control =
+        IsLongControl(text) || (text[0] != '\n' && IsControl(static_cast<unsigned char>(text[0])));
+    shown += bytes == 0 || is_control ? Escaped(character) : std::string(character);
+    text.remove_prefix(character.size());
   }
   return shown;
 }

@@ -29,7 +29,7 @@ class Table {
 };
 
 /// The text with its control characters, but for newlines, as `\\x1b`: a name that somebody chose
-/// must not steer a terminal.
+/// must not steer a terminal. Bytes that are not UTF-8 are shown in the same way.
 std::string EscapeControls(std::string_view text);
 
 /// `2023-11-16T18:15:46.680Z`.

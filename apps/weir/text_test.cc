@@ -24,6 +24,15 @@ TEST(Table, KnowsWhetherItHasRows) {
   EXPECT_FALSE(table.empty());
 }
 
+// Fails if: a byte that no terminal can show is printed as it is.
+TEST(EscapeControls, WhatIsNoTextIsShownAsHexadecimal) {
+  EXPECT_EQ(EscapeControls("M\xc3\xbcnchen \xe2\x82\xac\n"), "M\xc3\xbcnchen \xe2\x82\xac\n");
+  EXPECT_EQ(EscapeControls("\x1b[2J\x7f\xc2\x85"), "\\x1b[2J\\x7f\\xc2\\x85");
+  EXPECT_EQ(EscapeControls("M\xfcnchen"), "M\\xfcnchen");
+  EXPECT_EQ(EscapeControls("=\xed\xa0\x80="), "=\\xed\\xa0\\x80=");
+  EXPECT_EQ(EscapeControls("\xe2\x82"), "\\xe2\\x82");
+}
+
 TEST(FormatTime, WritesRfc3339) {
   EXPECT_EQ(FormatTime(UnixMillis{0}), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(FormatTime(UnixMillis{1'700'158'546'680}), "2023-11-16T18:15:46.680Z");

@@ -160,7 +160,11 @@ class Case:
 
     def stop(self, name):
         self.background.send_signal(signal.Signals["SIG" + name])
+        # The input stays open: a signal that another process passes on comes later than its end would.
+        source, self.background.stdin = self.background.stdin, None
         out, err = self.background.communicate(timeout=300)
+        if source is not None:
+            source.close()
         code, self.background = self.background.returncode, None
         self.expect(code, out, err)
 

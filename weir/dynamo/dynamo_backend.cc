@@ -20,9 +20,8 @@ DynamoBackend::DynamoBackend(BackendParts parts)
       audit_(table_, keys_),
       usage_(table_, keys_),
       namespaces_(table_, parts.scheduler.clock(), parts.sources.random),
-      buckets_(
-          table_, keys_, parts.scheduler,
-          {.seed = parts.sources.random(),
+      buckets_(table_, keys_, parts.scheduler,
+               {.seed = parts.sources.random(),
                 .refusal_age = parts.refusal_age,
                 .repair_rest = parts.repair_rest,
                 .log = parts.log}),

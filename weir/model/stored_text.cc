@@ -72,6 +72,11 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+std::size_t BytesOfFirstCharacter(std::string_view text) {
+  const auto character = ReadCharacter(text, 0);
+  return character ? character->bytes : 0;
+}
+
 Status CheckText(const TextRule& rule, std::string_view text) {
   if (text.empty() && !rule.may_be_empty) return Refuse(rule, text, "is empty");
   if (text.size() > rule.longest) {

@@ -11,6 +11,8 @@ namespace weir {
 
 /// Well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing over U+10FFFF).
 [[nodiscard]] bool IsUtf8(std::string_view text);
+/// Of the first character of a text that is not empty; 0 if it is not UTF-8.
+[[nodiscard]] std::size_t BytesOfFirstCharacter(std::string_view text);
 
 /// What a text may be, and how a refusal calls it.
 struct TextRule {

@@ -371,9 +371,7 @@ void RunSequence(Comparison comparison, bool limits_change) {
 // counts again, the remainder is dropped at a refill, a bucket is forgotten before it is full, or
 // an adjust does not refill first.
 TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
-  CheckProperty([this] {
-    RunSequence({store_, Fresh("acme")}, false);
-  });
+  CheckProperty([this] { RunSequence({store_, Fresh("acme")}, false); });
 }
 
 // Fails if: a limit that left rejoins full or is not refilled while it was away, an adjust misses
@@ -381,9 +379,7 @@ TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
 // configured limit or is judged by them, or a bucket is forgotten before the limits that left it
 // are full.
 TEST_P(StoreContractRejoin, C2AnySequenceOfLimitsAgreesWithAnObviousStore) {
-  CheckProperty([this] {
-    RunSequence({store_, Fresh("acme")}, true);
-  });
+  CheckProperty([this] { RunSequence({store_, Fresh("acme")}, true); });
 }
 
 }  // namespace
