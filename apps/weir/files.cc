@@ -111,7 +111,7 @@ int Replace(const std::filesystem::path& target, const Seen& seen, std::string_v
 
 }  // namespace
 
-const DiskCalls kSystemDisk = {.sync = fsync, .close = close};
+DiskCalls SystemDisk() { return {.sync = fsync, .close = close}; }
 
 Result<std::string> ReadFile(const std::string& path) {
   errno = 0;

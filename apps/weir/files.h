@@ -35,13 +35,13 @@ struct DiskCalls {
   int (*sync)(int descriptor);
   int (*close)(int descriptor);
 };
-extern const DiskCalls kSystemDisk;
+DiskCalls SystemDisk();
 
 /// A regular file is there with all of `text`, and the mode that it had, or as it was before: also
 /// after a power loss. A link stays a link. A device, a pipe, or the file that is standard output
 /// is written as it is.
 [[nodiscard]] Status WriteFile(const std::string& path, std::string_view text,
-                               const DiskCalls& disk = kSystemDisk);
+                               const DiskCalls& disk = SystemDisk());
 
 /// What a rename in this folder did survives a power loss.
 [[nodiscard]] Status SyncFolderOf(const std::string& path);

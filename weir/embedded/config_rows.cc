@@ -262,8 +262,9 @@ Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table) {
   WEIR_RETURN_IF_ERROR(connection.Execute("DELETE FROM level; DELETE FROM entity"));
   std::vector<ConfigChange> changes;
   WEIR_ASSIGN_OR_RETURN(const Page<EntityRecord> entities, table.ListEntities({}, all));
-  for (const EntityRecord& record : entities.items) changes.emplace_back(PutEntity{record});
   WEIR_ASSIGN_OR_RETURN(const Page<LevelRecord> levels, table.ListLimits({}, all));
+  changes.reserve(entities.items.size() + levels.items.size());
+  for (const EntityRecord& record : entities.items) changes.emplace_back(PutEntity{record});
   for (const auto& [level, limits] : levels.items) changes.emplace_back(PutLimits{level, limits});
   return WriteConfig(connection, table, changes);
 }

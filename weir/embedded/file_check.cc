@@ -37,10 +37,9 @@ Status LoadAll(sqlite::Connection& connection, UnixMillis now, DamageReport& dam
   ConfigTable config;
   WEIR_RETURN_IF_ERROR(NoteIfDamaged(LoadConfig(connection, config, damage), damage));
   WEIR_ASSIGN_OR_RETURN(ChangeLog log, ChangeLog::Open(connection));
-  ChangeIndex index;
-  auto read = log.Read(damage);
-  if (read) index = *std::move(read);
-  WEIR_RETURN_IF_ERROR(NoteIfDamaged(read.map([](const ChangeIndex&) {}), damage));
+  Result<ChangeIndex> read = log.Read(damage);
+  if (!read) WEIR_RETURN_IF_ERROR(NoteIfDamaged(Fail(read.error()), damage));
+  const ChangeIndex index = std::move(read).value_or(ChangeIndex());
   return NoteIfDamaged(LoadBuckets(connection, index, {buckets, config, damage, now}), damage);
 }
 

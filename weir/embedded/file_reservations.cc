@@ -60,7 +60,7 @@ class Turn {
 
 class ReservationFile final : public ReservationPlace {
  public:
-  ReservationFile(std::string path, const Clock& clock, FileReservationsOptions options)
+  ReservationFile(const std::string& path, const Clock& clock, FileReservationsOptions options)
       : path_(WithoutLink(path)),
         clock_(clock),
         options_(std::move(options)),

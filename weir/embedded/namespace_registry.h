@@ -22,7 +22,7 @@ namespace weir {
 class NamespaceRegistry {
  public:
   /// `vfs` as EmbeddedOptions::vfs. Damaged rows are logged to `log`, which must outlive it.
-  NamespaceRegistry(std::string path, std::string vfs, Log& log = NoLog())
+  NamespaceRegistry(const std::string& path, std::string vfs, Log& log = NoLog())
       : path_(WithoutLink(path)), vfs_(std::move(vfs)), log_(&log) {}
 
   /// Without the rows that do not read.

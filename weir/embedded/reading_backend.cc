@@ -220,7 +220,7 @@ std::optional<FileLock> OwnIfFree(const std::string& path, UnixMillis now) {
 
 // An owner by another hard link has its write-ahead log beside that name, where we would not look.
 Status CheckOtherNames(FileLock& lock, const std::string& path) {
-  const Status guarded = lock.GuardInode(path);
+  Status guarded = lock.GuardInode(path);
   if (!guarded && guarded.error().code == Code::kUnavailable) return guarded;
   return {};
 }

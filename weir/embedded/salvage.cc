@@ -40,6 +40,7 @@ class TableWriter {
  public:
   static Result<TableWriter> Make(sqlite::Connection& into, TableShape shape) {
     std::vector<std::string> names;
+    names.reserve(shape.columns.size());
     for (const TableShape::Column& column : shape.columns) names.push_back('"' + column.name + '"');
     TableWriter writer(std::move(shape));
     const std::string marks =

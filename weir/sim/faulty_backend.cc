@@ -57,7 +57,7 @@ class FaultyBackend::State {
 
   template <class T>
   static Done<T> Lost(Done<T> done) {
-    return [done = std::move(done)](Result<T>) mutable {
+    return [done = std::move(done)](const Result<T>&) mutable {
       done(Fail(Code::kUnavailable, "faulty store: failed after the call"));
     };
   }
