@@ -14,16 +14,11 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # the sources stay as they are
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from checks import Failed, expect, wait_for_bytes  # noqa: E402
+
 PARALLEL = 20
-
-
-class Failed(Exception):
-    pass
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failed(text)
 
 
 class Store:
@@ -46,9 +41,7 @@ class Store:
         acknowledged = self.path.with_suffix(".acks")
         load = self.begin("load", "user-{1..1000}", "llm", "rpm=1", "--rate", "2000",
                           "--duration", "1h", "--acknowledged", str(acknowledged))
-        while not acknowledged.exists() or acknowledged.stat().st_size < 10_000:
-            expect(load.poll() is None, f"load ended: {load.poll()}")
-            time.sleep(0.01)
+        wait_for_bytes(acknowledged, 10_000, load)
         return load
 
 

@@ -27,6 +27,10 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # the sources stay as they are
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from checks import Failed, wait_for_bytes  # noqa: E402
+
 COMMIT_INTERVAL = 0.005
 ALLOWANCE = 0.5
 ENTITIES = [f"user-{i}" for i in range(1, 6)]
@@ -36,10 +40,6 @@ ADJUST = {"tpm": 3}
 UNDER_WAY = {"rpm": WORKERS, "tpm": WORKERS * (TAKE["tpm"] + ADJUST["tpm"])}
 # Acknowledged lines before a kill: from none to what some tenths of a second bring.
 MOST_LINES = {"strict": 300, "relaxed": 20_000}
-
-
-class Failed(Exception):
-    pass
 
 
 class Store:
@@ -72,14 +72,6 @@ class Store:
              "--workers", str(WORKERS), "--duration", "1h", "--seed", str(seed),
              "--acknowledged", acknowledged],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for_bytes(path, size, process):
-    """Looks again and again; the processor goes to the process that is waited for."""
-    while not path.exists() or path.stat().st_size < size:
-        if process.poll() is not None:
-            raise Failed(f"the load ended by itself: {process.stderr.read()}")
-        time.sleep(0)
 
 
 def read_acknowledged(path):

@@ -17,19 +17,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from checks import Failed, expect, wait_for_bytes  # noqa: E402
 
 ENDED_THERE = 99
 MOST_CALLS = 2000
-
-
-class Failed(Exception):
-    pass
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failed(text)
 
 
 class Store:
@@ -68,9 +62,7 @@ def make_damaged(store):
     load = subprocess.Popen([store.weir, "--store", f"sqlite:{store.path}", "load", "user-1", "llm", "rpm=1",
                              "--rate", "2000", "--duration", "1h", "--acknowledged", str(acknowledged)],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not acknowledged.exists() or acknowledged.stat().st_size < 2000:
-        expect(load.poll() is None, f"load ended: {load.poll()}")
-        time.sleep(0.01)
+    wait_for_bytes(acknowledged, 2000, load)
     load.send_signal(signal.SIGKILL)
     load.wait()
     expect(store.path.with_name("weir.db-wal").stat().st_size > 0, "no write-ahead log is left")
