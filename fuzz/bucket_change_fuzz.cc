@@ -1,6 +1,6 @@
-// Rows of changes and the limits of buckets as they are stored: whatever the bytes, what is read
-// are buckets, which read back the same from what is written of them, and a row that reads as a
-// whole reads the same line by line.
+// Rows of changes and the limits of buckets as they are stored. Whatever the bytes, a row that
+// reads yields valid buckets, which read back the same after they are written, and a row that reads
+// as a whole reads the same line by line.
 #include <string>
 #include <vector>
 

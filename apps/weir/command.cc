@@ -121,8 +121,8 @@ std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
                      runs_command ? "; write -- before a command that has options" : "");
 }
 
-/// What is wrong with the command line. A verb or an option that does not exist comes first: the
-/// words that follow it were taken for arguments, and are the next thing to be wrong.
+/// The first error of the command line. A verb or an option that does not exist comes first: the
+/// words after it were taken for arguments, so their errors only follow from it.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& last = LastVerbOf(app);
   const std::vector<std::string_view> verbs = VerbsOf(last);

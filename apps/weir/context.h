@@ -82,7 +82,7 @@ class Context {
   /// before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
 
-  /// With what the process ends after a signal: 128 and its number.
+  /// The exit code after a signal: 128 plus its number.
   Exit Interrupted() const { return static_cast<Exit>(128 + world_.signal()); }
 
   /// The environment for the names of tables: a URL that names one goes before the base name of
@@ -91,12 +91,12 @@ class Context {
   /// The same error, which names the variable if that named the store.
   Error OfStore(Error error) const;
 
-  /// The verb works on what is reserved, and how.
+  /// Whether the verb works on reservations, and the access that it needs to them.
   bool for_reservations = false;
   Access reservation_access = Access::kWrite;
   /// The answer is printed even if the store cannot be closed: a report of what happened.
   bool answer_stands = false;
-  /// With what the process ends when the verb returns an error.
+  /// The exit code if the verb returns an error.
   Exit failure = Exit::kFailed;
 
  private:

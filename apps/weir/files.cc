@@ -63,7 +63,7 @@ std::filesystem::path Behind(std::filesystem::path path) {
   return path;
 }
 
-// A file that nobody has. Its descriptor, or -1.
+// Creates a file under an unused name, which is stored in `name`. Its descriptor, or -1.
 int CreateIn(const std::filesystem::path& folder, std::string& name) {
   constexpr mode_t kMode = 0666;
   for (int number = 0;; ++number) {

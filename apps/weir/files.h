@@ -30,7 +30,7 @@ std::string NameOfInput(const std::string& path);
 bool IsSameFile(const std::string& path, const std::string& other);
 bool IsOpenAs(const std::string& path, int descriptor);
 
-/// The calls that say whether what was written is on the disk. Tests let them fail.
+/// The system calls that report whether written data are on the disk. Tests let them fail.
 struct DiskCalls {
   int (*sync)(int descriptor);
   int (*close)(int descriptor);

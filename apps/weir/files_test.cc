@@ -69,7 +69,7 @@ int FailToClose(int descriptor) {
   return -1;
 }
 
-// Fails if: the file is replaced before what was written is known to be on the disk.
+// Fails if: the file is replaced before the new text is known to be on the disk.
 TEST_F(FilesTest, C22WhatIsNotOnTheDiskReplacesNothing) {
   ASSERT_TRUE(WriteFile(path_, "old"));
   const DiskCalls no_sync = {.sync = FailToSync, .close = close};

@@ -55,17 +55,19 @@ struct PutOutcome {
   std::string unreachable{};           ///< why the run gave up; empty: it did not
 };
 
-/// A service that does not answer for so long is reported; one that never answered, for the longer
-/// time, ends the run.
+/// A service that does not answer for this duration is reported; one that has never answered ends
+/// the run after the longer duration.
 inline constexpr milliseconds kReportSilence{1'200};
 inline constexpr std::chrono::seconds kGiveUp{10};
-/// After an interruption what was read has so long to get out, unless another signal comes.
+/// After an interruption the lines that were read have this duration to get their results, unless
+/// another signal comes.
 inline constexpr std::chrono::seconds kLastFlush{10};
 
 /// Puts each line, until the lines end or the run is interrupted; then closes the port, when all is
 /// stored or has failed or, interrupted, after kLastFlush. A line that an interruption cut is not
 /// put. It gives up a service that never answered for kGiveUp. Blocks. kUnavailable: the lines
-/// cannot be read, or what failed cannot be kept; what was read before is put all the same.
+/// cannot be read, or failed lines cannot be kept; lines that were read before are put all the
+/// same.
 [[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
                                           const World& world);
 

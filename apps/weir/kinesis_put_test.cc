@@ -153,7 +153,7 @@ TEST_F(PutLinesTest, OnlyTheFirstCausesAreTold) {
             "5 of 5 records failed: line 1: A; line 2 and 1 others: B; line 3: C; ...; see f");
 }
 
-// U9. Fails if: what is the same for every line is repeated for every line.
+// U9. Fails if: a cause that all lines share is repeated for every line.
 TEST_F(PutLinesTest, U9OneCauseOfManyLinesIsNamedOnce) {
   for (int i = 0; i < 40; ++i) results_.push_back(Failed("ResourceNotFoundException", "no stream"));
   std::string lines;

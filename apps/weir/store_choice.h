@@ -23,7 +23,7 @@ struct StoreChoice {
 [[nodiscard]] Result<StoreChoice> ChooseStore(const World& world,
                                               const std::optional<std::string>& option);
 
-/// The same for what is reserved: if neither the option nor WEIR_STORE names a store, the tables of
+/// The same for reservations: if neither the option nor WEIR_STORE names a store, the tables of
 /// rate-limiter-py that its own variable LIMITER_TABLES_BASE_NAME names (`dynamodb:`).
 [[nodiscard]] Result<StoreChoice> ChooseReservationStore(const World& world,
                                                          const std::optional<std::string>& option);

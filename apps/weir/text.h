@@ -28,8 +28,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// The text with its control characters, but for newlines, as `\\x1b`: a name that somebody chose
-/// must not steer a terminal. Bytes that are not UTF-8 are shown in the same way.
+/// The text with its control characters, except newlines, as `\\x1b`: a name that a user chose
+/// must not control a terminal. Bytes that are not UTF-8 are shown in the same way.
 std::string EscapeControls(std::string_view text);
 
 /// `2023-11-16T18:15:46.680Z`.

@@ -127,7 +127,7 @@ TEST_F(UnreadableTest, Q7ABucketThatCannotBeReadIsNotFull) {
   EXPECT_EQ(json::parse(out_.str())["left_out"], json::array({kDamage}));
 }
 
-// Q8. Fails if: what was left out counts as the same.
+// Q8. Fails if: records that were left out count as equal.
 TEST_F(UnreadableTest, Q8ADiffOfAPartIsTrouble) {
   ASSERT_TRUE(WriteFile(file_, "namespace: default\n"));
   EXPECT_EQ(RunArgs({"limits", "diff", file_}), Exit::kUsage);
@@ -136,7 +136,7 @@ TEST_F(UnreadableTest, Q8ADiffOfAPartIsTrouble) {
   EXPECT_EQ(json::parse(out_.str())["left_out"], json::array({kDamage}));
 }
 
-// Fails if: a file that lacks a record is written, or what is printed passes for all of it.
+// Fails if: a file that lacks a record is written, or incomplete output passes for complete.
 TEST_F(UnreadableTest, Q8APartIsNotExportedToAFile) {
   ASSERT_TRUE(WriteFile(file_, "old"));
   EXPECT_EQ(RunArgs({"limits", "export", file_, "--force"}), Exit::kFailed);

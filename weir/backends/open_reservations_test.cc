@@ -50,7 +50,7 @@ TEST_F(OpenReservationsTest, MemoryAndAFile) {
   EXPECT_NE(Opened("sqlite:" + path).find(path), std::string::npos);
 }
 
-// C4. Fails if: whatever stands between the caller and the file answers for its time.
+// C4. Fails if: a wrapper around the backend of the file returns its own time.
 TEST_F(OpenReservationsTest, C4NoSettingOfTheClockMovesTheirTime) {
   const TempFolder folder;
   for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder / "weir.db")}) {

@@ -29,27 +29,27 @@ struct CallStep {
 
   std::vector<TableKey> reads;  ///< to be read in one call, for OnRead
   std::vector<Send> sends;      ///< concurrently
-  /// Over 0: Resume after a random part of so long; others write on the item.
+  /// Over 0: Resume after a random part of this duration; others write on the item.
   milliseconds pause{0};
   std::vector<BucketImage> learned;  ///< newest images, worth remembering
   std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
   std::optional<Result<Decision>> answer;
-  bool in_doubt = false;  ///< with an answer, whichever: something may have been charged besides
-  /// With an answer of kAborted: the buckets are divided otherwise than the call was told; these
-  /// have shards that are missing, or do not know yet how many they are.
+  bool in_doubt = false;  ///< with any answer: more may have been charged than it says
+  /// With an answer of kAborted: the buckets are divided into other shards than CallTerms::shards
+  /// says; these have shards that are missing, or that have an older count of shards.
   std::vector<BucketKey> incomplete;
-  /// Was taken in vain: to be given back by an Adjust of its own, before the answer is told, or
-  /// where there is none yet, before GaveBack.
+  /// Charges that were taken in a round that failed: to be given back by an Adjust of their own,
+  /// before the answer is returned or, if there is none yet, before GaveBack.
   std::vector<Charge> give_back;
 };
 
 /// How late a call may be dated: one that takes longer goes on under a later time.
 inline constexpr milliseconds kDatedAnewAfter{250};
 
-/// What a call that only lost to others is told to wait.
+/// The wait in the refusal of a call that only lost to others.
 inline constexpr milliseconds kContendedWait{100};
 
-/// What a call is told beside its charges.
+/// The parameters of a call, in addition to its charges.
 struct CallTerms {
   std::optional<AdjustToken> token;  ///< of an adjust
   UnixMillis now;
@@ -62,7 +62,7 @@ struct CallTerms {
   /// Parameters of a bucket for which this process has stored some since then stay as they are, if
   /// nothing is taken.
   Instant repaired_before{INT64_MAX};
-  /// After so long the call is over: rounds that are lost to others end.
+  /// The call ends after this duration: a round that is lost to others is then the last.
   nanoseconds patience{INT64_MAX};
 };
 
@@ -74,9 +74,9 @@ struct CallTerms {
 /// one charge after the other. An adjust (with a token) counts once for each bucket, so one that
 /// failed half-way is completed by its repetition. An acquire that only lost to others, for
 /// kMostRounds rounds or until its patience ends, is refused as contended. One that is refused
-/// under configured limits that are not stored so stores them first, so that the wait is true;
-/// where that fails it is refused all the same. kAborted, and nothing is left taken, where a shard
-/// is missing, or too small for its part because there are more of them.
+/// under configured limits that are not the stored ones stores them first, so that the wait is
+/// true; if that fails it is refused all the same. kAborted, and no tokens are left taken, if a
+/// shard is missing, or too small for its part because there are more of them.
 class BucketCall {
  public:
   /// `images[i]` is what is remembered of the bucket of `charges[i]`, if anything.
@@ -101,12 +101,12 @@ class BucketCall {
     State state = State::kUnknown;
     std::optional<BucketImage> image{};
     bool remembered = false;   // the image is of an earlier call
-    bool from_memory = false;  // so was that of the plan that is sent
+    bool from_memory = false;  // so was the image of the plan that is sent
     Owner owner{};             // while kAbsent
     bool divided = false;      // while kAbsent: another shard is there
     BucketPlan plan{};
     std::optional<Item> created{};  // while kSent
-    bool repairs = false;           // so is what is sent
+    bool repairs = false;           // while kSent: the write is a repair
   };
 
   CallStep Go();

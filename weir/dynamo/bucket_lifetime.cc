@@ -7,7 +7,7 @@
 namespace weir::dynamo {
 namespace {
 
-// An idle bucket's item goes after so many times the time that fills it (zae-limiter's
+// The item of an idle bucket expires after this many times the time that fills it (zae-limiter's
 // bucket_ttl_multiplier).
 constexpr double kFillTimes = 7;
 

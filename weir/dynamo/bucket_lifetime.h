@@ -1,5 +1,5 @@
-// How long a bucket's item must stay, so that nothing that is used is forgotten with it.
-// Mechanism: docs/design/acquire.md, "When an item may go".
+// How long a bucket's item must stay, so that no used tokens are forgotten with it.
+// Mechanism: docs/design/acquire.md, "When an item may be deleted".
 #pragma once
 
 #include <cstdint>

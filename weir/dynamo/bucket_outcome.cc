@@ -75,7 +75,8 @@ void BucketCall::NotApplied(std::size_t charge, WriteFailure failure) {
   }
 }
 
-// Either way it is planned again. What fails is not tried again: it is answered from what is known.
+// The charge is planned again in either case. A repair that fails is not sent again: the request is
+// then answered from the known image.
 void BucketCall::Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome) {
   Part& part = parts_[charge];
   part.state = State::kKnown;

@@ -89,9 +89,9 @@ class Planner {
     RequireShards(e(), image_);
   }
 
-  // What is used must be repaid before the item may go: by the ttl that is relied on, so it must
-  // not become earlier, or by the one that is set. That is set by what was seen: two writes must
-  // not shorten what the other one needs.
+  // The used tokens must be repaid before DynamoDB may delete the item: by the stored ttl, which
+  // then must not be earlier than needed, or by a new one. A new one requires the ttl of the image,
+  // because two writes must not shorten the time that the other one needs.
   void RelyOn(std::optional<Lifetime> lifetime) {
     lifetime_ = lifetime;
     if (!lifetime) {

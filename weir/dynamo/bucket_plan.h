@@ -65,9 +65,9 @@ inline constexpr std::size_t kMostMeters = 20;
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
 
-/// Of a take that is refused, on some bucket: the write that brings this one to its configured
-/// limits and takes nothing, so that it refills as the wait assumes. Nothing if they are stored so,
-/// or if the request is an override or a look.
+/// For a take that is refused on any of its buckets: the write that stores the configured limits of
+/// this one and takes no tokens, so that it refills as the wait assumes. Nothing if these limits
+/// are stored already, or if the request is an override or a look.
 std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
                                 const BucketRequest& request, UnixMillis now);
 

@@ -175,7 +175,7 @@ TEST(BucketPlan, AnExpiredItemIsRefilledFromItsOwnTimeAndLivesOn) {
 TEST(BucketPlan, D1AnAddRequiresTheBalanceAndTheTtlThatCoverIt) {
   BucketImage image = Image(50'000);
   image.ttl_seconds = kRf.value / 1000 + 70;
-  // Full at 5.1 s, and two fills more: 25.1 s, which repay 151 beside the capacity.
+  // Full at 5.1 s, and two fills more: 25.1 s, which repay 151 in addition to the capacity.
   const std::string text = Text(Plan(image, Ask({1'000}), 0, AdjustToken{1, 2}));
   EXPECT_THAT(text, AllOf(HasSubstr("(attribute_not_exists(ttl) OR ttl >= 1767225626)"),
                           HasSubstr("b_rpm_tk >= -158870"), Not(HasSubstr("SET ttl"))));

@@ -26,7 +26,8 @@ struct BucketStoreOptions {
   /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
   /// At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
-  /// Between two writes by which a refused request brings a bucket to its limits (PlanRepair).
+  /// The least time between two writes by which refused requests store the limits of one bucket
+  /// (PlanRepair).
   milliseconds repair_rest{1000};
   /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s) and
   /// the events of ShardWork.

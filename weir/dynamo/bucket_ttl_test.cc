@@ -1,5 +1,5 @@
-// When the item of a bucket may go, and what is left of one whose time is over and that is still
-// there: nothing that is used may be forgotten.
+// When the item of a bucket may be deleted, and the balance of an item that has expired and still
+// exists: used tokens must not be forgotten.
 #include <gtest/gtest.h>
 
 #include <memory>

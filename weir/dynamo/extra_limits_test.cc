@@ -205,7 +205,7 @@ TEST_F(ExtraLimits, WhereAllExtrasAreInDebtAnOverrideIsRefusedAndAConfiguredLimi
   EXPECT_EQ(Tokens("tpm"), 0);
 }
 
-// D6. Fails if: debt is named where there is none.
+// D6. Fails if: the error names debt although no limit is in debt.
 TEST_F(ExtraLimits, D6AnOverrideThatFindsOnlyConfiguredLimitsIsToldSo) {
   std::vector<Limit> limits;
   for (std::size_t i = 0; i < kMostMeters; ++i) {

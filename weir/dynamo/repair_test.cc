@@ -132,7 +132,7 @@ TEST_F(RepairTest, D4WhereTheyCannotBeStoredItIsRefusedAllTheSame) {
   }
 }
 
-// Somebody takes, refills or stores parameters in between.
+// Another process takes, refills or stores parameters in between.
 TEST_F(RepairTest, D4AWriteOfOthersInBetweenIsNoHindrance) {
   ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
   int changes = 1;
@@ -160,7 +160,7 @@ TEST_F(RepairTest, D4OthersThatAlwaysComeFirstDelayTheRefusalByThreeWritesAtMost
   EXPECT_EQ(moves, 3);
 }
 
-// A request is all or none, and so is what it says of its limits.
+// A refused request takes tokens from none of its buckets, and stores its limits in each of them.
 TEST_F(RepairTest, D4EveryBucketOfARefusedRequestGetsItsParametersAndKeepsItsTokens) {
   const auto parent = [](const Quota& quota) {
     return MakeTarget({"team", "llm", 0}, {{"rpm", quota}});

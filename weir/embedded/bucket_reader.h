@@ -41,7 +41,7 @@ class BucketReader {
   BucketReader(BucketReader&&) noexcept;
   BucketReader& operator=(BucketReader&&) noexcept;
 
-  /// Gives each change of a row to `sink`, in order. kDataLoss where the row is damaged.
+  /// Gives each change of a row to `sink`, in order. kDataLoss if the row is damaged.
   [[nodiscard]] Status ReadChanges(std::string_view row,
                                    const std::function<void(const Change&)>& sink);
   /// The same for a row that may be damaged: each change is on a line of its own, so a line that
@@ -49,8 +49,8 @@ class BucketReader {
   /// changes of such a row before, and is given all of them then.
   void SalvageChanges(std::string_view row, const std::function<void(const Change&)>& sink,
                       const std::function<void(const DamagedChange&)>& damaged);
-  /// Fills names and meters. kDataLoss where they cannot be those of a bucket; what was filled
-  /// until then is sound.
+  /// Fills names and meters. kDataLoss if they cannot be those of a bucket; the names and meters
+  /// filled until then are sound.
   [[nodiscard]] Status ReadLimits(std::string_view limits, BucketRecord& record);
   /// Fills extras. kDataLoss if they cannot be those of a bucket.
   [[nodiscard]] Status ReadExtras(std::string_view extras, BucketRecord& record);

@@ -61,7 +61,7 @@ class NamedLimitsWorld {
     while (!answer) scheduler_.RunReady();
     ASSERT_TRUE(*answer) << answer->error().message;
     const Decision& decision = **answer;
-    // A minute until T reaches what is stored, and one until the limit is full.
+    // A minute until T reaches the stored time, and one until the limit is full.
     ASSERT_LE(decision.retry_after, std::chrono::minutes(2)) << Where();
     for (std::size_t i = 0; decision.admitted && i < charge.amounts.size(); ++i) {
       const std::string& name = charge.target->limits[i].name;

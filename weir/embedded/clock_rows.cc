@@ -16,7 +16,7 @@ bool IsClockRow(const sqlite::Statement& row) {
   for (const int number : {3, 4, 5, 6}) {
     if (!row.IsInteger(number) || !IsSpan(row.Integer(number))) return false;
   }
-  // Labels, bucket time and what is counted stay within the years that times are of.
+  // So labels, bucket time and the counted time stay within the range of valid times.
   return row.Integer(5) >= 0 && row.Integer(6) >= 0 && IsUtf8(row.Text(1)) && IsUtf8(row.Text(2));
 }
 

@@ -30,7 +30,7 @@ class TrueTimeOracle {
 
   /// `counted`: as much of it as the machine counts.
   void Pass(milliseconds truth, milliseconds counted);
-  /// A boot after which bucket time is not what it was: at most one capacity more.
+  /// A boot after which bucket time begins at another value: at most one capacity more.
   void TimeStartsAnew();
   /// Nothing, or the promise that the answer breaks.
   std::optional<std::string> Judge(const Decision& decision, std::int64_t tokens);

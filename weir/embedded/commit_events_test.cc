@@ -1,4 +1,4 @@
-// What a file writes to the log, and what it counts.
+// The log events and the counters of a file.
 #include "weir/embedded/commit_events.h"
 
 #include <gmock/gmock.h>

@@ -27,7 +27,7 @@ struct QueuedCall {
   int commits_begun;  // before it came
   int answers = 0;
   int runs = 0;      // of a job
-  int followed = 0;  // by what is done after a late commit
+  int followed = 0;  // runs of the task that follows a late commit
   std::optional<CommitQueue::State> expired{};
   std::optional<int> committed{};  // by which commit, if that succeeded
 };

@@ -74,7 +74,7 @@ TEST_F(CommitterTest, NothingIsWrittenWhereNothingChanges) {
   EXPECT_EQ(stats().commits, 1U);
 }
 
-// Fails if: a look or a refused override brings the bucket of the file to its limits. C2
+// Fails if: a look or a refused override stores its limits in the file. C2
 TEST_F(CommitterTest, C2ALookOrARefusedOverrideWritesNothing) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE((*Begin(acme_, 10))->value().admitted);

@@ -21,7 +21,7 @@ class DamageReport {
   explicit DamageReport(std::string file = {}, Log& log = NoLog())
       : file_(std::move(file)), log_(&log) {}
 
-  /// `what` says which row, what is wrong with it, and what holds instead: one line.
+  /// `what` names the row, its damage, and the state that holds instead, in one line.
   /// Returns the message, which begins with the table.
   std::string Note(std::string_view table, std::string_view what);
 

@@ -1,5 +1,5 @@
-// U11: audit events, usage, the clock and what is reserved: a row that does not read costs that
-// row.
+// U11: audit events, usage, the clock and reservations: a row that does not read costs that row
+// only.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ TEST_F(DamagedRecordsTest, U11AReaderReportsDamagedRowsOfTheConfiguration) {
   EXPECT_THAT(source->damage().first(), ElementsAre(HasSubstr("level galaxy acme")));
 }
 
-// Fails if: what was counted is overwritten, or usage is added to numbers that are none.
+// Fails if: a damaged row is overwritten, or usage is added to text that holds no numbers.
 TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
   RunSql(client_.path(), "UPDATE usage SET used = '{' WHERE resource = 'gpt-5'");
   ASSERT_TRUE(client_.Open());

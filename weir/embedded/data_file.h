@@ -13,8 +13,8 @@ namespace weir {
                                            const std::string& namespace_name,
                                            const std::string& vfs);
 
-/// The file that a symbolic link names, so that what is kept beside it is the same by every name:
-/// the write-ahead log, slots, namespaces. `path` itself if it is no link, or cannot be resolved.
+/// The file that a symbolic link names, so that the files next to it (the write-ahead log, slots,
+/// namespaces) are the same by every name. `path` itself if it is no link, or cannot be resolved.
 std::string WithoutLink(const std::string& path);
 
 /// "sqlite:PATH" or "sqlite:PATH?namespace=NAME".

@@ -279,7 +279,7 @@ TEST_F(EmbeddedTest, ABucketWhoseLastLimitLeftIsReadAsFull) {
   }
 }
 
-// A volume that is not mounted. Fails if: what was not created is removed.
+// A volume that is not mounted. Fails if: a link that the backend did not create is removed.
 TEST_F(EmbeddedTest, ALinkThatLeadsNowhereStays) {
   const std::string link = folder_ / "link.db";
   for (const std::string& target : {folder_ / "unmounted/weir.db", link}) {

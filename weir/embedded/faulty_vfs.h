@@ -33,7 +33,7 @@ class FaultyVfs {
   void FailFromNowOn(Fault fault) { FailAt(1, fault, UINT64_MAX - 1); }
   void Heal() { fail_from_ = 0; }
   std::uint64_t failures() const { return failures_; }
-  /// From now on the disk is full: files are written where they have bytes, and do not grow.
+  /// From now on the disk is full: the bytes of a file can be overwritten, but no file can grow.
   void ForbidGrowth() { may_grow_ = false; }
 
   /// From now on a sync does not return before ReleaseSyncs, as on a disk that hangs. These three
@@ -48,9 +48,9 @@ class FaultyVfs {
   /// Files open as if the disk were mounted for reading only.
   void MakeReadOnly() { read_only_ = true; }
 
-  /// What a power loss now would leave of the files whose names begin with `path`: each as of its
-  /// last sync. A sync that failed leaves out what was written before it, as Linux does, which
-  /// marks those pages clean. Written under `copy` instead.
+  /// Copies the files whose names begin with `path` to names that begin with `copy`, as a power
+  /// loss now would leave them: each as of its last sync. Bytes written before a sync that failed
+  /// are missing, as on Linux, which marks those pages clean.
   void CopySynced(const std::string& path, const std::string& copy) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 
-// What is damaged is noted, and what can still be read is read; other errors end the check.
+// Damage is noted, and the rest of the file is read; other errors end the check.
 Status NoteIfDamaged(Status read, DamageReport& damage) {
   if (read || read.error().code != Code::kDataLoss) return read;
   damage.Note("page", read.error().message);

@@ -236,7 +236,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
     if (is_newer) return Fail(found.error());
   }
   WEIR_ASSIGN_OR_RETURN(const SqliteLocks locks, SqliteLocks::Take(file.path));
-  // Nobody else builds here: what has the name is what a killed repair left.
+  // No other process builds here: a file with this name was left by a killed repair.
   const std::string built = file.path + "-repairing";
   RemoveBuilt(built);
   Status done = Build(file, built, options, repair);

@@ -23,8 +23,8 @@ void RemoveFile(const std::string& path);
 /// Gives the file the name `to`, which nothing has yet: kAlreadyExists.
 [[nodiscard]] Status RenameToFree(const std::string& from, const std::string& to);
 
-/// All locks that SQLite knows of a file: while this lives, nobody else reads or writes it with
-/// SQLite, nor does this process. A value that can only move.
+/// All locks that SQLite knows of a file: while this lives, no process reads or writes the file
+/// with SQLite, including this one. Move-only.
 class SqliteLocks {
  public:
   /// kUnavailable if a process has the file open.

@@ -305,7 +305,7 @@ TEST_F(FileReservations, ADeadlineEndsTheWait) {
   EXPECT_EQ(release(Deadline::After(clock_, 1s)), true);
 }
 
-// Stands still, and counts who looks at it.
+// A clock that does not advance, and that counts its readings.
 class WatchedClock final : public Clock {
  public:
   Instant Now() const override {

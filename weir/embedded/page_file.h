@@ -20,7 +20,7 @@ std::uint64_t ReadBigEndian(std::string_view text, std::size_t at, std::size_t b
 /// pages: a page is read when it is asked for. Movable; not thread-safe.
 class PageFile {
  public:
-  /// kNotFound, kPermissionDenied, kUnavailable: cannot be read at all. What is damaged is no
+  /// kNotFound, kPermissionDenied, kUnavailable: the file cannot be read at all. Damage is no
   /// error.
   [[nodiscard]] static Result<PageFile> Open(const std::string& path);
   PageFile(PageFile&& other) noexcept;

@@ -21,7 +21,7 @@ struct Record {
   std::vector<RecordValue> values;
 };
 
-/// What was found beside the records that read.
+/// Findings of a scan, in addition to the records that read.
 struct PageScan {
   std::uint32_t pages = 0;         ///< looked at
   std::uint32_t unreadable = 0;    ///< of these: neither content nor free, or missing

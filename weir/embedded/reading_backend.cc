@@ -218,7 +218,8 @@ std::optional<FileLock> OwnIfFree(const std::string& path, UnixMillis now) {
   return *std::move(lock);
 }
 
-// An owner by another hard link has its write-ahead log beside that name, where we would not look.
+// An owner by another hard link has its write-ahead log next to that name, where this process would
+// not look.
 Status CheckOtherNames(FileLock& lock, const std::string& path) {
   Status guarded = lock.GuardInode(path);
   if (!guarded && guarded.error().code == Code::kUnavailable) return guarded;

@@ -19,7 +19,7 @@ struct RowCheck {
   bool (*reads)(const sqlite::Statement& row);
 };
 
-/// Of a state file, beside limits, entities and buckets, which are checked by loading them.
+/// Of a state file, except limits, entities and buckets, which are checked by loading them.
 std::span<const RowCheck> RecordChecks();
 std::span<const RowCheck> ReservationChecks();
 std::span<const RowCheck> NamespaceChecks();

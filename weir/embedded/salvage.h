@@ -1,4 +1,4 @@
-// Brings the records that still read in a damaged file into a new one.
+// Copies the records of a damaged file that still read into a new file.
 #pragma once
 
 #include <cstdint>

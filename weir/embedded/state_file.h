@@ -96,7 +96,7 @@ class StateFile {
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
-  bool lost_pages_ = false;  // a synced write failed since the write-ahead log was written anew
+  bool lost_pages_ = false;  // a synced write failed since the write-ahead log last began
   LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
   DamageReport damage_;

@@ -62,11 +62,11 @@ struct RepairOptions {
   std::optional<BootIdentity> boot{};
 };
 
-/// Salvages what still reads into a new file, keeps the damaged one beside it, with its write-ahead
-/// log, under a name that is free, and gives its path to the new one, which is on the disk by then.
-/// Whatever fails before that, the file stays as it was. A repair that is killed leaves the file as
-/// it was, or one that only another repair opens, which finishes the first. kUnavailable: a process
-/// has the file open, or owns it.
+/// Salvages the records that still read into a new file, keeps the damaged file next to it, with
+/// its write-ahead log, under a free name, and gives the path to the new file, which is on the disk
+/// by then. If anything fails before that, the file stays as it was. A repair that is killed leaves
+/// the file as it was, or a file that only another repair opens, which finishes the first.
+/// kUnavailable: a process has the file open, or owns it.
 [[nodiscard]] Result<FileRepair> RepairFile(const StoreFile& file, const RepairOptions& options);
 
 }  // namespace weir

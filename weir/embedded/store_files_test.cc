@@ -180,8 +180,8 @@ TEST_F(StoreFilesTest, U11AFileInUseIsNotRepaired) {
   EXPECT_EQ(repair.error().code, Code::kUnavailable);
 }
 
-// Each page overwritten by what is none. Fails if: the file opens with more tokens than there were,
-// the error does not name the remedy, the repair fails, or a row of another page is lost.
+// Each page is overwritten with garbage. Fails if: the file opens with more tokens than before, the
+// error does not name the remedy, the repair fails, or a row of another page is lost.
 TEST_F(StoreFilesTest, U11APageOfGarbageCostsThatPage) {
   for (std::size_t page = 0; page < whole_.size() / kPage; ++page) {
     SCOPED_TRACE(fmt::format("page {}", page + 1));
@@ -204,7 +204,7 @@ TEST_F(StoreFilesTest, U11APageOfGarbageCostsThatPage) {
     for (const auto& [entity, tokens] : TokensIn(client_.path())) {
       EXPECT_LE(tokens, lost ? 0 : entity == Name(0) ? 700 : 900) << entity;
     }
-    // A page has at most so many rows of one table.
+    // The loss is at most the rows of one page.
     EXPECT_GE(repair->result.rows.at("entity") + repair->result.rows.at("bucket"), 150U);
   }
 }

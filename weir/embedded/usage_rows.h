@@ -7,11 +7,11 @@
 
 namespace weir {
 
-/// As UsageStore::Add; kDataLoss if what it is added to does not read. REQUIRES: Check holds; a
-/// transaction.
+/// As UsageStore::Add; kDataLoss if the row that usage is added to does not read. REQUIRES: Check
+/// holds; a transaction.
 [[nodiscard]] Status AddUsage(sqlite::Connection& connection, const UsageSnapshot& added);
 
-/// What UsageStore::List refuses.
+/// The errors by which UsageStore::List refuses its arguments.
 [[nodiscard]] Status CheckUsagePage(const UsageFilter& filter, const PageRequest& page);
 
 /// As UsageStore::List. A row that does not read is noted in `damage`, and in Page::unreadable.

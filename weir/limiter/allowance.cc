@@ -11,17 +11,17 @@ namespace weir {
 namespace {
 
 constexpr Instant kLongAgo{INT64_MIN / 2};
-/// So many debits may follow each other at once when demand sets in.
+/// This many debits may follow each other at once when demand sets in.
 constexpr int kAhead = 8;
-/// A request is one of many where at least so many like it came in a window.
+/// A request is one of many if at least this many like it came in a window.
 constexpr std::int64_t kMany = 4;
 /// After an answer without tokens: those who waited for it are decided by it, however late it came.
 constexpr milliseconds kPause{1};
-/// After so many refusals in a row, what they said of the bucket is not acted upon before its time:
-/// a store may refuse what it shows as available.
+/// After this many refusals in a row, the balance that they reported causes no debit out of turn: a
+/// store may refuse tokens that it shows as available.
 constexpr int kMostRefusals = 4;
 
-// What comes back in this time, rounded up.
+// The tokens that the rate refills in this time, rounded up.
 std::int64_t RateTimes(const Quota& quota, milliseconds time) {
   Meter meter = FullMeter({kMaxMillitokens, quota.amount, quota.period});
   meter.tokens = 0;
@@ -29,7 +29,7 @@ std::int64_t RateTimes(const Quota& quota, milliseconds time) {
   return meter.tokens + (meter.remainder > 0);
 }
 
-// No capacity is more than kMaxMillitokens: no more is of interest.
+// At most kMaxMillitokens, which no capacity exceeds.
 std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
 
 }  // namespace
@@ -150,9 +150,9 @@ Instant Allowance::NextDebit() const {
   return std::max(not_before_, paid_until_ - (kAhead - 1) * spacing_);
 }
 
-// The time of a debit has come; or the bucket was seen to have what is needed, and more than the
-// debits that come in their time would ask for: to refuse would be to refuse tokens that are there.
-// After a refusal only what it said is known to be there.
+// The time of a debit has come; or the bucket was seen to have the missing tokens, and more than
+// the debits in turn would take: a refusal would then hold back tokens that are available. After a
+// refusal only the balances that it reported count as seen.
 bool Allowance::MayDebit(View need, View held, Instant now) const {
   if (now >= NextDebit()) return true;
   const bool refused = now < not_before_;
@@ -165,7 +165,7 @@ bool Allowance::MayDebit(View need, View held, Instant now) const {
   return true;
 }
 
-// Not before the rate has brought what was missing when the bucket was last seen.
+// Not before the rate has refilled the tokens that were missing when the bucket was last seen.
 Instant Allowance::RetryAt(View need, View held) const {
   milliseconds wait{0};
   for (std::size_t i = 0; i < need.size(); ++i) {

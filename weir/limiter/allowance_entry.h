@@ -25,20 +25,20 @@ struct AllowanceEntry {
 
   /// Amounts as charges of the buckets, each times `sign`; buckets with nothing are left out.
   std::vector<Charge> ChargesOf(Allowance::View amounts, std::int64_t sign) const;
-  /// What the charges ask of each limit. Nothing where one of them is on another bucket or under
-  /// other limits.
+  /// The amount that the charges ask of each limit. Nothing if one of them is on another bucket or
+  /// under other limits.
   std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
-  /// What each limit had, as the answer to `charges` says; else Allowance::kNotSeen.
+  /// The balance of each limit by the answer to `charges`; else Allowance::kNotSeen.
   Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
-  /// The decision on `charges` where so much was held: admitted if `wait` is 0. What it shows as
-  /// available is held or was left in the bucket at its last answer.
+  /// The decision on `charges` if the process held `held`: admitted if `wait` is 0. It shows as
+  /// available the tokens held plus those left in the bucket at its last answer.
   /// REQUIRES: NeedOf(charges), just before.
   Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
                       milliseconds wait) const;
 
   std::vector<TargetPtr> targets;         ///< the pair's own first
   Allowance allowance;                    ///< of the limits of all targets, in order
-  std::vector<CallPtr> waiting{};         ///< for the answer to the debit under way ...
+  std::vector<CallPtr> waiting{};         ///< for the answer to the debit in flight ...
   Deadline deadline = Deadline::Never();  ///< ... which comes by then
   bool gone = false;                      ///< no longer in use
 };

@@ -423,8 +423,8 @@ class Fleet {
     }
   }
 
-  /// A process refuses by itself only while one of the buckets was short of what is asked and of
-  /// what comes back in two spacings, when the process last saw it, at most a second ago.
+  /// A process refuses by itself only if, when it last saw the buckets, at most a second ago, one
+  /// of them had no more than the amount asked and the refill of two spacings.
   void CheckRefusals(const Process& process) {
     for (const LocalRefusal& refusal : process.refusals()) {
       const bool any = std::ranges::any_of(refusal.entities, [&](const std::string& entity) {

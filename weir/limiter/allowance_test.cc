@@ -133,7 +133,7 @@ TEST_F(AllowanceTest, U12ARefusalIsUsedForASecondAtMostAndStillTellsTheWholeWait
   EXPECT_TRUE(Ask(50, AtMillis(1000)).debit);
 }
 
-// U12: 10 tokens come back in two spacings of half a second; what is beyond them is debited at
+// U12: 10 tokens come back in two spacings of half a second; tokens beyond these are debited at
 // once.
 TEST_F(AllowanceTest, U12WhatTheBucketWasSeenToHaveIsDebitedOutOfTurn) {
   for (int i = 0; i < 7; ++i) {
@@ -400,7 +400,7 @@ class RandomRun {
     if (!out_of_turn) sendings_.push_back(now_);
   }
 
-  /// More than comes back in two spacings was left of what is missing.
+  /// Of each limit that lacks tokens, the bucket had these left, and more than two spacings refill.
   bool HaveMore(const Millis& need, const Millis& held) const {
     for (std::size_t i = 0; i < 2; ++i) {
       const double spacing = std::min(static_cast<double>(lifetime_.count()) / 2, 1000.0);

@@ -81,7 +81,7 @@ TEST_F(AllowancesTest, TheStoreIsGivenTheCapacityLessWhatIsSetAside) {
               HasSubstr("its capacity is 500, after 500 of 1000 were set aside for its allowance"));
 }
 
-// U12: what the process held was shown as what is available.
+// U12. Fails if: only the tokens that the process holds are shown as available.
 TEST_F(AllowancesTest, U12ADecisionShowsTheBucketAndNotOnlyWhatIsHeldHere) {
   const auto first = Ask({{"rps", 1}});
   EXPECT_EQ((*first)->decision().limits[0].available, 500'000);

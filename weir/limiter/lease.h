@@ -72,9 +72,9 @@ class Lease {
   [[nodiscard]] Status Settle();
   /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
   void Settle(Done<void> done);
-  /// Ends the lease; what it stands for stays taken. No call to the store unless adjusts are kept.
+  /// Ends the lease; its charges stay taken. No call to the store unless adjusts are kept.
   [[nodiscard]] Status Commit();
-  /// Ends the lease and gives back all it stands for. After an error it may be repeated.
+  /// Ends the lease and gives back its charges. After an error it may be repeated.
   [[nodiscard]] Status Cancel();
 
   /// Adjusts that are in flight or kept, at most.

@@ -48,18 +48,18 @@ struct AcquireRequest {
   std::string_view resource;
   Amounts amounts;
   /// Wait until then for tokens, first come first served on each bucket, instead of being refused.
-  /// Refused at once, with the decision, where the wait is known to be longer. A request without
-  /// this is refused while others wait for one of its buckets, whatever is in there.
+  /// Refused at once, with the decision, if the wait is known to be longer. A request without this
+  /// is refused while others wait for one of its buckets, whatever its balance.
   std::optional<Deadline> wait_until = std::nullopt;
   /// Instead of the limits that are set; the entity's own bucket only is charged.
   std::optional<std::vector<Limit>> limits = std::nullopt;
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
 };
 
-/// An answer: the decision and, where it is admitted, the lease. Where limits have an allowance
-/// (Limit::allowance) their capacity is shown less what is set aside for it, and a decision that
-/// was made here, without the store, shows as available what the bucket had left at its last answer
-/// and what this Limiter holds of it.
+/// An answer: the decision and, if it is admitted, the lease. If limits have an allowance
+/// (Limit::allowance), their capacity is shown less the part set aside for it, and a decision that
+/// was made here, without the store, shows as available the tokens that the bucket had left at its
+/// last answer plus those that this Limiter holds.
 class Outcome {
  public:
   Outcome(Decision decision, Lease lease)

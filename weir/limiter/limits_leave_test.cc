@@ -90,7 +90,7 @@ class LeavingRun {
     Take(kind < 7);
   }
 
-  /// Through one limiter: the other goes on with what it remembers.
+  /// Through one limiter: the other goes on with the limits that it has cached.
   void Change() {
     const std::string entity = rng_.Chance(0.5) ? "a" : "p";
     ++changes;

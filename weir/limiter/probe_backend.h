@@ -22,10 +22,10 @@ class ProbeBackend final : public Backend {
   std::string Describe() const override { return "probe"; }
 
   bool hold = false;                  ///< answers wait for Release
-  std::optional<Error> fail;          ///< answers this, and asks nobody
-  std::optional<Error> lose;          ///< asks, and answers this
-  std::optional<Decision> decide;     ///< answers acquires with this, and asks nobody
-  std::vector<std::uint32_t> shards;  ///< Decision::shards of what is admitted
+  std::optional<Error> fail;          ///< answers this without a call of `inner`
+  std::optional<Error> lose;          ///< calls `inner`, and answers this
+  std::optional<Decision> decide;     ///< answers acquires with this without a call of `inner`
+  std::vector<std::uint32_t> shards;  ///< Decision::shards of admitted requests
   void Release() {
     for (auto& answer : std::exchange(held_, {})) answer();
   }

@@ -30,17 +30,17 @@ struct EventReleaserStats {
   ReleaseStats release;
 };
 
-/// Thread-safe. The same event again, and events in any order, do no harm: what a release may reach
-/// is told by the time of the event alone (EndedResource), so no list of events is kept. Slots are
-/// stamped by the time of their backend: an event that is as old as the wall clock says ended so
-/// long before ReservationBackend::Now.
+/// Thread-safe. The same event again, and events in any order, do no harm: the time of the event
+/// alone decides which slots a release may reach (EndedResource), so no list of events is kept.
+/// Slots are stamped by the time of their backend: if an event is x old by the wall clock, its
+/// resource ended x before ReservationBackend::Now.
 class EventReleaser {
  public:
-  /// Backend and scheduler must outlive it and what is in flight on them.
+  /// Backend and scheduler must outlive it and its calls in flight.
   EventReleaser(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
                 EventReleaserOptions options);
-  /// What was taken and is not done is answered kCancelled: now, or, where one of its tasks runs on
-  /// the scheduler's thread, after that.
+  /// Events that were taken and are not done are answered kCancelled: now, or, if one of their
+  /// tasks runs on the scheduler's thread, after that.
   ~EventReleaser();
   EventReleaser(const EventReleaser&) = delete;
   EventReleaser& operator=(const EventReleaser&) = delete;

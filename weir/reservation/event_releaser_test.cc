@@ -153,7 +153,7 @@ TEST_F(EventReleaserTest, AnEventAgainDoesNoHarmToALaterSlotOfTheSameName) {
 }
 
 // The clock was ahead, or behind, when the store was opened, and is right now. Fails if: the end is
-// told by the wall clock, while slots are stamped by bucket time.
+// stamped by the wall clock, while slots are stamped by bucket time.
 class EventReleaserOnAWrongBoot : public EventReleaserTest,
                                   public testing::WithParamInterface<milliseconds> {
  protected:

@@ -71,7 +71,7 @@ TEST(BucketAhead, C4ANewLimitDoesNotWaitForAWrongClock) {
   EXPECT_EQ(extras.last_left, kStart + std::chrono::seconds(30)) << "it made another one leave";
 }
 
-// Fails if: limits that join bring the bucket to a time that is far ahead.
+// Fails if: limits that join move the bucket to a time that is far ahead.
 TEST(BucketAhead, C4ChangesOfTheLimitsAdmitACapacityForTheWrongBoot) {
   BucketTable table;
   UseUnderTheWrongClock(table);
@@ -153,8 +153,8 @@ BucketRecord AnyStoredBucket() {
   return record;
 }
 
-// Fails if: more meters than fit, or a time that nobody wrote, end the process or admit more than
-// the capacity. (Sanitizers see each overflow.)
+// Fails if: more meters than fit, or a time that no store writes, end the process or admit more
+// than the capacity. (Sanitizers see each overflow.)
 RC_GTEST_PROP(BucketAhead, AnyStoredTimesAndCountsAreSafe, ()) {
   BucketTable table({.stripes = 1, .track_changes = true});
   table.Load(AnyStoredBucket());
@@ -171,7 +171,7 @@ RC_GTEST_PROP(BucketAhead, AnyStoredTimesAndCountsAreSafe, ()) {
     (void)table.Adjust({&charge, 1}, {1, static_cast<std::uint64_t>(step)}, kStart);
     (void)table.SweepIdle(kStart);
   }
-  // A capacity, and what comes back up to a stored time that is a minute ahead.
+  // A capacity, and the refill up to a stored time that is a minute ahead.
   RC_ASSERT(taken <= 2 * 60'000);
 }
 

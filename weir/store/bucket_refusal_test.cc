@@ -1,4 +1,4 @@
-// What a refused request stores: the parameters of its limits, so that the wait it was told holds.
+// A refused request stores the parameters of its limits, so that the wait in its answer holds.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST_F(BucketRefusal, C2TheConfiguredParametersHoldFromTheFirstRequestThatNamesT
   EXPECT_FALSE(Ask(twenty, {1}, kStart).admitted);
   ASSERT_EQ(table_.Read(kRefusedKey)->names, std::vector<std::string>{"rpm"});
   EXPECT_EQ(table_.Read(kRefusedKey)->bucket.meters[0].quota, PerSecond(20));
-  // 20 a second for whoever takes them, of which none is above the capacity of the override.
+  // 20 a second for any request; no amount is above the capacity of the override.
   std::int64_t taken = 0;
   for (int i = 1; i <= 1000; ++i) {
     if (Ask(forty, {1}, kStart + milliseconds(i)).admitted) ++taken;

@@ -48,12 +48,12 @@ bool Changes(const Charge& charge);
 /// there are in debt.
 [[nodiscard]] Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now);
 
-/// Takes the amounts of an acquire. A configured target also brings the bucket to its limits.
+/// Takes the amounts of an acquire. A configured target also stores its limits in the bucket.
 /// REQUIRES: Changes(charge), CheckSpace, and every amount is covered by its ViewOf.
 void Take(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// What a refused acquire stores: a configured target brings the bucket to its limits and takes
-/// nothing, so that its wait holds. False if nothing changes, as for a look and an override.
+/// The change by a refused acquire: a configured target stores its limits in the bucket and takes
+/// no tokens, so that its wait holds. False if nothing changes, as for a look and an override.
 bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now);
 
 /// Whether the debts that an adjust leaves keep within kMaxDebt.

@@ -95,10 +95,10 @@ class BucketStore {
   /// Takes every charge at `now`, or none. A bucket that does not exist is full. A look, a refused
   /// override, and a charge whose amounts are all 0, change nothing.
   ///
-  /// A configured target brings its bucket to its limits, keeping what is used, also if the request
-  /// is refused: its wait is at the rates of these limits. A configured limit
-  /// that it lacks leaves, and keeps refilling; a limit that was away rejoins from there. A limit
-  /// that was never there is full.
+  /// A configured target stores its limits in its bucket, also if the request is refused: its wait
+  /// is at the rates of these limits. The used tokens stay used. A configured limit of the bucket
+  /// that the target lacks leaves, and keeps refilling; a limit that was away rejoins with the
+  /// balance that it has by then. A limit that was never there is full.
   ///
   /// An override that names a configured limit is judged by its own capacity and the stored rate,
   /// and charged to the stored limit; any other name has the parameters of the last request that
@@ -107,8 +107,8 @@ class BucketStore {
   virtual void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                        Done<Decision> done) = 0;
 
-  /// As Acquire, for a caller that admits the request even if the answer is kDeadlineExceeded: what
-  /// was taken then stays taken.
+  /// As Acquire, for a caller that admits the request even if the answer is kDeadlineExceeded: the
+  /// tokens then stay taken.
   virtual void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                               Done<Decision> done) {
     Acquire(charges, now, deadline, std::move(done));

@@ -224,7 +224,7 @@ bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const F
 }
 
 bool BucketTable::TakeChangedByRefusal() {
-  // Nearly always false, and then nobody writes to what all threads read.
+  // Nearly always false, and then no thread writes to the flag that all threads read.
   return changed_by_refusal_ && changed_by_refusal_.exchange(false);
 }
 

@@ -94,13 +94,13 @@ class BucketTable {
   SweepTimes TimesOf(UnixMillis now) const;
   /// The bucket of a charge, if there is one.
   Found Find(const Target& target) const;
-  /// Judges the charges; if they are refused, by what their buckets are after StoreLimits.
+  /// Judges the charges; if they are refused, judges them again after StoreLimits.
   void Decide(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
               Decision& decision);
   /// Judges every limit of every charge.
   static void Judge(std::span<const Charge> charges, std::span<const Found> found, UnixMillis now,
                     Decision& decision);
-  /// Brings the buckets of a refused request to its limits; false: they have them.
+  /// Stores the limits of a refused request in its buckets; false: nothing changed.
   static bool StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
                           UnixMillis now);
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);

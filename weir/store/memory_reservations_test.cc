@@ -111,7 +111,7 @@ TEST(BindSlot, C4ASlotOfAWrongBootIsHeldAsLongAsItsBindingSays) {
 }
 
 // Fails if: a late event of an earlier thing releases a slot whose time of claiming is unknown, or
-// an end that was remembered under a wrong clock concerns what is claimed later.
+// an end that was remembered under a wrong clock concerns slots that are claimed later.
 TEST(ReleaseBound, C4NeitherAnEndNorASlotOfAWrongBootIsTakenAtItsWord) {
   MemoryRows rows;
   const SlotRef slot{{.resource = "emr", .account = "x"}, "w-1"};

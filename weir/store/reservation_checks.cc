@@ -22,7 +22,7 @@ Status Check(const PutAccountLimit& put) {
                           Describe(row.key), Describe(seen->key)));
 }
 
-// Names may hold any character: only their lengths say where they end.
+// Names may hold any character, so the lengths of the names are part of the text.
 std::string CursorStem(const AccountKey& key) {
   return fmt::format("{}.{} {}{} ", key.resource.size(), key.account.size(), key.resource,
                      key.account);

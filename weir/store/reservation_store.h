@@ -15,8 +15,8 @@
 
 namespace weir {
 
-/// What is limited and who is limited. Texts as weir/model/stored_text.h says, of 1 to 255 bytes
-/// each.
+/// A limited resource and the account that is limited. Texts as weir/model/stored_text.h says, of 1
+/// to 255 bytes each.
 struct AccountKey {
   std::string resource;
   std::string account;

@@ -1,5 +1,5 @@
-// Log events: a level, a name, typed fields. Components write them; the program decides how they
-// are formatted and where they go.
+// Log events: a level, a name, typed fields. Components write them; the program decides on their
+// format and destination.
 #pragma once
 
 #include <cstdint>

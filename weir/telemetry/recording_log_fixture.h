@@ -1,4 +1,4 @@
-// A log that keeps what is written to it, for tests.
+// A log that keeps its events, for tests.
 #pragma once
 
 #include <string>
