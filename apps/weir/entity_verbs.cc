@@ -3,11 +3,11 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/entity_view.h"
 #include "apps/weir/json.h"
 #include "apps/weir/level_verbs.h"
 #include "apps/weir/listing.h"
@@ -28,13 +28,6 @@ struct EntityOptions {
   Metadata metadata;
 };
 
-/// One entity: its record, if it has one, and the limits that are its own.
-struct EntityView {
-  std::string id;
-  std::optional<EntityRecord> record;
-  std::vector<LevelRecord> levels;
-};
-
 Result<Metadata> ParseMetadataTexts(const std::vector<std::string>& texts) {
   Metadata metadata;
   for (const std::string& text : texts) {
@@ -45,46 +38,6 @@ Result<Metadata> ParseMetadataTexts(const std::vector<std::string>& texts) {
     }
   }
   return metadata;
-}
-
-Json ToJson(const EntityView& view) {
-  Json json = view.record ? app::ToJson(*view.record) : Json{{"entity", view.id}};
-  json["limits"] = Json::array();
-  for (const LevelRecord& level : view.levels) json["limits"].push_back(app::ToJson(level));
-  return json;
-}
-
-std::string TextOf(const EntityView& view) {
-  std::string text = fmt::format("entity    {}\n", view.id);
-  if (view.record) {
-    const Entity& entity = view.record->entity;
-    text += fmt::format("name      {}\nparent    {}\ncascade   {}\ncreated   {}\n", entity.name,
-                        entity.parent.value_or("-"), entity.cascade ? "yes" : "no",
-                        FormatTime(entity.created_at));
-    for (const auto& [key, value] : entity.metadata) {
-      text += fmt::format("metadata  {}={}\n", key, value);
-    }
-  }
-  for (const LevelRecord& level : view.levels) {
-    const std::string& resource = level.level.resource;
-    text += fmt::format("limits    {}: {}\n", resource.empty() ? kDefaultResource : resource,
-                        FormatLimits(level.limits.limits));
-  }
-  return text;
-}
-
-std::vector<EntityView> ViewsOf(const Declared& declared) {
-  std::map<std::string, EntityView> views;
-  for (const auto& [id, record] : declared.entities) views[id].record = record;
-  for (const auto& [level, limits] : declared.levels) {
-    if (!level.entity.empty()) views[level.entity].levels.push_back({level, limits});
-  }
-  std::vector<EntityView> ordered;
-  for (auto& [id, view] : views) {
-    view.id = id;
-    ordered.push_back(std::move(view));
-  }
-  return ordered;
 }
 
 /// A request of the entity charges it and each entity above, up to one that does not cascade. What
@@ -155,25 +108,12 @@ Result<Exit> Children(const EntityOptions& options, Context& context, Backend& b
   return Exit::kDone;
 }
 
-Result<Exit> List(const EntityOptions&, Context& context, Backend& backend) {
+Result<Exit> List(const EntityListOptions& options, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(
       const Declared declared,
       ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
-  Json json = {{"entities", Json::array()}};
-  Table table({"entity", "parent", "cascade", "limits on"});
-  for (const EntityView& view : ViewsOf(declared)) {
-    json["entities"].push_back(ToJson(view));
-    std::vector<std::string> resources;
-    for (const LevelRecord& level : view.levels) {
-      const std::string& resource = level.level.resource;
-      resources.push_back(resource.empty() ? std::string(kDefaultResource) : resource);
-    }
-    const std::optional<EntityRecord>& record = view.record;
-    table.Row({view.id, record ? record->entity.parent.value_or("-") : "-",
-               record && record->entity.cascade ? "yes" : "no",
-               resources.empty() ? "-" : fmt::format("{}", fmt::join(resources, ","))});
-  }
-  context.Answer(json, table.empty() ? "no entities\n" : table.Text());
+  const EntityPage page = PageOf(ViewsOf(declared), options);
+  context.Answer(ToJson(page), TextOf(page));
   return Exit::kDone;
 }
 
@@ -221,6 +161,29 @@ void AddCreate(CLI::App& group, Action& chosen) {
       ->option_text("KEY=VALUE...");
 }
 
+Result<std::size_t> ParseEntityCount(const std::string& text) {
+  return ParseWhole(text, 1, 1'000'000);
+}
+
+void AddList(CLI::App& group, Action& chosen) {
+  auto options = std::make_shared<EntityListOptions>();
+  CLI::App& verb = AddVerb(group, "list", "List the entities", options, chosen,
+                           [](const EntityListOptions& given, Context& context) {
+                             return context.WithBackend(Access::kRead, [&](Backend& backend) {
+                               return List(given, context, backend);
+                             });
+                           });
+  AddParsed(verb, "--parent", options->parent, Checked(CheckEntityId), "those below this one")
+      ->option_text("ENTITY");
+  verb.add_option("--prefix", options->prefix, "those whose id or name begins with it")
+      ->option_text("TEXT");
+  AddParsed(verb, "-n,--count", options->count, ParseEntityCount,
+            "the most entities to list (default: all)")
+      ->option_text("N");
+  AddParsed(verb, "--after", options->after, Checked(CheckEntityId), "those after this id")
+      ->option_text("ENTITY");
+}
+
 }  // namespace
 
 void AddEntity(CLI::App& app, Action& chosen) {
@@ -231,8 +194,7 @@ void AddEntity(CLI::App& app, Action& chosen) {
               {"delete", "Delete an entity, its limits and its buckets", Access::kWrite, Delete},
               chosen);
   AddOnEntity(group, {"children", "List the entities below one", Access::kRead, Children}, chosen);
-  AddEntityVerb(group, {"list", "List the entities", Access::kRead, List},
-                std::make_shared<EntityOptions>(), chosen);
+  AddList(group, chosen);
   AddLevelVerbs(group, Scope::kEntity, chosen);
 }
 
