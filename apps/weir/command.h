@@ -21,6 +21,7 @@ enum class Exit {
   kFailed = 1,   ///< stderr holds one line: what, where, what to do
   kUsage = 2,    ///< the command line itself is wrong; nothing was opened
   kRefused = 3,  ///< a limit said no
+  kPending = 4,  ///< of `limits plan --detailed-exitcode`: the store is not as the file says
 };
 
 /// The real world, handed in by main. Everything outlives Run.

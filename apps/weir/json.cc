@@ -1,6 +1,9 @@
 #include "apps/weir/json.h"
 
+#include <utility>
+
 #include "apps/weir/text.h"
+#include "weir/model/quota_text.h"
 
 namespace weir::app {
 namespace {
@@ -29,12 +32,32 @@ Json ToJson(const LimitStatus& status) {
           {"retry_after_ms", status.retry_after.count()}};
 }
 
-Json ToJson(const EntityDeclaration& declaration) {
+/// A number that reads back as it was: from here on a double keeps fewer than three decimals.
+Json ExactJson(std::int64_t thousandths) {
+  constexpr std::int64_t kExact = (std::int64_t{1} << 43) * kMillitokens;
+  const bool is_exact = thousandths % kMillitokens == 0 || thousandths < kExact;
+  return is_exact ? TokensJson(thousandths) : Json(FormatTokens(thousandths));
+}
+
+/// As a limits file declares them: by name, periods in seconds.
+Json DeclarationOf(const std::vector<Limit>& limits) {
+  Json json = Json::object();
+  for (const auto& [name, quota, allowance] : limits) {
+    Json& limit = json[name] = {{"capacity", ExactJson(quota.capacity)},
+                                {"refill_amount", ExactJson(quota.amount)},
+                                {"refill_period", TokensJson(quota.period)}};
+    if (allowance != milliseconds(0)) limit["allowance"] = FormatAllowance(allowance);
+  }
+  return {{"limits", std::move(json)}};
+}
+
+Json DeclarationOf(const EntityDeclaration& declaration) {
   Json json = Json::object();
   if (declaration.parent) json["parent"] = *declaration.parent;
   if (declaration.cascade) json["cascade"] = true;
-  json["resources"] = ObjectOf(
-      declaration.resources, [](const std::vector<Limit>& limits) { return app::ToJson(limits); });
+  json["resources"] = ObjectOf(declaration.resources, [](const std::vector<Limit>& limits) {
+    return DeclarationOf(limits);
+  });
   return json;
 }
 
@@ -99,16 +122,15 @@ Json ToJson(const EntityRecord& record) {
 }
 
 Json ToJson(const LimitsFile& file) {
-  Json system = Json::object();
-  if (file.on_unavailable) system["on_unavailable"] = NameOf(*file.on_unavailable);
-  system["limits"] = ToJson(file.system);
-  return {{"namespace", file.namespace_name},
-          {"system", system},
-          {"resources",
-           ObjectOf(file.resources, [](const std::vector<Limit>& l) { return app::ToJson(l); })},
-          {"entities", ObjectOf(file.entities, [](const EntityDeclaration& declaration) {
-             return ToJson(declaration);
-           })}};
+  Json json = {{"namespace", file.namespace_name}};
+  if (file.on_unavailable) json["system"]["on_unavailable"] = NameOf(*file.on_unavailable);
+  if (!file.system.empty()) json["system"].update(DeclarationOf(file.system));
+  json["resources"] = ObjectOf(
+      file.resources, [](const std::vector<Limit>& limits) { return DeclarationOf(limits); });
+  json["entities"] = ObjectOf(file.entities, [](const EntityDeclaration& declaration) {
+    return DeclarationOf(declaration);
+  });
+  return json;
 }
 
 }  // namespace weir::app

@@ -46,7 +46,8 @@ Json ToJson(const LevelRecord& record);
 /// {"entity", "name", "parent", "cascade", "metadata", "created_at", "managed"}
 Json ToJson(const EntityRecord& record);
 
-/// {"namespace", "system", "resources", "entities"}, as the YAML is laid out.
+/// {"namespace", "system", "resources", "entities"}: a limits file, which ParseLimitsFile reads
+/// back as `file` if the text has at most kMaxYamlSilence bytes.
 Json ToJson(const LimitsFile& file);
 
 std::string_view NameOf(OnUnavailable choice);

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
-#include "apps/weir/text.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {
@@ -24,18 +23,6 @@ EntityRecord RecordOf(const std::string& id, const EntityDeclaration& declaratio
   record.entity.cascade = declaration.cascade;
   record.managed = true;
   return record;
-}
-
-std::string TextOf(const LevelLimits& limits) {
-  std::string text = FormatLimits(limits.limits);
-  if (limits.on_unavailable) {
-    text += *limits.on_unavailable == OnUnavailable::kAllow ? " allow" : " block";
-  }
-  return text;
-}
-
-std::string TextOf(const Entity& entity) {
-  return entity.parent.value_or("-") + (entity.cascade ? " cascade" : "");
 }
 
 std::string ParentOf(const std::string& id) { return "parent of " + id; }
@@ -63,14 +50,17 @@ class Planner {
     const auto found = live_.levels.find(level);
     const bool exists = found != live_.levels.end();
     if (exists && found->second == limits) return Same();
-    Add(exists ? PlannedAction::kUpdate : PlannedAction::kCreate, Describe(level),
-        exists ? TextOf(found->second) : "", TextOf(limits))
-        .change = PutLimits{level, limits};
+    PlannedChange& planned = Add(exists ? PlannedAction::kUpdate : PlannedAction::kCreate);
+    planned.target = Describe(level);
+    if (exists) planned.live = LevelRecord{level, found->second};
+    planned.file = LevelRecord{level, limits};
+    planned.change = PutLimits{level, limits};
   }
 
   void DropLevel(const Level& level, const LevelLimits& limits) {
-    PlannedChange& planned = Add(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave,
-                                 Describe(level), TextOf(limits), "");
+    PlannedChange& planned = Add(limits.managed ? PlannedAction::kDelete : PlannedAction::kLeave);
+    planned.target = Describe(level);
+    planned.live = LevelRecord{level, limits};
     if (limits.managed) planned.change = DeleteLimits{level};
   }
 
@@ -78,9 +68,7 @@ class Planner {
     const auto found = live_.entities.find(id);
     if (found == live_.entities.end()) {
       record.entity.created_at = now_;
-      Add(PlannedAction::kCreate, ParentOf(id), "", TextOf(record.entity)).change =
-          PutEntity{record};
-      return;
+      return PutRecord(PlannedAction::kCreate, {}, record);
     }
     // A file says nothing about names and metadata: these stay.
     EntityRecord wanted = found->second;
@@ -88,8 +76,15 @@ class Planner {
     wanted.entity.cascade = record.entity.cascade;
     wanted.managed = true;
     if (wanted == found->second) return Same();
-    Add(PlannedAction::kUpdate, ParentOf(id), TextOf(found->second.entity), TextOf(wanted.entity))
-        .change = PutEntity{wanted};
+    PutRecord(PlannedAction::kUpdate, found->second, wanted);
+  }
+
+  void PutRecord(PlannedAction action, PlannedState live, const EntityRecord& wanted) {
+    PlannedChange& planned = Add(action);
+    planned.target = ParentOf(wanted.entity.id);
+    planned.live = std::move(live);
+    planned.file = wanted;
+    planned.change = PutEntity{wanted};
   }
 
   void Drop(const std::string& id, const EntityRecord& record) {
@@ -98,10 +93,9 @@ class Planner {
     }
     if (!record.managed && !record.entity.parent) return;
     const bool goes = record.managed && !HasLimitsSetByHand(id);
-    PlannedChange& planned =
-        Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave,
-            goes ? fmt::format("entity {} (with its buckets)", id) : ParentOf(id),
-            TextOf(record.entity), "");
+    PlannedChange& planned = Add(goes ? PlannedAction::kDelete : PlannedAction::kLeave);
+    planned.target = goes ? fmt::format("entity {} (with its buckets)", id) : ParentOf(id);
+    planned.live = record;
     if (goes) planned.change = DeleteEntity{id};
   }
 
@@ -113,9 +107,8 @@ class Planner {
 
   void Same() { ++plan_.unchanged; }
 
-  PlannedChange& Add(PlannedAction action, std::string target, std::string live, std::string file) {
-    return plan_.changes.emplace_back(
-        PlannedChange{action, std::move(target), std::move(live), std::move(file), std::nullopt});
+  PlannedChange& Add(PlannedAction action) {
+    return plan_.changes.emplace_back(PlannedChange{.action = action});
   }
 
   const LimitsFile& file_;

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "apps/weir/listing.h"
@@ -27,11 +28,14 @@ enum class PlannedAction {
   kLeave,  ///< not in the file, and not set by one
 };
 
+/// Nothing, the limits of a level, or an entity, of which parent and cascade count.
+using PlannedState = std::variant<std::monostate, LevelRecord, EntityRecord>;
+
 struct PlannedChange {
   PlannedAction action = PlannedAction::kLeave;
-  std::string target;                  ///< "resource gpt-4", or "parent of acme"
-  std::string live;                    ///< what is set, for people; empty: nothing
-  std::string file;                    ///< what the file sets; empty: nothing
+  std::string target;                  ///< for people: "resource gpt-4", or "parent of acme"
+  PlannedState live;                   ///< set in the store
+  PlannedState file;                   ///< set by the file
   std::optional<ConfigChange> change;  ///< none where it is left
 };
 
@@ -62,6 +66,8 @@ struct Difference {
 
 std::vector<Difference> Differences(const LimitsFile& file, const Declared& live);
 
+/// SummaryOf (plan_words.h); a change is {"action", "target", "live", "file"}, the last two null, a
+/// level as in lists of levels, or {"entity", "parent", "cascade", "managed"}.
 nlohmann::ordered_json ToJson(const Plan& plan);
 std::string TextOf(const Plan& plan);
 nlohmann::ordered_json ToJson(const std::vector<Difference>& differences);

@@ -9,13 +9,13 @@
 
 #include "apps/weir/instants_fixture.h"
 #include "apps/weir/json.h"
+#include "weir/model/generators.h"
 #include "weir/store/memory_backend.h"
 
 namespace weir::app {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 LimitsFile Parse(const std::string& yaml) {
@@ -218,9 +218,45 @@ TEST_F(PlanTest, ThePlanReadsAsText) {
             "  leave resource images: rpm:3\n"
             "- delete resource old: rpm:1\n"
             "create 1, update 1, delete 1, leave 1, unchanged 0\n");
-  EXPECT_THAT(ToJson(PlanFor(file)).dump(),
-              HasSubstr(R"({"action":"update","target":"resource llm","live":"rpm:60",)"
-                        R"("file":"rpm:61"})"));
+}
+
+TEST_F(PlanTest, ThePlanAsJsonHasNumbersAndUnitsAsMembers) {
+  Change({PutLimits{Level::Resource("llm"), ByHand(60)}});
+  const Plan plan =
+      PlanFor(Parse("resources: {llm: {limits: {rpm: 2.5/sec:9~500ms}}}\n"
+                    "entities: {acme: {parent: org, cascade: true}}\n"));
+  EXPECT_EQ(ToJson(plan)["changes"].dump(),
+            R"([{"action":"update","target":"resource llm",)"
+            R"("live":{"level":"resource","resource":"llm","limits":[{"name":"rpm","capacity":60,)"
+            R"("refill_amount":60,"refill_period_ms":60000}],"managed":false},)"
+            R"("file":{"level":"resource","resource":"llm","limits":[{"name":"rpm","capacity":9,)"
+            R"("refill_amount":2.5,"refill_period_ms":1000,"allowance_ms":500}],"managed":true}},)"
+            R"({"action":"create","target":"parent of acme","live":null,)"
+            R"("file":{"entity":"acme","parent":"org","cascade":true,"managed":true}}])");
+}
+
+TEST_F(PlanTest, AnExportAsJsonIsALimitsFile) {
+  EXPECT_EQ(
+      ToJson(Parse("system: {on_unavailable: allow, limits: {rpm: 2.5/250ms:9~500ms}}\n"
+                   "resources: {llm: {limits: {rpm: 9999999999999.999}}}\n"
+                   "entities: {acme: {parent: org, cascade: true}}\n"))
+          .dump(),
+      R"({"namespace":"default","system":{"on_unavailable":"allow","limits":{"rpm":{"capacity":9,)"
+      R"("refill_amount":2.5,"refill_period":0.25,"allowance":"500ms"}}},"resources":{"llm":{)"
+      R"("limits":{"rpm":{"capacity":"9999999999999.999","refill_amount":"9999999999999.999",)"
+      R"("refill_period":60}}}},"entities":{"acme":{"parent":"org","cascade":true,)"
+      R"("resources":{}}}})");
+  EXPECT_EQ(ToJson(Parse("")).dump(), R"({"namespace":"default","resources":{},"entities":{}})");
+}
+
+// Fails if: ToJson(LimitsFile) writes a tree that the file does not have, or rounds a number.
+RC_GTEST_PROP(LimitsFileJsonProperty, ReadsBackAsItWas, ()) {
+  const LimitsFile file = *AnyLimitsFile();
+  const std::string text = ToJson(file).dump();
+  const auto again = ParseLimitsFile(text, "f.json");
+  RC_LOG(text);
+  if (!again) RC_FAIL(again.error().message);
+  RC_ASSERT(*again == file);
 }
 
 /// A file with up to four resources, four entities, and parents among them.

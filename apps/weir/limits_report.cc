@@ -11,6 +11,39 @@ namespace {
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
+std::string PlannedText(const LevelRecord& record) {
+  std::string text = FormatLimits(record.limits.limits);
+  if (record.limits.on_unavailable)
+    text += fmt::format(" {}", NameOf(*record.limits.on_unavailable));
+  return text;
+}
+
+std::string PlannedText(const EntityRecord& record) {
+  return record.entity.parent.value_or("-") + (record.entity.cascade ? " cascade" : "");
+}
+
+std::string PlannedText(std::monostate) { return ""; }
+
+std::string PlannedText(const PlannedState& state) {
+  return std::visit([](const auto& value) { return PlannedText(value); }, state);
+}
+
+Json PlannedJson(const LevelRecord& record) { return app::ToJson(record); }
+
+Json PlannedJson(const EntityRecord& record) {
+  const Entity& entity = record.entity;
+  return {{"entity", entity.id},
+          {"parent", entity.parent ? Json(*entity.parent) : Json()},
+          {"cascade", entity.cascade},
+          {"managed", record.managed}};
+}
+
+Json PlannedJson(std::monostate) { return {}; }
+
+Json PlannedJson(const PlannedState& state) {
+  return std::visit([](const auto& value) { return PlannedJson(value); }, state);
+}
+
 std::string FromTo(const std::string& live, const std::string& file) {
   if (live.empty() || live == file) return file;
   return file.empty() ? live : live + " -> " + file;
@@ -23,8 +56,8 @@ Json ToJson(const Plan& plan) {
   for (const PlannedChange& planned : plan.changes) {
     json["changes"].push_back({{"action", WordsOf(planned.action).verb},
                                {"target", planned.target},
-                               {"live", TextOrNull(planned.live)},
-                               {"file", TextOrNull(planned.file)}});
+                               {"live", PlannedJson(planned.live)},
+                               {"file", PlannedJson(planned.file)}});
   }
   return json;
 }
@@ -34,7 +67,7 @@ std::string TextOf(const Plan& plan) {
   for (const PlannedChange& planned : plan.changes) {
     const ActionWords words = WordsOf(planned.action);
     text += fmt::format("{} {} {}: {}\n", words.sign, words.verb, planned.target,
-                        FromTo(planned.live, planned.file));
+                        FromTo(PlannedText(planned.live), PlannedText(planned.file)));
   }
   return text + SummaryLineOf(plan);
 }

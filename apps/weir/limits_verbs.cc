@@ -25,6 +25,7 @@ struct LimitsOptions {
   std::optional<std::string> namespace_name;
   bool force = false;
   bool yes = false;
+  bool detailed_exitcode = false;
 };
 
 Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
@@ -65,7 +66,10 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
     const Plan plan = MakePlan(file, with.live, context.world().clock.WallNow());
     context.Answer(WithScope(with.scope, app::ToJson(plan)),
                    TextOf(with.scope) + '\n' + TextOf(plan));
-    return Exit::kDone;
+    if (!options.detailed_exitcode) return Exit::kDone;
+    // A record that cannot be read may differ.
+    if (!context.left_out().empty()) return Exit::kFailed;
+    return plan.ToApply().empty() ? Exit::kDone : Exit::kPending;
   });
 }
 
@@ -174,6 +178,15 @@ CLI::App& AddOnFile(CLI::App& group, const FileVerb& on_file,
   return verb;
 }
 
+void AddPlan(CLI::App& group, Action& chosen) {
+  const auto options = std::make_shared<LimitsOptions>();
+  CLI::App& verb =
+      AddOnFile(group, {"plan", "Show what apply would do", ShowPlan}, options, chosen);
+  verb.add_flag("--detailed-exitcode", options->detailed_exitcode,
+                "end with 4 if apply would change something");
+  verb.footer("Exit codes: 0 done, 1 failed, 2 bad usage; with --detailed-exitcode also 4.");
+}
+
 void AddExport(CLI::App& group, Action& chosen) {
   auto options = std::make_shared<LimitsOptions>();
   CLI::App& verb = AddVerb(group, "export", "Write the limits that are set as a limits file",
@@ -192,7 +205,7 @@ void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reser
   CLI::App& group = AddGroup(app, "limits", "All limits of a store, declared in one file");
   const auto options = [] { return std::make_shared<LimitsOptions>(); };
   AddOnFile(group, {"check", "Read the file, and nothing else", Check}, options(), chosen);
-  AddOnFile(group, {"plan", "Show what apply would do", ShowPlan}, options(), chosen);
+  AddPlan(group, chosen);
   const auto to_apply = options();
   AddOnFile(group, {"apply", "Make the store say what the file says, all or nothing", Apply},
             to_apply, chosen)
