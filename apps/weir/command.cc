@@ -9,6 +9,8 @@
 #include <ostream>
 
 #include "apps/weir/arguments.h"
+#include "apps/weir/command_tree.h"
+#include "apps/weir/completion.h"
 #include "apps/weir/context.h"
 #include "apps/weir/json.h"
 #include "apps/weir/kinesis_verbs.h"
@@ -24,8 +26,6 @@
 namespace weir::app {
 namespace {
 
-/// The argument that is a command with its own arguments.
-constexpr char kCommand[] = "COMMAND";
 constexpr char kFooter[] =
     "Each verb takes --store, --durability, --lock-wait, --by, --json, --log-level and\n"
     "--log-format, before or after it: see weir --help.\n"
@@ -57,10 +57,10 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
       app, "--log-level", common.log.lowest, ParseLogLevel,
       "events on standard error from this level on: debug, info, warning, error or off (default: "
       "warning)")
-      ->option_text("LEVEL");
+      ->option_text("debug|info|warning|error|off");
   AddParsed(app, "--log-format", common.log.format, ParseLogFormat,
             "how events are written: text or json (default: text)")
-      ->option_text("FORMAT");
+      ->option_text("text|json");
 }
 
 void AddVerbs(CLI::App& app, Action& chosen) {
@@ -82,6 +82,8 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddReserve(app, chosen, WithReservationsOfStore);
   AddReservation(app, chosen, WithReservationsOfStore);
   AddTokens(app, chosen, WithReservationsOfStore);
+  AddCompletion(app, chosen);
+  AddMan(app, chosen);
 }
 
 /// "weir entity create": the words of the command line up to where parsing got.
@@ -101,12 +103,9 @@ const CLI::App& LastVerbOf(const CLI::App& app) {
   return *at;
 }
 
-/// The verbs of a group that its help lists; a group of options, which is no verb, has no name.
-std::vector<std::string_view> VerbsOf(const CLI::App& group) {
+std::vector<std::string_view> NamesOfVerbs(const CLI::App& group) {
   std::vector<std::string_view> names;
-  for (const CLI::App* verb : group.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!verb->get_name().empty() && !verb->get_group().empty()) names.push_back(verb->get_name());
-  }
+  for (const CLI::App* verb : VisibleVerbs(group)) names.push_back(verb->get_name());
   return names;
 }
 
@@ -116,7 +115,7 @@ std::string NoSuchVerb(std::string_view word, const std::vector<std::string_view
 }
 
 std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
-  const bool runs_command = verb.get_option_no_throw(kCommand) != nullptr;
+  const bool runs_command = verb.get_option_no_throw(kCommandArgument) != nullptr;
   return fmt::format("there is no option {}{}", EscapeControls(word),
                      runs_command ? "; write -- before a command that has options" : "");
 }
@@ -125,7 +124,7 @@ std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
 /// words after it were taken for arguments, so their errors only follow from it.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& last = LastVerbOf(app);
-  const std::vector<std::string_view> verbs = VerbsOf(last);
+  const std::vector<std::string_view> verbs = NamesOfVerbs(last);
   for (const std::string& word : app.remaining(true)) {
     if (word == "--") continue;
     if (word.starts_with('-')) return NoSuchOption(last, word);
@@ -139,7 +138,7 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
 /// words of a command may be empty.
 const CLI::Option* EmptyOptionOf(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_name() == kCommand) continue;
+    if (option->get_name() == kCommandArgument) continue;
     if (std::ranges::find(option->results(), "") != option->results().end()) return option;
   }
   for (const CLI::App* verb : app.get_subcommands()) {
@@ -153,7 +152,7 @@ std::string Slip(const CLI::App& app, const std::vector<std::string>& args) {
   if (const CLI::Option* empty = EmptyOptionOf(app)) {
     return fmt::format("{}: the text is empty; write a value, or leave it away", empty->get_name());
   }
-  const CLI::Option* command = LastVerbOf(app).get_option_no_throw(kCommand);
+  const CLI::Option* command = LastVerbOf(app).get_option_no_throw(kCommandArgument);
   const bool lacks_command = command != nullptr && command->count() == 0;
   return lacks_command && args.back() == "--" ? "no command follows --" : "";
 }
@@ -217,7 +216,7 @@ bool WantsJson(const std::vector<std::string>& args) {
 }
 
 Exit Help(const CLI::App& app, const Voice& voice) {
-  const std::vector<std::string_view> verbs = VerbsOf(LastVerbOf(app));
+  const std::vector<std::string_view> verbs = NamesOfVerbs(LastVerbOf(app));
   for (const std::string& word : app.remaining(true)) {
     if (!verbs.empty() && !word.starts_with('-')) {
       return Misused(NoSuchVerb(word, verbs), app, voice);

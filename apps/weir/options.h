@@ -15,6 +15,9 @@ namespace weir::app {
 /// The heading of a list of verbs in a help text.
 inline constexpr char kVerbs[] = "Verbs";
 
+/// The positional that is a command line of its own: its words may be empty, or like options.
+inline constexpr char kCommandArgument[] = "COMMAND";
+
 /// An option or positional read by `parse` (text to Result) into `target`, which must outlive the
 /// parse. A bad text ends the parse with the error's message.
 template <class T, class Parse>

@@ -176,7 +176,7 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
   verb.add_option("--bind", options->bind,
                   "bind it to this, and keep it when the command has ended")
       ->option_text("ID");
-  verb.add_option("COMMAND", options->command,
+  verb.add_option(kCommandArgument, options->command,
                   "behind --: runs with WEIR_RESERVATION_ID set; without it the slot's id is "
                   "printed and the slot held for its time")
       ->option_text("...");

@@ -1,0 +1,114 @@
+// weir man: the manual page, from the same tree as the help.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "apps/weir/command_tree.h"
+#include "apps/weir/completion.h"
+#include "apps/weir/options.h"
+
+namespace weir::app {
+namespace {
+
+/// As text of roff(7): no backslash is an escape, and no line is a request.
+std::string Roff(std::string_view text) {
+  std::string roff;
+  for (const char c : text) {
+    const bool begins_line = roff.empty() || roff.back() == '\n';
+    if (begins_line && (c == '.' || c == '\'')) roff += "\\&";
+    if (c == '\\') {
+      roff += "\\e";
+    } else if (c == '-') {
+      roff += "\\-";
+    } else {
+      roff += c;
+    }
+  }
+  return roff;
+}
+
+/// Writes usage and arguments as the help does.
+CLI::Formatter HelpFormatter() {
+  CLI::Formatter formatter;
+  formatter.label("SUBCOMMAND", "VERB");
+  return formatter;
+}
+
+/// "weir limits plan [OPTIONS] FILE"
+std::string SynopsisOf(const CLI::App& verb) {
+  constexpr std::string_view kLabel = "Usage: ";
+  std::string usage = HelpFormatter().make_usage(&verb, FullName(verb));
+  CLI::detail::trim(usage);
+  return usage.starts_with(kLabel) ? usage.substr(kLabel.size()) : usage;
+}
+
+std::string Entry(std::string_view name, const CLI::Option& option,
+                  const CLI::Formatter& formatter) {
+  return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", Roff(name),
+                     Roff(formatter.make_option_opts(&option)),
+                     Roff(formatter.make_option_desc(&option)));
+}
+
+/// Positionals and options; of --help, which each verb has, only the program's.
+std::string ArgumentsOf(const CLI::App& verb) {
+  const CLI::Formatter formatter = HelpFormatter();
+  const auto is_listed = [](const CLI::Option* option) {
+    return option->get_positional() && !option->get_group().empty();
+  };
+  std::string roff;
+  for (const CLI::Option* option : verb.get_options(is_listed)) {
+    roff += Entry(formatter.make_option_name(option, true), *option, formatter);
+  }
+  for (const CLI::Option* option : VisibleOptions(verb)) {
+    if (verb.get_parent() != nullptr && option == verb.get_help_ptr()) continue;
+    roff += Entry(formatter.make_option_name(option, false), *option, formatter);
+  }
+  return roff;
+}
+
+/// The verb's own: without one it inherits that of its group.
+std::string FooterOf(const CLI::App& verb) {
+  const CLI::App* above = verb.get_parent();
+  const bool is_own = above == nullptr || verb.get_footer() != above->get_footer();
+  return !is_own ? "" : fmt::format(".PP\n{}\n", Roff(verb.get_footer()));
+}
+
+/// Each verb below `group`, in the order of the help.
+std::string VerbsBelow(const CLI::App& group) {
+  std::string roff;
+  for (const CLI::App* verb : VisibleVerbs(group)) {
+    if (!VisibleVerbs(*verb).empty()) {
+      roff += VerbsBelow(*verb);
+      continue;
+    }
+    roff += fmt::format(".SS \"{}\"\n{}.\n{}{}", Roff(SynopsisOf(*verb)),
+                        Roff(verb->get_description()), ArgumentsOf(*verb), FooterOf(*verb));
+  }
+  return roff;
+}
+
+std::string ManPage(const CLI::App& root) {
+  return fmt::format(
+      ".TH WEIR 1 \"\" \"{}\"\n.SH NAME\nweir \\- limits rates\n.SH SYNOPSIS\n{}\n"
+      ".SH DESCRIPTION\n{}\n{}.SH OPTIONS\n{}.SH VERBS\n{}",
+      Roff(root.version()), Roff(SynopsisOf(root)), Roff(root.get_description()), FooterOf(root),
+      ArgumentsOf(root), VerbsBelow(root));
+}
+
+struct ManOptions {};
+
+}  // namespace
+
+void AddMan(CLI::App& root, Action& chosen) {
+  AddVerb(root, "man", "Print the manual page: weir man | man -l -", std::make_shared<ManOptions>(),
+          chosen, [&root](const ManOptions&, Context& context) -> Result<Exit> {
+            const std::string page = ManPage(root);
+            context.Answer({{"page", page}}, page);
+            return Exit::kDone;
+          });
+}
+
+}  // namespace weir::app
