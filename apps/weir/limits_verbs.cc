@@ -1,13 +1,12 @@
 // weir limits check|plan|apply|diff|export: the limits of a store, declared in one file.
 #include <fmt/format.h>
 
-#include <istream>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
+#include "apps/weir/confirm.h"
 #include "apps/weir/files.h"
 #include "apps/weir/json.h"
 #include "apps/weir/limits_plan.h"
@@ -89,11 +88,9 @@ Status ConfirmDeletes(const Plan& plan, const LimitsOptions& options, const Limi
   if (!world.in_is_terminal || options.file == kStandardStream) {
     return Unconfirmed(deletes, scope, "there is no terminal to confirm it");
   }
-  world.err << EscapeControls(TextOf(plan))
-            << fmt::format("delete {} records in {}? [y/N] ", deletes, TextOf(scope)) << std::flush;
-  std::string answer;
-  std::getline(world.in, answer);
-  if (answer == "y" || answer == "yes") return {};
+  const std::string question =
+      fmt::format("{}delete {} records in {}?", TextOf(plan), deletes, TextOf(scope));
+  if (Agreed(world, question)) return {};
   return Unconfirmed(deletes, scope, "it was not confirmed");
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/weir/confirm.h"
 #include "apps/weir/json.h"
 #include "apps/weir/options.h"
 #include "apps/weir/table_verbs.h"
@@ -167,8 +168,9 @@ CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,
   return AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
                  [run = verb.run, access = verb.access, with_table = verbs.with_table](
                      const NamespaceOptions& given, Context& context) -> Result<Exit> {
-                   WEIR_RETURN_IF_ERROR(
-                       NeedsYes(given.yes, context, "deletes all data of a namespace for good"));
+                   WEIR_RETURN_IF_ERROR(NeedsYes(
+                       given.yes, context,
+                       fmt::format("deletes all data of namespace {} for good", given.id)));
                    return OnNamespaces(context, with_table, access, [&](NamespaceStore& spaces) {
                      return run({given, context, spaces});
                    });
@@ -224,7 +226,7 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table) {
       std::make_shared<NamespaceOptions>());
   auto options = std::make_shared<NamespaceOptions>(NamespaceOptions{.yes = false});
   AddOnId(verbs, {"purge", "Delete the data of a deleted one for good", Purge}, options)
-      .add_flag("--yes", options->yes, "it is meant");
+      .add_flag("--yes", options->yes, "without asking");
 }
 
 }  // namespace weir::app

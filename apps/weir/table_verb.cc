@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/weir/confirm.h"
 #include "apps/weir/json.h"
 #include "apps/weir/options.h"
 #include "apps/weir/table_verbs.h"
@@ -143,12 +144,6 @@ using TableVerb = Result<Exit> (*)(Context&, const OpenedTable&);
 
 }  // namespace
 
-Status NeedsYes(bool yes, Context& context, std::string_view what) {
-  if (yes) return {};
-  context.failure = Exit::kUsage;
-  return Fail(Code::kInvalidArgument, fmt::format("this {}: say --yes if that is meant", what));
-}
-
 TableWork AfterOpenCheck(const Context& context, TableWork work) {
   return [&context, work = std::move(work)](const OpenedTable& opened) -> Result<Exit> {
     WEIR_RETURN_IF_ERROR(Await<VersionInfo>([&](auto done) {
@@ -165,7 +160,7 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
     return AddVerb(group, name, what, options, chosen,
                    [run, with_table](const TableOptions& given, Context& context) -> Result<Exit> {
                      WEIR_RETURN_IF_ERROR(
-                         NeedsYes(given.yes, context, "deletes a table with everything in it"));
+                         NeedsYes(given.yes, context, "deletes the table with everything in it"));
                      return with_table(
                          context, [&](const OpenedTable& opened) { return run(context, opened); });
                    });
@@ -188,7 +183,7 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
   add("check", "Name what differs from the table that create makes", Check, harmless);
   const auto options = std::make_shared<TableOptions>();
   add("delete", "Delete the table with everything in it", Delete, options)
-      .add_flag("--yes", options->yes, "it is meant");
+      .add_flag("--yes", options->yes, "without asking");
 }
 
 }  // namespace weir::app

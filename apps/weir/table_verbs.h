@@ -48,9 +48,6 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table);
 
-/// For what cannot be undone: a usage error that names it, unless `yes`.
-[[nodiscard]] Status NeedsYes(bool yes, Context& context, std::string_view what);
-
 /// Work on a table that is there and meant for this client: checked first, never created.
 TableWork AfterOpenCheck(const Context& context, TableWork work);
 

@@ -1,0 +1,117 @@
+#include "apps/weir/confirm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "apps/weir/world_fixture.h"
+#include "weir/base/temp_folder_fixture.h"
+
+namespace weir::app {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// A store in a file, with one resource that a limits file declared and an empty file dropped.
+class ConfirmTest : public WorldTest {
+ protected:
+  ConfirmTest() {
+    Write("llm.yaml", "namespace: default\nresources: {llm: {limits: {rpm: 5}}}\n");
+    Write("none.yaml", "namespace: default\n");
+    EXPECT_EQ(Weir({"limits", "apply", Path("llm.yaml")}), Exit::kDone) << err_.str();
+    world_.in_is_terminal = true;
+  }
+  std::string Path(const std::string& name) const { return folder_ / name; }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(Path(name)) << text;
+  }
+  Exit Weir(std::vector<std::string> args, const std::string& typed = "") {
+    out_.str("");
+    err_.str("");
+    in_.clear();
+    in_.str(typed);
+    args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db")});
+    return app::Run(args, world_);
+  }
+  std::string Levels() {
+    EXPECT_EQ(Weir({"system", "list"}), Exit::kDone);
+    return out_.str();
+  }
+  /// The id of a namespace that is registered and deleted.
+  std::string DeletedNamespace() {
+    EXPECT_EQ(Weir({"namespace", "register", "team-a"}), Exit::kDone) << err_.str();
+    const std::string text = out_.str();
+    const std::string id = text.substr(text.find(' ') + 1, text.find('\n') - text.find(' ') - 1);
+    EXPECT_EQ(Weir({"namespace", "delete", "team-a"}), Exit::kDone) << err_.str();
+    return id;
+  }
+  std::string Orphans() {
+    EXPECT_EQ(Weir({"namespace", "orphans"}), Exit::kDone);
+    return out_.str();
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(ConfirmTest, ApplyAsksOnATerminalWhatItWouldDelete) {
+  EXPECT_EQ(Weir({"limits", "apply", Path("none.yaml")}, "n\n"), Exit::kFailed);
+  EXPECT_THAT(err_.str(), AllOf(StartsWith("- delete resource llm: rpm:5\n"),
+                                HasSubstr("delete 1 records in sqlite:"), HasSubstr("? [y/N] "),
+                                HasSubstr("it was not confirmed")));
+  EXPECT_THAT(Levels(), HasSubstr("resource llm"));
+  EXPECT_EQ(Weir({"limits", "apply", Path("none.yaml")}, "y\n"), Exit::kDone) << err_.str();
+  EXPECT_EQ(Levels(), "nothing is set\n");
+}
+
+TEST_F(ConfirmTest, OnlyYesIsYes) {
+  for (const char* typed : {"", "\n", "no\n", "yy\n", "N\n", " y\n"}) {
+    EXPECT_EQ(Weir({"limits", "apply", Path("none.yaml")}, typed), Exit::kFailed) << typed;
+  }
+  EXPECT_THAT(Levels(), HasSubstr("resource llm"));
+  EXPECT_EQ(Weir({"limits", "apply", Path("none.yaml")}, "yes\n"), Exit::kDone) << err_.str();
+}
+
+TEST_F(ConfirmTest, PurgeAsksOnATerminalAndNamesWhatIsLost) {
+  const std::string id = DeletedNamespace();
+  EXPECT_EQ(Weir({"namespace", "purge", id}, "n\n"), Exit::kFailed);
+  EXPECT_THAT(err_.str(),
+              StartsWith("this deletes all data of namespace " + id +
+                         " for good, in sqlite:" + Path("weir.db") + "; go on? [y/N] "));
+  EXPECT_THAT(err_.str(), EndsWith("weir: nothing is deleted: it was not confirmed\n"));
+  EXPECT_THAT(Orphans(), HasSubstr(id));
+  EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kDone) << err_.str();
+  EXPECT_THAT(Orphans(), Not(HasSubstr(id)));
+}
+
+TEST_F(ConfirmTest, WithYesNothingIsAsked) {
+  const std::string id = DeletedNamespace();
+  EXPECT_EQ(Weir({"namespace", "purge", id, "--yes"}), Exit::kDone);
+  EXPECT_EQ(Weir({"limits", "apply", Path("none.yaml"), "--yes"}), Exit::kDone);
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(ConfirmTest, WithoutATerminalAPurgeNeedsYes) {
+  const std::string id = DeletedNamespace();
+  world_.in_is_terminal = false;
+  EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr(id + " for good, in sqlite:"));
+  EXPECT_THAT(err_.str(), HasSubstr("say --yes if that is meant"));
+  EXPECT_THAT(Orphans(), HasSubstr(id));
+}
+
+TEST_F(ConfirmTest, DeletingOneNamedRecordAsksNothing) {
+  EXPECT_EQ(Weir({"entity", "create", "acme"}), Exit::kDone);
+  EXPECT_EQ(Weir({"entity", "delete", "acme"}), Exit::kDone);
+  EXPECT_EQ(Weir({"resource", "delete-limits", "llm"}), Exit::kDone);
+  EXPECT_EQ(err_.str(), "");
+}
+
+}  // namespace
+}  // namespace weir::app
