@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/json.h"
@@ -17,11 +18,14 @@
 namespace weir::app {
 namespace {
 
+using kinesis::Position;
 using kinesis::StreamRecord;
 
 struct CatOptions {
   StreamOptions stream;
-  bool from_latest = false;
+  kinesis::Position from;
+  bool follow = false;
+  std::optional<kinesis::ShardId> shard;
   std::optional<std::uint64_t> count;
 };
 
@@ -58,7 +62,9 @@ class Writer {
 };
 
 Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesis& opened) {
-  kinesis::StreamReader reader(options.stream.stream, {.from_latest = options.from_latest},
+  const bool follows = options.follow || options.from.at == Position::At::kLatest;
+  kinesis::StreamReader reader(options.stream.stream,
+                               {.from = options.from, .follow = follows, .only = options.shard},
                                opened.seed);
   Writer writer(context, options.count);
   WEIR_RETURN_IF_ERROR(kinesis::ReadStream(
@@ -76,11 +82,36 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
   return was_cut ? context.Interrupted() : Exit::kFailed;
 }
 
-Result<bool> ParseFrom(const std::string& text) {
-  if (text == "trim_horizon") return false;
-  if (text == "latest") return true;
+/// Digits that are too many for milliseconds since 1970 are a sequence number.
+bool IsSequenceNumber(std::string_view text) {
+  constexpr std::size_t kMostOfTime = 15;
+  return text.size() > kMostOfTime && text.size() <= 129 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Result<Position> ParseFrom(const std::string& text) {
+  if (text == "trim_horizon") return Position{};
+  if (text == "latest") return Position{.at = Position::At::kLatest};
+  if (IsSequenceNumber(text)) return Position{.at = Position::At::kAt, .sequence_number = text};
+  const Result<UnixMillis> time = ParseTime(text);
+  if (time) return Position{.at = Position::At::kTime, .time = *time};
   return Fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no beginning: trim_horizon or latest", text));
+              fmt::format("'{}' is no beginning: write trim_horizon, latest, a time such as "
+                          "2023-11-16T18:15:46Z, or a sequence number",
+                          text));
+}
+
+/// A sequence number says nothing about other shards.
+Status CheckFrom(const CatOptions& options, Context& context) {
+  if (options.from.at != Position::At::kAt || options.shard) return {};
+  context.failure = Exit::kUsage;
+  return Fail(Code::kInvalidArgument,
+              "--from: a sequence number is one of a shard: name the shard by --shard");
+}
+
+Result<std::optional<kinesis::ShardId>> ParseShard(const std::string& text) {
+  WEIR_ASSIGN_OR_RETURN(const kinesis::ShardId id, kinesis::ParseShardId(text));
+  return std::optional(id);
 }
 
 Result<std::uint64_t> ParseCount(const std::string& text) {
@@ -108,15 +139,21 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
       AddVerb(group, "cat", "Write the records of a stream, one a line", options, chosen,
               [with_kinesis](const CatOptions& given, Context& context) -> Result<Exit> {
                 WEIR_RETURN_IF_ERROR(RefuseStore(context, "cat"));
+                WEIR_RETURN_IF_ERROR(CheckFrom(given, context));
                 return with_kinesis(context, ConnectionOf(given), [&](const OpenedKinesis& opened) {
                   return Cat(given, context, opened);
                 });
               });
   AddStream(verb, options->stream);
-  AddParsed(verb, "--from", options->from_latest, ParseFrom,
-            "trim_horizon: all that is kept; latest: what comes from now on, without end "
-            "(default: trim_horizon)")
-      ->option_text("trim_horizon|latest");
+  AddParsed(
+      verb, "--from", options->from, ParseFrom,
+      "trim_horizon: all that is kept; latest: new records, without end; a time: records "
+      "that arrived then or later; a sequence number: that record of --shard and all after it "
+      "(default: trim_horizon)")
+      ->option_text("trim_horizon|latest|TIME|SEQUENCE");
+  AddParsed(verb, "--shard", options->shard, ParseShard, "this shard alone, not its children")
+      ->option_text("ID");
+  verb.add_flag("--follow", options->follow, "go on with new records, without end");
   AddParsed(verb, "--count", options->count, ParseCount, "end after so many records")
       ->option_text("N");
 }

@@ -75,6 +75,38 @@ TEST_F(KinesisVerbsTest, CatFromLatestGoesOnUntilInterrupted) {
   EXPECT_EQ(static_cast<int>(exit_), 130) << "Q5";
 }
 
+TEST_F(KinesisVerbsTest, CatFromATimeOrASequenceNumber) {
+  stream_.Put(0, "k", "a", 1'700'000'000'000);
+  stream_.Put(0, "k", "b", 1'700'000'000'001);
+  stream_.Put(1, "k", "c", 1'700'000'000'002);
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--from", "2023-11-14T22:13:20.001Z"}), "b\nc\n");
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--from", "1700000000002"}), "c\n");
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--from", "2023-11-14"}), "a\nb\nc\n");
+  stream_.shards[0].records[1].sequence_number = "49680454149033407062344657060262";
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--shard", "shardId-000000000000", "--from",
+                 "49680454149033407062344657060262"}),
+            "b\n");
+}
+
+TEST_F(KinesisVerbsTest, CatOfOneShard) {
+  stream_.Put(0, "k", "a");
+  stream_.Put(1, "k", "b");
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--shard", "shardId-000000000001"}), "b\n");
+  Run({"cat", "--stream", "s", "--shard", "shardId-000000000002"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_EQ(error_, "the stream has no shard shardId-000000000002");
+}
+
+TEST_F(KinesisVerbsTest, CatFollowsUntilItIsInterruptedOrHasTheCount) {
+  stream_.Put(0, "k", "a");
+  looks_ = 20;
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--follow"}), "a\n");
+  EXPECT_EQ(static_cast<int>(exit_), 130);
+  looks_ = 1'000'000;
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--follow", "--count", "1"}), "a\n");
+  EXPECT_EQ(exit_, Exit::kDone);
+}
+
 TEST_F(KinesisVerbsTest, CatInJsonTellsWhereEachRecordIs) {
   stream_.Put(0, "k", "a\"");
   stream_.Put(0, "k", "\xff");
@@ -114,6 +146,9 @@ TEST_F(KinesisVerbsTest, ABadStreamOrBeginningIsAUsageError) {
       {{"cat", "--stream", "a b"}, "--stream: "},
       {{"cat", "--stream", "s", "--from", "noon"}, "--from: "},
       {{"cat", "--stream", "s", "--count", "0"}, "--count: "},
+      {{"cat", "--stream", "s", "--shard", "7"}, "--shard: "},
+      {{"cat", "--stream", "s", "--from", "49680454149033407062344657060262"},
+       "--from: a sequence number is one of a shard: name the shard by --shard"},
       {{"put", "--stream", "s", "--rate-limit", "0"}, "--rate-limit: "},
       {{"put", "--stream", "s", "--key-regex", "("}, "--key-regex: "},
       {{"put", "--stream", "s", "--key", "a", "--key-regex", "b"}, "--key excludes --key-regex"}};

@@ -20,6 +20,7 @@ struct FakeRecord {
   std::string sequence_number;
   std::string partition_key;
   std::string data;
+  std::int64_t arrived = 0;  ///< UnixMillis
 };
 
 struct FakeShard {
@@ -41,8 +42,9 @@ class FakeStream {
   bool expires = true;  ///< iterators, among the faults
   int listings = 0;     ///< answered to their end
 
-  void Put(std::uint64_t shard, const std::string& key, const std::string& data) {
-    shards[shard].records.push_back({std::to_string(next_sequence_++), key, data});
+  void Put(std::uint64_t shard, const std::string& key, const std::string& data,
+           std::int64_t arrived = 0) {
+    shards[shard].records.push_back({std::to_string(next_sequence_++), key, data, arrived});
   }
   /// The child takes the range of its parents, or the part that is given.
   void AddChild(std::uint64_t child, std::vector<std::uint64_t> parents, HashRange range = {}) {
@@ -113,14 +115,26 @@ class FakeStream {
     return answer;
   }
 
+  template <class Is>
+  static std::size_t PlaceOf(const FakeShard& shard, Is is) {
+    const auto found = std::ranges::find_if(shard.records, is);
+    return static_cast<std::size_t>(found - shard.records.begin());
+  }
+
   static std::size_t Begin(const FakeShard& shard, const Json& body) {
     const std::string type = body.at("ShardIteratorType");
     if (type == "TRIM_HORIZON") return 0;
     if (type == "LATEST") return shard.records.size();
-    const std::string after = body.at("StartingSequenceNumber");
-    std::size_t place = 0;
-    while (shard.records.at(place).sequence_number != after) ++place;
-    return place + 1;
+    if (type == "AT_TIMESTAMP") {
+      const double seconds = body.at("Timestamp");
+      return PlaceOf(shard, [seconds](const FakeRecord& record) {
+        return static_cast<double>(record.arrived) / 1000 >= seconds;
+      });
+    }
+    const std::string number = body.at("StartingSequenceNumber");
+    const std::size_t place =
+        PlaceOf(shard, [&](const FakeRecord& record) { return record.sequence_number == number; });
+    return type == "AT_SEQUENCE_NUMBER" ? place : place + 1;
   }
 
   /// The shard and the place of an iterator.

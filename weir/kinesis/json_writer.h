@@ -51,8 +51,15 @@ class JsonWriter {
     char digits[20];
     Put(sink_, {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr});
   }
+  /// Seconds since 1970 with three decimals, as the service's times are written.
+  void Time(std::uint64_t millis) {
+    Number(millis / 1000);
+    const char decimals[] = {'.', Digit(millis / 100), Digit(millis / 10), Digit(millis)};
+    Put(sink_, {decimals, sizeof(decimals)});
+  }
 
  private:
+  static char Digit(std::uint64_t number) { return static_cast<char>('0' + number % 10); }
   void Open(std::string_view bracket) {
     Separate();
     Put(sink_, bracket);

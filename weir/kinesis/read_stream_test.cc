@@ -55,7 +55,7 @@ TEST_F(ReadStreamTest, EndsWhenItIsEnough) {
 TEST_F(ReadStreamTest, EndsWhenInterrupted) {
   stream_.shards[0];
   most_looks_ = 20;
-  EXPECT_TRUE(Read({.from_latest = true}));
+  EXPECT_TRUE(Read({.from = {Position::At::kLatest}, .follow = true}));
   EXPECT_EQ(looks_, 21);
 }
 

@@ -109,6 +109,10 @@ std::string_view NameOf(Position::At at) {
       return "TRIM_HORIZON";
     case Position::At::kLatest:
       return "LATEST";
+    case Position::At::kTime:
+      return "AT_TIMESTAMP";
+    case Position::At::kAt:
+      return "AT_SEQUENCE_NUMBER";
     case Position::At::kAfter:
       break;
   }
@@ -142,8 +146,12 @@ std::string GetShardIteratorBody(const StreamAddress& stream, ShardId shard,
     WriteStream(out, stream);
     WriteMember(out, "ShardId", FormatShardId(shard));
     WriteMember(out, "ShardIteratorType", NameOf(position.at));
-    if (position.at == Position::At::kAfter) {
+    if (position.at == Position::At::kAt || position.at == Position::At::kAfter) {
       WriteMember(out, "StartingSequenceNumber", position.sequence_number);
+    }
+    if (position.at == Position::At::kTime) {
+      out.Name("Timestamp");
+      out.Time(static_cast<std::uint64_t>(position.time.value));
     }
   });
 }

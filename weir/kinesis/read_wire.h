@@ -39,9 +39,10 @@ std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next
 
 /// Where in a shard to begin.
 struct Position {
-  enum class At { kTrimHorizon, kLatest, kAfter };
+  enum class At { kTrimHorizon, kLatest, kTime, kAt, kAfter };
   At at = At::kTrimHorizon;
-  std::string sequence_number{};  ///< of the record before, for kAfter
+  std::string sequence_number{};  ///< of the first record, for kAt; of the one before, for kAfter
+  UnixMillis time{};              ///< for kTime, not negative: records that arrived then or later
 };
 
 std::string GetShardIteratorBody(const StreamAddress& stream, ShardId shard,

@@ -34,6 +34,13 @@ TEST(ReadWire, AnIteratorBeginsWhereItIsTold) {
   EXPECT_EQ(json::parse(GetShardIteratorBody(kByName, {0}, {Position::At::kAfter, "77"})),
             json::parse(R"({"StreamName":"s","ShardId":"shardId-000000000000",
     "ShardIteratorType":"AFTER_SEQUENCE_NUMBER","StartingSequenceNumber":"77"})"));
+  EXPECT_EQ(json::parse(GetShardIteratorBody(kByName, {0}, {Position::At::kAt, "77"})),
+            json::parse(R"({"StreamName":"s","ShardId":"shardId-000000000000",
+    "ShardIteratorType":"AT_SEQUENCE_NUMBER","StartingSequenceNumber":"77"})"));
+  const Position time{.at = Position::At::kTime, .time = {1'700'000'000'045}};
+  EXPECT_THAT(
+      GetShardIteratorBody(kByName, {0}, time),
+      testing::EndsWith(R"("ShardIteratorType":"AT_TIMESTAMP","Timestamp":1700000000.045})"));
 }
 
 TEST(ReadWire, RecordsAreAskedForByIteratorAndAlsoByArn) {

@@ -8,14 +8,17 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
+#include "weir/kinesis/read_wire.h"
 #include "weir/kinesis/shard_map.h"
 
 namespace weir::kinesis {
 
 struct ReaderOptions {
-  /// False: all that is kept, up to where the open shards end when that is reached. True: what
-  /// comes from now on, without end.
-  bool from_latest = false;
+  /// In the shards that exist when the reading begins. REQUIRES: a sequence number is of `only`.
+  Position from{};
+  /// False: up to where the open shards end when that is reached. True: without end.
+  bool follow = false;
+  std::optional<ShardId> only{};    ///< this shard, and not its children
   std::size_t page_records = 1000;  ///< Kinesis records of one request: 1 to 10000
   std::size_t max_in_flight = 8;    ///< requests; each answer may take some 14 MB
   /// From one request for a shard's records to the next: the service takes five a second of all

@@ -76,19 +76,20 @@ std::optional<Instant> StreamReader::Wake() const {
 
 bool StreamReader::finished() const {
   const bool asks = listing_.wanted || listing_.id != 0 || !under_way_.empty() || !due_.empty();
-  return !options_.from_latest && !asks;
+  const bool is_over = options_.only && listed_ && ended_ == readings_.size();
+  return is_over || (!options_.follow && !asks);
 }
 
 void StreamReader::Learn(const ReadShard& shard, Instant now) {
+  if (options_.only && *options_.only != shard.id) return;
   if (const auto at = readings_.find(shard.id); at != readings_.end()) {
     if (shard.closed) MarkClosed(at->second, now);
     return;
   }
   Reading reading{.shard = shard,
                   .tries = {.backoff = Backoff(options_.first_backoff, options_.longest_backoff)}};
-  const bool was_there = options_.from_latest && !listed_;
-  if (was_there) reading.position.at = Position::At::kLatest;
-  if (was_there && shard.closed) {
+  if (!listed_) reading.position = options_.from;
+  if (reading.position.at == Position::At::kLatest && shard.closed) {
     reading.stage = Stage::kEnded;
     ++ended_;
   }
@@ -123,6 +124,7 @@ void StreamReader::Close(Reading& reading, const std::vector<ReadShard>& childre
   reading.stage = Stage::kEnded;
   reading.shard.closed = true;
   ++ended_;
+  if (options_.only) return;
   const auto known = [&](ShardId id) { return readings_.contains(id); };
   const bool all_known = std::ranges::all_of(
       children, [&](const ReadShard& child) { return std::ranges::all_of(child.parents, known); });

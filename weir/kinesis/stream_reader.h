@@ -77,7 +77,7 @@ class StreamReader {
   void Deliver(const ReadShard& shard, const StoredRecord& stored, ReaderStep& step);
   Result<Instant> TryAgain(Tries& tries, const AwsFailure& failure, Instant now);
 
-  void OnListed(Instant now);
+  Status OnListed(Instant now);
   void Learn(const ReadShard& shard, Instant now);
   void MarkClosed(Reading& reading, Instant now);
   bool HasChild(ShardId parent) const;

@@ -36,8 +36,7 @@ Status StreamReader::OnListing(const Answer& answer, Instant now) {
   std::ranges::move(page->shards, std::back_inserter(listing_.found));
   listing_.token = std::move(page->next_token);
   listing_.wanted |= !listing_.token.empty();
-  if (listing_.token.empty()) OnListed(now);
-  return {};
+  return listing_.token.empty() ? OnListed(now) : Status();
 }
 
 Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
@@ -53,18 +52,23 @@ Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
 }
 
 // All pages at once: a child may stand before its parent.
-void StreamReader::OnListed(Instant now) {
+Status StreamReader::OnListed(Instant now) {
   for (const ReadShard& shard : std::exchange(listing_.found, {})) Learn(shard, now);
   listed_ = true;
+  if (options_.only && readings_.empty()) {
+    return Fail(Code::kNotFound,
+                fmt::format("the stream has no shard {}", FormatShardId(*options_.only)));
+  }
   listing_.wanted = std::exchange(listing_.again, false);
   listing_.due = now + kListingGap;
-  if (!options_.from_latest || ended_ < readings_.size()) {
+  if (!options_.follow || options_.only || ended_ < readings_.size()) {
     listing_.tries.backoff.Reset();
-    return;
+    return {};
   }
   // Nothing is open to be waited for, so a child must come.
   listing_.wanted = true;
   listing_.due = listing_.due + listing_.tries.backoff.Next(rng_);
+  return {};
 }
 
 Status StreamReader::OnShard(Reading& reading, const Answer& answer, Instant now,
@@ -118,7 +122,7 @@ void StreamReader::OnPage(Reading& reading, RecordPage page, Instant now, Reader
   reading.iterator = std::move(page.next_iterator);
   // Some engines always say that nothing is behind; a full page belies them.
   const bool at_end = page.behind.count() == 0 && page.records.size() < options_.page_records;
-  if (at_end && !reading.shard.closed && !options_.from_latest) {
+  if (at_end && !reading.shard.closed && !options_.follow) {
     reading.stage = Stage::kCaughtUp;
     return;
   }

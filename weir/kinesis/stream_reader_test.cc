@@ -130,7 +130,7 @@ TEST(StreamReader, LatestBeginsNowAndFollowsSplitsAndMerges) {
     FakeStream stream;
     stream.tells_children = tells_children;
     stream.Put(0, "k", "before");
-    Session session(stream, {.from_latest = true});
+    Session session(stream, {.from = {Position::At::kLatest}, .follow = true});
     session.RunFor(seconds(3));
     EXPECT_THAT(session.data, IsEmpty());
     stream.Put(0, "k", "last of the parent");
@@ -150,12 +150,85 @@ TEST(StreamReader, LatestBeginsNowAndFollowsSplitsAndMerges) {
 TEST(StreamReader, LatestReadsNoShardThatWasClosedBefore) {
   FakeStream stream;
   Reshard(stream);
-  Session session(stream, {.from_latest = true});
+  Session session(stream, {.from = {Position::At::kLatest}, .follow = true});
   session.RunFor(seconds(3));
   stream.Put(3, "k", "now");
   session.RunFor(seconds(3));
   EXPECT_THAT(session.data, ElementsAre("now"));
   EXPECT_THAT(stream.shards[0].reads, IsEmpty());
+}
+
+TEST(StreamReader, FollowsFromTheBeginning) {
+  FakeStream stream;
+  stream.Put(0, "k", "before");
+  Session session(stream, {.follow = true});
+  session.RunFor(seconds(3));
+  EXPECT_THAT(session.data, ElementsAre("before"));
+  stream.Put(0, "k", "after");
+  stream.AddChild(1, {0});
+  stream.Put(1, "k", "in a child");
+  session.RunFor(seconds(5));
+  EXPECT_THAT(session.data, ElementsAre("before", "after", "in a child"));
+  EXPECT_FALSE(session.done);
+}
+
+TEST(StreamReader, BeginsEachShardAtATime) {
+  FakeStream stream;
+  stream.Put(0, "k", "closed, early", 4'999);
+  stream.Put(0, "k", "closed, late", 5'000);
+  stream.AddChild(1, {0}, kLow);
+  stream.AddChild(2, {0}, kHigh);
+  stream.Put(1, "k", "low", 6'000);
+  Session session(stream, {.from = {.at = Position::At::kTime, .time = {5'000}}});
+  session.Run();
+  EXPECT_THAT(session.data, ElementsAre("closed, late", "low"));
+  EXPECT_TRUE(session.done);
+}
+
+// A child that is found later has nothing from before its parent's end, so that it is begun there.
+TEST(StreamReader, AChildThatIsFoundLaterIsReadFromItsBeginning) {
+  FakeStream stream;
+  stream.Put(0, "k", "early", 1);
+  Session session(stream, {.from = {.at = Position::At::kTime, .time = {5'000}}, .follow = true});
+  session.RunFor(seconds(3));
+  stream.AddChild(1, {0});
+  stream.Put(1, "k", "by a service whose clock is behind", 4'000);
+  session.RunFor(seconds(5));
+  EXPECT_THAT(session.data, ElementsAre("by a service whose clock is behind"));
+}
+
+TEST(StreamReader, ReadsOneShardAloneFromASequenceNumber) {
+  FakeStream stream;
+  Reshard(stream);
+  for (const char* data : {"1", "2", "3"}) stream.Put(2, "k", data);
+  const std::string second = stream.shards[2].records[2].sequence_number;
+  Session session(stream, {.from = {Position::At::kAt, second}, .only = ShardId{2}});
+  session.Run();
+  EXPECT_THAT(session.data, ElementsAre("2", "3"));
+  EXPECT_TRUE(session.done);
+  EXPECT_THAT(stream.shards[3].reads, IsEmpty());
+}
+
+TEST(StreamReader, AnOnlyShardThatIsClosedEndsAlsoWhatFollows) {
+  for (const Position::At at : {Position::At::kTrimHorizon, Position::At::kLatest}) {
+    FakeStream stream;
+    Reshard(stream);
+    Session session(stream, {.from = {at}, .follow = true, .only = ShardId{1}});
+    session.RunFor(seconds(9));
+    EXPECT_TRUE(session.done);
+    EXPECT_FALSE(session.error);
+    EXPECT_EQ(session.data.size(), at == Position::At::kLatest ? 0U : 1U);
+  }
+}
+
+TEST(StreamReader, AnOnlyShardThatDoesNotExistIsAnError) {
+  FakeStream stream;
+  Reshard(stream);
+  Session session(stream, {.only = ShardId{9}});
+  session.Run();
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kNotFound);
+  EXPECT_THAT(session.error->message, HasSubstr("shardId-000000000009"));
 }
 
 TEST(StreamReader, AMergeOfAShardThatWasReadToItsEndIsReadOnThere) {
@@ -314,7 +387,8 @@ RC_GTEST_PROP(StreamReaderProperty, WhatFollowsAStreamMissesNothing, (std::uint6
   Growing growing(seed);
   growing.stream.expires = false;
   ReaderOptions options = growing.Options();
-  options.from_latest = true;
+  options.from.at = Position::At::kLatest;
+  options.follow = true;
   Session session(growing.stream, options, seed);
   session.RunFor(seconds(60));
   for (int step = 0; step < 8; ++step) {
