@@ -4,11 +4,13 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "apps/weir/text.h"
 #include "weir/backends/open.h"
 #include "weir/embedded/file_namespaces.h"
 #include "weir/model/audit_event.h"
+#include "weir/runtime/await.h"
 
 namespace weir::app {
 namespace {
@@ -48,6 +50,11 @@ Result<std::optional<std::string>> PrincipalOf(const World& world,
   const Status valid = CheckPrincipal(named);
   if (!valid) return Fail(valid.error().code, "WEIR_BY: " + valid.error().message);
   return std::optional(named);
+}
+
+Status SleepUntil(Scheduler& scheduler, Instant at) {
+  return Await<void>(
+      [&](Done<void> done) { scheduler.At(at, [done = std::move(done)]() mutable { done({}); }); });
 }
 
 Result<StoreChoice> Context::Store() const {

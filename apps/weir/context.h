@@ -39,6 +39,9 @@ Surroundings SurroundingsOf(const World& world);
 [[nodiscard]] Result<std::optional<std::string>> PrincipalOf(const World& world,
                                                              const std::optional<std::string>& by);
 
+/// Blocks until then by the scheduler's clock. Not from one of its tasks.
+[[nodiscard]] Status SleepUntil(Scheduler& scheduler, Instant at);
+
 /// One run of one verb. Not thread-safe.
 class Context {
  public:

@@ -12,6 +12,7 @@
 #include "weir/base/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
+#include "weir/sim/hasty_scheduler.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_reservations.h"
 
@@ -53,7 +54,7 @@ class ReservationVerbsTest : public testing::Test {
   std::string Run(std::vector<std::string> args) {
     out_.str("");
     const WithReservations with = [this](Context&, const ReservationsWork& work) {
-      return work({*backend_, loop_});
+      return work({*backend_, *scheduler_});
     };
     const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
       AddLimits(app, chosen, with);
@@ -80,6 +81,8 @@ class ReservationVerbsTest : public testing::Test {
   sim::SimClock& clock_ = sim_.sim_clock();
   /// Its timers count on a clock that stands still between commands; nothing here waits for one.
   Loop loop_{clock_};
+  sim::HastyScheduler hasty_{clock_};
+  Scheduler* scheduler_ = &loop_;
   std::unique_ptr<ReservationBackend> backend_ = MakeMemoryReservations();
   std::istringstream in_;
   std::ostringstream out_, err_;
@@ -235,6 +238,56 @@ TEST_F(ReservationVerbsTest, TokensComeBackWithTime) {
   EXPECT_EQ(exit_, Exit::kRefused);
   clock_.Advance(std::chrono::seconds(5));
   EXPECT_EQ(Run(take), "taken, 0 left\n");
+}
+
+TEST_F(ReservationVerbsTest, TokensAreAwaitedIfTheyComeInTime) {
+  scheduler_ = &hasty_;
+  std::vector<std::string> take{"tokens",   "take", "api",     "acme", "--tokens", "2",
+                                "--window", "10s",  "--count", "2",    "--wait",   "9s"};
+  EXPECT_EQ(Run(take), "taken, 0 left\n");
+  const Instant before = clock_.Now();
+  EXPECT_EQ(Run(take), "refused, 0 there, retry after 10s\n");
+  EXPECT_EQ(exit_, Exit::kRefused);
+  EXPECT_EQ(clock_.Now(), before) << "a wait that is known to be longer is refused at once";
+  take.back() = "10s";
+  EXPECT_EQ(Run(take), "taken, 0 left\n");
+  EXPECT_EQ(clock_.Now() - before, std::chrono::seconds(10));
+}
+
+/// Another client that takes a token whenever time passes.
+class Rival final : public Scheduler {
+ public:
+  Rival(Scheduler& inner, std::function<void()> take) : inner_(inner), take_(std::move(take)) {}
+  const Clock& clock() const override { return inner_.clock(); }
+  void Post(Task task) override { inner_.Post(std::move(task)); }
+  TimerId At(Instant when, Task task) override {
+    return inner_.At(when, [this, task = std::move(task)]() mutable {
+      take_();
+      task();
+    });
+  }
+  bool Cancel(TimerId id) override { return inner_.Cancel(id); }
+
+ private:
+  Scheduler& inner_;
+  std::function<void()> take_;
+};
+
+TEST_F(ReservationVerbsTest, AWaitEndsAlsoIfOthersTakeTheTokens) {
+  const std::vector<std::string> take{"tokens",   "take", "api",      "acme",
+                                      "--tokens", "1",    "--window", "2s"};
+  const auto take_one = [&] { Run(take); };
+  Rival rival(hasty_, [&] {
+    scheduler_ = &hasty_;
+    take_one();
+  });
+  EXPECT_EQ(Run(take), "taken, 0 left\n");
+  const Instant before = clock_.Now();
+  std::vector<std::string> wait = take;
+  wait.insert(wait.end(), {"--wait", "7s"});
+  scheduler_ = &rival;
+  EXPECT_EQ(Run(wait), "refused, 0 there, retry after 2s\n");
+  EXPECT_EQ(clock_.Now() - before, std::chrono::seconds(6));
 }
 
 TEST_F(ReservationVerbsTest, LoadedLimitsHold) {

@@ -10,6 +10,7 @@
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/text.h"
 #include "weir/reservation/token_limiter.h"
+#include "weir/runtime/later.h"
 
 namespace weir::app {
 namespace {
@@ -19,6 +20,7 @@ struct TokenOptions {
   std::uint64_t limit = 0;
   std::chrono::seconds window{0};
   std::uint64_t count = 1;
+  nanoseconds wait{0};
 };
 
 Json ToJson(const TokenOutcome& outcome) {
@@ -35,15 +37,29 @@ std::string TextOf(const TokenOutcome& outcome) {
                      FormatSeconds(outcome.retry_after.value_or(milliseconds(0))));
 }
 
-Result<Exit> Take(const TokenOptions& options, Context& context, const OpenedReservations& opened) {
+/// Tries again when a refusal says that there may be tokens, unless that is after the wait.
+Result<TokenOutcome> TakeInTime(const TokenOptions& options, const Context& context,
+                                const OpenedReservations& opened) {
   TokenLimiter limiter(opened.backend, opened.scheduler);
-  WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome,
-                        limiter.Take({.resource = options.key.resource,
-                                      .account = options.key.account,
-                                      .default_limit = static_cast<std::int64_t>(options.limit),
-                                      .default_window = options.window,
-                                      .count = static_cast<std::int64_t>(options.count)},
-                                     context.StoreDeadline()));
+  const TokenRequest request{.resource = options.key.resource,
+                             .account = options.key.account,
+                             .default_limit = static_cast<std::int64_t>(options.limit),
+                             .default_window = options.window,
+                             .count = static_cast<std::int64_t>(options.count)};
+  const Clock& clock = opened.scheduler.clock();
+  const Deadline until = Deadline::After(clock, options.wait);
+  for (;;) {
+    WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome,
+                          limiter.Take(request, context.StoreDeadline()));
+    if (outcome.taken || !outcome.retry_after) return outcome;
+    const Instant retry_at = Later(clock.Now(), *outcome.retry_after);
+    if (retry_at > until.at()) return outcome;
+    WEIR_RETURN_IF_ERROR(SleepUntil(opened.scheduler, retry_at));
+  }
+}
+
+Result<Exit> Take(const TokenOptions& options, Context& context, const OpenedReservations& opened) {
+  WEIR_ASSIGN_OR_RETURN(const TokenOutcome outcome, TakeInTime(options, context, opened));
   context.Answer(ToJson(outcome), TextOf(outcome));
   if (outcome.blocked && options.limit == 0) {
     context.Warn(
@@ -80,6 +96,9 @@ void AddTokens(CLI::App& app, Action& chosen, const WithReservations& with_reser
       ->option_text("DURATION");
   AddParsed(verb, "--count", options->count, ParseTokens, "how many to take (default: 1)")
       ->option_text("N");
+  AddParsed(verb, "--wait", options->wait, ParseDuration,
+            "wait at most this long for tokens, like 30s")
+      ->option_text("DURATION");
 }
 
 }  // namespace weir::app

@@ -12,7 +12,6 @@
 #include "apps/weir/text.h"
 #include "weir/limiter/limiter.h"
 #include "weir/model/identifier.h"
-#include "weir/runtime/await.h"
 #include "weir/runtime/later.h"
 
 namespace weir::app {
@@ -82,9 +81,7 @@ Result<Exit> TryOnFile(const TryOptions& options, Context& context) {
     Attempt attempt;
     Result<Exit> tried = TryOnce(options, context, attempt);
     if (!tried || !attempt.retry_at || *attempt.retry_at > until.at()) return tried;
-    WEIR_RETURN_IF_ERROR(Await<void>([&](Done<void> done) {
-      world.scheduler.At(*attempt.retry_at, [done = std::move(done)]() mutable { done({}); });
-    }));
+    WEIR_RETURN_IF_ERROR(SleepUntil(world.scheduler, *attempt.retry_at));
   }
 }
 
