@@ -13,6 +13,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "weir/embedded/file_names.h"
+
 namespace weir::app {
 namespace {
 
@@ -166,18 +168,7 @@ Status WriteFile(const std::string& path, std::string_view text, const DiskCalls
   if (const int failure = Replace(target, seen, text, disk); failure != 0) {
     return Fail(FileError("write", path, failure));
   }
-  return SyncFolderOf(target);
-}
-
-Status SyncFolderOf(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return Fail(FileError("sync", folder, errno));
-  // Some file systems sync no folders, and say so.
-  const int failure = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
-  close(descriptor);
-  return failure == 0 ? Status() : Fail(FileError("sync", folder, failure));
+  return SyncFolder(target);
 }
 
 }  // namespace weir::app

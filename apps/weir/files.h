@@ -43,7 +43,4 @@ DiskCalls SystemDisk();
 [[nodiscard]] Status WriteFile(const std::string& path, std::string_view text,
                                const DiskCalls& disk = SystemDisk());
 
-/// What a rename in this folder did survives a power loss.
-[[nodiscard]] Status SyncFolderOf(const std::string& path);
-
 }  // namespace weir::app

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -18,37 +17,23 @@
 
 #include "apps/weir/command.h"
 #include "apps/weir/standard_input.h"
+#include "apps/weir/stop_request.h"
 #include "weir/base/time.h"
 #include "weir/runtime/loop.h"
 
 namespace {
 
-constexpr std::int64_t kRepetition = 1'000'000'000;
-
-volatile std::sig_atomic_t stop_requested = 0;
-volatile std::sig_atomic_t is_second_awaited = 0;
-volatile std::sig_atomic_t hurry_requested = 0;
-std::atomic<std::int64_t> stop_requested_at = 0;
-static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+weir::app::StopRequest stop_request;
 
 std::int64_t MonotonicNanos() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * kRepetition + now.tv_nsec;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// timeout(1) signals its child and then the group of both: a repetition within a second is the
-/// same request. A later one ends the process as usual, unless a verb waits for it.
 void RequestStop(int signal) {
   const int saved = errno;
-  const std::int64_t now = MonotonicNanos();
-  if (stop_requested == 0) {
-    stop_requested = signal;
-    stop_requested_at = now;
-  } else if (now - stop_requested_at < kRepetition) {
-  } else if (is_second_awaited != 0 && hurry_requested == 0) {
-    hurry_requested = 1;
-  } else {
+  if (!stop_request.Note(signal, MonotonicNanos())) {
     std::signal(signal, SIG_DFL);
     raise(signal);
   }
@@ -67,12 +52,12 @@ bool Interrupted() {
     Catch(SIGTERM);
     return true;
   }();
-  return caught && stop_requested != 0;
+  return caught && stop_request.is_made();
 }
 
 bool Hurried() {
-  is_second_awaited = 1;
-  return hurry_requested != 0;
+  stop_request.AwaitSecond();
+  return stop_request.is_hurried();
 }
 
 /// user@host; empty if the system does not know the user.
@@ -107,7 +92,7 @@ int main(int argc, char** argv) {
       .user = UserAtHost(),
       .environment = Environment,
       .interrupted = Interrupted,
-      .signal = [] { return static_cast<int>(stop_requested); },
+      .signal = [] { return stop_request.signal(); },
       .hurried = Hurried,
       .in_descriptor = STDIN_FILENO,
       .watch_input = [&](std::function<bool()> look) { input.Watch(std::move(look)); }};

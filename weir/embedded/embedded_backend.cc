@@ -48,7 +48,10 @@ class EmbeddedBuckets final : public BucketStore {
               Done<void> done) override {
     if (Status ready = CheckReady(); !ready) return done(std::move(ready));
     Status adjusted = table_.Adjust(charges, token, now);
-    if (!adjusted) return done(std::move(adjusted));
+    if (!adjusted) {
+      NoteChangeByRefusal();
+      return done(std::move(adjusted));
+    }
     if (strict_) return committer_.WhenCommitted({deadline, std::move(done), {}});
     AnswerRelaxed(std::move(adjusted), std::move(done));
   }
@@ -86,9 +89,14 @@ class EmbeddedBuckets final : public BucketStore {
       if (!strict_) return AnswerRelaxed(std::move(decision), std::move(asker.done));
       return AnswerStrict(charges, now, *std::move(decision), std::move(asker));
     }
-    // A refusal may store the limits that its wait goes by; it does not wait for their commit.
-    if (table_.TakeChangedByRefusal()) committer_.NoteChange();
+    NoteChangeByRefusal();
     asker.done(std::move(decision));
+  }
+
+  // A refusal may store the limits that its wait goes by, and may set a bucket back to T; it does
+  // not wait for their commit.
+  void NoteChangeByRefusal() {
+    if (table_.TakeChangedByRefusal()) committer_.NoteChange();
   }
 
   void AnswerStrict(std::span<const Charge> charges, UnixMillis now, Decision decision,

@@ -8,6 +8,7 @@
 #include "weir/embedded/config_rows.h"
 #include "weir/embedded/data_file.h"
 #include "weir/embedded/file_lock.h"
+#include "weir/embedded/file_names.h"
 #include "weir/embedded/file_replace.h"
 #include "weir/embedded/file_reservation_rows.h"
 #include "weir/embedded/row_checks.h"

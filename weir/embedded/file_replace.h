@@ -1,4 +1,4 @@
-// Giving names to files so that nothing is overwritten and a power loss loses nothing.
+// Puts a repaired database where the damaged one is, so that a power loss loses neither.
 #pragma once
 
 #include <string>
@@ -6,22 +6,6 @@
 #include "weir/base/result.h"
 
 namespace weir {
-
-/// A name that no file has: `stem`, then the first free number.
-std::string FreeName(const std::string& stem);
-
-/// What was written to the file is on the disk.
-[[nodiscard]] Status SyncFile(const std::string& path);
-/// The names in the folder of the path are on the disk.
-[[nodiscard]] Status SyncFolder(const std::string& path);
-
-/// A second name for a file. kAlreadyExists, and nothing changes, if something has it.
-[[nodiscard]] Status LinkFile(const std::string& from, const std::string& to);
-/// Gives the file the name `to`, whatever had it.
-[[nodiscard]] Status RenameFile(const std::string& from, const std::string& to);
-void RemoveFile(const std::string& path);
-/// Gives the file the name `to`, which nothing has yet: kAlreadyExists.
-[[nodiscard]] Status RenameToFree(const std::string& from, const std::string& to);
 
 /// All locks that SQLite knows of a file: while this lives, no process reads or writes the file
 /// with SQLite, including this one. Move-only.

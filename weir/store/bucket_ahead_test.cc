@@ -71,6 +71,22 @@ TEST(BucketAhead, C4ANewLimitDoesNotWaitForAWrongClock) {
   EXPECT_EQ(extras.last_left, kStart + std::chrono::seconds(30)) << "it made another one leave";
 }
 
+// Fails if: a bucket that a refused request set back is stored only with the next change.
+TEST(BucketAhead, C4WhatARefusalSetsBackIsDueToBeStored) {
+  BucketTable table;
+  const TargetPtr rpm = MakeTarget(kAheadKey, {{"rpm", PerMinute(60)}});
+  const Charge most{rpm, {kMaxMillitokens}};
+  std::uint64_t adjusts = 0;
+  const auto adjust = [&](UnixMillis now) {
+    return table.Adjust({&most, 1}, {.high = 1, .low = ++adjusts}, now);
+  };
+  for (int i = 0; i < kMaxDebt / kMaxMillitokens; ++i) ASSERT_TRUE(adjust(kStart + kYearAhead));
+  table.TakeChangedByRefusal();
+  ASSERT_FALSE(adjust(kStart)) << "its debt would be too large";
+  EXPECT_EQ(table.Read(kAheadKey)->bucket.time, kStart) << "it was not set back";
+  EXPECT_TRUE(table.TakeChangedByRefusal());
+}
+
 // Fails if: limits that join move the bucket to a time that is far ahead.
 TEST(BucketAhead, C4ChangesOfTheLimitsAdmitACapacityForTheWrongBoot) {
   BucketTable table;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "weir/base/integer_text.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/bucket_stripe.h"
 #include "weir/store/recent_tokens.h"
@@ -50,38 +49,6 @@ bool GivesBackOnly(const Charge& charge) {
 Error TooMuchDebt(const BucketKey& key) {
   return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
                                          key.entity, key.resource, FormatTokens(kMaxDebt))};
-}
-
-bool Matches(const BucketFilter& filter, const BucketKey& key) {
-  return (!filter.entity || *filter.entity == key.entity) &&
-         (!filter.resource || *filter.resource == key.resource);
-}
-
-// Where the page after a bucket begins: its stripe, and its key, by which a stripe is listed.
-struct Cursor {
-  std::size_t stripe = 0;
-  std::optional<BucketKey> after;
-};
-
-std::string FormatCursor(std::size_t stripe, const BucketKey& key) {
-  return fmt::format("{}#{}#{}#{}", stripe, key.entity, key.resource, key.shard);
-}
-
-std::optional<Cursor> ReadCursor(std::string_view text) {
-  // Neither an entity nor a resource may contain '#'.
-  std::array<std::string_view, 4> parts;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::size_t hash = text.find('#');
-    if (hash == text.npos) return std::nullopt;
-    parts[i] = text.substr(0, hash);
-    text.remove_prefix(hash + 1);
-  }
-  parts[3] = text;
-  const auto stripe = ReadInteger<std::size_t>(parts[0]);
-  const auto shard = ReadInteger<std::uint32_t>(parts[3]);
-  if (!stripe || !shard) return std::nullopt;
-  return Cursor{.stripe = *stripe,
-                .after = BucketKey{std::string(parts[1]), std::string(parts[2]), *shard}};
 }
 
 }  // namespace
@@ -144,6 +111,7 @@ void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport
   if (ahead == milliseconds(0)) return;
   report.Add(found.entry->key(), ahead);
   found.stripe->MarkChanged(*found.entry);
+  changed_by_refusal_ = true;  // in case the request is refused; otherwise it costs a look
 }
 
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
@@ -164,10 +132,7 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
     SetBackIfAhead(found[i], now, ahead);
   }
   Decide(charges, found, now, decision);
-  if (!decision.admitted) {
-    if (!ahead.empty()) changed_by_refusal_ = true;
-    return decision;
-  }
+  if (!decision.admitted) return decision;
   for (std::size_t i = 0; i < charges.size(); ++i) {
     WEIR_RETURN_IF_ERROR(CheckSpace(found[i].state(), charges[i], now));
   }
@@ -303,52 +268,6 @@ std::optional<BucketRecord> BucketTable::Read(const BucketKey& key) const {
   const BucketEntry* entry = stripe.Find({key, hash});
   if (entry == nullptr) return std::nullopt;
   return RecordOf(entry->state);
-}
-
-Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
-                                             const PageRequest& request) const {
-  std::optional<Cursor> cursor = Cursor{};
-  if (!request.cursor.empty()) cursor = ReadCursor(request.cursor);
-  if (!cursor || cursor->stripe >= stripes_.size() || request.limit == 0) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("page cursor '{}', limit {}: begin with an empty cursor, ask for at least 1",
-                    request.cursor, request.limit));
-  }
-  Page<BucketRecord> page;
-  for (; cursor->stripe < stripes_.size(); *cursor = {.stripe = cursor->stripe + 1, .after = {}}) {
-    const bool whole = AppendStripe(filter, cursor->after, request.limit, cursor->stripe, page);
-    if (whole) continue;
-    // The last item may be of an earlier stripe, where the page was full already.
-    const BucketKey& last = page.items.back().key;
-    page.next = FormatCursor(StripeOf(HashOf(last)), last);
-    break;
-  }
-  return page;
-}
-
-bool BucketTable::AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
-                               std::size_t limit, std::size_t index,
-                               Page<BucketRecord>& page) const {
-  BucketStripe& stripe = *stripes_[index];
-  const MutexLock lock(stripe.mutex);
-  std::vector<const BucketEntry*> found;
-  const auto add = [&](const BucketEntry& entry) {
-    const BucketKey& key = entry.key();
-    if (Matches(filter, key) && (!after || *after < key)) found.push_back(&entry);
-  };
-  if (filter.entity) {
-    const BucketEntry* entry = stripe.FirstOf(*filter.entity);
-    for (; entry != nullptr; entry = entry->next_of_entity) add(*entry);
-  } else {
-    for (const auto& entry : stripe.entries) add(*entry);
-  }
-  std::ranges::sort(found, {}, [](auto* entry) -> const BucketKey& { return entry->key(); });
-  for (const BucketEntry* entry : found) {
-    if (page.items.size() == limit) return false;
-    page.items.push_back(RecordOf(entry->state));
-  }
-  return true;
 }
 
 std::size_t BucketTable::size() const { return size_; }

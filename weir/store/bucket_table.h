@@ -56,7 +56,7 @@ class BucketTable {
   /// keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
-  /// True once after refusals that changed buckets: a drain is due.
+  /// True once after refusals, or settings to T, that changed buckets: a drain is due.
   bool TakeChangedByRefusal();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,
@@ -113,9 +113,6 @@ class BucketTable {
   /// Sweeps a little now and then.
   void Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report);
   void SetBackIfAhead(const Found& found, UnixMillis now, AheadReport& report);
-  /// Appends what matches and comes after `after`; false if the page was full before the end.
-  bool AppendStripe(const BucketFilter& filter, const std::optional<BucketKey>& after,
-                    std::size_t limit, std::size_t index, Page<BucketRecord>& page) const;
 
   BucketTableOptions options_;
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
