@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/weir/options.h"
+#include "apps/weir/verb_run_fixture.h"
 #include "apps/weir/world_fixture.h"
 
 namespace weir::app {
@@ -166,6 +167,14 @@ TEST_F(WholeCompletionTest, TheManualPageHasEachVerbWithItsOptions) {
   for (const std::string& verb : Offered({"entity"}, "")) {
     EXPECT_THAT(page, HasSubstr(".SS \"weir entity " + (verb.substr(0, verb.find('-')))));
   }
+}
+
+TEST_F(WholeCompletionTest, TextOfTheManualPageIsNoRequestOfRoff) {
+  const VerbEnd end = RunVerb(world_, {"man"}, [](CLI::App& app, Action& chosen) {
+    app.description(".dots and \\ backslashes\n'quotes', and a-b");
+    AddMan(app, chosen);
+  });
+  EXPECT_THAT(end.answer, HasSubstr("\n\\&.dots and \\e backslashes\n\\&'quotes', and a\\-b\n"));
 }
 
 }  // namespace
