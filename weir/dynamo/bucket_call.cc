@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "weir/store/bucket_time.h"
+
 namespace weir::dynamo {
 namespace {
 
@@ -95,8 +97,9 @@ CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newes
 
 CallStep BucketCall::Resume() { return Go(); }
 
-void BucketCall::SetElapsed(nanoseconds elapsed) {
+void BucketCall::SetTime(nanoseconds elapsed, UnixMillis bucket_time) {
   elapsed_ = elapsed;
+  bucket_time_ = bucket_time;
   now_ = terms_.now + kDatedAnewAfter * (elapsed / kDatedAnewAfter);
 }
 
@@ -115,6 +118,7 @@ CallStep BucketCall::Go() {
   }
   step.learned = std::exchange(learned_, {});
   step.unknown = std::exchange(unknown_, {});
+  step.set_back = std::exchange(set_back_, {});
   return step;
 }
 
@@ -155,7 +159,12 @@ Result<BucketPlan> BucketCall::PlanOf(std::size_t charge) const {
   const Part& part = parts_[charge];
   const BucketRequest request{charges_[charge], terms_.token, terms_.writes};
   if (part.state == State::kAbsent) return PlanCreate(keys_, part.owner, request, now_);
-  return PlanWrite(keys_, *part.image, request, now_);
+  return PlanWrite(keys_, *part.image, request, TimeOn(part));
+}
+
+UnixMillis BucketCall::TimeOn(const Part& part) const {
+  const bool is_far = part.image && IsFarAhead(part.image->bucket.time, now_);
+  return is_far ? std::max(now_, bucket_time_) : now_;
 }
 
 bool BucketCall::Fits(std::size_t charge) {
@@ -252,7 +261,8 @@ void BucketCall::SendRepairs(CallStep& step) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.state != State::kKnown || repairs_left_[i] == 0) continue;
-    auto repair = PlanRepair(keys_, *part.image, {charges_[i], terms_.token, terms_.writes}, now_);
+    auto repair =
+        PlanRepair(keys_, *part.image, {charges_[i], terms_.token, terms_.writes}, TimeOn(part));
     if (!repair) continue;
     --repairs_left_[i];
     part.state = State::kSent;

@@ -28,6 +28,7 @@ struct DynamoBucketStore::Running {
   Running(RequestPtr of, Route way, DynamoBucketStore& store)
       : request(std::move(of)),
         route(std::move(way)),
+        table(store.table_),
         clock(store.scheduler_.clock()),
         deadline(request->deadline),
         call(store.keys_, route.parts, store.TermsOf(*request, route)) {}
@@ -35,7 +36,7 @@ struct DynamoBucketStore::Running {
   template <class Event>
   CallStep On(Event event) {
     const MutexLock lock(mutex);
-    call.SetElapsed(clock.Now() - request->began);
+    call.SetTime(clock.Now() - request->began, table.Now());
     return event(call);
   }
 
@@ -44,6 +45,7 @@ struct DynamoBucketStore::Running {
 
   const RequestPtr request;
   Route route;
+  const Table& table;
   const Clock& clock;
   const Deadline deadline;
   Mutex mutex;
