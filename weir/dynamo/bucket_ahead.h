@@ -22,7 +22,7 @@ struct AheadMark {
   friend bool operator==(const AheadMark&, const AheadMark&) = default;
 };
 std::string FormatAhead(const AheadMark& mark);
-/// Nothing if it is no mark: a new one replaces it.
+/// Nothing if the text is no mark: a new one replaces it.
 std::optional<AheadMark> ReadAhead(std::string_view text);
 
 /// How a bucket's time relates to T. A value.

@@ -73,13 +73,13 @@ class BucketAheadTest : public testing::Test {
     item.insert_or_assign(std::string(name), std::move(value));
     table_.Put(std::move(item));
   }
-  /// What a client that refills by a clock of its own writes.
+  /// The write of a client that refills by a clock of its own.
   UnixMillis MoveTime(milliseconds ahead) {
     const UnixMillis time = Now() + ahead;
     Set("rf", Of(time.value));
     return time;
   }
-  /// A bucket with so many of its 60 tokens and a time an hour ahead.
+  /// A bucket with this number of its 60 tokens, and a time an hour ahead.
   UnixMillis LeaveAnHourAhead(std::int64_t tokens) {
     Process maker(*this, 90);
     EXPECT_TRUE(Takes(maker, 60 - tokens));
@@ -117,7 +117,7 @@ TEST_F(BucketAheadTest, C4ATimeAnHourAheadIsSetBackAfterAMinuteAndItsTokensStay)
 }
 
 // Fails if: a mark costs a request, or the image from before the set-back stays.
-TEST_F(BucketAheadTest, C4WhatIsAdmittedCarriesMarkAndSetBackInItsOwnWrite) {
+TEST_F(BucketAheadTest, C4AnAdmittedRequestMarksAndSetsBackInItsOwnWrite) {
   LeaveAnHourAhead(40);
   ASSERT_TRUE(AskAt(Now(), here_, sixty_, 0).admitted) << "from now on it remembers the bucket";
   const std::uint64_t calls = table_.client.calls();
@@ -142,7 +142,7 @@ TEST_F(BucketAheadTest, C4ATimeUpToAMinuteAheadStaysAndCostsNothing) {
   EXPECT_EQ(Mark(), std::nullopt);
 }
 
-// Also if nobody asked in between. Fails if: the time begins again with the write that sets it
+// Also if no request came in between. Fails if: the time begins again with the write that sets it
 // back.
 TEST_F(BucketAheadTest, C4TheWaitOfARefusalIsTrue) {
   LeaveAnHourAhead(10);
@@ -188,7 +188,7 @@ TEST_F(BucketAheadTest, C4ATimeThatMovesIsNotSetBack) {
   EXPECT_THAT(log_.lines(), IsEmpty());
 }
 
-// Fails if: what sets it back does not require the time that was seen.
+// Fails if: the write that sets it back does not require the time that was seen.
 TEST_F(BucketAheadTest, C4AWriterThatMovesItInBetweenKeepsItsTime) {
   LeaveAnHourAhead(10);
   EXPECT_FALSE(Takes(here_, 30));
@@ -236,8 +236,9 @@ TEST_F(BucketAheadTest, C4AProcessWithAnOldImageKeepsTheMarkOfOthers) {
   EXPECT_EQ(Number("b_rpm_tk"), 28'000);
 }
 
-// Fails if: an add of such a process does not require that its time was not set back. What comes
-// back after that has no room, and a take that goes first would make some. (A ttl would reveal it.)
+// Fails if: an add of such a process does not require that its time was not set back. The bucket is
+// full, and a take that does not see this leaves space for a refill that is over. (A ttl that was
+// moved would fail the add, too.)
 TEST_F(BucketAheadTest, C4AnImageFromBeforeItWasSetBackAdmitsNoMore) {
   LeaveAnHourAhead(30);
   Item item = Stored();
@@ -259,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(BucketAhead, BucketAheadMark,
                                          Of("99999999999999999999;1"), Of("1;1")));
 
 // Fails if: a mark that cannot be read is kept, is taken for one, or fails each write.
-TEST_P(BucketAheadMark, C4WhatIsNoMarkIsReplaced) {
+TEST_P(BucketAheadMark, C4AnyOtherValueIsReplaced) {
   const UnixMillis ahead = LeaveAnHourAhead(10);
   Set(kAhead, GetParam());
   const UnixMillis seen = Now();
@@ -365,7 +366,7 @@ TEST_F(BucketAheadTest, C4TokensOfAdjustsLeaveTenMinutesAfterThem) {
   EXPECT_EQ(count(), 6) << "the latest ones";
 }
 
-// Fails if: what left early is full as much later as the time was ahead.
+// Fails if: limits that left early are full as much later as the time was ahead.
 TEST_F(BucketAheadTest, C4LimitsThatLeftEarlyAreSetBackAlike) {
   const UnixMillis ahead = LeaveAnHourAhead(10);
   Set(kGone, Of(FormatGone({ahead, ahead + minutes(10)})));

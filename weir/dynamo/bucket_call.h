@@ -24,7 +24,7 @@ struct CallStep {
     /// Others of its kind on this bucket would make it fail: one at a time. Where it had to wait
     /// it is not sent; OnTurn plans anew.
     bool in_turn;
-    /// Stores parameters after a refusal, or what concerns a time far ahead, and takes nothing.
+    /// Stores parameters after a refusal, or marks or sets back a time, and takes nothing.
     bool repairs = false;
   };
 
@@ -93,9 +93,9 @@ class BucketCall {
   CallStep OnTurn(std::size_t charge, std::optional<BucketImage> newest);
   CallStep Resume();
   CallStep GaveBack();
-  /// Before an event: how long ago the call began, and T. What it asks is dated by the caller's
-  /// time, until that is long ago (kDatedAnewAfter); only on a bucket that is far ahead of this by
-  /// T if T is later, since the caller's time may be from before a suspension.
+  /// Before an event: how long ago the call began, and T. Requests are dated by the caller's time,
+  /// or later if the call takes long (kDatedAnewAfter). A bucket that is far ahead of that is
+  /// judged by T if T is later, because the caller's time may be from before a suspension.
   void SetTime(nanoseconds elapsed, UnixMillis bucket_time);
   const BucketKey& KeyOf(std::size_t charge) const { return charges_[charge].target->key; }
 

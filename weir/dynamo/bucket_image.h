@@ -55,7 +55,7 @@ struct BucketImage {
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
   std::optional<Value> ahead;                                 ///< attribute w_ahead, as it is
-  /// What is stored, if `bucket.time` and `gone` were set back (SetBackIfDue).
+  /// The stored values, if `bucket.time` and `gone` were set back (SetBackIfDue).
   struct Stored {
     UnixMillis time;
     std::optional<EarlyLeavers> gone;

@@ -54,8 +54,7 @@ void BucketCall::Applied(std::size_t charge, const WriteAnswer& answer) {
   }
 }
 
-// No other write of this process moves a time back. What is remembered is of a later time, so it is
-// forgotten first.
+// No other write moves a time back. The cached image is of a later time, so it is dropped first.
 void BucketCall::NoteSetBack(const Part& part, const BucketImage& left) {
   if (!part.image || left.bucket.time >= part.image->bucket.time) return;
   unknown_.push_back(left.key);

@@ -23,7 +23,7 @@ std::string HttpDateOf(UnixMillis at) {
   return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(at.value / 1000));
 }
 
-/// One host, and what it asks for.
+/// One host.
 struct ClockHost {
   ClockHost(sim::SimScheduler& truth, sim::SimServer& server, milliseconds error,
             BucketStoreOptions options)
@@ -134,6 +134,7 @@ class ClockFleet {
     for (std::size_t host = 0; host < hosts_.size(); ++host) Ask(host);
     scheduler_.RunAll();
     record_.unanswered = asked_ - answered_;
+    for (const auto& host : hosts_) record_.met += host->process.network().counts();
     for (const sim::StreamRecord& record : server_.Table(kFleetTable)->stream()) {
       if (record.after && record.after->contains("rf")) record_.stream.push_back(record);
     }

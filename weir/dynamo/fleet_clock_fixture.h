@@ -1,5 +1,5 @@
 // A simulated fleet whose hosts have wrong wall clocks, and a client of zae-limiter on the same
-// bucket whose clock decides what it writes.
+// bucket, which dates its writes by a wrong clock.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ class WrongClockScheduler final : public Scheduler {
   WrongClock clock_;
 };
 
-/// What is wrong with the hosts: changes the bodies of their requests and of the responses to them,
-/// which `now` dates.
+/// A bug of all hosts: it changes the bodies of their requests and of the responses to them. `now`
+/// is the true time.
 struct PlantedClockBug {
   std::string name;
   std::function<void(nlohmann::json& body, UnixMillis now)> request;
@@ -81,7 +81,7 @@ struct RefusedTake {
   std::int64_t tokens = 0;  ///< millitokens
 };
 
-/// What happened. All times are true ones.
+/// The events of a run. All times are true ones.
 struct ClockFleetRecord {
   std::vector<sim::StreamRecord> stream;  ///< of the bucket's item
   std::vector<AliveSpan> alive;
@@ -91,6 +91,7 @@ struct ClockFleetRecord {
   int failed = 0;
   int unanswered = 0;
   std::size_t reported = 0;  ///< events "clock.stored_time_ahead"
+  sim::NetworkCounts met;    ///< faults of the hosts' networks
 };
 
 /// 100 tokens, 100 a minute.

@@ -34,7 +34,7 @@ struct ClockWrite {
         rf{FieldIn(record.after, "rf")},
         tokens(FieldIn(record.after, "b_rpm_tk")),
         taken(FieldIn(record.after, "b_rpm_tc") - FieldIn(record.before, "b_rpm_tc")),
-        // What is there afterwards that was not there, and was not given back.
+        // The change of the balance, without the takes.
         refilled(is_new ? 0 : tokens - FieldIn(record.before, "b_rpm_tk") + taken),
         marks(record.after->contains("w_ahead") &&
               (is_new || !record.before->contains("w_ahead") ||
@@ -76,7 +76,7 @@ class ClockJudge {
     return time.count() * quota.amount / quota.period + 1;
   }
 
-  // With f(t) = what was taken up to t, less what came back and one capacity for each jump, the
+  // Let f(t) be the takes up to t, less the refill up to t and one capacity for each jump. The
   // bound is f(t) - f(s) <= capacity + rate * (6 s + late).
   void JudgeTakes() {
     const std::int64_t most = ClockFleetQuota().capacity + Earned(kWorstTime + late_);
@@ -128,7 +128,8 @@ class ClockJudge {
   }
 
   void JudgeRefusalsAfter(const AliveSpan& alive) {
-    const UnixMillis begins = alive.to + late_;
+    // Its last refill is in no image that was read before.
+    const UnixMillis begins = alive.to + late_ + kOldImage;
     const UnixMillis ends = EndOfSilence(alive);
     auto write = std::ranges::find_if(
         writes_, [&](const ClockWrite& candidate) { return candidate.at >= begins; });

@@ -1,4 +1,4 @@
-// What a fleet on hosts with wrong clocks promises in true time, read from the table's own stream.
+// The bound of a fleet on hosts with wrong clocks, in true time, read from the table's own stream.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weir::dynamo {
 
-/// What a run shows.
+/// The result for one run.
 struct ClockVerdict {
   std::vector<std::string> broken;  ///< a message for each promise that was
   int jumps = 0;                    ///< times that a write moved `rf` far ahead

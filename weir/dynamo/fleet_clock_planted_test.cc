@@ -1,5 +1,5 @@
-// The simulation of clocks finds each bug that it exists for: each is planted in what the hosts of
-// a fleet send or see.
+// The simulation of clocks finds each bug that it exists for: each is planted in the requests of
+// the hosts, or in the responses to them.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -80,7 +80,7 @@ void SeesTheMinuteBegin(json& body, UnixMillis now) {
   });
 }
 
-// What sets a time back does not require that it has not moved.
+// The write that sets a time back does not require that it has not moved.
 void SetsBackUnconditionally(json& body, UnixMillis) {
   const auto write = AsSetBack(body);
   if (!write) return;
@@ -92,7 +92,7 @@ void SetsBackUnconditionally(json& body, UnixMillis) {
   body["ExpressionAttributeValues"].erase(write->seen);
 }
 
-// What sets a time back brings half of the capacity along.
+// The write that sets a time back adds half of the capacity.
 void RefillsWithTheSetBack(json& body, UnixMillis) {
   if (!AsSetBack(body)) return;
   const std::string tokens = PlaceholderOf(body, "b_rpm_tk");

@@ -1,4 +1,4 @@
-// Whole runs of a fleet on hosts whose wall clocks are an hour apart, beside a client of
+// Whole runs of a fleet on hosts whose wall clocks are an hour apart, with a client of
 // zae-limiter whose clock is an hour ahead or behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
