@@ -61,6 +61,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
     ReadConfigState(table_, keys_, Window(), deadline_,
                     [self = shared_from_this()](Result<ConfigState> state) {
                       if (!state) return self->End(std::move(state.error()));
+                      state->first_is_audited = self->first_is_audited_;
                       const Status chosen = self->Choose(*state);
                       if (!chosen) return self->End(chosen.error());
                       self->Write();
@@ -73,9 +74,9 @@ class Applying : public std::enable_shared_from_this<Applying> {
     WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
     while (plan_.writes.size() > kMostActions) {
       if (part.size() == 1) return TooMuch(part.front());
-      const std::size_t excess = plan_.writes.size() - kMostActions;
-      const std::size_t fewer = std::min(part.size() - 1, kMostActions);
-      part = part.first(part.size() > excess ? std::min(fewer, part.size() - excess) : fewer);
+      // As many as fit if each needs as much as the others.
+      const std::size_t fit = part.size() * kMostActions / plan_.writes.size();
+      part = part.first(std::clamp<std::size_t>(fit, 1, part.size() - 1));
       WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
     }
     part_ = part.size();
@@ -112,7 +113,10 @@ class Applying : public std::enable_shared_from_this<Applying> {
   // After the transaction: what entities leave behind, one after the other.
   void GoOn() {
     tries_ = 0;
-    if (plan_.partial) return Round();
+    if (plan_.partial) {
+      first_is_audited_ = true;
+      return Round();
+    }
     if (plan_.erased.empty()) return DropNext();
     std::string id = std::move(plan_.erased.back());
     plan_.erased.pop_back();
@@ -157,6 +161,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
 
   void Advance() {
     made_ += part_;
+    first_is_audited_ = false;
     Round();
   }
 
@@ -188,6 +193,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
   std::size_t part_ = 0;  // of the changes, in plan_
   ConfigPlan plan_;
   int tries_ = 0;
+  bool first_is_audited_ = false;  // of those that are not made yet
 };
 
 }  // namespace

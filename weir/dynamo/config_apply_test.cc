@@ -139,7 +139,7 @@ std::vector<ConfigChange> ManyPuts(int count, std::int64_t tokens) {
 TEST(ConfigApplyPartsTest, ALongListIsMadeInParts) {
   ConfigRig rig;
   ASSERT_TRUE(rig.Apply(ManyPuts(250, 1)));
-  EXPECT_EQ(rig.client.Count("TransactWriteItems"), 3);
+  EXPECT_EQ(rig.client.Count("TransactWriteItems"), 6);
   EXPECT_EQ(rig.ListLimits().size(), 250U);
   EXPECT_EQ(GetNumber(rig.At(rig.keys.EntityConfigRegistry()), "x"), 250);
 }
@@ -161,11 +161,11 @@ TEST(ConfigApplyPartsTest, TheErrorSaysHowFarItCameAndApplyingAgainCompletesIt) 
   const Status status = rig.Apply(ManyPuts(250, 1));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kUnavailable);
-  EXPECT_THAT(status.error().message, HasSubstr("changes 1 to 99 of 250 are made"));
+  EXPECT_THAT(status.error().message, HasSubstr("changes 1 to 49 of 250 are made"));
   rig.client.FailNoMore();
   const auto made = rig.ListLimits();
-  ASSERT_EQ(made.size(), 99U);
-  EXPECT_EQ(made.back().level, Level::Entity("e0098", "x"));
+  ASSERT_EQ(made.size(), 49U);
+  EXPECT_EQ(made.back().level, Level::Entity("e0048", "x"));
   ASSERT_TRUE(rig.Apply(ManyPuts(250, 1)));
   EXPECT_EQ(rig.ListLimits().size(), 250U);
   EXPECT_EQ(GetNumber(rig.At(rig.keys.EntityConfigRegistry()), "x"), 250);

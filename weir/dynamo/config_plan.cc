@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -23,7 +22,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Leaves room for the registries and for what else is in the list.
+// Leaves room for the registries, the event, and for what else is in the list.
 constexpr std::size_t kMostDrops = 90;
 
 template <class... Cases>
@@ -82,7 +81,7 @@ class Planner {
     registries_.AppendTo(keys_, read, plan_.writes);
     plan_.erased.assign(touched_.deleted.begin(), touched_.deleted.end());
     const bool changes_nothing = plan_.writes.empty() && plan_.erased.empty() && plan_.last.empty();
-    if (!plan_.partial && !changes_nothing) PlanAudit();
+    if (!changes_nothing) PlanAudit();
     return std::move(plan_);
   }
 
@@ -180,22 +179,17 @@ class Planner {
     }
   }
 
-  // In the transaction, if there is room: the changes themselves are more important to be in one.
   void PlanAudit() {
     UlidMaker ids;
     const UnixMillis now = sources_.now();
-    std::vector<Write> events;
-    for (const ConfigChange& change : changes_) {
+    for (const ConfigChange& change : changes_.subspan(state_.first_is_audited ? 1 : 0)) {
       auto event = EventOf(change, EntityBefore(change));
       if (!event) continue;
       event->at = now;
       event->principal = sources_.principal;
       event->id = ids.Next(now, {static_cast<std::uint16_t>(sources_.random()), sources_.random()});
-      events.push_back(AuditWrite(keys_, *event, kAuditRetentionDays));
+      plan_.writes.push_back(AuditWrite(keys_, *event, kAuditRetentionDays));
     }
-    const bool fits = plan_.writes.size() + events.size() <= kMostActions;
-    std::vector<Write>& into = fits ? plan_.writes : plan_.last;
-    std::ranges::move(events, std::back_inserter(into));
   }
 
   std::optional<EntityRecord> EntityBefore(const ConfigChange& change) const {

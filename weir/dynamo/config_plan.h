@@ -39,6 +39,8 @@ struct ConfigState {
   /// registries, and of the entities to be deleted all configurations.
   std::map<TableKey, std::optional<Item>> items;
   std::set<std::string> with_buckets;  ///< of the entities to be deleted
+  /// An earlier part of the first change was made, and its event with it (ConfigPlan::partial).
+  bool first_is_audited = false;
 
   /// Null where it is not there, or was not read.
   const Item* Find(const TableKey& key) const;
@@ -48,7 +50,8 @@ struct ConfigState {
 std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes);
 
 struct ConfigPlan {
-  /// All or none, and only on the state that was read.
+  /// All or none, and only on the state that was read. Every change that is audited brings its
+  /// event, so that neither is stored without the other.
   std::vector<Write> writes;
   /// Entities whose buckets and other records go after that.
   std::vector<std::string> erased;
@@ -56,8 +59,7 @@ struct ConfigPlan {
   /// (StampBuckets): those that come with a parent, those whose parent or cascade changes, and
   /// those that stay as they are, so that applying again goes on where it failed.
   std::vector<StampTarget> stamped;
-  /// What is written at last, one after the other: their own items go, and what the audit log says
-  /// of the changes, where that does not fit into the transaction.
+  /// What is written at last, one after the other: their own items go.
   std::vector<Write> last;
   /// The writes do not take away all limits of the one entity to be deleted: plan again after them,
   /// and only then go on.
