@@ -210,14 +210,16 @@ std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vecto
 void Judge(const BucketRequest& request, const std::vector<Line>& lines, milliseconds behind,
            BucketPlan& plan) {
   const BucketKey& key = request.charge.target->key;
+  const std::vector<Limit>& limits = request.charge.target->limits;
   for (const Line& line : lines) {
     if (!line.asked) continue;
+    const Quota& whole = limits[plan.statuses.size()].quota;
     const milliseconds wait = RetryAfter(line.judged, line.amount);
     const milliseconds told = wait > milliseconds(0) ? wait + behind : wait;
     plan.statuses.push_back({.entity = key.entity,
                              .resource = key.resource,
                              .limit = line.name,
-                             .capacity = line.judged.quota.capacity,
+                             .capacity = whole.capacity,
                              .available = line.judged.tokens,
                              .requested = line.amount,
                              .exceeded = told > milliseconds(0),

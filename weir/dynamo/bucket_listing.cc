@@ -1,9 +1,11 @@
 // Buckets as they stand: read by key, and listed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "weir/dynamo/bucket_store.h"
+#include "weir/dynamo/whole_bucket.h"
 
 namespace weir::dynamo {
 namespace {
@@ -76,16 +78,12 @@ std::string FormatCursor(const std::optional<Item>& last) {
 
 void DynamoBucketStore::Read(std::span<const BucketKey> keys, Deadline deadline,
                              Done<std::vector<std::optional<BucketRecord>>> done) {
-  table_.BatchGet(BucketKeys(keys_, keys), deadline, [done = std::move(done)](auto items) mutable {
-    if (!items) return done(Fail(std::move(items.error())));
-    std::vector<std::optional<BucketRecord>> records;
-    for (const std::optional<Item>& item : *items) {
-      auto record = RecordOf(item);
-      if (!record) return done(Fail(std::move(record.error())));
-      records.push_back(std::move(*record));
-    }
-    done(std::move(records));
-  });
+  std::vector<BucketToRead> buckets;
+  for (const BucketKey& key : keys) {
+    const std::uint32_t known = key.shard == 0 ? images_.ShardsOf(key) : 1;
+    buckets.push_back({.key = key, .shards = std::max<std::uint32_t>(known, 1)});
+  }
+  ReadBuckets(table_, keys_, std::move(buckets), deadline, std::move(done));
 }
 
 void DynamoBucketStore::List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,

@@ -119,7 +119,6 @@ class Router {
 };
 
 void Merge(LimitStatus& whole, const LimitStatus& part) {
-  whole.capacity += part.capacity;
   whole.available += part.available;
   whole.requested += part.requested;
   whole.exceeded = whole.exceeded || part.exceeded;

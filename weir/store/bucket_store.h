@@ -122,7 +122,7 @@ class BucketStore {
                       Deadline deadline, Done<void> done) = 0;
 
   /// The buckets as last written, in the order of `keys`; nothing for those that do not exist,
-  /// which are full.
+  /// which are full. Shard 0 of a bucket that the store divides means the whole of it.
   virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
                     Done<std::vector<std::optional<BucketRecord>>> done) = 0;
 

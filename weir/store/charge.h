@@ -87,7 +87,9 @@ struct LimitStatus {
   std::string resource;
   std::string limit;
   std::int64_t capacity = 0;
-  std::int64_t available = 0;  ///< before the decision; negative: debt
+  /// Before the decision; negative: debt. Of a bucket that a store divides into shards: in those
+  /// that the request was tried on; others may hold more.
+  std::int64_t available = 0;
   std::int64_t requested = 0;  ///< 0: this limit was not asked
   bool exceeded = false;
   milliseconds retry_after{0};  ///< 0 unless exceeded

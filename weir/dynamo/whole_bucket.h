@@ -1,0 +1,35 @@
+// A bucket that is divided, read as one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/keys.h"
+#include "weir/dynamo/table.h"
+
+namespace weir::dynamo {
+
+/// The bucket that these are shards of, as of the latest of their times: for each limit the whole
+/// quota, and what the shards hold of it together. Never more than they could pay: parts of a
+/// millitoken, shards that are missing, and limits that a shard lacks count as nothing, and no
+/// shard is refilled beyond `now`. REQUIRES: not empty; shards of one bucket, each once.
+BucketRecord JoinShards(std::span<const BucketImage> shards, UnixMillis now);
+
+/// A bucket that is to be read.
+struct BucketToRead {
+  BucketKey key;             ///< of shard 0: the whole; else this shard alone
+  std::uint32_t shards = 1;  ///< as far as is known; more are read if the items say so
+};
+
+/// In the order of `buckets`, consistently, but not all shards at one moment; nothing for those of
+/// which no shard was found. One batch, and another one each time that a bucket turns out to have
+/// more shards, at most kMostShards, or seems not to exist: shard 1 is looked for, too. An item
+/// that cannot be read is the error. The table must outlive the call.
+void ReadBuckets(Table& table, const Keys& keys, std::vector<BucketToRead> buckets,
+                 Deadline deadline, Done<std::vector<std::optional<BucketRecord>>> done);
+
+}  // namespace weir::dynamo
