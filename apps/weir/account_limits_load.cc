@@ -59,16 +59,16 @@ std::size_t LoadPlan::Count(PlannedAction action) const {
 Result<std::vector<AccountLimitRow>> ReadAccountLimits(AccountLimitStore& store,
                                                        const std::string& service,
                                                        const std::vector<AccountLimitRow>& declared,
-                                                       Deadline deadline) {
+                                                       const NextDeadline& deadline) {
   using Found = std::vector<AccountLimitRow>;
   WEIR_ASSIGN_OR_RETURN(Found rows, Await<Found>([&](auto done) {
-                          store.OfService(service, deadline, std::move(done));
+                          store.OfService(service, deadline(), std::move(done));
                         }));
   Rows known = ByKey(rows);
   for (const AccountLimitRow& row : declared) {
     if (known.contains(row.key)) continue;
     WEIR_ASSIGN_OR_RETURN(auto found, Await<std::optional<AccountLimitRow>>([&](auto done) {
-                            store.Get(row.key, deadline, std::move(done));
+                            store.Get(row.key, deadline(), std::move(done));
                           }));
     if (found) rows.push_back(*std::move(found));
   }
@@ -102,12 +102,12 @@ Result<LoadPlan> MakeLoadPlan(const std::vector<AccountLimitRow>& declared,
   return plan;
 }
 
-Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store, Deadline deadline) {
+Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store, const NextDeadline& deadline) {
   std::size_t made = 0;
   for (const LoadStep& step : plan.steps) {
     if (step.action == PlannedAction::kLeave) continue;
     const Status changed =
-        Await<void>([&](auto done) { store.Change(ChangeOf(step), deadline, std::move(done)); });
+        Await<void>([&](auto done) { store.Change(ChangeOf(step), deadline(), std::move(done)); });
     if (!changed) {
       return Fail(changed.error().code,
                   fmt::format("{} changes are made, then {}: {}; load again to go on", made,

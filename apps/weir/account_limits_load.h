@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "apps/weir/limits_plan.h"
-#include "weir/runtime/deadline.h"
 #include "weir/store/account_limits.h"
 
 namespace weir::app {
@@ -30,7 +29,7 @@ struct LoadPlan {
 /// the file declares one, whoever put them there.
 [[nodiscard]] Result<std::vector<AccountLimitRow>> ReadAccountLimits(
     AccountLimitStore& store, const std::string& service,
-    const std::vector<AccountLimitRow>& declared, Deadline deadline);
+    const std::vector<AccountLimitRow>& declared, const NextDeadline& deadline);
 
 /// `prune`: rows of the service that the file does not declare are deleted; else they are left.
 /// kFailedPrecondition, naming row and owner, where the file declares a row that belongs to another
@@ -39,10 +38,10 @@ struct LoadPlan {
                                             const std::vector<AccountLimitRow>& live,
                                             const std::string& service, bool prune);
 
-/// One row after the other. The error says how many were done; loading again goes on from there.
-/// Blocks.
+/// One row after the other, each within a deadline of its own. The error says how many were done;
+/// loading again goes on from there. Blocks.
 [[nodiscard]] Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store,
-                                   Deadline deadline);
+                                   const NextDeadline& deadline);
 
 nlohmann::ordered_json ToJson(const LoadPlan& plan);
 std::string TextOf(const LoadPlan& plan);

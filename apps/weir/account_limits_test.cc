@@ -103,7 +103,7 @@ class AccountLimitsLoadTest : public testing::Test {
   }
   Result<LoadPlan> Plan(const Rows& declared, bool prune = false) {
     WEIR_ASSIGN_OR_RETURN(const Rows live,
-                          ReadAccountLimits(store(), "jobs", declared, Deadline::Never()));
+                          ReadAccountLimits(store(), "jobs", declared, Deadline::Never));
     return MakeLoadPlan(declared, live, "jobs", prune);
   }
 
@@ -119,11 +119,29 @@ TEST_F(AccountLimitsLoadTest, CreatesUpdatesAndLeavesAlone) {
   EXPECT_EQ(TextOf(*plan),
             "  leave emr for gone: 1\n+ create emr for new: 3\n~ update emr for other: 1 -> 2\n"
             "create 1, update 1, delete 0, leave 1, unchanged 1\n");
-  ASSERT_TRUE(ApplyLoadPlan(*plan, store(), Deadline::Never()));
+  ASSERT_TRUE(ApplyLoadPlan(*plan, store(), Deadline::Never));
   EXPECT_EQ(Get("new"), Row("new", 3));
   EXPECT_EQ(Get("other"), Row("other", 2));
   EXPECT_EQ(Get("gone"), Row("gone", 1));
   EXPECT_EQ(Plan({Row("new", 3), Row("other", 2), Row("same", 1)})->unchanged, 3U);
+}
+
+// Fails if: all rows share one deadline.
+TEST_F(AccountLimitsLoadTest, Z5EachRowHasADeadlineOfItsOwn) {
+  Put(Row("same", 1));
+  int requests = 0;
+  const NextDeadline each = [&requests] {
+    ++requests;
+    return Deadline::Never();
+  };
+  const Rows declared = {Row("new", 3), Row("other", 2), Row("same", 1)};
+  const auto live = ReadAccountLimits(store(), "jobs", declared, each);
+  ASSERT_TRUE(live) << live.error().message;
+  EXPECT_EQ(requests, 3) << "the rows of the service, and the two that it lacks";
+  const auto plan = MakeLoadPlan(declared, *live, "jobs", false);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(ApplyLoadPlan(*plan, store(), each));
+  EXPECT_EQ(requests, 5) << "two more are created";
 }
 
 // An empty file deletes nothing there, and a file that is not empty deletes what it lacks.
@@ -134,7 +152,7 @@ TEST_F(AccountLimitsLoadTest, L11_DeletesWhereThatIsAskedFor) {
   const auto plan = Plan({}, true);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->Count(PlannedAction::kDelete), 1U);
-  ASSERT_TRUE(ApplyLoadPlan(*plan, store(), Deadline::Never()));
+  ASSERT_TRUE(ApplyLoadPlan(*plan, store(), Deadline::Never));
   EXPECT_EQ(Get("gone"), std::nullopt);
   EXPECT_EQ(Get("theirs"), Row("theirs", 1, "web"));
 }
@@ -162,7 +180,7 @@ TEST_F(AccountLimitsLoadTest, WhatChangedSinceThePlanIsNotOverwritten) {
     store().Change(PutAccountLimit{.row = Row("b", 9, "web"), .seen = {}}, Deadline::Never(),
                    std::move(done));
   }));
-  const Status applied = ApplyLoadPlan(*plan, store(), Deadline::Never());
+  const Status applied = ApplyLoadPlan(*plan, store(), Deadline::Never);
   ASSERT_FALSE(applied);
   EXPECT_THAT(applied.error().message, HasSubstr("1 changes are made, then emr for b"));
   EXPECT_EQ(Get("b"), Row("b", 9, "web"));

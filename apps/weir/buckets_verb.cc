@@ -63,7 +63,7 @@ Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& back
   const BucketFilter filter{.entity = options.entity, .resource = options.resource};
   WEIR_ASSIGN_OR_RETURN(
       const auto records,
-      ListBuckets(backend.buckets(), filter, context.StoreDeadline(), &context.left_out()));
+      ListBuckets(backend.buckets(), filter, context.EachRequest(), &context.left_out()));
   Json json = {{"entity", options.entity}, {"at", FormatTime(at)}, {"buckets", Json::array()}};
   Table table({"resource", ">shard", "limit", ">capacity", ">tokens", ">consumed", "full at"});
   for (const BucketRecord& record : records) {

@@ -169,6 +169,10 @@ Deadline Context::StoreDeadline(nanoseconds wait) const {
   return Deadline::After(world_.clock, wait + kStoreWait);
 }
 
+std::function<Deadline()> Context::EachRequest() const {
+  return [this] { return StoreDeadline(); };
+}
+
 Deadline Context::ApplyDeadline(std::size_t changes) const {
   return StoreDeadline(kHundredChanges * static_cast<std::int64_t>(changes / 100));
 }

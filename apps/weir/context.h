@@ -70,6 +70,8 @@ class Context {
   [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
   /// How long a store may take to answer, after a wait that is meant.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
+  /// A StoreDeadline at each call, for one request after another. The context must outlive it.
+  std::function<Deadline()> EachRequest() const;
   /// The same for so many changes of the configuration, which a store may make in parts: 30 s, and
   /// 5 s more for each hundred.
   Deadline ApplyDeadline(std::size_t changes) const;

@@ -76,16 +76,18 @@ Result<Exit> Create(const EntityOptions& options, Context& context, Backend& bac
 }
 
 Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(
-      const Declared declared,
-      ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
-  for (const EntityView& view : ViewsOf(declared)) {
-    if (view.id != options.id) continue;
-    context.Answer(ToJson(view), TextOf(view));
-    return Exit::kDone;
+  EntityView view{.id = options.id, .record = {}, .levels = {}};
+  WEIR_ASSIGN_OR_RETURN(view.record,
+                        GetEntity(backend.config(), options.id, context.StoreDeadline()));
+  WEIR_ASSIGN_OR_RETURN(view.levels,
+                        ListLevels(backend.config(), {.kind = {}, .entity = options.id},
+                                   context.EachRequest(), &context.left_out()));
+  if (!view.record && view.levels.empty()) {
+    return Fail(Code::kNotFound,
+                fmt::format("entity {} does not exist: 'entity list' lists all", options.id));
   }
-  return Fail(Code::kNotFound,
-              fmt::format("entity {} does not exist: 'entity list' lists all", options.id));
+  context.Answer(ToJson(view), TextOf(view));
+  return Exit::kDone;
 }
 
 Result<Exit> Delete(const EntityOptions& options, Context& context, Backend& backend) {
@@ -97,7 +99,7 @@ Result<Exit> Delete(const EntityOptions& options, Context& context, Backend& bac
 
 Result<Exit> Children(const EntityOptions& options, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const auto records,
-                        ListEntities(backend.config(), options.id, context.StoreDeadline()));
+                        ListEntities(backend.config(), options.id, context.EachRequest()));
   Json json = {{"entity", options.id}, {"children", Json::array()}};
   Table table({"entity", "name", "cascade"});
   for (const EntityRecord& record : records) {
@@ -109,9 +111,8 @@ Result<Exit> Children(const EntityOptions& options, Context& context, Backend& b
 }
 
 Result<Exit> List(const EntityListOptions& options, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(
-      const Declared declared,
-      ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
+  WEIR_ASSIGN_OR_RETURN(const Declared declared,
+                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
   const EntityPage page = PageOf(ViewsOf(declared), options);
   context.Answer(ToJson(page), TextOf(page));
   return Exit::kDone;

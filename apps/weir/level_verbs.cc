@@ -121,9 +121,8 @@ Result<Exit> DeleteLevel(const LevelOptions& options, Context& context, Backend&
 }
 
 Result<Exit> List(std::optional<Level::Kind> kind, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(
-      const auto records,
-      ListLevels(backend.config(), kind, context.StoreDeadline(), &context.left_out()));
+  WEIR_ASSIGN_OR_RETURN(const auto records, ListLevels(backend.config(), {.kind = kind},
+                                                       context.EachRequest(), &context.left_out()));
   Json json = {{"levels", Json::array()}};
   Table table({"level", "limits", "set by"});
   for (const LevelRecord& record : records) {

@@ -31,12 +31,11 @@ Result<Exit> Load(const AccountLoadOptions& options, Context& context,
   WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> declared,
                         ParseAccountLimits(text, options.file, options.service));
   AccountLimitStore& store = opened.backend.limits();
-  const Deadline deadline = context.StoreDeadline();
   WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> live,
-                        ReadAccountLimits(store, options.service, declared, deadline));
+                        ReadAccountLimits(store, options.service, declared, context.EachRequest()));
   WEIR_ASSIGN_OR_RETURN(const LoadPlan plan,
                         MakeLoadPlan(declared, live, options.service, options.prune));
-  if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, deadline));
+  if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, context.EachRequest()));
   context.Answer(ToJson(plan), TextOf(plan));
   return Exit::kDone;
 }

@@ -27,7 +27,7 @@ LimitsFile Parse(const std::string& yaml) {
 /// A store that changes are really made in.
 class PlanTest : public testing::Test {
  protected:
-  Declared Live() { return *ReadDeclared(backend_->config(), Deadline::Never()); }
+  Declared Live() { return *ReadDeclared(backend_->config(), Deadline::Never); }
   Plan PlanFor(const LimitsFile& file) { return MakePlan(file, Live(), kNow); }
   void Apply(const LimitsFile& file) {
     const Status applied = ApplyPlan(PlanFor(file), backend_->config(), Deadline::Never());
@@ -283,10 +283,10 @@ RC_GTEST_PROP(PlanProperty, AfterAnyFilesTheStoreSaysWhatTheLastOneSays, ()) {
   LimitsFile file;
   for (int i = 0; i < count; ++i) {
     file = AnyFile();
-    const Declared live = *ReadDeclared(store, Deadline::Never());
+    const Declared live = *ReadDeclared(store, Deadline::Never);
     RC_ASSERT(ApplyPlan(MakePlan(file, live, kNow), store, Deadline::Never()).has_value());
   }
-  const Declared live = *ReadDeclared(store, Deadline::Never());
+  const Declared live = *ReadDeclared(store, Deadline::Never);
   RC_ASSERT(MakePlan(file, live, kNow).changes.empty());
   RC_ASSERT(Differences(file, live).empty());
   RC_ASSERT(live.levels == DeclaredBy(file).levels);

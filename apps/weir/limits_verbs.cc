@@ -53,8 +53,8 @@ Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, C
                          Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(LimitsScope scope, ScopeOf(context, backend));
   WEIR_RETURN_IF_ERROR(CheckScope(file, NameOfInput(options.file), scope));
-  WEIR_ASSIGN_OR_RETURN(
-      Declared live, ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
+  WEIR_ASSIGN_OR_RETURN(Declared live,
+                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
   return Compared{std::move(scope), std::move(live)};
 }
 
@@ -143,9 +143,8 @@ Result<Exit> Export(const LimitsOptions& options, Context& context) {
   if (!options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.file));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const LimitsScope scope, ScopeOf(context, backend));
-    WEIR_ASSIGN_OR_RETURN(
-        const Declared live,
-        ReadDeclared(backend.config(), context.StoreDeadline(), &context.left_out()));
+    WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest(),
+                                                            &context.left_out()));
     const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
     const std::string yaml = FormatLimitsFile(file);
     const bool to_file = !options.file.empty() && options.file != kStandardStream;

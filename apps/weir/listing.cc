@@ -32,38 +32,38 @@ Result<std::vector<T>> AllPages(LeftOut left_out, Read read) {
 
 }  // namespace
 
-Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store, std::optional<Level::Kind> kind,
-                                            Deadline deadline, LeftOut left_out) {
+Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store, const LevelFilter& filter,
+                                            const NextDeadline& deadline, LeftOut left_out) {
   return AllPages<LevelRecord>(left_out,
                                [&](const PageRequest& page, Done<Page<LevelRecord>> done) {
-                                 store.ListLimits(kind, page, deadline, std::move(done));
+                                 store.ListLimits(filter, page, deadline(), std::move(done));
                                });
 }
 
 Result<std::vector<EntityRecord>> ListEntities(ConfigStore& store,
                                                const std::optional<std::string>& parent,
-                                               Deadline deadline, LeftOut left_out) {
+                                               const NextDeadline& deadline, LeftOut left_out) {
   return AllPages<EntityRecord>(left_out,
                                 [&](const PageRequest& page, Done<Page<EntityRecord>> done) {
-                                  store.ListEntities(parent, page, deadline, std::move(done));
+                                  store.ListEntities(parent, page, deadline(), std::move(done));
                                 });
 }
 
 Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store, const BucketFilter& filter,
-                                              Deadline deadline, LeftOut left_out) {
+                                              const NextDeadline& deadline, LeftOut left_out) {
   WEIR_ASSIGN_OR_RETURN(
       std::vector<BucketRecord> records,
       AllPages<BucketRecord>(left_out, [&](const PageRequest& page, Done<Page<BucketRecord>> done) {
-        store.List(filter, page, deadline, std::move(done));
+        store.List(filter, page, deadline(), std::move(done));
       }));
   std::sort(records.begin(), records.end(),
             [](const BucketRecord& a, const BucketRecord& b) { return a.key < b.key; });
   return records;
 }
 
-Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline, LeftOut left_out) {
+Result<Declared> ReadDeclared(ConfigStore& store, const NextDeadline& deadline, LeftOut left_out) {
   Declared declared;
-  WEIR_ASSIGN_OR_RETURN(const auto levels, ListLevels(store, std::nullopt, deadline, left_out));
+  WEIR_ASSIGN_OR_RETURN(const auto levels, ListLevels(store, {}, deadline, left_out));
   WEIR_ASSIGN_OR_RETURN(const auto entities, ListEntities(store, std::nullopt, deadline, left_out));
   for (const LevelRecord& record : levels) declared.levels[record.level] = record.limits;
   for (const EntityRecord& record : entities) declared.entities[record.entity.id] = record;

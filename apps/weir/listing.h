@@ -1,6 +1,7 @@
 // Reading a store to the end, page by page.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,21 +20,25 @@ struct Declared {
 /// is an error.
 using LeftOut = std::vector<std::string>*;
 
-[[nodiscard]] Result<Declared> ReadDeclared(ConfigStore& store, Deadline deadline,
+/// The deadline of the next request. Each page of a listing has its own, so that a listing may take
+/// as long as its number of pages needs.
+using NextDeadline = std::function<Deadline()>;
+
+[[nodiscard]] Result<Declared> ReadDeclared(ConfigStore& store, const NextDeadline& deadline,
                                             LeftOut left_out = nullptr);
 
 /// Each of these reads every page. Blocks.
 [[nodiscard]] Result<std::vector<LevelRecord>> ListLevels(ConfigStore& store,
-                                                          std::optional<Level::Kind> kind,
-                                                          Deadline deadline,
+                                                          const LevelFilter& filter,
+                                                          const NextDeadline& deadline,
                                                           LeftOut left_out = nullptr);
 [[nodiscard]] Result<std::vector<EntityRecord>> ListEntities(
-    ConfigStore& store, const std::optional<std::string>& parent, Deadline deadline,
+    ConfigStore& store, const std::optional<std::string>& parent, const NextDeadline& deadline,
     LeftOut left_out = nullptr);
 /// In order of their keys.
 [[nodiscard]] Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store,
                                                             const BucketFilter& filter,
-                                                            Deadline deadline,
+                                                            const NextDeadline& deadline,
                                                             LeftOut left_out = nullptr);
 
 /// What is set at one level; nothing where nothing is.

@@ -47,11 +47,11 @@ TEST_F(ListingTest, ReadsEveryPageOfEntitiesAndLevels) {
                                 {.limits = {{"rpm", PerMinute(1)}}, .on_unavailable = {}}});
   }
   Apply(std::move(changes));
-  const Result<Declared> declared = ReadDeclared(backend_->config(), Deadline::Never());
+  const Result<Declared> declared = ReadDeclared(backend_->config(), Deadline::Never);
   ASSERT_TRUE(declared) << declared.error().message;
   EXPECT_EQ(declared->entities.size(), static_cast<std::size_t>(kMany));
   EXPECT_EQ(declared->levels.size(), static_cast<std::size_t>(kMany));
-  const auto children = ListEntities(backend_->config(), "org", Deadline::Never());
+  const auto children = ListEntities(backend_->config(), "org", Deadline::Never);
   ASSERT_TRUE(children) << children.error().message;
   EXPECT_EQ(children->size(), static_cast<std::size_t>(kMany));
 }
@@ -60,7 +60,7 @@ TEST_F(ListingTest, ReadsEveryPageOfBucketsInOrder) {
   for (int i = 0; i < kMany; ++i) Take("acme", fmt::format("r{}", i));
   Take("bolt", "r1");
   const auto records =
-      ListBuckets(backend_->buckets(), {.entity = "acme", .resource = {}}, Deadline::Never());
+      ListBuckets(backend_->buckets(), {.entity = "acme", .resource = {}}, Deadline::Never);
   ASSERT_TRUE(records) << records.error().message;
   EXPECT_EQ(records->size(), static_cast<std::size_t>(kMany));
   EXPECT_TRUE(std::is_sorted(records->begin(), records->end(),
@@ -71,7 +71,8 @@ TEST_F(ListingTest, ListsLevelsOfOneKind) {
   const LevelLimits limits{.limits = {{"rpm", PerMinute(1)}}, .on_unavailable = {}};
   Apply({PutLimits{Level::System(), limits}, PutLimits{Level::Resource("llm"), limits},
          PutLimits{Level::Entity("acme", "llm"), limits}});
-  const auto records = ListLevels(backend_->config(), Level::Kind::kResource, Deadline::Never());
+  const auto records =
+      ListLevels(backend_->config(), {.kind = Level::Kind::kResource}, Deadline::Never);
   ASSERT_TRUE(records) << records.error().message;
   ASSERT_EQ(records->size(), 1U);
   EXPECT_EQ(records->front().level, Level::Resource("llm"));
@@ -81,7 +82,7 @@ TEST_F(ListingTest, WhatIsNotThereIsNothing) {
   const auto level = GetLevel(backend_->config(), Level::System(), Deadline::Never());
   ASSERT_TRUE(level) << level.error().message;
   EXPECT_FALSE(level->has_value());
-  const auto records = ListBuckets(backend_->buckets(), {}, Deadline::Never());
+  const auto records = ListBuckets(backend_->buckets(), {}, Deadline::Never);
   ASSERT_TRUE(records) << records.error().message;
   EXPECT_TRUE(records->empty());
 }
@@ -106,11 +107,11 @@ class PartlyReadable final : public BucketStore {
 TEST(PartlyReadableTest, Z109WhatCannotBeReadIsToldOnceAndHidesNothing) {
   PartlyReadable store;
   std::vector<std::string> left_out;
-  const auto records = ListBuckets(store, {}, Deadline::Never(), &left_out);
+  const auto records = ListBuckets(store, {}, Deadline::Never, &left_out);
   ASSERT_TRUE(records) << records.error().message;
   EXPECT_EQ(records->size(), 2U);
   EXPECT_EQ(left_out, std::vector<std::string>{"bucket c/llm shard 0 uses a schedule"});
-  EXPECT_FALSE(ListBuckets(store, {}, Deadline::Never())) << "where nobody would be told";
+  EXPECT_FALSE(ListBuckets(store, {}, Deadline::Never)) << "where nobody would be told";
 }
 
 }  // namespace

@@ -57,10 +57,10 @@ Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const World& wor
 /// A replay sets limits and fills buckets, so that nothing of anybody's may be
 /// in the store.
 Status CheckEmpty(Context& context, Backend& backend) {
-  const Deadline deadline = context.StoreDeadline();
-  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), deadline));
+  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
   WEIR_ASSIGN_OR_RETURN(const auto buckets, Await<Page<BucketRecord>>([&](auto done) {
-                          backend.buckets().List({}, {.limit = 1}, deadline, std::move(done));
+                          backend.buckets().List({}, {.limit = 1}, context.StoreDeadline(),
+                                                 std::move(done));
                         }));
   if (live.levels.empty() && live.entities.empty() && buckets.items.empty()) return {};
   return Fail(Code::kFailedPrecondition,
@@ -71,10 +71,9 @@ Status CheckEmpty(Context& context, Backend& backend) {
 }
 
 Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend) {
-  const Deadline deadline = context.StoreDeadline();
-  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), deadline));
+  WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
   const Plan plan = MakePlan(input.limits, live, input.trace.requests.front().at);
-  return ApplyPlan(plan, backend.config(), deadline);
+  return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
 }
 
 /// Tries in memory whether the limits suit the trace, before anything is written.

@@ -59,7 +59,7 @@ class DamagedConfig final : public ConfigStore {
                  Done<std::vector<std::optional<LevelLimits>>> done) override {
     inner_.GetLimits(levels, deadline, std::move(done));
   }
-  void ListLimits(std::optional<Level::Kind>, const PageRequest&, Deadline,
+  void ListLimits(const LevelFilter&, const PageRequest&, Deadline,
                   Done<Page<LevelRecord>> done) override {
     done(Page<LevelRecord>{.items = {}, .next = {}, .unreadable = {kDamage}});
   }

@@ -26,11 +26,11 @@ std::string CursorOf(const Level& level) {
   return fmt::format("{} {} {}", static_cast<int>(level.kind), level.entity, level.resource);
 }
 
-Result<std::optional<Level>> ReadCursor(const PageRequest& page, std::optional<Level::Kind> kind) {
+Result<std::optional<Level>> ReadCursor(const PageRequest& page, const LevelFilter& filter) {
   WEIR_RETURN_IF_ERROR(CheckLimit(page));
   if (page.cursor.empty()) return std::nullopt;
   std::optional<Level> level = ReadLevel(page.cursor);
-  if (!level || level->kind != kind.value_or(level->kind)) return BadCursor();
+  if (!level || !filter.Matches(*level)) return BadCursor();
   return level;
 }
 

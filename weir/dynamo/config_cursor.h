@@ -19,7 +19,7 @@ std::string CursorOf(const Level& level);
 /// The level after which the page begins; nothing for the first page. kInvalidArgument for a cursor
 /// of another listing, or a page of no items.
 [[nodiscard]] Result<std::optional<Level>> ReadCursor(const PageRequest& page,
-                                                      std::optional<Level::Kind> kind);
+                                                      const LevelFilter& filter);
 /// The page's limit, or a number that it is as good as.
 std::size_t LimitOf(const PageRequest& page);
 

@@ -84,10 +84,10 @@ Status ConfigRig::Apply(std::vector<ConfigChange> changes) {
       [&](Done<void> done) { store.Apply(std::move(changes), kNever, std::move(done)); });
 }
 
-std::vector<LevelRecord> ConfigRig::ListLimits(std::optional<Level::Kind> kind, std::size_t limit) {
+std::vector<LevelRecord> ConfigRig::ListLimits(const LevelFilter& filter, std::size_t limit) {
   return ListAll<LevelRecord>(limit, [&](const PageRequest& page) {
     return Await<Page<LevelRecord>>(
-        [&](auto done) { store.ListLimits(kind, page, kNever, std::move(done)); });
+        [&](auto done) { store.ListLimits(filter, page, kNever, std::move(done)); });
   });
 }
 

@@ -66,8 +66,7 @@ class ConfigRig {
   Result<std::vector<std::optional<EntityRecord>>> GetEntities(std::vector<std::string> ids);
   Status Apply(std::vector<ConfigChange> changes);
   /// All pages of so many.
-  std::vector<LevelRecord> ListLimits(std::optional<Level::Kind> kind = {},
-                                      std::size_t limit = 1000);
+  std::vector<LevelRecord> ListLimits(const LevelFilter& filter = {}, std::size_t limit = 1000);
   std::vector<std::string> ListIds(std::optional<std::string> parent = {},
                                    std::size_t limit = 1000);
 

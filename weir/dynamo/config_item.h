@@ -22,5 +22,7 @@ std::optional<Level> LevelOf(std::string_view entity, std::string_view sort_key)
 
 /// Begins the sort key of each configuration.
 inline constexpr std::string_view kConfigSort = "#CONFIG";
+/// No more are read of one entity.
+inline constexpr std::size_t kMostConfigs = 1'000'000;
 
 }  // namespace weir::dynamo

@@ -10,6 +10,7 @@
 #include "weir/dynamo/config_item.h"
 #include "weir/dynamo/config_scan.h"
 #include "weir/dynamo/entity_item.h"
+#include "weir/dynamo/entity_levels.h"
 #include "weir/store/listing.h"
 
 namespace weir::dynamo {
@@ -65,7 +66,7 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
                [self = shared_from_this()](Result<std::optional<Item>> item) {
                  if (!item) return self->done_(Fail(std::move(item.error())));
                  if (!*item) return self->Take({});
-                 auto record = Read(self->keys_, **item);
+                 auto record = ReadLevelRecord(self->keys_, **item);
                  Scan::Found found;
                  if (!record) {
                    found.unreadable.push_back(std::move(record.error().message));
@@ -110,7 +111,7 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
                      const auto level = LevelAt(self->keys_, key);
                      return level && self->IsWanted(*level);
                    },
-               .read = [self](const Item& item) { return Read(self->keys_, item); },
+               .read = [self](const Item& item) { return ReadLevelRecord(self->keys_, item); },
                .want = Want(),
                .known = std::move(known)},
               deadline_, [self](Result<Scan::Found> found) {
@@ -124,14 +125,6 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
   }
 
   std::size_t Want() const { return limit_ + 1 - records_.size(); }
-
-  static Result<std::optional<LevelRecord>> Read(const Keys& keys, const Item& item) {
-    const auto level = LevelAt(keys, KeyOf(item));
-    if (!level) return std::nullopt;
-    WEIR_ASSIGN_OR_RETURN(auto limits, ReadConfig(*level, item));
-    if (!limits) return std::nullopt;
-    return LevelRecord{*level, *std::move(limits)};
-  }
 
   void Take(Scan::Found found) {
     std::ranges::move(found.records, std::back_inserter(records_));
@@ -199,12 +192,24 @@ std::optional<Level> LevelAt(const Keys& keys, const TableKey& key) {
   return Level::Resource(key.pk.substr(resources.size()));
 }
 
-void ListStoredLimits(Table& table, const Keys& keys, std::optional<Level::Kind> kind,
+Result<std::optional<LevelRecord>> ReadLevelRecord(const Keys& keys, const Item& item) {
+  const auto level = LevelAt(keys, KeyOf(item));
+  if (!level) return std::nullopt;
+  WEIR_ASSIGN_OR_RETURN(auto limits, ReadConfig(*level, item));
+  if (!limits) return std::nullopt;
+  return LevelRecord{*level, *std::move(limits)};
+}
+
+void ListStoredLimits(Table& table, const Keys& keys, const LevelFilter& filter,
                       const PageRequest& page, Deadline deadline, Done<Page<LevelRecord>> done) {
-  auto after = ReadCursor(page, kind);
+  auto after = ReadCursor(page, filter);
   if (!after) return done(Fail(std::move(after.error())));
+  if (filter.entity) {
+    return ListLevelsOfEntity(table, keys, {filter, *std::move(after), LimitOf(page)}, deadline,
+                              std::move(done));
+  }
   std::make_shared<LimitListing>(table, keys, LimitOf(page), deadline, std::move(done))
-      ->Start(kind, *std::move(after));
+      ->Start(filter.kind, *std::move(after));
 }
 
 void ListStoredEntities(Table& table, const Keys& keys, const std::optional<std::string>& parent,

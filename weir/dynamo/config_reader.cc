@@ -9,9 +9,6 @@
 namespace weir::dynamo {
 namespace {
 
-// Of one entity.
-constexpr std::size_t kMostConfigs = 1'000'000;
-
 class Reader : public std::enable_shared_from_this<Reader> {
  public:
   Reader(Table& table, Keys keys, Deadline deadline, Done<ConfigState> done)

@@ -46,9 +46,9 @@ void DynamoConfigStore::GetLimits(std::span<const Level> levels, Deadline deadli
       });
 }
 
-void DynamoConfigStore::ListLimits(std::optional<Level::Kind> kind, const PageRequest& page,
+void DynamoConfigStore::ListLimits(const LevelFilter& filter, const PageRequest& page,
                                    Deadline deadline, Done<Page<LevelRecord>> done) {
-  ListStoredLimits(table_, keys_, kind, page, deadline, std::move(done));
+  ListStoredLimits(table_, keys_, filter, page, deadline, std::move(done));
 }
 
 void DynamoConfigStore::GetEntities(std::span<const std::string> ids, Deadline deadline,

@@ -31,7 +31,7 @@ class DynamoConfigStore final : public ConfigStore {
   /// One consistent read of up to 100 levels at once; of more, one for each 100.
   void GetLimits(std::span<const Level> levels, Deadline deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override;
-  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline deadline,
+  void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline deadline,
                   Done<Page<LevelRecord>> done) override;
   void GetEntities(std::span<const std::string> ids, Deadline deadline,
                    Done<std::vector<std::optional<EntityRecord>>> done) override;

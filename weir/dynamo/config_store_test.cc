@@ -121,6 +121,32 @@ TEST(ConfigListingTest, UsageRecordsBetweenAreNoHindrance) {
   }
 }
 
+// Fails if: other entities are read, or an index, which may lag.
+TEST(ConfigListingTest, Z6TheLevelsOfOneEntityAreOneQueryOfItsPartition) {
+  ConfigRig rig;
+  std::vector<ConfigChange> changes;
+  for (int i = 0; i < 300; ++i) {
+    const std::string id = fmt::format("e{:03}", i);
+    changes.emplace_back(CreateEntity{Named(id)});
+    changes.emplace_back(PutLimits{Level::Entity(id, "x"), Rpm(i + 1)});
+    changes.emplace_back(PutLimits{Level::EntityDefault(id), Rpm(7)});
+  }
+  ASSERT_TRUE(rig.Apply(std::move(changes)));
+  rig.Put(rig.keys.Config(Level::Entity("e042", "a:b")), {{"disabled", Of(true)}});
+  const int queries = rig.client.Count("Query");
+  const std::uint64_t before = rig.server.counts().AllRequests();
+  const double units = rig.server.counts().read_units;
+  const auto page = Await<Page<LevelRecord>>(
+      [&](auto done) { rig.store.ListLimits({.entity = "e042"}, {}, kNever, std::move(done)); });
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_EQ(page->items, (std::vector<LevelRecord>{{Level::EntityDefault("e042"), Rpm(7)},
+                                                   {Level::Entity("e042", "x"), Rpm(43)}}));
+  EXPECT_EQ(page->unreadable.size(), 1U);
+  EXPECT_EQ(rig.client.Count("Query") - queries, 1);
+  EXPECT_EQ(rig.server.counts().AllRequests() - before, 1U);
+  EXPECT_LE(rig.server.counts().read_units - units, 1);
+}
+
 TEST(ConfigListingTest, AnIndexThatLagsShowsNothingThatIsGone) {
   ConfigRig rig;
   const auto create = [](const char* id, const char* parent) {
@@ -166,9 +192,9 @@ TEST(ConfigListingTest, Z109AnItemThatUsesMoreIsReportedAndHidesNoOther) {
 
 TEST(ConfigListingTest, CursorsOfOtherListingsAreRefused) {
   ConfigRig rig;
-  const auto code = [&](std::optional<Level::Kind> kind, std::string cursor) {
+  const auto code = [&](const LevelFilter& filter, std::string cursor) {
     return Await<Page<LevelRecord>>([&](auto done) {
-             rig.store.ListLimits(kind, {.cursor = std::move(cursor)}, kNever, std::move(done));
+             rig.store.ListLimits(filter, {.cursor = std::move(cursor)}, kNever, std::move(done));
            })
         .error()
         .code;
@@ -176,7 +202,8 @@ TEST(ConfigListingTest, CursorsOfOtherListingsAreRefused) {
   for (const char* cursor : {"4 a b", "1", "1 ", "1 a", "x", "1 a b c", "e1", "\n", "11a b"}) {
     EXPECT_EQ(code({}, cursor), Code::kInvalidArgument) << cursor;
   }
-  EXPECT_EQ(code(Level::Kind::kEntity, "1  gpt-4"), Code::kInvalidArgument);
+  EXPECT_EQ(code({.kind = Level::Kind::kEntity}, "1  gpt-4"), Code::kInvalidArgument);
+  EXPECT_EQ(code({.entity = "acme"}, "3 globex gpt-4"), Code::kInvalidArgument);
   for (const auto& [parent, cursor] :
        {std::pair<std::optional<std::string>, std::string>{std::nullopt, "cacme"},
         {"p", "eacme"},

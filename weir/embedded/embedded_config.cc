@@ -27,10 +27,11 @@ void EmbeddedConfig::GetLimits(std::span<const Level> levels, Deadline,
   }));
 }
 
-void EmbeddedConfig::ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
+void EmbeddedConfig::ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline,
                                 Done<Page<LevelRecord>> done) {
   done(committer_.CheckOpen().and_then([&] {
-    return snapshots_.Read([&](const ConfigTable& table) { return table.ListLimits(kind, page); });
+    return snapshots_.Read(
+        [&](const ConfigTable& table) { return table.ListLimits(filter, page); });
   }));
 }
 

@@ -107,9 +107,9 @@ class ReadConfig final : public ConfigStore {
       return found;
     }));
   }
-  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
+  void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline,
                   Done<Page<LevelRecord>> done) override {
-    done(file_.CheckOpen().and_then([&] { return table_.ListLimits(kind, page); }));
+    done(file_.CheckOpen().and_then([&] { return table_.ListLimits(filter, page); }));
   }
   void GetEntities(std::span<const std::string> ids, Deadline,
                    Done<std::vector<std::optional<EntityRecord>>> done) override {

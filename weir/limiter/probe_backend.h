@@ -128,9 +128,9 @@ class ProbeBackend final : public Backend {
         store().GetLimits(levels, deadline, std::move(next));
       });
     }
-    void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline deadline,
+    void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline deadline,
                     Done<Page<LevelRecord>> done) override {
-      store().ListLimits(kind, page, deadline, std::move(done));
+      store().ListLimits(filter, page, deadline, std::move(done));
     }
     void GetEntities(std::span<const std::string> ids, Deadline deadline,
                      Done<std::vector<std::optional<EntityRecord>>> done) override {

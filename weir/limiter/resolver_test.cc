@@ -181,7 +181,7 @@ class CyclicConfig final : public ConfigStore {
                  Done<std::vector<std::optional<LevelLimits>>> done) override {
     done(std::vector<std::optional<LevelLimits>>(levels.size()));
   }
-  void ListLimits(std::optional<Level::Kind>, const PageRequest&, Deadline,
+  void ListLimits(const LevelFilter&, const PageRequest&, Deadline,
                   Done<Page<LevelRecord>>) override {}
   void ListEntities(const std::optional<std::string>&, const PageRequest&, Deadline,
                     Done<Page<EntityRecord>>) override {}

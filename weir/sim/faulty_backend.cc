@@ -131,10 +131,10 @@ class FaultyBackend::Config final : public ConfigStore {
                 [&](auto next) { store().GetLimits(levels, deadline, std::move(next)); });
   }
 
-  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline deadline,
+  void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline deadline,
                   Done<Page<LevelRecord>> done) override {
     state_.Call(deadline, std::move(done),
-                [&](auto next) { store().ListLimits(kind, page, deadline, std::move(next)); });
+                [&](auto next) { store().ListLimits(filter, page, deadline, std::move(next)); });
   }
 
   void GetEntities(std::span<const std::string> ids, Deadline deadline,

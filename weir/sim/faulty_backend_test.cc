@@ -58,7 +58,7 @@ class CountingBackend final : public Backend, private BucketStore, private Confi
     ++happened;
     done(std::vector<std::optional<LevelLimits>>(levels.size()));
   }
-  void ListLimits(std::optional<Level::Kind>, const PageRequest& page, Deadline,
+  void ListLimits(const LevelFilter&, const PageRequest& page, Deadline,
                   Done<Page<LevelRecord>> done) override {
     ++happened;
     done(Page<LevelRecord>{.items = {}, .next = page.cursor});
@@ -236,7 +236,7 @@ void CallEveryVerb(Backend& backend, Tally& tally) {
   backend.buckets().Read(keys, never, note);
   backend.buckets().List({}, {}, never, note);
   backend.config().GetLimits(levels, never, note);
-  backend.config().ListLimits(std::nullopt, {}, never, note);
+  backend.config().ListLimits({}, {}, never, note);
   backend.config().GetEntities(ids, never, note);
   backend.config().ListEntities(std::nullopt, {}, never, note);
   backend.config().Apply({DeleteEntity{"acme"}}, never, note);

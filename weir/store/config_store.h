@@ -58,6 +58,16 @@ struct LevelRecord {
   friend bool operator==(const LevelRecord&, const LevelRecord&) = default;
 };
 
+/// Which levels to list.
+struct LevelFilter {
+  std::optional<Level::Kind> kind{};
+  std::optional<std::string> entity{};  ///< its default and its levels for resources
+
+  bool Matches(const Level& level) const {
+    return (!kind || level.kind == *kind) && (!entity || level.entity == *entity);
+  }
+};
+
 struct EntityRecord {
   Entity entity;
   bool managed = false;  ///< as LevelLimits::managed
@@ -104,9 +114,10 @@ class ConfigStore {
   /// In the order of `levels`; nothing where nothing is set.
   virtual void GetLimits(std::span<const Level> levels, Deadline deadline,
                          Done<std::vector<std::optional<LevelLimits>>> done) = 0;
-  /// All levels where something is set, or those of one kind, in order.
-  virtual void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page,
-                          Deadline deadline, Done<Page<LevelRecord>> done) = 0;
+  /// The levels that match and where something is set, in order. Those of one entity are found
+  /// without a look at others.
+  virtual void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline deadline,
+                          Done<Page<LevelRecord>> done) = 0;
 
   virtual void GetEntities(std::span<const std::string> ids, Deadline deadline,
                            Done<std::vector<std::optional<EntityRecord>>> done) = 0;

@@ -15,6 +15,9 @@ namespace {
 constexpr char kAllEntities = 'e';
 constexpr char kChildren = 'c';
 
+constexpr Level::Kind kKinds[] = {Level::Kind::kSystem, Level::Kind::kResource,
+                                  Level::Kind::kEntityDefault, Level::Kind::kEntity};
+
 std::string CursorOf(const Level& level) {
   return fmt::format("{} {} {}", static_cast<int>(level.kind), level.entity, level.resource);
 }
@@ -37,22 +40,28 @@ std::optional<LevelLimits> ConfigTable::GetLimits(const Level& level) const {
   return found->second;
 }
 
-Result<Page<LevelRecord>> ConfigTable::ListLimits(std::optional<Level::Kind> kind,
+Result<Page<LevelRecord>> ConfigTable::ListLimits(const LevelFilter& filter,
                                                   const PageRequest& request) const {
   WEIR_RETURN_IF_ERROR(CheckLimit(request));
-  auto at = limits_.lower_bound({.kind = kind.value_or(Level::Kind::kSystem)});
+  std::optional<Level> after;
   if (!request.cursor.empty()) {
-    const std::optional<Level> after = ReadLevel(request.cursor);
-    if (!after || after->kind != kind.value_or(after->kind)) return BadCursor();
-    at = limits_.upper_bound(*after);
+    after = ReadLevel(request.cursor);
+    if (!after || !filter.Matches(*after)) return BadCursor();
   }
   Page<LevelRecord> page;
-  for (; at != limits_.end() && at->first.kind == kind.value_or(at->first.kind); ++at) {
-    if (page.items.size() == request.limit) {
-      page.next = CursorOf(page.items.back().level);
-      break;
+  // Of each kind the levels that match are together.
+  for (const Level::Kind kind : kKinds) {
+    if (filter.kind.value_or(kind) != kind || (after && after->kind > kind)) continue;
+    auto at = after && after->kind == kind
+                  ? limits_.upper_bound(*after)
+                  : limits_.lower_bound({.kind = kind, .entity = filter.entity.value_or("")});
+    for (; at != limits_.end() && at->first.kind == kind && filter.Matches(at->first); ++at) {
+      if (page.items.size() == request.limit) {
+        page.next = CursorOf(page.items.back().level);
+        return page;
+      }
+      page.items.push_back({at->first, at->second});
     }
-    page.items.push_back({at->first, at->second});
   }
   return page;
 }

@@ -22,7 +22,7 @@ class ConfigTable {
   using HasBuckets = std::function<bool(const std::string& entity)>;
 
   [[nodiscard]] std::optional<LevelLimits> GetLimits(const Level& level) const;
-  [[nodiscard]] Result<Page<LevelRecord>> ListLimits(std::optional<Level::Kind> kind,
+  [[nodiscard]] Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter,
                                                      const PageRequest& page) const;
   [[nodiscard]] std::optional<EntityRecord> GetEntity(const std::string& id) const;
   [[nodiscard]] Result<Page<EntityRecord>> ListEntities(const std::optional<std::string>& parent,

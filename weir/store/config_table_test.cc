@@ -156,8 +156,9 @@ TEST(ConfigTableTest, ACursorBelongsToOneListing) {
   EXPECT_FALSE(table.ListEntities({}, {.cursor = levels, .limit = 1}));
   EXPECT_FALSE(table.ListEntities("p", {.cursor = all, .limit = 1}));
   EXPECT_FALSE(table.ListLimits({}, {.cursor = all, .limit = 1}));
-  EXPECT_FALSE(table.ListLimits(Level::Kind::kEntity, {.cursor = levels, .limit = 1}));
-  EXPECT_TRUE(table.ListLimits(Level::Kind::kEntityDefault, {.cursor = levels, .limit = 1}));
+  EXPECT_FALSE(table.ListLimits({.kind = Level::Kind::kEntity}, {.cursor = levels, .limit = 1}));
+  EXPECT_TRUE(
+      table.ListLimits({.kind = Level::Kind::kEntityDefault}, {.cursor = levels, .limit = 1}));
 }
 
 // The rules of ConfigStore in the plainest way: on a copy, with no index.

@@ -59,11 +59,10 @@ Result<std::vector<std::optional<LevelLimits>>> ContractClient::GetLimits(
   });
 }
 
-Result<Page<LevelRecord>> ContractClient::ListLimits(std::optional<Level::Kind> kind,
-                                                     PageRequest page) {
+Result<Page<LevelRecord>> ContractClient::ListLimits(const LevelFilter& filter, PageRequest page) {
   return Call<Page<LevelRecord>>([&](Done<Page<LevelRecord>> done) {
     const PageRequest lent = std::move(page);
-    harness_.backend().config().ListLimits(kind, lent, kNever, std::move(done));
+    harness_.backend().config().ListLimits(filter, lent, kNever, std::move(done));
   });
 }
 

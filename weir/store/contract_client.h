@@ -60,7 +60,7 @@ class ContractClient : public ContractCaller {
   Result<Page<BucketRecord>> List(BucketFilter filter, PageRequest page);
 
   Result<std::vector<std::optional<LevelLimits>>> GetLimits(std::vector<Level> levels);
-  Result<Page<LevelRecord>> ListLimits(std::optional<Level::Kind> kind, PageRequest page);
+  Result<Page<LevelRecord>> ListLimits(const LevelFilter& filter, PageRequest page);
   Result<std::vector<std::optional<EntityRecord>>> GetEntities(std::vector<std::string> ids);
   Result<Page<EntityRecord>> ListEntities(std::optional<std::string> parent, PageRequest page);
   Status Apply(std::vector<ConfigChange> changes);

@@ -56,11 +56,11 @@ class MemoryConfig final : public ConfigStore {
       return found;
     }));
   }
-  void ListLimits(std::optional<Level::Kind> kind, const PageRequest& page, Deadline,
+  void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline,
                   Done<Page<LevelRecord>> done) override {
     done(gate_.Check().and_then([&] {
       const MutexLock lock(mutex_);
-      return table_.ListLimits(kind, page);
+      return table_.ListLimits(filter, page);
     }));
   }
   void GetEntities(std::span<const std::string> ids, Deadline,
