@@ -182,9 +182,9 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   // Before SQLite reads it: opening may migrate it.
   std::error_code error;
   const bool existed = std::filesystem::exists(path, error);
-  if (existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path));
+  if (existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path, options.lock_wait));
   WEIR_ASSIGN_OR_RETURN(opened.file, StateFile::Open(path, file_options));
-  if (!existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path));
+  if (!existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path, options.lock_wait));
   WEIR_ASSIGN_OR_RETURN(const ClockOnBoot found,
                         opened.file->ReadClock(options.boot.value_or(ReadBootIdentity()), clock));
   const BucketTime time(clock, found.stored.base);

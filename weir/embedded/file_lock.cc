@@ -74,6 +74,21 @@ nanoseconds NextPause(nanoseconds last) {
   return longer + milliseconds(getpid() % 5);
 }
 
+// The result of `attempt`, which is repeated while another process is the owner.
+template <class Attempt>
+auto WhenFree(const LockWait& wait, const Attempt& attempt) {
+  nanoseconds waited{0};
+  nanoseconds pause = kFirstPause;
+  for (;;) {
+    auto result = attempt();
+    const bool is_owned = !result && result.error().code == Code::kUnavailable;
+    if (!is_owned || waited >= wait.longest) return result;
+    wait.sleep(std::min(pause, wait.longest - waited));
+    waited += pause;
+    pause = NextPause(pause);
+  }
+}
+
 bool WriteOwner(int descriptor, UnixMillis now) {
   const std::string text = fmt::format("process {} since {:%FT%TZ}\n", getpid(),
                                        fmt::gmtime(static_cast<std::time_t>(now.value / 1000)));
@@ -84,16 +99,7 @@ bool WriteOwner(int descriptor, UnixMillis now) {
 }  // namespace
 
 Result<FileLock> FileLock::Take(const std::string& path, UnixMillis now, const LockWait& wait) {
-  nanoseconds waited{0};
-  nanoseconds pause = kFirstPause;
-  for (;;) {
-    Result<FileLock> lock = TryToTake(path, now);
-    const bool is_owned = !lock && lock.error().code == Code::kUnavailable;
-    if (!is_owned || waited >= wait.longest) return lock;
-    wait.sleep(std::min(pause, wait.longest - waited));
-    waited += pause;
-    pause = NextPause(pause);
-  }
+  return WhenFree(wait, [&] { return TryToTake(path, now); });
 }
 
 Result<FileLock> FileLock::TryToTake(const std::string& path, UnixMillis now) {
@@ -118,9 +124,14 @@ Result<FileLock> FileLock::TryToTake(const std::string& path, UnixMillis now) {
               fmt::format("sqlite:{}: {} comes and goes; try again", path, lock_path));
 }
 
-Status FileLock::GuardInode(const std::string& path) {
+// An owner that is killed may lose its lock file a moment before its guard.
+Status FileLock::GuardInode(const std::string& path, const LockWait& wait) {
   inode_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (inode_ < 0) return SystemError(path, "guard");
+  return WhenFree(wait, [&] { return TryToGuard(path); });
+}
+
+Status FileLock::TryToGuard(const std::string& path) const {
   struct flock guard = {};
   guard.l_type = F_WRLCK;
   guard.l_whence = SEEK_SET;
@@ -148,9 +159,11 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
 
 FileLock::~FileLock() {
   if (descriptor_ < 0) return;
-  // Removed while it is held: whoever opened it before sees, once it has the lock, that it is gone.
-  unlink(path_.c_str());
+  // First: the next owner may come as soon as the lock file is removed.
   if (inode_ >= 0) close(inode_);
+  // Removed while it is locked: a process that opened it before finds it removed once it has the
+  // lock.
+  unlink(path_.c_str());
   close(descriptor_);
 }
 

@@ -33,10 +33,10 @@ class FileLock {
                                              const LockWait& wait = {});
 
   /// Keeps out owners that reach the file, which must be there, by another hard link. kUnavailable
-  /// if there is one. POSIX drops the locks that a process has on a file whenever it closes one of
-  /// its descriptors of it, and so does the end of this lock: nothing else in the process may have
-  /// the file open in SQLite then.
-  [[nodiscard]] Status GuardInode(const std::string& path);
+  /// if there is one after the wait. POSIX drops the locks that a process has on a file whenever it
+  /// closes one of its descriptors of it, and so does the end of this lock: nothing else in the
+  /// process may have the file open in SQLite then.
+  [[nodiscard]] Status GuardInode(const std::string& path, const LockWait& wait = {});
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
@@ -47,6 +47,7 @@ class FileLock {
   FileLock(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   static Result<FileLock> TryToTake(const std::string& path, UnixMillis now);
+  Status TryToGuard(const std::string& path) const;
 
   std::string path_;
   int descriptor_;

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "weir/embedded/embedded_fixture.h"
@@ -55,6 +57,23 @@ TEST_F(FileLockTest, U6AWaitEndsWithTheOwnersName) {
   ASSERT_FALSE(second);
   EXPECT_EQ(waited, std::chrono::seconds(5));
   EXPECT_THAT(second.error().message, HasSubstr(fmt::format("process {}", getpid())));
+}
+
+// Fails if: a process that waits for its turn is refused by the guard of the one before it.
+TEST_F(FileLockTest, U6TheGuardIsAwaitedToo) {
+  std::ofstream(path_) << "a file";
+  const std::string link = folder_ / "link.db";
+  std::filesystem::create_hard_link(path_, link);
+  auto first = std::make_optional(*FileLock::Take(path_, kNow));
+  ASSERT_TRUE(first->GuardInode(path_));
+  auto second = FileLock::Take(link, kNow);
+  ASSERT_TRUE(second);
+  int looks = 0;
+  const LockWait wait{.longest = std::chrono::seconds(5), .sleep = [&](nanoseconds) {
+                        if (++looks == 10) first.reset();
+                      }};
+  EXPECT_TRUE(second->GuardInode(link, wait));
+  EXPECT_EQ(looks, 10);
 }
 
 TEST_F(FileLockTest, LeavesNothingBehind) {

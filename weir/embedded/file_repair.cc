@@ -225,7 +225,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   FileRepair repair;
   WEIR_ASSIGN_OR_RETURN(FileLock lock, FileLock::Take(file.path, now, options.lock_wait));
   WEIR_RETURN_IF_ERROR(FinishReplacing(file.path));
-  WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path));
+  WEIR_RETURN_IF_ERROR(lock.GuardInode(file.path, options.lock_wait));
   const auto found = CheckFile(file, now);
   if (found && found->sound() && !LacksCommits(file)) {
     repair.result = *found;
