@@ -8,7 +8,6 @@ usage: interop_test.py WEIR [UNITTEST_ARGUMENT...]
 
 import pathlib
 import sys
-import time
 import unittest
 
 sys.dont_write_bytecode = True  # the sources stay as they are
@@ -136,53 +135,6 @@ class Both:
 
     def peer_consumed(self, entity, resource):
         return self.peer("read", entity, resource)["buckets"]["rpm"]["tc"] / 1000
-
-    def test_a_time_an_hour_ahead_is_set_back_and_the_peer_goes_on(self):
-        """Fails if: an expression is refused by an engine, or the peer drops w_ahead or fails on it."""
-        self.peer.set_limits("resource:r9", daily("rpm", 10))
-        self.assertTrue(self.peer("take", "late", "r9", "rpm=1")["admitted"])
-        now = int(time.time() * 1000)
-        ahead = now + 3_600_000
-        self.change_bucket("late", "r9", rf=ahead)
-        for _ in range(2):
-            self.assertTrue(self.weir("try", "late", "r9", "rpm=1")["admitted"])
-        mark = self.bucket("late", "r9")["w_ahead"]["S"]
-        self.assertRegex(mark, rf"\A{ahead};\d+\Z")
-        self.assertTrue(self.peer("take", "late", "r9", "rpm=1")["admitted"])
-        self.change_bucket("late", "r9", vu=0)  # the next take of the peer is by its slow path
-        self.assertTrue(self.peer("take", "late", "r9", "rpm=1")["admitted"])
-        stored = self.bucket("late", "r9")
-        self.assertEqual((stored["w_ahead"]["S"], stored["rf"]["N"]), (mark, str(ahead)))
-        self.change_bucket("late", "r9", w_ahead=f"{ahead};{now - 61_000}")
-        done = self.weir.run("try", "late", "r9", "rpm=1")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("clock.stored_time_ahead", done.stderr)
-        stored = self.bucket("late", "r9")
-        self.assertNotIn("w_ahead", stored)
-        self.assertLessEqual(int(stored["rf"]["N"]), int(time.time() * 1000) + 2_000)
-        self.spend_what_is_left("late", "r9", 6)
-
-    def bucket_key(self, entity, resource):
-        items = all_items(dynoxide, self.table)
-        keys = [item["PK"] for item in items
-                if item["PK"]["S"].endswith(f"/BUCKET#{entity}#{resource}#0")]
-        self.assertEqual(len(keys), 1, keys)
-        return {"PK": keys[0], "SK": {"S": "#STATE"}}
-
-    def bucket(self, entity, resource):
-        return engine.call_dynamodb(dynoxide.url, "GetItem", {
-            "TableName": self.table, "Key": self.bucket_key(entity, resource),
-            "ConsistentRead": True})["Item"]
-
-    def change_bucket(self, entity, resource, **attributes):
-        """Numbers and texts, as another client stores them."""
-        engine.call_dynamodb(dynoxide.url, "UpdateItem", {
-            "TableName": self.table, "Key": self.bucket_key(entity, resource),
-            "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in attributes),
-            "ExpressionAttributeNames": {f"#{name}": name for name in attributes},
-            "ExpressionAttributeValues": {
-                f":{name}": {"N": str(value)} if isinstance(value, int) else {"S": value}
-                for name, value in attributes.items()}})
 
     def test_parents_are_charged_by_both(self):
         self.peer.set_limits("resource:r7", daily("rpm", 10))

@@ -6,8 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "weir/store/bucket_time.h"
-
 namespace weir::dynamo {
 namespace {
 
@@ -97,9 +95,8 @@ CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newes
 
 CallStep BucketCall::Resume() { return Go(); }
 
-void BucketCall::SetTime(nanoseconds elapsed, UnixMillis bucket_time) {
+void BucketCall::SetElapsed(nanoseconds elapsed) {
   elapsed_ = elapsed;
-  bucket_time_ = bucket_time;
   now_ = terms_.now + kDatedAnewAfter * (elapsed / kDatedAnewAfter);
 }
 
@@ -118,7 +115,6 @@ CallStep BucketCall::Go() {
   }
   step.learned = std::exchange(learned_, {});
   step.unknown = std::exchange(unknown_, {});
-  step.set_back = std::exchange(set_back_, {});
   return step;
 }
 
@@ -159,12 +155,7 @@ Result<BucketPlan> BucketCall::PlanOf(std::size_t charge) const {
   const Part& part = parts_[charge];
   const BucketRequest request{charges_[charge], terms_.token, terms_.writes};
   if (part.state == State::kAbsent) return PlanCreate(keys_, part.owner, request, now_);
-  return PlanWrite(keys_, *part.image, request, TimeOn(part));
-}
-
-UnixMillis BucketCall::TimeOn(const Part& part) const {
-  const bool is_far = part.image && IsFarAhead(part.image->bucket.time, now_);
-  return is_far ? std::max(now_, bucket_time_) : now_;
+  return PlanWrite(keys_, *part.image, request, now_);
 }
 
 bool BucketCall::Fits(std::size_t charge) {
@@ -261,8 +252,7 @@ void BucketCall::SendRepairs(CallStep& step) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.state != State::kKnown || repairs_left_[i] == 0) continue;
-    auto repair =
-        PlanRepair(keys_, *part.image, {charges_[i], terms_.token, terms_.writes}, TimeOn(part));
+    auto repair = PlanRepair(keys_, *part.image, {charges_[i], terms_.token, terms_.writes}, now_);
     if (!repair) continue;
     --repairs_left_[i];
     part.state = State::kSent;

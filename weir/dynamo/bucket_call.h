@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
-#include <utility>
 #include <vector>
 
 #include "weir/dynamo/bucket_image.h"
@@ -24,7 +23,7 @@ struct CallStep {
     /// Others of its kind on this bucket would make it fail: one at a time. Where it had to wait
     /// it is not sent; OnTurn plans anew.
     bool in_turn;
-    /// Stores parameters after a refusal, or marks or sets back a time, and takes nothing.
+    /// Stores parameters after a refusal and takes nothing.
     bool repairs = false;
   };
 
@@ -34,8 +33,6 @@ struct CallStep {
   milliseconds pause{0};
   std::vector<BucketImage> learned;  ///< newest images, worth remembering
   std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
-  /// Buckets whose time was set back by this call, and by how much.
-  std::vector<std::pair<BucketKey, milliseconds>> set_back;
   std::optional<Result<Decision>> answer;
   bool in_doubt = false;  ///< with any answer: more may have been charged than it says
   /// With an answer of kAborted: the buckets are divided into other shards than CallTerms::shards
@@ -62,8 +59,8 @@ struct CallTerms {
   Quota writes = WriteQuota();  ///< of items that are created
   /// A refusal, or a look, from an image that was remembered before is not answered: it is read.
   Instant trusted_since{INT64_MIN};
-  /// Parameters and time of a bucket for which this process has stored some since then stay as they
-  /// are, if nothing is taken.
+  /// Parameters of a bucket for which this process has stored some since then stay as they are, if
+  /// nothing is taken.
   Instant repaired_before{INT64_MAX};
   /// The call ends after this duration: a round that is lost to others is then the last.
   nanoseconds patience{INT64_MAX};
@@ -93,10 +90,9 @@ class BucketCall {
   CallStep OnTurn(std::size_t charge, std::optional<BucketImage> newest);
   CallStep Resume();
   CallStep GaveBack();
-  /// Before an event: how long ago the call began, and T. Requests are dated by the caller's time,
-  /// or later if the call takes long (kDatedAnewAfter). A bucket that is far ahead of that is
-  /// judged by T if T is later, because the caller's time may be from before a suspension.
-  void SetTime(nanoseconds elapsed, UnixMillis bucket_time);
+  /// Before an event: how long ago the call began. What it asks is dated by the caller's time,
+  /// until that is long ago (kDatedAnewAfter).
+  void SetElapsed(nanoseconds elapsed);
   const BucketKey& KeyOf(std::size_t charge) const { return charges_[charge].target->key; }
 
  private:
@@ -117,7 +113,6 @@ class BucketCall {
   void GoOn(CallStep& step);
   void PlanAll(CallStep& step);
   Result<BucketPlan> PlanOf(std::size_t charge) const;
-  UnixMillis TimeOn(const Part& part) const;
   bool IsTooOld(const Part& part) const;
   void GiveUp();
   bool Fits(std::size_t charge);
@@ -131,7 +126,6 @@ class BucketCall {
   std::vector<Charge> TakenInVain() const;
 
   void Learn(Part& part, const Item& item);
-  void NoteSetBack(const Part& part, const BucketImage& left);
   void Applied(std::size_t charge, const WriteAnswer& answer);
   void NotApplied(std::size_t charge, WriteFailure failure);
   void Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
@@ -142,7 +136,6 @@ class BucketCall {
   std::vector<Charge> charges_;
   CallTerms terms_;
   UnixMillis now_;
-  UnixMillis bucket_time_{INT64_MIN};
   nanoseconds elapsed_{0};
   std::vector<Part> parts_;
   std::vector<std::size_t> order_;  // of the keys
@@ -150,7 +143,6 @@ class BucketCall {
   std::vector<std::size_t> reading_;
   std::vector<BucketImage> learned_;
   std::vector<BucketKey> unknown_;
-  std::vector<std::pair<BucketKey, milliseconds>> set_back_;
   std::vector<BucketKey> incomplete_;
   std::optional<Error> error_;
   bool refused_ = false;

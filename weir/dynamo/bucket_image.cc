@@ -227,7 +227,6 @@ Result<BucketImage> ReadImage(const Item& item) {
   ReadAdjusts(item, image);
   if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
   if (const auto* gone = GetText(item, kGone)) image.gone = ReadGone(*gone);
-  if (const auto ahead = item.find(kAhead); ahead != item.end()) image.ahead = ahead->second;
   return image;
 }
 

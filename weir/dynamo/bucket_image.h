@@ -12,8 +12,6 @@
 //                    override took from them, or they left the configuration and are not full yet.
 //   w_gone           "<left>;<full>" in ms since 1970: when the latest limit was removed before it
 //                    was full, and when the last of them would have been full.
-//   w_ahead          "<rf>;<seen>" in ms since 1970: an rf of the item that was far ahead of bucket
-//                    time, and when it was first seen. If rf is another, it means nothing.
 #pragma once
 
 #include <cstdint>
@@ -54,13 +52,6 @@ struct BucketImage {
   std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
-  std::optional<Value> ahead;                                 ///< attribute w_ahead, as it is
-  /// The stored values, if `bucket.time` and `gone` were set back (SetBackIfDue).
-  struct Stored {
-    UnixMillis time;
-    std::optional<EarlyLeavers> gone;
-  };
-  std::optional<Stored> set_back_from;
   Instant seen_at{};  ///< when it was remembered, by this process
   /// As remembered: when this process last stored parameters of its bucket without taking.
   Instant repaired_at{INT64_MIN};
@@ -112,6 +103,5 @@ inline constexpr std::int64_t kWriteCost = 1000;
 inline constexpr std::string_view kRemainders = "w_rem";
 inline constexpr std::string_view kExtras = "w_extra";
 inline constexpr std::string_view kGone = "w_gone";
-inline constexpr std::string_view kAhead = "w_ahead";
 
 }  // namespace weir::dynamo

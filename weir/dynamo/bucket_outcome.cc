@@ -46,19 +46,11 @@ void BucketCall::Applied(std::size_t charge, const WriteAnswer& answer) {
   const std::optional<Item>& item = answer.item ? answer.item : part.created;
   auto image = item ? ReadImage(*item) : Fail(Code::kNotFound, "");
   if (image) {
-    if (!part.created) NoteSetBack(part, *image);
     image->source = part.from_memory ? BucketImage::Source::kForeseen : BucketImage::Source::kOwn;
     learned_.push_back(std::move(*image));
   } else {
     unknown_.push_back(charges_[charge].target->key);
   }
-}
-
-// No other write moves a time back. The cached image is of a later time, so it is dropped first.
-void BucketCall::NoteSetBack(const Part& part, const BucketImage& left) {
-  if (!part.image || left.bucket.time >= part.image->bucket.time) return;
-  unknown_.push_back(left.key);
-  set_back_.emplace_back(left.key, part.image->bucket.time - left.bucket.time);
 }
 
 void BucketCall::NotApplied(std::size_t charge, WriteFailure failure) {
@@ -89,12 +81,7 @@ void BucketCall::Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFai
   Part& part = parts_[charge];
   part.state = State::kKnown;
   const std::optional<Item>& item = outcome ? outcome->item : outcome.error().old_item;
-  if (item) {
-    const std::optional<BucketImage> before = part.image;
-    Learn(part, *item);
-    if (outcome && before && !error_) NoteSetBack({.image = before}, *part.image);
-    return;
-  }
+  if (item) return Learn(part, *item);
   if (outcome || outcome.error().kind == FailureClass::kConditional) {
     part.state = State::kUnknown;  // gone, or unreadable
   } else {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/dynamo/bucket_ahead.h"
 #include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
 
@@ -22,12 +21,7 @@ constexpr std::size_t kMostForgotten = 20;
 class Planner {
  public:
   Planner(const Keys& keys, const BucketImage& image, const BucketRequest& request, UnixMillis now)
-      : image_(image),
-        request_(request),
-        asked_at_(now),
-        now_(std::max(now, image.bucket.time)),
-        stored_(image.set_back_from.value_or(BucketImage::Stored{image.bucket.time, image.gone})),
-        ahead_(AheadAt(image, now)) {
+      : image_(image), request_(request), now_(std::max(now, image.bucket.time)) {
     write_.key = keys.Bucket(image.key);
     write_.want_new = true;
   }
@@ -35,8 +29,6 @@ class Planner {
   /// rf stays: taking now and refilling later come to the same, because no clamp is pending.
   Write Add(const std::vector<Line>& lines) {
     RequireLive();
-    e().Require("rf", ">=", image_.bucket.time.value);
-    MarkAhead();
     RelyOn(LifetimeOfAdd(image_, lines, now_));
     for (const Line& line : lines) {
       if (line.amount != 0 && !line.absent) AddLine(line);
@@ -47,7 +39,7 @@ class Planner {
 
   /// rf moves to now, under the lock of the rf that was seen.
   Write Move(const std::vector<Line>& lines) {
-    e().RequireExists("PK").Require("rf", "=", stored_.time.value);
+    e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
     e().RequireSame("vu",
                     image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
     RequireShards(e(), image_);
@@ -68,21 +60,11 @@ class Planner {
     e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, names, left)));
     NoteExtras(std::move(extras));
     NoteGone(lines, gone);
-    if (!ahead_.is_far && image_.ahead) e().Remove(kAhead);
-    MarkAhead();
     ForgetAdjusts();
     Spend((now_ - image_.bucket.time).count());
     return Finish();
   }
 
-  /// rf stays, and nothing is taken: the item says since when its time is far ahead.
-  Write Mark() {
-    e().RequireExists("PK").Require("rf", "=", stored_.time.value);
-    MarkAhead();
-    return std::move(write_);
-  }
-
-  bool marks() const { return ahead_.is_far && !ahead_.is_marked; }
   bool moves_ttl() const { return lifetime_ && lifetime_->moves; }
 
  private:
@@ -91,16 +73,9 @@ class Planner {
   Write Finish() {
     if (request_.token) {
       const std::string name = AdjustAttribute(*request_.token);
-      e().RequireAbsent(name).Set(name, Of(asked_at_.value));
+      e().RequireAbsent(name).Set(name, Of(now_.value));
     }
     return std::move(write_);
-  }
-
-  // Not over one that another process left: the time would begin again.
-  void MarkAhead() {
-    if (!marks()) return;
-    e().RequireSame(kAhead, image_.ahead);
-    e().Set(kAhead, Of(FormatAhead({image_.bucket.time, asked_at_})));
   }
 
   void RequireLive() {
@@ -169,10 +144,10 @@ class Planner {
   void NoteGone(const std::vector<Line>& lines, const std::optional<EarlyLeavers>& gone) {
     const bool joins = std::ranges::any_of(
         lines, [](const Line& line) { return line.old_index == kNowhere && !line.absent; });
-    if (!joins && gone == stored_.gone) return;
+    if (!joins && gone == image_.gone) return;
     e().RequireSame(kGone,
-                    stored_.gone ? std::optional(Of(FormatGone(*stored_.gone))) : std::nullopt);
-    if (gone == stored_.gone) return;
+                    image_.gone ? std::optional(Of(FormatGone(*image_.gone))) : std::nullopt);
+    if (gone == image_.gone) return;
     if (gone) {
       e().Set(kGone, Of(FormatGone(*gone)));
     } else {
@@ -258,7 +233,7 @@ class Planner {
     std::ranges::sort(known);
     const std::size_t spare = known.size() - std::min(known.size(), kKeptTokens);
     for (std::size_t i = 0; i < std::min(spare, kMostForgotten); ++i) {
-      if (asked_at_.value - known[i].first >= kTokenLifeMillis) e().Remove(known[i].second);
+      if (now_.value - known[i].first >= kTokenLifeMillis) e().Remove(known[i].second);
     }
   }
 
@@ -275,10 +250,7 @@ class Planner {
 
   const BucketImage& image_;
   const BucketRequest& request_;
-  UnixMillis asked_at_;
   UnixMillis now_;
-  BucketImage::Stored stored_;
-  AheadState ahead_;
   std::optional<Lifetime> lifetime_;
   Write write_;
 };
@@ -324,17 +296,16 @@ void RequireShards(Expression& expression, const BucketImage& image) {
                                  expression.Of(Of(std::int64_t{1}))));
 }
 
-namespace {
-
-milliseconds WaitOn(const BucketImage& image, const Charge& charge, UnixMillis now) {
+milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now) {
   const BucketRequest request{charge, std::nullopt};
+  const std::vector<Line> lines = LinesOf(image, request, now);
   BucketPlan plan;
-  Judge(request, LinesOf(image, request, now), BehindAt(image, now), plan);
+  Judge(request, lines, std::max(image.bucket.time - now, milliseconds(0)), plan);
   return plan.retry_after;
 }
 
-Result<BucketPlan> PlanOn(const Keys& keys, const BucketImage& image, const BucketRequest& request,
-                          UnixMillis now) {
+Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
+                             const BucketRequest& request, UnixMillis now) {
   BucketPlan plan;
   plan.settled = IsNothing(request.charge) || (request.token && image.HasCounted(*request.token));
   if (plan.settled && request.token) return plan;
@@ -342,50 +313,29 @@ Result<BucketPlan> PlanOn(const Keys& keys, const BucketImage& image, const Buck
   if (request.token) {
     WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
   } else {
-    Judge(request, lines, BehindAt(image, now), plan);
+    const milliseconds behind = std::max(image.bucket.time - now, milliseconds(0));
+    Judge(request, lines, behind, plan);
     if (plan.settled || plan.retry_after > milliseconds(0)) return plan;
   }
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
   Planner planner(keys, image, request, now);
-  const bool add =
-      !image.set_back_from && Conforms(image, lines) &&
-      MayAdd(image, lines, std::max(now, image.bucket.time), request.token.has_value());
+  const bool add = Conforms(image, lines) && MayAdd(image, lines, std::max(now, image.bucket.time),
+                                                    request.token.has_value());
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines));
-  plan.exclusive = !add || planner.moves_ttl() || planner.marks();
+  plan.exclusive = !add || planner.moves_ttl();
   return plan;
-}
-
-std::optional<Write> PlanRepairOn(const Keys& keys, const BucketImage& image,
-                                  const BucketRequest& request, UnixMillis now) {
-  const bool is_override = request.charge.target->source == LimitSource::kOverride;
-  const Charge nothing{request.charge.target,
-                       std::vector<std::int64_t>(request.charge.amounts.size())};
-  const BucketRequest look{nothing, std::nullopt, request.writes};
-  std::vector<Line> lines = LinesOf(image, look, now);
-  Planner planner(keys, image, look, now);
-  const bool conforms = is_override || Conforms(image, lines) || !MakeRoom(lines, look);
-  if (!conforms || image.set_back_from) return planner.Move(lines);
-  return planner.marks() ? std::optional(planner.Mark()) : std::nullopt;
-}
-
-}  // namespace
-
-milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now) {
-  const std::optional<BucketImage> back = SetBackIfDue(image, now);
-  return WaitOn(back ? *back : image, charge, now);
-}
-
-Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
-                             const BucketRequest& request, UnixMillis now) {
-  const std::optional<BucketImage> back = SetBackIfDue(image, now);
-  return PlanOn(keys, back ? *back : image, request, now);
 }
 
 std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
                                 const BucketRequest& request, UnixMillis now) {
-  if (request.token || IsNothing(request.charge)) return std::nullopt;
-  const std::optional<BucketImage> back = SetBackIfDue(image, now);
-  return PlanRepairOn(keys, back ? *back : image, request, now);
+  const bool is_override = request.charge.target->source == LimitSource::kOverride;
+  if (request.token || is_override || IsNothing(request.charge)) return std::nullopt;
+  const Charge nothing{request.charge.target,
+                       std::vector<std::int64_t>(request.charge.amounts.size())};
+  const BucketRequest look{nothing, std::nullopt, request.writes};
+  std::vector<Line> lines = LinesOf(image, look, now);
+  if (Conforms(image, lines) || !MakeRoom(lines, look)) return std::nullopt;
+  return Planner(keys, image, look, now).Move(lines);
 }
 
 }  // namespace weir::dynamo

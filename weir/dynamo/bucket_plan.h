@@ -48,8 +48,8 @@ struct BucketPlan {
   milliseconds retry_after{0};  ///< over 0: refused, and there is nothing to write
   /// Nothing to write: the adjust was counted before, or no amount is other than 0.
   bool settled = false;
-  /// The writes exclude others: they move `rf` or `ttl` from the value that was seen, mark an `rf`
-  /// that is far ahead, or create the item.
+  /// The writes exclude others: they move `rf` or `ttl` from the value that was seen, or create the
+  /// item.
   bool exclusive = false;
   /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
   /// and the check that its owner is as it was read.
@@ -59,17 +59,15 @@ struct BucketPlan {
 /// How many limits one item holds. Configured ones always fit; the others stay within it.
 inline constexpr std::size_t kMostMeters = 20;
 
-/// Plans the write on a bucket that was seen as `image`. It also sets back a time that is far
-/// ahead, or marks it (bucket_ahead.h). kOutOfRange: an adjust would leave more debt than kMaxDebt.
-/// kFailedPrecondition: an override needs a limit of its own, and all kMostMeters of the item are
-/// configured, asked for or in debt.
+/// Plans the write on a bucket that was seen as `image`. kOutOfRange: an adjust would leave more
+/// debt than kMaxDebt. kFailedPrecondition: an override needs a limit of its own, and all
+/// kMostMeters of the item are configured, asked for or in debt.
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
 
 /// For a take that is refused on any of its buckets: the write that stores the configured limits of
-/// this one and takes no tokens, so that it refills as the wait assumes. An override changes no
-/// limits. The write also sets back a time that is far ahead, or marks it (bucket_ahead.h). Nothing
-/// if there is nothing to store, or if the request is a look.
+/// this one and takes no tokens, so that it refills as the wait assumes. Nothing if these limits
+/// are stored already, or if the request is an override or a look.
 std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
                                 const BucketRequest& request, UnixMillis now);
 

@@ -28,7 +28,6 @@ struct DynamoBucketStore::Running {
   Running(RequestPtr of, Route way, DynamoBucketStore& store)
       : request(std::move(of)),
         route(std::move(way)),
-        table(store.table_),
         clock(store.scheduler_.clock()),
         deadline(request->deadline),
         call(store.keys_, route.parts, store.TermsOf(*request, route)) {}
@@ -36,7 +35,7 @@ struct DynamoBucketStore::Running {
   template <class Event>
   CallStep On(Event event) {
     const MutexLock lock(mutex);
-    call.SetTime(clock.Now() - request->began, table.Now());
+    call.SetElapsed(clock.Now() - request->began);
     return event(call);
   }
 
@@ -45,7 +44,6 @@ struct DynamoBucketStore::Running {
 
   const RequestPtr request;
   Route route;
-  const Table& table;
   const Clock& clock;
   const Deadline deadline;
   Mutex mutex;

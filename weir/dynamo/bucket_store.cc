@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "weir/dynamo/bucket_running.h"
-#include "weir/store/stored_ahead.h"
 
 namespace weir::dynamo {
 namespace {
@@ -105,9 +104,6 @@ void DynamoBucketStore::Learn(CallStep& step) {
     if (image.IsHotAt(Now())) shard_work_->Double(image);
     images_.Put(std::move(image), scheduler_.clock().Now());
   }
-  AheadReport report(&log_);
-  for (const auto& [key, ahead] : step.set_back) report.Add(key, ahead);
-  step.set_back.clear();
   step.unknown.clear();
   step.learned.clear();
 }

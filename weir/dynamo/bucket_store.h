@@ -26,11 +26,11 @@ struct BucketStoreOptions {
   /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
   /// At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
-  /// The least time between two writes by which refused requests store the limits of one bucket, or
-  /// set its time back (PlanRepair).
+  /// The least time between two writes by which refused requests store the limits of one bucket
+  /// (PlanRepair).
   milliseconds repair_rest{1000};
-  /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s),
-  /// "clock.stored_time_ahead" (AheadReport) and the events of ShardWork.
+  /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s) and
+  /// the events of ShardWork.
   Log* log = nullptr;
 };
 

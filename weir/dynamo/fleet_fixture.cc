@@ -109,8 +109,8 @@ std::vector<Division> Fleet::ReadDivisions() const {
   return divisions;
 }
 
-FleetProcess::FleetProcess(Scheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
-                           milliseconds skew)
+FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
+                           BucketStoreOptions options, milliseconds skew)
     : process_(scheduler, server, options.seed, skew),
       table_(process_.client(), scheduler, std::string(kFleetTable), options.seed + 3),
       buckets_(table_, Keys(std::string(kFleetNamespace)), scheduler, options),

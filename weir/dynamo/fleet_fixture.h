@@ -51,7 +51,7 @@ std::vector<std::string> OverAdmissions(const Movements& movements,
 /// One process: everything but the network is its own.
 class FleetProcess {
  public:
-  FleetProcess(Scheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
+  FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
                milliseconds skew);
 
   /// As DynamoBackend has them.

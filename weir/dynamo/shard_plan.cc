@@ -8,7 +8,6 @@
 
 #include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
-#include "weir/store/bucket_time.h"
 
 namespace weir::dynamo {
 namespace {
@@ -43,7 +42,6 @@ class Splitter {
         image_(donor.image),
         shards_(shards),
         now_(std::max(now, image_.bucket.time)),
-        is_far_ahead_(IsFarAhead(image_.bucket.time, now)),
         charge_{MakeTarget(image_.key, {}), {}},
         lines_(LinesOf(image_, {charge_, AdjustToken{}}, now_)),
         ttl_(Ttl()),
@@ -169,8 +167,6 @@ class Splitter {
       const auto found = donor_.item->find(attribute);
       if (found != donor_.item->end()) put.item.insert(*found);
     }
-    // Its time is the donor's, and has not moved for as long.
-    if (is_far_ahead_ && image_.ahead) put.item.emplace(kAhead, *image_.ahead);
     if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
     for (const Line& line : lines_) {
       const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;
@@ -187,7 +183,6 @@ class Splitter {
   const BucketImage& image_;
   std::uint32_t shards_;
   UnixMillis now_;
-  bool is_far_ahead_;
   Charge charge_;
   std::vector<Line> lines_;
   std::int64_t ttl_;

@@ -1,7 +1,7 @@
 #include "weir/dynamo/sim_process_fixture.h"
 
 namespace weir::dynamo {
-SimProcess::SimProcess(Scheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
+SimProcess::SimProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
                        milliseconds skew)
     : scheduler_(scheduler),
       skew_(skew),

@@ -27,7 +27,8 @@ class Anybody final : public CredentialsProvider {
 class SimProcess {
  public:
   /// `skew`: how far its clock is ahead.
-  SimProcess(Scheduler& scheduler, sim::SimServer& server, std::uint64_t seed, milliseconds skew);
+  SimProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
+             milliseconds skew);
 
   /// One attempt for each call: what is lost is the protocol's to see.
   JsonClient& client() { return *client_; }
@@ -36,7 +37,7 @@ class SimProcess {
   UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
 
  private:
-  Scheduler& scheduler_;
+  sim::SimScheduler& scheduler_;
   milliseconds skew_;
   sim::SimTransport transport_;
   NoSigner signer_;
