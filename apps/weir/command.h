@@ -37,6 +37,8 @@ struct World {
   std::function<std::optional<std::string>(const std::string& name)> environment;
   /// From the first call on, SIGINT and SIGTERM no longer end the process but make this true.
   std::function<bool()> interrupted;
+  /// From now on SIGINT and SIGTERM end the process again.
+  std::function<void()> release_signals = [] {};
   /// The signal that made `interrupted` true.
   std::function<int()> signal = [] { return 2; };
   /// From the first call on, another signal, at least a second after the first, does not end the

@@ -108,7 +108,10 @@ void AddCompletion(CLI::App& root, Action& chosen) {
                               return OfferWords(root, given, context);
                             });
   words.group("");
-  words.add_option(kCommandArgument, options->words, "the words that are typed, after --");
+  const auto read_words = [options](const std::vector<std::string>& typed) {
+    options->words = typed;
+  };
+  AddWords(words, kCommandArgument, read_words, "the words that are typed, after --");
 }
 
 }  // namespace weir::app

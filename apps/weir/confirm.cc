@@ -10,23 +10,29 @@
 
 namespace weir::app {
 
-bool Agreed(const World& world, std::string_view question) {
+Status Confirm(Context& context, std::string_view question, std::string_view declined) {
+  const World& world = context.world();
   world.err << EscapeControls(question) << " [y/N] " << std::flush;
   std::string answer;
   std::getline(world.in, answer);
-  return answer == "y" || answer == "yes";
+  if (world.interrupted && world.interrupted()) {
+    context.failure = context.Interrupted();
+    return Fail(Code::kCancelled, "interrupted: nothing is deleted");
+  }
+  // Reading caught the signals; they are to end the deletion as if there had been no question.
+  world.release_signals();
+  if (answer == "y" || answer == "Y" || answer == "yes") return {};
+  return Fail(Code::kFailedPrecondition, std::string(declined));
 }
 
 Status NeedsYes(bool yes, Context& context, std::string_view loss) {
   if (yes) return {};
-  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
-  const std::string deed = fmt::format("this {}, in {}", loss, choice.url);
+  const std::string deed = fmt::format("this {}", loss);
   if (!context.world().in_is_terminal) {
     context.failure = Exit::kUsage;
     return Fail(Code::kInvalidArgument, fmt::format("{}: say --yes if that is meant", deed));
   }
-  if (Agreed(context.world(), deed + "; go on?")) return {};
-  return Fail(Code::kFailedPrecondition, "nothing is deleted: it was not confirmed");
+  return Confirm(context, deed + "; go on?", "nothing is deleted: it was not confirmed");
 }
 
 }  // namespace weir::app

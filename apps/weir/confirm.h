@@ -8,13 +8,14 @@
 
 namespace weir::app {
 
-/// Asks on standard error; true: the line that was typed is `y` or `yes`. Blocks. REQUIRES:
-/// standard input is a terminal.
-bool Agreed(const World& world, std::string_view question);
+/// Asks on standard error, and succeeds if the line that is typed is `y`, `Y` or `yes`. Otherwise
+/// kFailedPrecondition with `declined`; kCancelled, and the exit code of the signal, if one came
+/// first. Blocks. REQUIRES: standard input is a terminal.
+[[nodiscard]] Status Confirm(Context& context, std::string_view question,
+                             std::string_view declined);
 
-/// For a deletion that cannot be undone, unless `yes`: asks on a terminal (kFailedPrecondition: the
-/// answer was no); without one, a usage error that names --yes. `loss`: "deletes ... for good".
-/// Blocks.
+/// For a deletion that cannot be undone, unless `yes`: Confirm on a terminal; without one, a usage
+/// error that names --yes. `loss`: "deletes ... for good, in ...". Blocks.
 [[nodiscard]] Status NeedsYes(bool yes, Context& context, std::string_view loss);
 
 }  // namespace weir::app

@@ -90,6 +90,19 @@ TEST_F(ConfirmTest, PurgeAsksOnATerminalAndNamesWhatIsLost) {
   EXPECT_THAT(Orphans(), Not(HasSubstr(id)));
 }
 
+// Fails if: a signal at the question counts as an answer, or one after it is caught and forgotten.
+TEST_F(ConfirmTest, ASignalAtTheQuestionEndsTheCommand) {
+  const std::string id = DeletedNamespace();
+  bool is_released = false;
+  world_.release_signals = [&] { is_released = true; };
+  EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kDone) << err_.str();
+  EXPECT_TRUE(is_released);
+  world_.interrupted = [] { return true; };
+  EXPECT_EQ(static_cast<int>(Weir({"limits", "apply", Path("none.yaml")}, "y\n")), 130);
+  world_.interrupted = nullptr;
+  EXPECT_THAT(Levels(), HasSubstr("resource llm"));
+}
+
 TEST_F(ConfirmTest, WithYesNothingIsAsked) {
   const std::string id = DeletedNamespace();
   EXPECT_EQ(Weir({"namespace", "purge", id, "--yes"}), Exit::kDone);

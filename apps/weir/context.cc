@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
@@ -28,6 +30,20 @@ FileUse UseOf(Access access) {
       break;
   }
   return FileUse::kOwn;
+}
+
+/// The damage of limits, entities and buckets: it may be that of any table that is not named here.
+std::vector<std::string> ConfigAndBucketDamage(const DamageReport& damage) {
+  std::vector<std::string> lines;
+  for (const auto& [table, count] : damage.by_table()) {
+    if (table == "audit" || table == "usage" || table == "clock" || table == "namespace") continue;
+    const std::size_t before = lines.size();
+    std::ranges::copy_if(damage.first(), std::back_inserter(lines),
+                         [&](const std::string& line) { return line.starts_with(table + ' '); });
+    const std::size_t more = count - (lines.size() - before);
+    if (more > 0) lines.push_back(fmt::format("{} more of {}", more, table));
+  }
+  return lines;
 }
 
 }  // namespace
@@ -86,7 +102,7 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   return Fail(std::move(error));
 }
 
-void Context::ReportDamage(const Backend& backend) const {
+void Context::ReportDamage(const Backend& backend) {
   const auto* file = dynamic_cast<const DamageSource*>(&backend);
   if (file == nullptr || file->damage().count() == 0) return;
   const std::size_t count = file->damage().count();
@@ -94,6 +110,13 @@ void Context::ReportDamage(const Backend& backend) const {
       "weir: {}: {} damaged {} left out, the first: {}; see 'weir store check'\n",
       backend.Describe(), count, count == 1 ? "row is" : "rows are",
       file->damage().first().front());
+  damaged_ = ConfigAndBucketDamage(file->damage());
+}
+
+std::vector<std::string> Context::AllLeftOut() const {
+  std::vector<std::string> all = left_out_;
+  std::ranges::copy(damaged_, std::back_inserter(all));
+  return all;
 }
 
 Result<Exit> Context::WithUrl(Access access, const std::string& url, const Work& work) {
@@ -180,7 +203,7 @@ Deadline Context::ApplyDeadline(std::size_t changes) const {
 void Context::Answer(const nlohmann::ordered_json& json, std::string_view text) {
   using Handler = nlohmann::ordered_json::error_handler_t;
   nlohmann::ordered_json whole = json;
-  if (!left_out_.empty() && whole.is_object()) whole["left_out"] = left_out_;
+  if (!is_whole() && whole.is_object()) whole["left_out"] = AllLeftOut();
   answer_ = common_.json ? whole.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
   if (!answer_.empty() && answer_.back() != '\n') answer_ += '\n';
 }

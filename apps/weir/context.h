@@ -86,6 +86,11 @@ class Context {
   /// Lines for stderr: what a listing could not read and left out. The exit status stays. Filled
   /// before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
+  /// No record is left out of what the verb lists, and no damaged row of limits, entities or
+  /// buckets of its file, which WithBackend reports.
+  bool is_whole() const { return left_out_.empty() && damaged_.empty(); }
+  /// Both; at most DamageReport::kKept damaged rows.
+  std::vector<std::string> AllLeftOut() const;
 
   /// The exit code after a signal: 128 plus its number.
   Exit Interrupted() const { return static_cast<Exit>(128 + world_.signal()); }
@@ -108,7 +113,7 @@ class Context {
   Result<std::unique_ptr<Backend>> Open(Access access, const std::string& url);
   Result<Exit> WithUrl(Access access, const std::string& url, const Work& work);
   /// One line on stderr if rows of a file did not read.
-  void ReportDamage(const Backend& backend) const;
+  void ReportDamage(const Backend& backend);
 
   const World& world_;
   const CommonOptions& common_;
@@ -116,6 +121,7 @@ class Context {
   std::string answer_;
   std::string warning_;
   std::vector<std::string> left_out_;
+  std::vector<std::string> damaged_;
 };
 
 }  // namespace weir::app

@@ -83,6 +83,9 @@ Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backe
                         ListLevels(backend.config(), {.kind = {}, .entity = options.id},
                                    context.EachRequest(), &context.left_out()));
   if (!view.record && view.levels.empty()) {
+    if (!context.is_whole()) {
+      return Fail(Code::kFailedPrecondition, context.AllLeftOut().front());
+    }
     return Fail(Code::kNotFound,
                 fmt::format("entity {} does not exist: 'entity list' lists all", options.id));
   }

@@ -67,31 +67,30 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
                    TextOf(with.scope) + '\n' + TextOf(plan));
     if (!options.detailed_exitcode) return Exit::kDone;
     // A record that cannot be read may differ.
-    if (!context.left_out().empty()) return Exit::kFailed;
+    if (!context.is_whole()) return Exit::kFailed;
     return plan.ToApply().empty() ? Exit::kDone : Exit::kPending;
   });
 }
 
-Status Unconfirmed(std::size_t deletes, const LimitsScope& scope, std::string_view why) {
-  return Fail(Code::kFailedPrecondition,
-              fmt::format("nothing is changed: it would delete {} of the records in {}, and {}; "
-                          "'weir limits plan' lists them, --yes applies the file",
-                          deletes, TextOf(scope), why));
+std::string Unconfirmed(std::size_t deletes, const LimitsScope& scope, std::string_view why) {
+  return fmt::format(
+      "nothing is changed: it would delete {} of the records in {}, and {}; "
+      "'weir limits plan' lists them, --yes applies the file",
+      deletes, TextOf(scope), why);
 }
 
 /// Asks on a terminal whether the records that the file dropped are to go. Blocks.
 Status ConfirmDeletes(const Plan& plan, const LimitsOptions& options, const LimitsScope& scope,
-                      const Context& context) {
+                      Context& context) {
   const std::size_t deletes = plan.Count(PlannedAction::kDelete);
   if (deletes == 0) return {};
-  const World& world = context.world();
-  if (!world.in_is_terminal || options.file == kStandardStream) {
-    return Unconfirmed(deletes, scope, "there is no terminal to confirm it");
+  if (!context.world().in_is_terminal || options.file == kStandardStream) {
+    return Fail(Code::kFailedPrecondition,
+                Unconfirmed(deletes, scope, "there is no terminal to confirm it"));
   }
-  const std::string question =
-      fmt::format("{}delete {} records in {}?", TextOf(plan), deletes, TextOf(scope));
-  if (Agreed(world, question)) return {};
-  return Unconfirmed(deletes, scope, "it was not confirmed");
+  return Confirm(context,
+                 fmt::format("{}delete {} records in {}?", TextOf(plan), deletes, TextOf(scope)),
+                 Unconfirmed(deletes, scope, "it was not confirmed"));
 }
 
 Result<Exit> Apply(const LimitsOptions& options, Context& context) {
@@ -115,7 +114,7 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
     const std::vector<Difference> differences = Differences(file, with.live);
-    const bool is_whole = context.left_out().empty();
+    const bool is_whole = context.is_whole();
     const bool says_same = differences.empty() && is_whole;
     context.Answer(WithScope(with.scope, app::ToJson(differences)),
                    TextOf(with.scope) + '\n' +
@@ -148,9 +147,9 @@ Result<Exit> Export(const LimitsOptions& options, Context& context) {
     const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
     const std::string yaml = FormatLimitsFile(file);
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
-    const bool is_whole = context.left_out().empty();
+    const bool is_whole = context.is_whole();
     // Applied later, a file that lacks a record would delete it.
-    if (to_file && !is_whole) return NotWritten(options.file, context.left_out());
+    if (to_file && !is_whole) return NotWritten(options.file, context.AllLeftOut());
     if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
     context.Answer(app::ToJson(file), to_file ? "wrote " + options.file : yaml);
     return is_whole ? Exit::kDone : Exit::kFailed;
@@ -203,8 +202,10 @@ void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reser
   AddOnFile(group, {"check", "Read the file, and nothing else", Check}, options(), chosen);
   AddPlan(group, chosen);
   const auto to_apply = options();
-  AddOnFile(group, {"apply", "Make the store say what the file says, all or nothing", Apply},
-            to_apply, chosen)
+  AddOnFile(
+      group,
+      {"apply", "Make the store say what the file says; a long file on a table in parts", Apply},
+      to_apply, chosen)
       .add_flag("--yes", to_apply->yes, "delete what the file dropped without asking");
   AddOnFile(group, {"diff", "Compare field by field", Diff}, options(), chosen)
       .footer("Exit codes: 0 the same, 1 different, 2 trouble.");

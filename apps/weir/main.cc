@@ -55,6 +55,11 @@ bool Interrupted() {
   return caught && stop_request.is_made();
 }
 
+void ReleaseSignals() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
 bool Hurried() {
   stop_request.AwaitSecond();
   return stop_request.is_hurried();
@@ -92,6 +97,7 @@ int main(int argc, char** argv) {
       .user = UserAtHost(),
       .environment = Environment,
       .interrupted = Interrupted,
+      .release_signals = ReleaseSignals,
       .signal = [] { return stop_request.signal(); },
       .hurried = Hurried,
       .in_descriptor = STDIN_FILENO,

@@ -168,9 +168,10 @@ CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,
   return AddVerb(verbs.group, verb.name, verb.description, options, verbs.chosen,
                  [run = verb.run, access = verb.access, with_table = verbs.with_table](
                      const NamespaceOptions& given, Context& context) -> Result<Exit> {
-                   WEIR_RETURN_IF_ERROR(NeedsYes(
-                       given.yes, context,
-                       fmt::format("deletes all data of namespace {} for good", given.id)));
+                   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+                   const std::string loss = fmt::format(
+                       "deletes all data of namespace {} for good, in {}", given.id, choice.url);
+                   WEIR_RETURN_IF_ERROR(NeedsYes(given.yes, context, loss));
                    return OnNamespaces(context, with_table, access, [&](NamespaceStore& spaces) {
                      return run({given, context, spaces});
                    });

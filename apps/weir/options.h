@@ -31,8 +31,25 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse 
   return app.add_option_function<std::string>(name, read, description);
 }
 
-/// The same for something given several times: `parse` reads all the texts at once. An option takes
-/// one text each time it is given, so that it swallows no positional.
+/// Words as they are typed: CLI11 takes "[a,b]" apart, and "{}" for no word, unless it gets them
+/// raw and may add none to an option. It gives a positional words up to its least number, so that
+/// is the largest one. `read` may throw CLI::ValidationError.
+template <class Read>
+CLI::Option* AddWords(CLI::App& app, const std::string& name, Read read,
+                      const std::string& description) {
+  constexpr int kMany = CLI::detail::expected_max_vector_size;
+  const CLI::callback_t call = [read](const CLI::results_t& words) {
+    read(words);
+    return true;
+  };
+  return app.add_option(name, call, description)
+      ->expected(name.starts_with('-') ? 1 : kMany, kMany)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+/// AddParsed for something given several times: `parse` reads all the texts at once. An option
+/// takes one text each time it is given, so that it swallows no positional.
 template <class T, class Parse>
 CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Parse parse,
                            const std::string& description) {
@@ -41,9 +58,7 @@ CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Pa
     if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
     target = std::move(*parsed);
   };
-  CLI::Option* option = app.add_option_function<std::vector<std::string>>(name, read, description);
-  if (name.starts_with('-')) option->allow_extra_args(false);
-  return option;
+  return AddWords(app, name, read, description);
 }
 
 /// Reads a text that `check` (text to Status) accepts as it is.

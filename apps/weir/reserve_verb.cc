@@ -176,9 +176,12 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
   verb.add_option("--bind", options->bind,
                   "bind it to this, and keep it when the command has ended")
       ->option_text("ID");
-  verb.add_option(kCommandArgument, options->command,
-                  "behind --: runs with WEIR_RESERVATION_ID set; without it the slot's id is "
-                  "printed and the slot held for its time")
+  const auto read_command = [options](const std::vector<std::string>& words) {
+    options->command = words;
+  };
+  AddWords(verb, kCommandArgument, read_command,
+           "behind --: runs with WEIR_RESERVATION_ID set; without it the slot's id is "
+           "printed and the slot held for its time")
       ->option_text("...");
   verb.footer(
       "Exit codes: those of COMMAND, 128 + N if signal N ended it, 126 and 127 if it cannot "

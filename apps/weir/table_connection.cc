@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::string_view kScheme = "dynamodb:";
 
-Result<dynamo::DynamoUrl> TableUrl(Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
-  if (!choice.url.starts_with(kScheme)) {
-    return Fail(
-        Code::kInvalidArgument,
-        fmt::format("store '{}' is no table: name one with --store dynamodb://TABLE", choice.url));
-  }
-  return dynamo::ParseDynamoUrl(choice.url, context.world().environment);
-}
-
 bool IsTable(const Context& context) {
   const Result<StoreChoice> choice = context.Store();
   return choice && choice->url.starts_with(kScheme);
@@ -42,6 +32,16 @@ Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const Reco
 }
 
 }  // namespace
+
+Result<dynamo::DynamoUrl> TableUrl(Context& context) {
+  WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+  if (!choice.url.starts_with(kScheme)) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("store '{}' is no table: name one with --store dynamodb://TABLE", choice.url));
+  }
+  return dynamo::ParseDynamoUrl(choice.url, context.world().environment);
+}
 
 Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
                           const Context::NamespaceWork& work) {

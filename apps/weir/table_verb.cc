@@ -140,6 +140,12 @@ Result<Exit> Delete(Context& context, const OpenedTable& opened) {
   return Exit::kDone;
 }
 
+std::string LossOf(const dynamo::DynamoUrl& url) {
+  const std::string at = url.endpoint.empty() ? "" : " at " + url.endpoint;
+  const std::string in = url.region.empty() ? "" : " in " + url.region;
+  return fmt::format("deletes table {}{}{} with all its namespaces", url.table, in, at);
+}
+
 using TableVerb = Result<Exit> (*)(Context&, const OpenedTable&);
 
 }  // namespace
@@ -159,8 +165,10 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
                        const std::shared_ptr<TableOptions>& options) -> CLI::App& {
     return AddVerb(group, name, what, options, chosen,
                    [run, with_table](const TableOptions& given, Context& context) -> Result<Exit> {
-                     WEIR_RETURN_IF_ERROR(
-                         NeedsYes(given.yes, context, "deletes the table with everything in it"));
+                     if (!given.yes) {
+                       WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl url, TableUrl(context));
+                       WEIR_RETURN_IF_ERROR(NeedsYes(false, context, LossOf(url)));
+                     }
                      return with_table(
                          context, [&](const OpenedTable& opened) { return run(context, opened); });
                    });

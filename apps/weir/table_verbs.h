@@ -27,6 +27,8 @@ using TableWork = std::function<Result<Exit>(const OpenedTable&)>;
 using WithTable = std::function<Result<Exit>(Context&, const TableWork&)>;
 
 /// The table that Context::Store names. kInvalidArgument if the store is no table.
+[[nodiscard]] Result<dynamo::DynamoUrl> TableUrl(Context& context);
+/// Connects to it.
 Result<Exit> WithTableOfStore(Context& context, const TableWork& work);
 
 /// What is kept of one namespace beside its limits and buckets.

@@ -150,6 +150,7 @@ TEST_F(TableVerbsTest, DeletingATableMustBeMeant) {
   connections_ = 0;
   Run({"table", "delete"});
   EXPECT_EQ(exit_, Exit::kUsage);
+  EXPECT_THAT(error_, HasSubstr("deletes table limits"));
   EXPECT_THAT(error_, HasSubstr("--yes"));
   EXPECT_EQ(connections_, 0);
   EXPECT_EQ(Run({"table", "delete", "--yes"}), "deleted table limits\n");

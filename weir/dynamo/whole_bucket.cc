@@ -14,10 +14,9 @@ class ShardSum {
   ShardSum(std::span<const BucketImage> shards, UnixMillis now) : now_(now) {
     whole_.key = shards.front().key;
     whole_.key.shard = 0;
-    for (const BucketImage& shard : shards) {
-      count_ = std::max(count_, shard.shards);
-      whole_.bucket.time = std::max(whole_.bucket.time, shard.bucket.time);
-    }
+    // Refilled as one bucket, a full shard would earn for an empty one.
+    whole_.bucket.time = now;
+    for (const BucketImage& shard : shards) count_ = std::max(count_, shard.shards);
     for (const BucketImage& shard : shards) Add(shard);
     whole_.extras = FormatExtras(std::move(extras_));
   }
@@ -37,8 +36,7 @@ class ShardSum {
     const std::size_t at = IndexOf(shard, index);
     Meter part = shard.bucket.meters[index];
     part.tokens = std::min(part.tokens, part.quota.capacity);
-    // A shard whose time is ahead must not refill the others.
-    Refill(part, (std::min(whole_.bucket.time, now_) - shard.bucket.time).count());
+    Refill(part, std::max(now_ - shard.bucket.time, milliseconds(0)).count());
     ChangeQuota(part, ShareOf(whole_.stored[at], count_, shard.key.shard));
     Meter& sum = whole_.bucket.meters[at];
     sum.tokens = std::clamp(sum.tokens + part.tokens, -kMaxDebt, sum.quota.capacity);

@@ -13,10 +13,12 @@
 
 namespace weir::dynamo {
 
-/// The bucket that these are shards of, as of the latest of their times: for each limit the whole
-/// quota, and what the shards hold of it together. Never more than they could pay: parts of a
-/// millitoken, shards that are missing, and limits that a shard lacks count as nothing, and no
-/// shard is refilled beyond `now`. REQUIRES: not empty; shards of one bucket, each once.
+/// The bucket that these are shards of: for each limit the whole quota, and the tokens that the
+/// shards hold of it together, each refilled to `now` by its own part of the rate. Never more than
+/// they could pay at `now`: parts of a millitoken, shards that are missing, and limits that a shard
+/// lacks count as nothing. A wait that is computed from it is a lower bound: a full shard earns
+/// nothing for the others. A single bucket that is not divided is as of its own time. REQUIRES: not
+/// empty; shards of one bucket, each once.
 BucketRecord JoinShards(std::span<const BucketImage> shards, UnixMillis now);
 
 /// A bucket that is to be read.

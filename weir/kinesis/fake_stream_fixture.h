@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,9 +39,11 @@ class FakeStream {
   std::map<std::uint64_t, FakeShard> shards;
   bool tells_children = true;
   std::size_t shards_of_page = 1000;
-  double faults = 0;    ///< how often an answer is none
-  bool expires = true;  ///< iterators, among the faults
-  int listings = 0;     ///< answered to their end
+  double faults = 0;                  ///< how often an answer is none
+  bool expires = true;                ///< iterators, among the faults
+  int listings = 0;                   ///< answered to their end
+  std::set<std::uint64_t> missing{};  ///< listed, but requests are answered that there is none
+  bool is_deleted = false;
 
   void Put(std::uint64_t shard, const std::string& key, const std::string& data,
            std::int64_t arrived = 0) {
@@ -57,6 +60,9 @@ class FakeStream {
     const Json body = Json::parse(ask.body);
     if (ask.operation == "GetRecords") shards.at(ReadOf(body).first).reads.push_back(now);
     if (rng.Chance(faults)) return Fault(rng, ask.operation);
+    if (is_deleted || (ask.operation != "ListShards" && missing.contains(ShardOf(ask, body)))) {
+      return tl::unexpected(Failure(FailureClass::kPermanent, "ResourceNotFoundException"));
+    }
     if (ask.operation == "ListShards") return List(body).dump();
     if (ask.operation == "GetShardIterator") {
       const FakeShard& shard = shards.at(NumberOf(body.at("ShardId")));
@@ -89,6 +95,9 @@ class FakeStream {
     }
   }
 
+  static std::uint64_t ShardOf(const ReaderStep::Ask& ask, const Json& body) {
+    return ask.operation == "GetRecords" ? ReadOf(body).first : NumberOf(body.at("ShardId"));
+  }
   static std::uint64_t NumberOf(const std::string& name) { return ParseShardId(name)->number; }
   static std::string NameOf(std::uint64_t number) { return FormatShardId({number}); }
   static Json Range(const FakeShard& shard) {

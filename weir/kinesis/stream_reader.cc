@@ -1,5 +1,7 @@
 #include "weir/kinesis/stream_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -76,8 +78,18 @@ std::optional<Instant> StreamReader::Wake() const {
 
 bool StreamReader::finished() const {
   const bool asks = listing_.wanted || listing_.id != 0 || !under_way_.empty() || !due_.empty();
-  const bool is_over = options_.only && listed_ && ended_ == readings_.size();
+  const bool lists = listing_.wanted || listing_.id != 0;
+  const bool is_over = options_.only && listed_ && !lists && ended_ == readings_.size();
   return is_over || (!options_.follow && !asks);
+}
+
+Status StreamReader::CheckReadable(const ReadShard& shard) const {
+  const auto known = readings_.find(shard.id);
+  if (known == readings_.end() || !known->second.is_missing || shard.closed) return {};
+  return Fail(Code::kNotFound,
+              fmt::format("shard {} is listed, but the service knows no such shard: the stream was "
+                          "deleted and created again, or it is about to be deleted",
+                          FormatShardId(shard.id)));
 }
 
 void StreamReader::Learn(const ReadShard& shard, Instant now) {

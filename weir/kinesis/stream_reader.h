@@ -51,6 +51,7 @@ class StreamReader {
     Stage stage = Stage::kWaits;
     Position position{};
     std::string iterator{};
+    bool is_missing = false;  ///< the service knows no such shard, by its answer to a request
     Tries tries;
   };
   struct Listing {
@@ -78,6 +79,8 @@ class StreamReader {
   Result<Instant> TryAgain(Tries& tries, const AwsFailure& failure, Instant now);
 
   Status OnListed(Instant now);
+  /// kNotFound: an open shard is listed, and cannot be read.
+  Status CheckReadable(const ReadShard& shard) const;
   void Learn(const ReadShard& shard, Instant now);
   void MarkClosed(Reading& reading, Instant now);
   bool HasChild(ShardId parent) const;

@@ -53,7 +53,10 @@ Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
 
 // All pages at once: a child may stand before its parent.
 Status StreamReader::OnListed(Instant now) {
-  for (const ReadShard& shard : std::exchange(listing_.found, {})) Learn(shard, now);
+  for (const ReadShard& shard : std::exchange(listing_.found, {})) {
+    WEIR_RETURN_IF_ERROR(CheckReadable(shard));
+    Learn(shard, now);
+  }
   listed_ = true;
   if (options_.only && readings_.empty()) {
     return Fail(Code::kNotFound,
@@ -95,7 +98,9 @@ Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, 
   // What a shard held is forgotten after a while, and the shard with it. Whether it was the stream
   // that is gone, a listing tells.
   if (failure.code == "ResourceNotFoundException") {
+    reading.is_missing = true;
     Close(reading, {}, now);
+    WantListing();
     return {};
   }
   WEIR_ASSIGN_OR_RETURN(const Instant again, TryAgain(reading.tries, failure, now));

@@ -300,6 +300,37 @@ TEST(StreamReader, WhatCannotGoBetterEndsIt) {
   EXPECT_EQ(step.error->code, Code::kNotFound);
 }
 
+// Fails if: a stream that was deleted and created again counts as read to its end, or is listed for
+// ever.
+TEST(StreamReader, AnOpenShardThatTheServiceDoesNotKnowIsAnError) {
+  for (const bool follow : {false, true}) {
+    for (const std::optional<ShardId> only :
+         {std::optional<ShardId>(), std::optional(ShardId{0})}) {
+      FakeStream stream;
+      stream.Put(0, "k", "a");
+      stream.missing = {0};
+      Session session(stream, {.follow = follow, .only = only});
+      session.RunFor(seconds(30));
+      ASSERT_TRUE(session.error) << follow << only.has_value();
+      EXPECT_EQ(session.error->code, Code::kNotFound);
+      EXPECT_THAT(session.error->message, HasSubstr("shardId-000000000000 is listed"));
+    }
+  }
+}
+
+// Fails if: the deletion of the stream passes for the end of its only shard.
+TEST(StreamReader, AStreamThatIsDeletedIsAnErrorForOneShardToo) {
+  FakeStream stream;
+  stream.Put(0, "k", "a");
+  Session session(stream, {.follow = true, .only = ShardId{0}});
+  session.RunFor(seconds(3));
+  EXPECT_THAT(session.data, ElementsAre("a"));
+  stream.is_deleted = true;
+  session.RunFor(seconds(30));
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kNotFound);
+}
+
 TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   FakeStream stream;
   stream.shards[0];
