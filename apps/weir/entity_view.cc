@@ -26,6 +26,7 @@ bool IsSelected(const EntityView& view, const EntityListOptions& options) {
 
 std::vector<std::string> RowOf(const EntityView& view) {
   std::vector<std::string> resources;
+  resources.reserve(view.levels.size());
   for (const LevelRecord& level : view.levels) resources.push_back(ResourceOf(level));
   const std::optional<EntityRecord>& record = view.record;
   return {view.id, record ? record->entity.parent.value_or("-") : "-",

@@ -8,6 +8,7 @@
 
 #include "apps/weir/command_tree.h"
 #include "apps/weir/completion.h"
+#include "apps/weir/json.h"
 #include "apps/weir/options.h"
 
 namespace weir::app {

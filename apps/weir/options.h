@@ -35,7 +35,7 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse 
 /// raw and may add none to an option. It gives a positional words up to its least number, so that
 /// is the largest one. `read` may throw CLI::ValidationError.
 template <class Read>
-CLI::Option* AddWords(CLI::App& app, const std::string& name, Read read,
+CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
                       const std::string& description) {
   constexpr int kMany = CLI::detail::expected_max_vector_size;
   const CLI::callback_t call = [read](const CLI::results_t& words) {

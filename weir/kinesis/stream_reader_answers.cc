@@ -92,6 +92,12 @@ Status StreamReader::OnShard(Reading& reading, const Answer& answer, Instant now
 
 Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, Instant now) {
   if (failure.code == "ExpiredIteratorException") {
+    if (reading.position.at == Position::At::kLatest && reading.stage == Stage::kReads) {
+      return Fail(Code::kDataLoss,
+                  fmt::format("shard {}: its position at the end of the stream expired before it "
+                              "was read again, so records may be missing; begin at a time instead",
+                              FormatShardId(reading.shard.id)));
+    }
     Ask(reading, Stage::kBegins, now + options_.least_gap);
     return {};
   }

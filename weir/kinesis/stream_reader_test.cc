@@ -331,6 +331,20 @@ TEST(StreamReader, AStreamThatIsDeletedIsAnErrorForOneShardToo) {
   EXPECT_EQ(session.error->code, Code::kNotFound);
 }
 
+// A process that was stopped for minutes. Fails if: it begins again at the end of the stream, and
+// records that arrived meanwhile are lost in silence.
+TEST(StreamReader, APositionAtTheEndThatExpiresIsAnError) {
+  FakeStream stream;
+  stream.shards[0];
+  Session session(stream, {.from = {Position::At::kLatest}, .follow = true});
+  session.RunFor(seconds(3));
+  stream.Put(0, "k", "missed");
+  stream.is_expired = true;
+  session.RunFor(seconds(3));
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kDataLoss);
+}
+
 TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   FakeStream stream;
   stream.shards[0];
