@@ -79,7 +79,7 @@ Result<Exit> Show(const BucketsOptions& options, Context& context, Backend& back
     }
   }
   // A bucket that cannot be read may be empty.
-  const bool is_whole = context.is_whole();
+  const bool is_whole = context.IsWhole(Context::Records::kBuckets);
   const bool is_full = table.empty() && is_whole;
   context.Answer(json, is_full ? "no buckets: all limits are full\n" : TextOf(table));
   return is_whole ? Exit::kDone : Exit::kFailed;

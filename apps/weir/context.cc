@@ -41,7 +41,7 @@ std::vector<std::string> ConfigAndBucketDamage(const DamageReport& damage) {
     std::ranges::copy_if(damage.first(), std::back_inserter(lines),
                          [&](const std::string& line) { return line.starts_with(table + ' '); });
     const std::size_t more = count - (lines.size() - before);
-    if (more > 0) lines.push_back(fmt::format("{} more of {}", more, table));
+    if (more > 0) lines.push_back(fmt::format("{}: {} more rows", table, more));
   }
   return lines;
 }
@@ -111,6 +111,17 @@ void Context::ReportDamage(const Backend& backend) {
       backend.Describe(), count, count == 1 ? "row is" : "rows are",
       file->damage().first().front());
   damaged_ = ConfigAndBucketDamage(file->damage());
+}
+
+bool Context::IsWhole(Records records) const {
+  const auto is_other = [records](std::string_view line) {
+    // Each line begins with its table; a page may hold rows of any.
+    const std::string_view table = line.substr(0, line.find_first_of(" :"));
+    const bool is_of_config = table == "entity" || table == "level";
+    const bool is_of_buckets = table == "bucket" || table == "change";
+    return records == Records::kConfig ? is_of_buckets : is_of_config;
+  };
+  return left_out_.empty() && std::ranges::all_of(damaged_, is_other);
 }
 
 std::vector<std::string> Context::AllLeftOut() const {
@@ -203,7 +214,8 @@ Deadline Context::ApplyDeadline(std::size_t changes) const {
 void Context::Answer(const nlohmann::ordered_json& json, std::string_view text) {
   using Handler = nlohmann::ordered_json::error_handler_t;
   nlohmann::ordered_json whole = json;
-  if (!is_whole() && whole.is_object()) whole["left_out"] = AllLeftOut();
+  const std::vector<std::string> left_out = AllLeftOut();
+  if (!left_out.empty() && whole.is_object()) whole["left_out"] = left_out;
   answer_ = common_.json ? whole.dump(-1, ' ', false, Handler::replace) : EscapeControls(text);
   if (!answer_.empty() && answer_.back() != '\n') answer_ += '\n';
 }

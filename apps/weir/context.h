@@ -86,9 +86,10 @@ class Context {
   /// Lines for stderr: what a listing could not read and left out. The exit status stays. Filled
   /// before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
-  /// No record is left out of what the verb lists, and no damaged row of limits, entities or
-  /// buckets of its file, which WithBackend reports.
-  bool is_whole() const { return left_out_.empty() && damaged_.empty(); }
+  /// No record is left out of the list, and no damaged row of the file, which WithBackend reports,
+  /// may be one of these.
+  enum class Records { kConfig, kBuckets };
+  bool IsWhole(Records records) const;
   /// Both; at most DamageReport::kKept damaged rows.
   std::vector<std::string> AllLeftOut() const;
 

@@ -83,7 +83,7 @@ Result<Exit> Show(const EntityOptions& options, Context& context, Backend& backe
                         ListLevels(backend.config(), {.kind = {}, .entity = options.id},
                                    context.EachRequest(), &context.left_out()));
   if (!view.record && view.levels.empty()) {
-    if (!context.is_whole()) {
+    if (!context.IsWhole(Context::Records::kConfig)) {
       return Fail(Code::kFailedPrecondition, context.AllLeftOut().front());
     }
     return Fail(Code::kNotFound,

@@ -67,7 +67,7 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
                    TextOf(with.scope) + '\n' + TextOf(plan));
     if (!options.detailed_exitcode) return Exit::kDone;
     // A record that cannot be read may differ.
-    if (!context.is_whole()) return Exit::kFailed;
+    if (!context.IsWhole(Context::Records::kConfig)) return Exit::kFailed;
     return plan.ToApply().empty() ? Exit::kDone : Exit::kPending;
   });
 }
@@ -114,7 +114,7 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
     WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
     const std::vector<Difference> differences = Differences(file, with.live);
-    const bool is_whole = context.is_whole();
+    const bool is_whole = context.IsWhole(Context::Records::kConfig);
     const bool says_same = differences.empty() && is_whole;
     context.Answer(WithScope(with.scope, app::ToJson(differences)),
                    TextOf(with.scope) + '\n' +
@@ -147,7 +147,7 @@ Result<Exit> Export(const LimitsOptions& options, Context& context) {
     const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
     const std::string yaml = FormatLimitsFile(file);
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
-    const bool is_whole = context.is_whole();
+    const bool is_whole = context.IsWhole(Context::Records::kConfig);
     // Applied later, a file that lacks a record would delete it.
     if (to_file && !is_whole) return NotWritten(options.file, context.AllLeftOut());
     if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
