@@ -86,8 +86,8 @@ class Context {
   /// Lines for stderr: what a listing could not read and left out. The exit status stays. Filled
   /// before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
-  /// No record is left out of the list, and no damaged row of the file, which WithBackend reports,
-  /// may be one of these.
+  /// False if a record was left out of a listing, or if the file has a damaged row (reported by
+  /// WithBackend) that may be one of these.
   enum class Records { kConfig, kBuckets };
   bool IsWhole(Records records) const;
   /// Both; at most DamageReport::kKept damaged rows.

@@ -112,11 +112,6 @@ class SlowStoreTest : public WorldTest {
     EXPECT_TRUE(WriteFile(file_, yaml));
     return RunArgs({"limits", "apply", file_, "--yes"});
   }
-  Exit RunArgs(const std::vector<std::string>& args) {
-    out_.str("");
-    err_.str("");
-    return app::Run(args, world_);
-  }
 
   const TempFolder folder_;
   const std::string file_ = folder_ / "limits.yaml";

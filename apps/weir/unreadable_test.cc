@@ -101,12 +101,6 @@ class UnreadableTest : public WorldTest {
     };
   }
 
-  Exit RunArgs(const std::vector<std::string>& args) {
-    out_.str("");
-    err_.str("");
-    return app::Run(args, world_);
-  }
-
   const TempFolder folder_;
   const std::string file_ = folder_ / "limits.yaml";
 };

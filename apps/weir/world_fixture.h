@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/weir/command.h"
 #include "weir/sim/sim_scheduler.h"
@@ -19,6 +20,13 @@ class WorldTest : public testing::Test {
  protected:
   explicit WorldTest(std::map<std::string, std::string> environment = {})
       : environment_(std::move(environment)) {}
+
+  /// Runs a command; `out_` and `err_` then hold its output alone.
+  Exit RunArgs(const std::vector<std::string>& args) {
+    out_.str("");
+    err_.str("");
+    return app::Run(args, world_);
+  }
 
   std::map<std::string, std::string> environment_;
   std::istringstream in_;

@@ -58,8 +58,8 @@ std::int64_t Taken(const Line& line);
 /// True where refilling now, and giving back what is given back, would stop at the capacity.
 bool Overflows(const Line& line);
 
-/// The status of each limit for a take, and its wait. The capacity is the whole bucket's,
-/// what is available this shard's. `lines`: the asked ones first, in the order of the target's
+/// The status of each limit for a take, and its wait. The capacity is the whole bucket's, the
+/// available tokens are this shard's. `lines`: the asked ones first, in the order of the target's
 /// limits. `behind`: how far the caller's time is behind the bucket's.
 void Judge(const BucketRequest& request, const std::vector<Line>& lines, milliseconds behind,
            BucketPlan& plan);

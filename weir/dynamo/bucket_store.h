@@ -37,9 +37,9 @@ struct BucketStoreOptions {
 inline constexpr milliseconds kLongestRefusalAge{5000};
 
 /// Contract: store/bucket_store.h. A charge names shard 0 and means the bucket, into however many
-/// shards it is divided, and so does Read (ReadBuckets); List tells each shard as it is. A bucket
-/// that is written to more than one item bears is divided in two, in the background. Thread-safe.
-/// `table` and `scheduler` must outlive it and every call that is under way.
+/// shards it is divided, and so does Read (ReadBuckets); List returns each shard by itself. A
+/// bucket that is written to more than one item bears is divided in two, in the background.
+/// Thread-safe. `table` and `scheduler` must outlive it and every call in flight.
 class DynamoBucketStore final : public BucketStore {
  public:
   DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler, BucketStoreOptions options);

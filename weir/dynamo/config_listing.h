@@ -12,13 +12,13 @@ namespace weir::dynamo {
 
 /// The level that the key of a configuration's item names.
 std::optional<Level> LevelAt(const Keys& keys, const TableKey& key);
-/// What is set there; nothing for another item. Errors as ReadConfig.
+/// The limits that the item sets; nothing if it is an item of another kind. Errors as ReadConfig.
 [[nodiscard]] Result<std::optional<LevelRecord>> ReadLevelRecord(const Keys& keys,
                                                                  const Item& item);
 
 /// As ConfigStore says. Both find their items by the index of everything in the namespace (GSI4),
 /// so that they also show what writers without registries have set, and entities' children by GSI1;
-/// the items themselves are read consistently. What was written just before may be missed. The
+/// the items themselves are read consistently. Very recent writes may be missed. The
 /// levels of one entity are read from its own partition, consistently, so that none is missed.
 /// Arguments are copied; `table` must outlive the call.
 void ListStoredLimits(Table& table, const Keys& keys, const LevelFilter& filter,

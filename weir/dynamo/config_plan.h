@@ -50,8 +50,8 @@ struct ConfigState {
 std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes);
 
 struct ConfigPlan {
-  /// All or none, and only on the state that was read. Every change that is audited brings its
-  /// event, so that neither is stored without the other.
+  /// All or none, and only on the state that was read. The event of each audited change is
+  /// among them, so that neither is stored without the other.
   std::vector<Write> writes;
   /// Entities whose buckets and other records go after that.
   std::vector<std::string> erased;
@@ -59,7 +59,7 @@ struct ConfigPlan {
   /// (StampBuckets): those that come with a parent, those whose parent or cascade changes, and
   /// those that stay as they are, so that applying again goes on where it failed.
   std::vector<StampTarget> stamped;
-  /// What is written at last, one after the other: their own items go.
+  /// The writes after that, one after the other: they delete the items of these entities.
   std::vector<Write> last;
   /// The writes do not take away all limits of the one entity to be deleted: plan again after them,
   /// and only then go on.

@@ -50,9 +50,9 @@ Route RouteTake(std::span<const Charge> charges, ImageCache& images, RouteTime t
 Route RouteAdjust(std::span<const Charge> charges, ImageCache& images,
                   std::span<const BucketKey> gone);
 
-/// The answer to the charges, from that to their parts. Of a bucket that is divided each limit has
-/// the capacity of the whole. `available` is what the shards of the request hold: at least so much
-/// is there, and others may hold more.
+/// The answer to the charges, from the answer to their parts. Each limit of a divided bucket has
+/// the capacity of the whole bucket. `available` counts only the shards of the request, so it is a
+/// lower bound.
 Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges);
 
 }  // namespace weir::dynamo

@@ -8,13 +8,14 @@
 namespace weir::dynamo {
 namespace {
 
-/// Adds shard after shard to what is the bucket in the end.
+/// Adds the shards up to the whole bucket.
 class ShardSum {
  public:
   ShardSum(std::span<const BucketImage> shards, UnixMillis now) : now_(now) {
     whole_.key = shards.front().key;
     whole_.key.shard = 0;
-    // Refilled as one bucket, a full shard would earn for an empty one.
+    // Each shard is refilled to `now` first: as one bucket, a full shard would earn for an empty
+    // one.
     whole_.bucket.time = now;
     for (const BucketImage& shard : shards) count_ = std::max(count_, shard.shards);
     for (const BucketImage& shard : shards) Add(shard);
@@ -45,7 +46,7 @@ class ShardSum {
     }
   }
 
-  // The first shard that has a limit says what it is.
+  // The first shard that has a limit determines its quota.
   std::size_t IndexOf(const BucketImage& shard, std::size_t index) {
     const std::string& name = shard.names[index];
     const auto found = std::ranges::find(whole_.names, name);

@@ -1,6 +1,6 @@
 // Defines fsync and fdatasync for the test program and the libraries that it loads: they wait for
-// no disk. Tests of power losses use FaultyVfs, which keeps what was synced itself; without this
-// file the other 160,000 calls take minutes on a disk that needs milliseconds for each.
+// no disk. Tests of power losses use FaultyVfs, which keeps the synced contents itself; without
+// this file the other 160,000 calls take minutes on a disk that needs milliseconds for each.
 #include <fcntl.h>
 
 namespace {

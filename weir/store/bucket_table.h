@@ -56,7 +56,8 @@ class BucketTable {
   /// keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
   [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
-  /// True once after refusals, or settings to T, that changed buckets: a drain is due.
+  /// True once after refused requests that changed buckets, or after a bucket was set to T: a drain
+  /// is due.
   bool TakeChangedByRefusal();
   [[nodiscard]] std::optional<BucketRecord> Read(const BucketKey& key) const;
   [[nodiscard]] Result<Page<BucketRecord>> List(const BucketFilter& filter,

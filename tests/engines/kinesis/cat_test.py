@@ -8,7 +8,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 sys.dont_write_bytecode = True  # the sources stay as they are
@@ -28,10 +27,18 @@ class Cat(unittest.TestCase):
         self.stream = Stream(self.running, self._testMethodName, 2)
         self.shards = [shard["ShardId"] for shard in self.stream.shards()]
         self.put("early", 0)
-        time.sleep(1.1)  # the service dates records by its own clock
-        self.between = int(time.time() * 1000)
-        time.sleep(1.1)
+        early, = self.stream.raw(self.stream.open_shards()[0])
+        self.between = self.await_second_after(early["ApproximateArrivalTimestamp"])
         self.late = self.put("late", 1)
+
+    def await_second_after(self, arrival):
+        """Milliseconds since 1970, later than that by the service's clock, which dates records."""
+        clock = Stream(self.running, self._testMethodName + "-clock")
+        while True:
+            clock.client.put_record(StreamName=clock.name, Data=b"tick", PartitionKey="k")
+            now = list(clock.raw(clock.shards()[0]))[-1]["ApproximateArrivalTimestamp"]
+            if int(now.timestamp()) > int(arrival.timestamp()):
+                return int(now.timestamp()) * 1000
 
     def put(self, data, shard):
         """The sequence number."""
