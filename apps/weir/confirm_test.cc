@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <streambuf>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/weir/world_fixture.h"
@@ -18,6 +21,25 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+
+/// Standard input of a person who types `y` after the work has run.
+class YesAfter : public std::streambuf {
+ public:
+  explicit YesAfter(std::function<void()> work) : work_(std::move(work)) {}
+
+ protected:
+  int_type underflow() override {
+    if (std::exchange(is_typed_, true)) return traits_type::eof();
+    work_();
+    setg(line_.data(), line_.data(), line_.data() + line_.size());
+    return traits_type::to_int_type(line_.front());
+  }
+
+ private:
+  std::function<void()> work_;
+  std::string line_ = "y\n";
+  bool is_typed_ = false;
+};
 
 /// A store in a file, with one resource that a limits file declared and an empty file dropped.
 class ConfirmTest : public WorldTest {
@@ -40,6 +62,35 @@ class ConfirmTest : public WorldTest {
     args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db")});
     return app::Run(args, world_);
   }
+  /// Another command on the same file, which does not wait for a lock.
+  Exit Elsewhere(std::vector<std::string> args) {
+    std::ostringstream out;
+    args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db"), "--lock-wait", "0s"});
+    return app::Run(args, World{.clock = scheduler_.clock(),
+                                .scheduler = scheduler_,
+                                .in = in_,
+                                .out = out,
+                                .err = elsewhere_err_,
+                                .environment = world_.environment,
+                                .interrupted = world_.interrupted});
+  }
+  /// Applies none.yaml and says yes, after `work` while the question waits.
+  Exit ApplyNoneWhile(std::function<void()> work) {
+    YesAfter typed(std::move(work));
+    std::istream in(&typed);
+    out_.str("");
+    err_.str("");
+    const std::vector<std::string> args{"--store", "sqlite:" + Path("weir.db"), "limits", "apply",
+                                        Path("none.yaml")};
+    return app::Run(args, World{.clock = scheduler_.clock(),
+                                .scheduler = scheduler_,
+                                .in = in,
+                                .out = out_,
+                                .err = err_,
+                                .in_is_terminal = true,
+                                .environment = world_.environment,
+                                .interrupted = world_.interrupted});
+  }
   std::string Levels() {
     EXPECT_EQ(Weir({"system", "list"}), Exit::kDone);
     return out_.str();
@@ -58,6 +109,7 @@ class ConfirmTest : public WorldTest {
   }
 
   TempFolder folder_;
+  std::ostringstream elsewhere_err_;
 };
 
 TEST_F(ConfirmTest, ApplyAsksOnATerminalWhatItWouldDelete) {
@@ -76,6 +128,32 @@ TEST_F(ConfirmTest, OnlyYesIsYes) {
   }
   EXPECT_THAT(Levels(), HasSubstr("resource llm"));
   EXPECT_EQ(Weir({"limits", "apply", Path("none.yaml")}, "yes\n"), Exit::kDone) << err_.str();
+}
+
+// Fails if: apply keeps the file open while it asks.
+TEST_F(ConfirmTest, AnotherCommandWorksOnTheFileWhileApplyAsks) {
+  EXPECT_EQ(ApplyNoneWhile([&] {
+              EXPECT_EQ(Elsewhere({"entity", "create", "bolt"}), Exit::kDone)
+                  << elsewhere_err_.str();
+            }),
+            Exit::kDone)
+      << err_.str();
+  EXPECT_EQ(Levels(), "nothing is set\n");
+}
+
+// Fails if: what was set while the question waited is deleted by the answer to it.
+TEST_F(ConfirmTest, WhatChangedWhileApplyAskedIsKept) {
+  const auto set = [&] {
+    EXPECT_EQ(Elsewhere({"resource", "set-limits", "llm", "--limit", "rpm:7"}), Exit::kDone)
+        << elsewhere_err_.str();
+  };
+  EXPECT_EQ(ApplyNoneWhile(set), Exit::kFailed);
+  EXPECT_THAT(err_.str(),
+              EndsWith("weir: nothing is changed: the limits in sqlite:" + Path("weir.db") +
+                       ", namespace default changed while the question waited; run "
+                       "the command again to see what it would do now\n"));
+  EXPECT_THAT(Levels(), HasSubstr("rpm:7"));
+  EXPECT_EQ(out_.str().find("rpm:5"), std::string::npos);
 }
 
 TEST_F(ConfirmTest, PurgeAsksOnATerminalAndNamesWhatIsLost) {

@@ -1,4 +1,6 @@
 // weir limits check|plan|apply|diff|export: the limits of a store, declared in one file.
+#include "apps/weir/limits_verbs.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -6,31 +8,31 @@
 #include <string>
 #include <vector>
 
-#include "apps/weir/confirm.h"
 #include "apps/weir/files.h"
 #include "apps/weir/json.h"
-#include "apps/weir/limits_plan.h"
-#include "apps/weir/limits_scope.h"
 #include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/text.h"
 #include "weir/model/identifier.h"
 
 namespace weir::app {
-namespace {
-
-struct LimitsOptions {
-  std::string file;
-  std::optional<std::string> namespace_name;
-  bool force = false;
-  bool yes = false;
-  bool detailed_exitcode = false;
-};
 
 Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
   WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.file, context.world()));
   return ParseLimitsFile(text, NameOfInput(options.file));
 }
+
+Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, Context& context,
+                         Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(LimitsScope scope, ScopeOf(context, backend));
+  WEIR_RETURN_IF_ERROR(CheckScope(file, NameOfInput(options.file), scope));
+  context.left_out().clear();
+  WEIR_ASSIGN_OR_RETURN(Declared live,
+                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
+  return Compared{std::move(scope), std::move(live)};
+}
+
+namespace {
 
 Result<Exit> Check(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
@@ -41,21 +43,6 @@ Result<Exit> Check(const LimitsOptions& options, Context& context) {
                              file.system.empty() ? "not set" : "set", file.resources.size(),
                              file.entities.size()));
   return Exit::kDone;
-}
-
-/// A limits file next to the store it is for.
-struct Compared {
-  LimitsScope scope;
-  Declared live;
-};
-
-Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, Context& context,
-                         Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(LimitsScope scope, ScopeOf(context, backend));
-  WEIR_RETURN_IF_ERROR(CheckScope(file, NameOfInput(options.file), scope));
-  WEIR_ASSIGN_OR_RETURN(Declared live,
-                        ReadDeclared(backend.config(), context.EachRequest(), &context.left_out()));
-  return Compared{std::move(scope), std::move(live)};
 }
 
 Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
@@ -69,41 +56,6 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
     // A record that cannot be read may differ.
     if (!context.IsWhole(Context::Records::kConfig)) return Exit::kFailed;
     return plan.ToApply().empty() ? Exit::kDone : Exit::kPending;
-  });
-}
-
-std::string Unconfirmed(std::size_t deletes, const LimitsScope& scope, std::string_view why) {
-  return fmt::format(
-      "nothing is changed: it would delete {} of the records in {}, and {}; "
-      "'weir limits plan' lists them, --yes applies the file",
-      deletes, TextOf(scope), why);
-}
-
-/// Asks on a terminal whether the records that the file dropped are to go. Blocks.
-Status ConfirmDeletes(const Plan& plan, const LimitsOptions& options, const LimitsScope& scope,
-                      Context& context) {
-  const std::size_t deletes = plan.Count(PlannedAction::kDelete);
-  if (deletes == 0) return {};
-  if (!context.world().in_is_terminal || options.file == kStandardStream) {
-    return Fail(Code::kFailedPrecondition,
-                Unconfirmed(deletes, scope, "there is no terminal to confirm it"));
-  }
-  return Confirm(context,
-                 fmt::format("{}delete {} records in {}?", TextOf(plan), deletes, TextOf(scope)),
-                 Unconfirmed(deletes, scope, "it was not confirmed"));
-}
-
-Result<Exit> Apply(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
-  return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
-    const Plan plan = MakePlan(file, with.live, context.world().clock.WallNow());
-    if (!options.yes) WEIR_RETURN_IF_ERROR(ConfirmDeletes(plan, options, with.scope, context));
-    const Deadline deadline = context.ApplyDeadline(plan.ToApply().size());
-    WEIR_RETURN_IF_ERROR(ApplyPlan(plan, backend.config(), deadline));
-    context.Answer(WithScope(with.scope, app::ToJson(plan)),
-                   fmt::format("applied to {}\n{}", TextOf(with.scope), TextOf(plan)));
-    return Exit::kDone;
   });
 }
 
@@ -202,10 +154,10 @@ void AddLimits(CLI::App& app, Action& chosen, const WithReservations& with_reser
   AddOnFile(group, {"check", "Read the file, and nothing else", Check}, options(), chosen);
   AddPlan(group, chosen);
   const auto to_apply = options();
-  AddOnFile(
-      group,
-      {"apply", "Make the store say what the file says; a long file on a table in parts", Apply},
-      to_apply, chosen)
+  AddOnFile(group,
+            {"apply", "Make the store say what the file says; a long file on a table in parts",
+             ApplyLimits},
+            to_apply, chosen)
       .add_flag("--yes", to_apply->yes, "delete what the file dropped without asking");
   AddOnFile(group, {"diff", "Compare field by field", Diff}, options(), chosen)
       .footer("Exit codes: 0 the same, 1 different, 2 trouble.");
