@@ -115,20 +115,30 @@ void Limiter::State::Refused(CallPtr call, Decision decision) {
   Place(std::move(call), verdict);
 }
 
-// Without a try, because others are ahead: the decision is made here, from the buckets as read.
+// Without a try, because others are ahead: the decision is made here. The buckets are read for its
+// statuses only, so that no failure of the read admits the call.
 void Limiter::State::RefuseBehind(CallPtr call) {
   const std::vector<BucketKey> keys = KeysOf(call->charges);
   const Deadline deadline = call->deadline;
   buckets_.Read(keys, deadline, [this, call = std::move(call)](auto records) mutable {
-    if (!records) return Unanswered(std::move(call), std::move(records.error()));
-    const auto ahead = waiting_.FindAhead(call->charges);
-    milliseconds at_least{1};
-    if (ahead && ahead->retry_at) {
-      at_least = std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now());
+    const milliseconds at_least = WaitBehind(*call);
+    if (records) {
+      Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), at_least);
+      return Refuse(std::move(call), std::move(refusal));
     }
-    Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), at_least);
-    Refuse(std::move(call), std::move(refusal));
+    if (!IsAway(records.error().code)) {
+      return Unanswered(std::move(call), std::move(records.error()));
+    }
+    store_errors_.Add();
+    Refuse(std::move(call), Decision{.retry_after = at_least, .limits = {}});
   });
+}
+
+milliseconds Limiter::State::WaitBehind(const Call& call) {
+  constexpr milliseconds kLeast{1};
+  const auto ahead = waiting_.FindAhead(call.charges);
+  if (!ahead || !ahead->retry_at) return kLeast;
+  return std::max(std::chrono::ceil<milliseconds>(*ahead->retry_at - clock_.Now()), kLeast);
 }
 
 void Limiter::State::Expire(CallPtr call) {

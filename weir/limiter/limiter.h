@@ -59,7 +59,8 @@ struct AcquireRequest {
 /// An answer: the decision and, if it is admitted, the lease. If limits have an allowance
 /// (Limit::allowance), their capacity is shown less the part set aside for it, and a decision that
 /// was made here, without the store, shows as available the tokens that the bucket had left at its
-/// last answer plus those that this Limiter holds.
+/// last answer plus those that this Limiter holds. The decision has no statuses if it is
+/// unprotected or contended, or if it was refused behind others and its buckets could not be read.
 class Outcome {
  public:
   Outcome(Decision decision, Lease lease)

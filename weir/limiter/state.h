@@ -70,6 +70,8 @@ class Limiter::State final : public Waiting::Host,
   void Answered(CallPtr call);
   void Refused(CallPtr call, Decision decision);
   void RefuseBehind(CallPtr call);
+  /// Until those ahead of it try again.
+  milliseconds WaitBehind(const Call& call);
 
   /// Of a request that the store does not answer.
   OnUnavailable PolicyOf(const Call& call) const;

@@ -412,6 +412,48 @@ TEST_F(WaitingTest, AStoreThatFailsDuringATryAnswersByThePolicyAndTheNextOneTrie
   EXPECT_EQ(limiter_->stats().waiting, 0U);
 }
 
+// Fails if: the policy for a store that is away decides about a request that was not tried.
+TEST_F(WaitingTest, OneRefusedBehindOthersIsNotAdmittedBecauseTheReadOfItsBucketFails) {
+  Drain("a");
+  const Told& waiter = Wait("a", 2);
+  scheduler_.Advance(6 * kSecond);
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kResourceExhausted}) {
+    for (const OnUnavailable policy : {OnUnavailable::kAllow, OnUnavailable::kBlock}) {
+      store_.fail = Error{code, "away"};
+      const Told& hasty = Ask("a", 1, std::nullopt, policy);
+      ASSERT_TRUE(hasty.refused());
+      const Decision& decision = hasty.outcome->value().decision();
+      EXPECT_EQ(decision.retry_after, 6 * kSecond) << "the head's expected wait";
+      EXPECT_TRUE(decision.limits.empty()) << "nothing is known of them";
+    }
+  }
+  EXPECT_EQ(limiter_->stats().unprotected, 0U);
+  EXPECT_EQ(limiter_->stats().store_errors, 6U);
+  store_.fail = Error{Code::kDataLoss, "damaged"};
+  EXPECT_EQ(Ask("a", 1, std::nullopt, OnUnavailable::kAllow).code(), Code::kDataLoss);
+  store_.fail.reset();
+  scheduler_.Advance(6 * kSecond);
+  EXPECT_TRUE(waiter.admitted());
+}
+
+// Fails if: the end of a wait in the queue counts as a try that the store did not answer.
+TEST_F(WaitingTest, OneWhoseTimeEndsInTheQueueIsNotAdmittedBecauseTheReadFails) {
+  Drain("a");
+  const Told& head = Wait("a", 1);
+  const Told& second = Wait("a", 5);
+  const Told& third = Ask("a", 1, Within(20 * kSecond), OnUnavailable::kAllow);
+  scheduler_.Advance(20 * kSecond - nanoseconds(1));
+  EXPECT_TRUE(head.admitted());
+  store_.fail = Error{Code::kUnavailable, "away"};
+  scheduler_.Advance(nanoseconds(1));
+  ASSERT_TRUE(third.refused());
+  EXPECT_EQ(third.outcome->value().decision().retry_after, 16 * kSecond);
+  EXPECT_EQ(limiter_->stats().unprotected, 0U);
+  store_.fail.reset();
+  EXPECT_TRUE(scheduler_.RunAll());
+  EXPECT_TRUE(second.admitted());
+}
+
 TEST_F(WaitingTest, EachTryHasTheTimeTheFirstHad) {
   Drain("a");
   Wait("a", 1);
