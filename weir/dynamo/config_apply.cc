@@ -115,8 +115,10 @@ class Applying : public std::enable_shared_from_this<Applying> {
     tries_ = 0;
     if (plan_.partial) {
       first_is_audited_ = true;
+      dropped_ += plan_.dropped;
       return Round();
     }
+    dropped_ = 0;
     if (plan_.erased.empty()) return DropNext();
     std::string id = std::move(plan_.erased.back());
     plan_.erased.pop_back();
@@ -173,7 +175,17 @@ class Applying : public std::enable_shared_from_this<Applying> {
     End(std::move(error));
   }
 
+  // "At least": an answer that was lost may have been that of a further part.
+  void NoteDropped(Error& error) const {
+    if (dropped_ == 0) return;
+    error.message = fmt::format(
+        "{}: at least {} of its limits are deleted, its other records are not; delete it again to "
+        "go on: {}",
+        Describe(changes_[made_]), dropped_, error.message);
+  }
+
   void End(Error error) {
+    NoteDropped(error);
     if (made_ > 0) {
       error.message = fmt::format(
           "changes 1 to {} of {} are made, apply the list again for the "
@@ -194,6 +206,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
   ConfigPlan plan_;
   int tries_ = 0;
   bool first_is_audited_ = false;  // of those that are not made yet
+  std::size_t dropped_ = 0;        // limits, by the earlier parts of that one
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ namespace weir::dynamo {
 ///   are made; PutLimits and PutEntity may be applied again.
 /// * nothing is deleted with an entity but its limits: its buckets and other records go after the
 ///   transaction, page by page, and its own item last of all. Where that fails, deleting it again
-///   goes on with it. An entity with more limits than fit loses them in parts. The event of the
-///   deletion is in the first of these transactions; deleting it again adds another.
+///   goes on with it. An entity with more limits than fit loses them in parts; if a later part
+///   fails, the error says how many are deleted at least. The event of the deletion is in the first
+///   of these transactions; deleting it again adds another.
 /// * nothing is said in the transaction to the buckets that an entity has. They are told of its
 ///   parent and cascade when all else is done, one by one. Where that fails, applying the same
 ///   record again goes on with it, also one that changes nothing: with PutEntity, as an entity that

@@ -156,6 +156,7 @@ class Planner {
       return;
     }
     plan_.writes.push_back(DropConfig(keys_, level, old));
+    ++plan_.dropped;
     if (IsRegistered(level, old)) registries_.Remove(level);
   }
 

@@ -64,6 +64,8 @@ struct ConfigPlan {
   /// The writes do not take away all limits of the one entity to be deleted: plan again after them,
   /// and only then go on.
   bool partial = false;
+  /// The limits that the writes delete with entities.
+  std::size_t dropped = 0;
 };
 
 /// Makes the changes on a copy of the state and compares. The error names the change that cannot be

@@ -1,10 +1,18 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "weir/dynamo/config_fixture.h"
 
 namespace weir::dynamo {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // An entity with everything that one can have, and a neighbour that has the same.
 struct Crowded {
@@ -30,6 +38,18 @@ struct Crowded {
   static constexpr std::size_t kWithoutConfigs = 1 + 3 + 1 + 30;
 };
 
+// From the nth transaction on, or from the first call of `operation` after the one before it.
+void FailInPart(ConfigRig& rig, const std::string& operation, std::size_t part) {
+  if (operation == "TransactWriteItems") {
+    rig.client.FailFrom(operation, static_cast<int>(part), FailureClass::kTransient);
+    return;
+  }
+  rig.client.before = [&rig, operation, left = part - 1](const JsonCall& call) mutable {
+    if (call.operation != "TransactWriteItems" || --left != 0) return;
+    rig.client.FailFrom(operation, 1, FailureClass::kTransient);
+  };
+}
+
 TEST(DeleteEntityTest, TakesEverythingOfTheEntityAndNothingElse) {
   ConfigRig rig;
   const Crowded crowded(rig);
@@ -53,6 +73,49 @@ TEST(DeleteEntityTest, MoreLimitsThanFitAreDeletedInParts) {
       {PutLimits{Level::System(), Rpm(1)}, DeleteEntity{"acme2"}, CreateEntity{Named("acme2")}}));
   EXPECT_EQ(rig.ListIds(), std::vector<std::string>{"acme2"});
   EXPECT_EQ(rig.ListLimits().size(), 1U);
+}
+
+// Fails if: the error of a later part is that of a deletion that did nothing yet.
+TEST(DeleteEntityTest, ADeletionInPartsThatFailsSaysHowManyLimitsItDeleted) {
+  for (const char* operation : {"TransactWriteItems", "Query"}) {
+    for (const std::size_t part : {2U, 3U}) {
+      SCOPED_TRACE(fmt::format("{} {}", operation, part));
+      ConfigRig rig;
+      const Crowded crowded(rig, 230);
+      FailInPart(rig, operation, part);
+      const Status first = rig.Apply({DeleteEntity{"acme"}});
+      rig.client.before = nullptr;
+      rig.client.FailNoMore();
+      ASSERT_FALSE(first);
+      EXPECT_EQ(first.error().code, Code::kUnavailable);
+      EXPECT_THAT(first.error().message,
+                  StartsWith(fmt::format("entity acme: at least {} of its limits are deleted, its "
+                                         "other records are not; delete it again to go on: ",
+                                         90 * (part - 1))));
+      EXPECT_EQ(rig.ListLimits({.entity = "acme"}).size(), 230 - 90 * (part - 1));
+      ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
+      EXPECT_EQ(rig.CountItems(), Crowded::kWithoutConfigs + 230 + 1);
+    }
+  }
+}
+
+TEST(DeleteEntityTest, ADeletionThatFailsInItsFirstPartSaysNothingOfDeletedLimits) {
+  ConfigRig rig;
+  const Crowded crowded(rig, 230);
+  rig.client.FailFrom("TransactWriteItems", 1, FailureClass::kTransient);
+  EXPECT_THAT(rig.Apply({DeleteEntity{"acme"}}).error().message, Not(HasSubstr("deleted")));
+}
+
+// Fails if: the limits of one entity are counted for the next one.
+TEST(DeleteEntityTest, InAListTheErrorCountsTheLimitsOfOneEntity) {
+  ConfigRig rig;
+  const Crowded crowded(rig, 100);
+  rig.client.FailFrom("TransactWriteItems", 4, FailureClass::kTransient);
+  const Status applied = rig.Apply({DeleteEntity{"acme"}, DeleteEntity{"acme2"}});
+  ASSERT_FALSE(applied);
+  EXPECT_THAT(applied.error().message,
+              AllOf(StartsWith("changes 1 to 1 of 2 are made, "),
+                    HasSubstr("entity acme2: at least 90 of its limits are deleted")));
 }
 
 // Fails if the entity's own item is deleted before its buckets.
