@@ -10,6 +10,7 @@
 
 #include "apps/weir/verb_run_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
+#include "weir/reservation/probe_reservations.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/sim/hasty_scheduler.h"
@@ -69,6 +70,13 @@ class ReservationVerbsTest : public testing::Test {
   json RunJson(std::vector<std::string> args) {
     args.emplace_back("--json");
     return json::parse(Run(std::move(args)));
+  }
+  /// Slots in memory that a test may tamper with.
+  ProbeReservations& UseProbe() {
+    auto probe = std::make_unique<ProbeReservations>();
+    ProbeReservations& used = *probe;
+    backend_ = std::move(probe);
+    return used;
   }
   /// The slots of emr for acme.
   json Slots() { return RunJson({"reservation", "list", "emr", "acme"})["slots"]; }
@@ -156,6 +164,36 @@ TEST_F(ReservationVerbsTest, WhatTheCommandBindsOutlivesIt) {
   Run({"reserve", "emr", "acme", "--limit", "1", "--", "start"});
   ASSERT_EQ(Slots().size(), 1U);
   EXPECT_EQ(Slots()[0]["bound_to"], "j-1");
+}
+
+// R3. Fails if: a slot is released although the store did not say that it is unbound.
+TEST_F(ReservationVerbsTest, R3ABoundSlotStaysIfTheStoreIsBusyAtTheEnd) {
+  scheduler_ = &hasty_;
+  ProbeReservations& store = UseProbe();
+  script_.at_start = [&](const Variables& told) {
+    Run({"reservation", "bind", "emr", "acme", told[0].second, "j-1"});
+    store.fail = Error{Code::kUnavailable, "throttled"};
+    store.only = store.calls;
+  };
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "start"});
+  EXPECT_EQ(exit_, Exit::kDone);
+  ASSERT_EQ(Slots().size(), 1U);
+  EXPECT_EQ(Slots()[0]["bound_to"], "j-1");
+}
+
+// R3. Fails if: one refused release is the last one, although there is time for another.
+TEST_F(ReservationVerbsTest, R3AReleaseIsRepeatedWithinItsTime) {
+  scheduler_ = &hasty_;
+  ProbeReservations& store = UseProbe();
+  script_.at_start = [&](const Variables&) {
+    store.fail = Error{Code::kUnavailable, "throttled"};
+    store.recover_at = clock_.Now() + std::chrono::seconds(2);
+    store.clock = &clock_;
+  };
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "start"});
+  EXPECT_EQ(exit_, Exit::kDone);
+  EXPECT_EQ(error_, "");
+  EXPECT_EQ(Slots().size(), 0U);
 }
 
 TEST_F(ReservationVerbsTest, WhatIsBoundFromTheStartOutlivesTheCommand) {

@@ -12,7 +12,9 @@
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/slot_keeper.h"
 #include "apps/weir/text.h"
+#include "weir/base/rng.h"
 #include "weir/reservation/reservation_limiter.h"
+#include "weir/runtime/backoff.h"
 
 namespace weir::app {
 namespace {
@@ -69,12 +71,14 @@ Result<Exit> Refused(const ReserveOptions& options, Context& context, const Slot
 /// What a command runs in.
 struct Stage {
   Context& context;
-  const ReservationBackend& backend;
+  const OpenedReservations& opened;
+
+  UnixMillis Now() const { return opened.backend.Now(context.world().clock); }
 };
 
 /// Keeps the slot while the command runs. The code that the command ended with.
 int Accompany(Child& child, Reservation& reservation, milliseconds ttl, const Stage& stage) {
-  const auto now = [&] { return stage.backend.Now(stage.context.world().clock); };
+  const auto now = [&] { return stage.Now(); };
   SlotKeeper keeper(ttl, reservation.expires(), now());
   bool is_lost = false;
   for (;;) {
@@ -98,13 +102,25 @@ int Accompany(Child& child, Reservation& reservation, milliseconds ttl, const St
   }
 }
 
-/// Gives the slot back, unless the command has bound it to something that lives on.
-Status End(Reservation reservation) {
-  const Status looked = reservation.Renew(milliseconds(1));
-  if (!looked && looked.error().code == Code::kNotFound) return {};
-  if (!reservation.bound()) return reservation.Release();
-  std::move(reservation).Keep();
-  return {};
+bool MaySucceedLater(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+         error.code == Code::kResourceExhausted || error.code == Code::kAborted;
+}
+
+/// Gives the slot back unless it is bound. Tries for as long as a store may take to answer, with
+/// pauses of up to a second.
+Status End(Reservation reservation, const Stage& stage) {
+  const Deadline deadline = stage.context.StoreDeadline();
+  const Clock& clock = stage.opened.scheduler.clock();
+  Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(1));
+  Rng jitter(SystemSeed());
+  for (;;) {
+    Status ended = reservation.ReleaseUnlessBound();
+    if (ended || !MaySucceedLater(ended.error())) return ended;
+    const Instant next = clock.Now() + backoff.Next(jitter);
+    if (next >= deadline.at()) return ended;
+    WEIR_RETURN_IF_ERROR(SleepUntil(stage.opened.scheduler, next));
+  }
 }
 
 Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, const Stage& stage) {
@@ -114,13 +130,13 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, con
                        {"WEIR_ACCOUNT", options.key.account}};
   auto child = context.world().start_child(options.command, told);
   if (!child) {
-    [[maybe_unused]] const Status back = reservation.Release();
+    [[maybe_unused]] const Status back = reservation.ReleaseUnlessBound();
     const bool missing = child.error().code == Code::kNotFound;
     context.failure = static_cast<Exit>(missing ? 127 : 126);
     return Fail(std::move(child.error()));
   }
   const int code = Accompany(**child, reservation, TtlOf(options), stage);
-  const Status ended = End(std::move(reservation));
+  const Status ended = End(std::move(reservation), stage);
   if (!ended && context.warning().empty()) {
     context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
   }
@@ -151,7 +167,7 @@ Result<Exit> Reserve(const ReserveOptions& options, Context& context,
     WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));
   }
   if (options.command.empty()) return HandOver(std::move(reservation), context);
-  return RunWith(std::move(reservation), options, {context, opened.backend});
+  return RunWith(std::move(reservation), options, {context, opened});
 }
 
 Result<std::uint64_t> ParseLimit(const std::string& text) {

@@ -57,6 +57,12 @@ class LoopReservations final : public ReservationBackend,
          deadline](auto next) { memory_->slots().Release(slot, now, deadline, std::move(next)); },
         std::move(done));
   }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    Run([this, slot, now, deadline](
+            auto next) { memory_->slots().ReleaseUnbound(slot, now, deadline, std::move(next)); },
+        std::move(done));
+  }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     Run([this, ended, now, deadline](

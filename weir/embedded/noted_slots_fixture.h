@@ -39,6 +39,10 @@ class NotedSlots final : public ReservationBackend, public ReservationStore {
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
     memory_->slots().Release(slot, now, deadline, std::move(done));
   }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    memory_->slots().ReleaseUnbound(slot, now, deadline, std::move(done));
+  }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     memory_->slots().ReleaseResource(ended, now, deadline, std::move(done));

@@ -46,6 +46,12 @@ class QueuedSlots final : public ReservationStore {
       inner_.Release(slot, now, deadline, std::move(answer));
     });
   }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    Run<bool>(deadline, std::move(done), [this, slot, now, deadline](auto answer) {
+      inner_.ReleaseUnbound(slot, now, deadline, std::move(answer));
+    });
+  }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     Run<std::size_t>(deadline, std::move(done), [this, ended, now, deadline](auto answer) {

@@ -137,6 +137,14 @@ void SlotStore::Release(const SlotRef& slot, UnixMillis now, Deadline deadline, 
   Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key}, now), deadline, std::move(done));
 }
 
+void SlotStore::ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                               Done<bool> done) {
+  if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
+  const ReleaseFence unbound{.resource_id = slot.id, .claimed_until = UnixMillis{INT64_MAX}};
+  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key, .fence = unbound}, now), deadline,
+      std::move(done));
+}
+
 void SlotStore::ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                                 Done<std::size_t> done) {
   if (const Status valid = CheckResourceId(ended.resource_id); !valid) {

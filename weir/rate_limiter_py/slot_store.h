@@ -32,6 +32,8 @@ class SlotStore final : public ReservationStore {
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override;
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override;
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override;
   /// Finds slots by the index, which is a moment behind: ask again after it where one may have been
   /// bound just now. An end counts for slots that were claimed up to a second after it, because
   /// events tell whole seconds.

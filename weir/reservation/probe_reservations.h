@@ -39,6 +39,8 @@ class ProbeReservations final : public ReservationBackend,
   std::optional<Error> fail;          ///< answers this, and asks nobody
   std::optional<Error> lose;          ///< asks, and answers this
   std::optional<std::size_t> only{};  ///< fail and lose this call alone, counted from 0
+  const Clock* clock = nullptr;       ///< REQUIRED by recover_at
+  std::optional<Instant> recover_at;  ///< fail and lose no call from then on
   bool forget_expiry = false;         ///< refusals name no expiry
 
   void LetGo() {
@@ -95,6 +97,13 @@ class ProbeReservations final : public ReservationBackend,
       inner_.slots().Release(slot, now, deadline, std::move(next));
     });
   }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    releases.push_back(slot);
+    Call<bool>(std::move(done), [&](Done<bool> next) {
+      inner_.slots().ReleaseUnbound(slot, now, deadline, std::move(next));
+    });
+  }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     inner_.slots().ReleaseResource(ended, now, deadline, std::move(done));
@@ -129,7 +138,8 @@ class ProbeReservations final : public ReservationBackend,
  private:
   template <class T, class Run>
   void Call(Done<T> done, Run run) {
-    const bool spared = only && *only != calls;
+    const bool has_recovered = recover_at && clock->Now() >= *recover_at;
+    const bool spared = has_recovered || (only && *only != calls);
     ++calls;
     if (hold) {
       done = [this, done = std::move(done)](Result<T> answer) mutable {

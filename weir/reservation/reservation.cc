@@ -55,6 +55,15 @@ void Reservation::Release(Done<void> done) {
   slot_->Release(std::move(done));
 }
 
+Status Reservation::ReleaseUnlessBound() {
+  return Await<void>([&](Done<void> done) { ReleaseUnlessBound(std::move(done)); });
+}
+
+void Reservation::ReleaseUnlessBound(Done<void> done) {
+  if (Status ready = CheckActive(); !ready) return done(std::move(ready));
+  slot_->ReleaseUnlessBound(std::move(done));
+}
+
 void Reservation::Keep() && { slot_.reset(); }
 
 Status Reservation::CheckActive() const {

@@ -13,10 +13,10 @@ namespace weir {
 
 struct ReservedSlot;
 
-/// One slot. Leaving the scope before it is bound releases it, without waiting for the store, also
-/// where an exception unwinds; once it is bound it stays held until the thing ends (an event, or
-/// Release) or its time is over. Fenced by its id: what is done here never reaches a slot that
-/// somebody else claimed later.
+/// One slot. Leaving the scope releases it unless it is bound, as the store decides, without
+/// waiting for the store, also where an exception unwinds; once it is bound it stays held until the
+/// thing ends (an event, or Release) or its time is over. Fenced by its id: what is done here never
+/// reaches a slot that somebody else claimed later.
 ///
 /// Movable; not thread-safe; must not outlive its ReservationLimiter. One call at a time: the next
 /// begins when the one before has answered. It may be moved and destroyed meanwhile.
@@ -61,6 +61,12 @@ class Reservation {
   /// it may be repeated; leaving the scope tries once more.
   [[nodiscard]] Status Release();
   void Release(Done<void> done);
+
+  /// Ends this object, and gives the slot back unless it is bound by then, by this object or by
+  /// anybody who knows its id: then it stays held. The store decides that. After an error as
+  /// Release; leaving the scope then tries the same once more.
+  [[nodiscard]] Status ReleaseUnlessBound();
+  void ReleaseUnlessBound(Done<void> done);
 
  private:
   Status CheckActive() const;

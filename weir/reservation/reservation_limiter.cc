@@ -27,10 +27,14 @@ Deadline ReservationLimiter::State::Timeout() const {
   return Deadline::At(Later(clock_.Now(), options_.store_timeout));
 }
 
-void ReservationLimiter::State::GiveBack(const SlotRef& slot) {
-  slots_.Release(
-      slot, StoreNow(), Timeout(),
-      [self = shared_from_this(), key = slot.key](const Result<bool>&) { self->Released(key); });
+void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind) {
+  auto then = [self = shared_from_this(), key = slot.key](const Result<bool>&) {
+    self->Released(key);
+  };
+  if (kind == GiveBackKind::kAny) {
+    return slots_.Release(slot, StoreNow(), Timeout(), std::move(then));
+  }
+  slots_.ReleaseUnbound(slot, StoreNow(), Timeout(), std::move(then));
 }
 
 ReservationStats ReservationLimiter::State::stats() const {

@@ -90,6 +90,31 @@ TEST_F(ReservationTest, TheTimeOfABindingMayBeGiven) {
   EXPECT_EQ(store_.bind_ttls, (std::vector{milliseconds(1'000), milliseconds(7'000)}));
 }
 
+// R3. Fails if: leaving the scope releases a slot that was bound by its id alone.
+TEST_F(ReservationTest, R3WhatAnotherBoundIsKeptWhenTheScopeIsLeft) {
+  for (const bool by_hand : {false, true}) {
+    const std::string thing = by_hand ? "j-1" : "j-2";
+    Reservation reservation = Reserve();
+    store_.inner().slots().Bind({reservation.key(), reservation.id()}, thing, milliseconds(60'000),
+                                clock().WallNow(), Deadline::Never(), [](const auto&) {});
+    if (!by_hand) continue;
+    EXPECT_TRUE(reservation.ReleaseUnlessBound());
+    EXPECT_FALSE(reservation.active());
+  }
+  EXPECT_EQ(Held().size(), 2U);
+}
+
+TEST_F(ReservationTest, AReleaseUnlessBoundThatFailedIsTriedOnceMoreAtTheEndOfTheScope) {
+  {
+    Reservation reservation = Reserve();
+    store_.fail = Error{Code::kUnavailable, "away"};
+    EXPECT_EQ(reservation.ReleaseUnlessBound().error().code, Code::kUnavailable);
+    EXPECT_TRUE(reservation.active());
+    store_.fail.reset();
+  }
+  EXPECT_TRUE(Held().empty());
+}
+
 TEST_F(ReservationTest, RenewingMakesItLiveLonger) {
   Reservation reservation = Reserve();
   scheduler_.Advance(std::chrono::minutes(4));

@@ -47,8 +47,9 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   const ReservationOptions& options() const { return options_; }
   UnixMillis StoreNow() const { return backend_.Now(clock_); }
   Deadline Timeout() const;
+  enum class GiveBackKind { kUnlessBound, kAny };
   /// Releases a slot without waiting for the answer.
-  void GiveBack(const SlotRef& slot);
+  void GiveBack(const SlotRef& slot, GiveBackKind kind = GiveBackKind::kUnlessBound);
   /// A slot of the key came back, or may have.
   void Released(const AccountKey& key);
 

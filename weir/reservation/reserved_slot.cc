@@ -76,36 +76,43 @@ void ReservedSlot::Renewed(Result<HeldSlot> answer, Done<void> done) {
   done(Fail(std::move(answer.error())));
 }
 
-void ReservedSlot::Release(Done<void> done) {
+Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
   {
     const MutexLock lock(mutex_);
     phase_ = Phase::kReleasing;
   }
-  state_->slots().Release(
-      ref_, state_->StoreNow(), state_->Timeout(),
-      [self = shared_from_this(), done = std::move(done)](const Result<bool>& answer) mutable {
-        self->Released(answer, std::move(done));
-      });
+  return [self = shared_from_this(), failed, done = std::move(done)](Result<bool> answer) mutable {
+    {
+      const MutexLock lock(self->mutex_);
+      self->phase_ = answer ? Phase::kEnded : failed;
+    }
+    self->state_->Released(self->ref_.key);
+    if (!answer) return done(Fail(std::move(answer.error())));
+    done({});
+  };
 }
 
-void ReservedSlot::Released(const Result<bool>& answer, Done<void> done) {
-  {
-    const MutexLock lock(mutex_);
-    phase_ = answer ? Phase::kEnded : Phase::kUnreleased;
-  }
-  state_->Released(ref_.key);
-  if (!answer) return done(Fail(answer.error()));
-  done({});
+void ReservedSlot::Release(Done<void> done) {
+  auto then = AfterRelease(Phase::kUnreleased, std::move(done));
+  state_->slots().Release(ref_, state_->StoreNow(), state_->Timeout(), std::move(then));
+}
+
+void ReservedSlot::ReleaseUnlessBound(Done<void> done) {
+  auto then = AfterRelease(Phase::kFree, std::move(done));
+  state_->slots().ReleaseUnbound(ref_, state_->StoreNow(), state_->Timeout(), std::move(then));
 }
 
 void ReservedSlot::Abandon() {
+  using Kind = State::GiveBackKind;
+  Kind kind = Kind::kUnlessBound;
   {
     const MutexLock lock(mutex_);
     abandoned_ = true;
     if (phase_ != Phase::kFree && phase_ != Phase::kUnreleased) return;
+    if (phase_ == Phase::kUnreleased) kind = Kind::kAny;
     phase_ = Phase::kEnded;
   }
-  state_->GiveBack(ref_);
+  state_->GiveBack(ref_, kind);
 }
 
 }  // namespace weir

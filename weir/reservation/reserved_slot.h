@@ -32,22 +32,24 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   void Bind(const std::string& resource_id, std::optional<milliseconds> ttl, Done<void> done);
   void Renew(milliseconds ttl, Done<void> done);
   void Release(Done<void> done);
+  void ReleaseUnlessBound(Done<void> done);
   /// The reservation is gone: gives back what nobody will bind.
   void Abandon();
 
  private:
   enum class Phase {
-    kFree,     ///< claimed, not bound: released with the reservation
+    kFree,     ///< claimed, not bound by this object: released with the reservation if unbound
     kBinding,  ///< bound, or not, or not yet: kept
     kBound,
     kReleasing,
-    kUnreleased,  ///< its release failed: tried again with the reservation
+    kUnreleased,  ///< its release failed: tried again with the reservation, bound or not
     kEnded,
   };
 
   void Bound(Phase before, Result<HeldSlot> answer, Done<void> done);
   void Renewed(Result<HeldSlot> answer, Done<void> done);
-  void Released(const Result<bool>& answer, Done<void> done);
+  /// The answer to a release; `failed`: the phase after an error.
+  Done<bool> AfterRelease(Phase failed, Done<void> done);
 
   const std::shared_ptr<State> state_;
   const SlotRef ref_;

@@ -35,6 +35,10 @@ class SlotsInMemory final : public ReservationStore {
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
     slots().Release(slot, now, deadline, std::move(done));
   }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    slots().ReleaseUnbound(slot, now, deadline, std::move(done));
+  }
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
             Done<Page<HeldSlot>> done) override {
     slots().List(key, page, now, deadline, std::move(done));

@@ -38,6 +38,13 @@ Result<bool> ReservationClient::Release(SlotRef slot, UnixMillis now) {
   });
 }
 
+Result<bool> ReservationClient::ReleaseUnbound(SlotRef slot, UnixMillis now) {
+  return Call<bool>([&](Done<bool> done) {
+    const SlotRef lent = std::move(slot);
+    backend_.slots().ReleaseUnbound(lent, now, kNever, std::move(done));
+  });
+}
+
 Result<std::size_t> ReservationClient::ReleaseResource(EndedResource ended, UnixMillis now) {
   return Call<std::size_t>([&](Done<std::size_t> done) {
     const EndedResource lent = std::move(ended);

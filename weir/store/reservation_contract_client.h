@@ -58,6 +58,7 @@ class ReservationClient : public ContractCaller {
   Result<HeldSlot> Bind(SlotRef slot, std::string resource_id, milliseconds ttl, UnixMillis now);
   Result<HeldSlot> Renew(SlotRef slot, milliseconds ttl, UnixMillis now);
   Result<bool> Release(SlotRef slot, UnixMillis now);
+  Result<bool> ReleaseUnbound(SlotRef slot, UnixMillis now);
   Result<std::size_t> ReleaseResource(EndedResource ended, UnixMillis now);
   Result<Page<HeldSlot>> List(AccountKey key, PageRequest page, UnixMillis now);
 

@@ -73,6 +73,7 @@ class SlotComparison {
     if (step.kind == Step::kClaimAgain) return ClaimAgain(step, slot);
     if (step.kind == Step::kBind) return Bind(step, slot);
     if (step.kind == Step::kRenew) return Renew(step, slot);
+    if (step.number % 2 == 0) return ReleaseUnbound(slot);
     Release(slot);
   }
 
@@ -166,6 +167,13 @@ class SlotComparison {
     const auto released = store_.Release(RefOf(slot), now_);
     RC_ASSERT(released.has_value());
     RC_ASSERT(*released == ObviousSlots::IsHeld(slot, now_));
+    if (*released) ObviousSlots::End(slot);
+  }
+
+  void ReleaseUnbound(HeldSlot& slot) {
+    const auto released = store_.ReleaseUnbound(RefOf(slot), now_);
+    RC_ASSERT(released.has_value());
+    RC_ASSERT(*released == (ObviousSlots::IsHeld(slot, now_) && !slot.bound()));
     if (*released) ObviousSlots::End(slot);
   }
 

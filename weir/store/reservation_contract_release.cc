@@ -32,12 +32,27 @@ TEST_P(ReservationContract, AReleaseInAnOldNameFreesNothing) {
   EXPECT_FALSE(HasRoom(key, 1, next.claimed));
 }
 
+// R3. Fails if: whether the slot is bound is decided before the release, or not at all.
+TEST_P(ReservationContract, AReleaseOfUnboundSlotsLeavesABoundOne) {
+  const AccountKey key = FreshKey();
+  const HeldSlot unbound = Hold(key, 2, start_);
+  const HeldSlot bound = Bind(Hold(key, 2, start_), Fresh("j"), start_);
+  EXPECT_EQ(store_.ReleaseUnbound(RefOf(bound), start_ + 1s), false);
+  EXPECT_EQ(store_.ReleaseUnbound(RefOf(unbound), start_ + 1s), true);
+  EXPECT_EQ(store_.ReleaseUnbound(RefOf(unbound), start_ + 1s), false) << "it is not held any more";
+  EXPECT_EQ(store_.ReleaseUnbound(FreshSlot(key), start_ + 1s), false);
+  EXPECT_EQ(HeldIds(key, start_ + 1s), std::vector{bound.id});
+  EXPECT_TRUE(HasRoom(key, 2, start_ + 1s));
+}
+
 TEST_P(ReservationContract, BadReleasesAreRefused) {
   const AccountKey key = FreshKey();
   EXPECT_EQ(ErrorOf(store_.Release({.key = key, .id = ""}, start_)).code, Code::kInvalidArgument);
   EXPECT_EQ(
       ErrorOf(store_.Release({.key = {.resource = "r", .account = ""}, .id = "i"}, start_)).code,
       Code::kInvalidArgument);
+  EXPECT_EQ(ErrorOf(store_.ReleaseUnbound({.key = key, .id = ""}, start_)).code,
+            Code::kInvalidArgument);
   EXPECT_EQ(ErrorOf(store_.ReleaseResource({.resource_id = "", .ended_at = start_}, start_)).code,
             Code::kInvalidArgument);
 }

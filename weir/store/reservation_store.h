@@ -104,6 +104,11 @@ class ReservationStore {
   /// False where it is not held any more: that is no error.
   virtual void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) = 0;
 
+  /// Releases the slot unless it is bound, decided by the store in one step with the release. False
+  /// if it is bound, and stays, or if it is not held any more.
+  virtual void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                              Done<bool> done) = 0;
+
   /// Releases every slot that is bound to the thing, of whatever key, and answers how many.
   virtual void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                                Done<std::size_t> done) = 0;

@@ -61,6 +61,13 @@ class RowSlots final : public ReservationStore {
                          [&](auto& rows) { return ReleaseSlot(rows, slot, now); });
     }));
   }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    done(Check(slot).and_then([&] {
+      return Write<bool>(place_, deadline,
+                         [&](auto& rows) { return ReleaseUnboundSlot(rows, slot, now); });
+    }));
+  }
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override {
     done(CheckResourceId(ended.resource_id).and_then([&] {

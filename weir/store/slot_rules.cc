@@ -126,6 +126,12 @@ Result<bool> ReleaseSlot(ReservationRows& rows, const SlotRef& slot, UnixMillis 
   return IsHeld(found, now);
 }
 
+Result<bool> ReleaseUnboundSlot(ReservationRows& rows, const SlotRef& slot, UnixMillis now) {
+  WEIR_ASSIGN_OR_RETURN(const auto found, rows.FindSlot(slot));
+  if (found && found->bound()) return false;
+  return ReleaseSlot(rows, slot, now);
+}
+
 Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& ended,
                                  UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(auto bound, rows.BoundTo(ended.resource_id));

@@ -30,6 +30,8 @@ struct SlotBinding {
 [[nodiscard]] Result<HeldSlot> RenewSlot(ReservationRows& rows, const SlotRef& slot,
                                          milliseconds ttl, UnixMillis now);
 [[nodiscard]] Result<bool> ReleaseSlot(ReservationRows& rows, const SlotRef& slot, UnixMillis now);
+[[nodiscard]] Result<bool> ReleaseUnboundSlot(ReservationRows& rows, const SlotRef& slot,
+                                              UnixMillis now);
 [[nodiscard]] Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& ended,
                                                UnixMillis now);
 /// `range.limit` of the page, at most.
