@@ -101,7 +101,7 @@ void AddWhose(CLI::App& verb, AuditOptions& options) {
   whose.require_option(1);
 }
 
-Result<std::uint64_t> ParseCount(const std::string& text) {
+Result<std::uint64_t> ParseEventCount(const std::string& text) {
   return ParseWhole(text, 1, kMostEvents);
 }
 
@@ -117,7 +117,7 @@ void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table) {
                              });
                            });
   AddWhose(verb, *options);
-  AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseCount,
+  AddParsed(verb, "-n,--count,-l,--limit", options->limit, ParseEventCount,
             "at most so many (default: 100)")
       ->option_text("N");
   verb.add_option("--after,--start-event-id", options->after,

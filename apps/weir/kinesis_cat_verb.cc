@@ -114,7 +114,7 @@ Result<std::optional<kinesis::ShardId>> ParseShard(const std::string& text) {
   return std::optional(id);
 }
 
-Result<std::uint64_t> ParseCount(const std::string& text) {
+Result<std::uint64_t> ParseRecordCount(const std::string& text) {
   return ParseWhole(text, 1, 1'000'000'000'000);
 }
 
@@ -154,7 +154,7 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
   AddParsed(verb, "--shard", options->shard, ParseShard, "this shard alone, not its children")
       ->option_text("ID");
   verb.add_flag("--follow", options->follow, "go on with new records, without end");
-  AddParsed(verb, "--count", options->count, ParseCount, "end after so many records")
+  AddParsed(verb, "--count", options->count, ParseRecordCount, "end after so many records")
       ->option_text("N");
 }
 

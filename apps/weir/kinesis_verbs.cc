@@ -15,10 +15,6 @@ std::string FirstOf(const std::string& first, const std::string& second, const s
   return second.empty() ? third : second;
 }
 
-std::string EndpointOf(const kinesis::ProducerConfig& config) {
-  return config.endpoint.empty() ? "" : fmt::format("https://{}:{}", config.endpoint, config.port);
-}
-
 }  // namespace
 
 void AddStream(CLI::App& verb, StreamOptions& options) {
@@ -34,13 +30,10 @@ void AddStream(CLI::App& verb, StreamOptions& options) {
 
 kinesis::ConnectionOptions ConnectionFor(const StreamOptions& stream,
                                          const kinesis::ProducerConfig& config) {
-  return {.region = FirstOf(stream.region, config.region, kinesis::RegionOf(stream.stream)),
-          .endpoint_url = FirstOf(stream.endpoint, EndpointOf(config), ""),
-          .content_type = {},
-          .connect_timeout = config.connect_timeout,
-          .request_timeout = config.request_timeout,
-          .max_connections = static_cast<std::size_t>(config.max_connections),
-          .verify_certificate = config.verify_certificate};
+  kinesis::ConnectionOptions options = kinesis::ConnectionFor(config);
+  options.region = FirstOf(stream.region, options.region, kinesis::RegionOf(stream.stream));
+  if (!stream.endpoint.empty()) options.endpoint_url = stream.endpoint;
+  return options;
 }
 
 Status RefuseStore(Context& context, std::string_view verb) {

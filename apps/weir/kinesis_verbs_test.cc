@@ -174,7 +174,7 @@ TEST(ConnectionFor, TheCommandLineCountsBeforeThePropertiesAndThoseBeforeTheArn)
   const kinesis::ConnectionOptions options = ConnectionFor(stream, config);
   EXPECT_EQ(options.region, "file-1");
   EXPECT_EQ(options.endpoint_url, "https://h:4567");
-  EXPECT_FALSE(options.verify_certificate);
+  EXPECT_FALSE(options.tls.verify_certificate);
   EXPECT_EQ(options.max_connections, 3U);
   EXPECT_EQ(options.request_timeout, milliseconds(700));
   EXPECT_EQ(options.max_attempts, 1);

@@ -123,7 +123,7 @@ Result<UsageWindow> ParseUsageWindow(const std::string& text) {
       fmt::format("{} is no window: right would be hourly, daily or monthly", Quoted(text)));
 }
 
-Result<std::uint64_t> ParseCount(const std::string& text) {
+Result<std::uint64_t> ParseSnapshotCount(const std::string& text) {
   return ParseWhole(text, 1, kMostSnapshots);
 }
 
@@ -180,7 +180,7 @@ void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table) {
   auto options = std::make_shared<UsageOptions>();
   CLI::App& list =
       Add(verbs, {"list", "List what was used in each window, the newest first", List}, options);
-  AddParsed(list, "-n,--count,-l,--limit", options->limit, ParseCount,
+  AddParsed(list, "-n,--count,-l,--limit", options->limit, ParseSnapshotCount,
             "at most so many (default: 100)")
       ->option_text("N");
   list.add_option("--after", options->after, "go on where a list ended")->option_text("CURSOR");

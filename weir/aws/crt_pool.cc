@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "weir/aws/crt_proxy.h"
+
 namespace weir::internal {
 namespace {
 
@@ -79,6 +81,8 @@ Status CrtPool::Connect(const TransportOptions& options) {
   manager.max_connections = options.max_connections;
   manager.max_pending_connection_acquisitions = options.max_waiting;
   manager.max_connection_idle_in_milliseconds = Millis32(options.idle_timeout);
+  const CrtProxy proxy(options);
+  proxy.Apply(manager);
   manager.shutdown_complete_callback = &ShutdownSignal::Raise;
   manager.shutdown_complete_user_data = &manager_gone_;
   // The manager takes a 0 for "no bound".

@@ -62,6 +62,19 @@ class Library {
   static inline int users WEIR_GUARDED_BY(mutex) = 0;
 };
 
+const char* PathOrNull(const std::string& path) { return path.empty() ? nullptr : path.c_str(); }
+
+bool TrustsOthers(const CrtOptions& options) {
+  return !options.ca_file.empty() || !options.ca_folder.empty();
+}
+
+std::string TrustedIn(const CrtOptions& options) {
+  if (!TrustsOthers(options)) return "the system's files";
+  if (options.ca_file.empty()) return fmt::format("'{}'", options.ca_folder);
+  if (options.ca_folder.empty()) return fmt::format("'{}'", options.ca_file);
+  return fmt::format("'{}' and '{}'", options.ca_file, options.ca_folder);
+}
+
 /// Made by init, to be cleaned up whatever follows.
 class TlsOptions {
  public:
@@ -70,13 +83,13 @@ class TlsOptions {
   TlsOptions(const TlsOptions&) = delete;
   TlsOptions& operator=(const TlsOptions&) = delete;
 
-  Status Trust(const std::string& ca_file) {
-    if (aws_tls_ctx_options_override_default_trust_store_from_path(&options_, nullptr,
-                                                                   ca_file.c_str()) == 0) {
+  Status Trust(const CrtOptions& options) {
+    if (aws_tls_ctx_options_override_default_trust_store_from_path(
+            &options_, PathOrNull(options.ca_folder), PathOrNull(options.ca_file)) == 0) {
       return {};
     }
     return Fail(Code::kInvalidArgument,
-                fmt::format("authorities to trust in '{}': {}", ca_file, LastCrtError()));
+                fmt::format("authorities to trust in {}: {}", TrustedIn(options), LastCrtError()));
   }
   void TrustAnyone() { aws_tls_ctx_options_set_verify_peer(&options_, false); }
   aws_tls_ctx* NewContext() { return aws_tls_client_ctx_new(aws_default_allocator(), &options_); }
@@ -119,14 +132,12 @@ Status CrtRuntime::State::Start(const CrtOptions& options) {
 
 Status CrtRuntime::State::StartTls(const CrtOptions& options) {
   TlsOptions tls;
-  if (!options.ca_file.empty()) WEIR_RETURN_IF_ERROR(tls.Trust(options.ca_file));
+  if (TrustsOthers(options)) WEIR_RETURN_IF_ERROR(tls.Trust(options));
   if (!options.verify_certificate) tls.TrustAnyone();
   tls_.reset(tls.NewContext());
   if (tls_ != nullptr) return {};
-  return Fail(Code::kInvalidArgument,
-              fmt::format("no TLS context with the authorities in '{}': {}",
-                          options.ca_file.empty() ? "the system's files" : options.ca_file,
-                          LastCrtError()));
+  return Fail(Code::kInvalidArgument, fmt::format("no TLS context with the authorities in {}: {}",
+                                                  TrustedIn(options), LastCrtError()));
 }
 
 bool CrtRuntime::State::StartLoop() {

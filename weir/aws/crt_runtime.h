@@ -14,7 +14,10 @@ struct aws_tls_ctx;
 namespace weir {
 
 struct CrtOptions {
-  std::string ca_file;  ///< PEM, trusted instead of the system's authorities; empty: the system's
+  /// PEM files of authorities that are trusted instead of the system's: one file, or a folder with
+  /// names by hash (openssl rehash). Both empty: the system's.
+  std::string ca_file{};
+  std::string ca_folder{};
   /// False: whoever answers is believed to be the host, whatever the certificate says. For engines
   /// on this machine.
   bool verify_certificate = true;
@@ -27,8 +30,8 @@ struct CrtOptions {
 /// INFO it writes session tokens.
 class CrtRuntime {
  public:
-  /// kInvalidArgument: the file of authorities cannot be read; kUnavailable: the system gives no
-  /// thread or descriptor.
+  /// kInvalidArgument: the file or folder of authorities cannot be read; kUnavailable: the system
+  /// gives no thread or descriptor.
   static Result<std::unique_ptr<CrtRuntime>> Start(const CrtOptions& options);
   ~CrtRuntime();
   CrtRuntime(const CrtRuntime&) = delete;

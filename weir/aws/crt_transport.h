@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "weir/aws/crt_runtime.h"
@@ -13,10 +14,19 @@
 
 namespace weir {
 
+/// Asked in plain HTTP; for a TLS endpoint it opens a tunnel (CONNECT).
+struct HttpProxy {
+  std::string host;
+  std::uint16_t port = 443;
+  std::string user;  ///< for basic authentication; empty: none
+  std::string password;
+};
+
 struct TransportOptions {
   std::string host;  ///< a name or an address, without port; also what TLS expects to be named
   std::uint16_t port = 443;
   bool tls = true;
+  std::optional<HttpProxy> proxy{};
   std::size_t max_connections = 64;     ///< at least 1
   std::size_t max_waiting = 10'000;     ///< for a connection, at least 1; more fail at once, unsent
   milliseconds connect_timeout{3'000};  ///< for TCP, and as much again for the TLS handshake
@@ -34,8 +44,12 @@ struct TransportOptions {
 ///
 /// `clock` is the one that the deadlines are instants of. It and `runtime` must outlive the
 /// transport. The destructor waits until every request is answered and every connection is closed;
-/// it must not be called from a `done`. Environment variables that name a proxy are not heeded.
-/// kInvalidArgument: no such host can be asked.
+/// it must not be called from a `done`.
+///
+/// Without options.proxy a TLS endpoint that is not on this machine is reached through the proxy
+/// that HTTPS_PROXY or https_proxy names, unless NO_PROXY or no_proxy lists the host, as AWS's
+/// tools do. A proxy that cannot be reached or refuses fails requests unsent. kInvalidArgument: no
+/// such host can be asked.
 Result<std::unique_ptr<HttpTransport>> MakeTransport(const CrtRuntime& runtime, const Clock& clock,
                                                      const TransportOptions& options);
 

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <future>
 #include <latch>
 #include <set>
 
 #include "weir/aws/loopback_server_fixture.h"
 #include "weir/aws/tls_server_fixture.h"
+#include "weir/base/temp_folder_fixture.h"
 
 namespace weir {
 namespace {
@@ -371,13 +374,93 @@ TEST_F(CrtTransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
 TEST_F(CrtTransportTest, ACertificateThatNobodyVouchesForIsBelievedIfToldTo) {
   SelfSignedServer server;
   const TransportOptions options{.host = "127.0.0.1", .port = server.port()};
-  const auto believing = CrtRuntime::Start({.ca_file = {}, .verify_certificate = false});
+  const auto believing = CrtRuntime::Start({.verify_certificate = false});
   ASSERT_TRUE(believing) << believing.error().message;
   const auto transport = MakeTransport(**believing, clock_, options);
   ASSERT_TRUE(transport) << transport.error().message;
   const Answer answer = Ask(**transport, {.body = "hello"});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "ok");
+}
+
+TEST_F(CrtTransportTest, ACertificateOfATrustedFileIsAccepted) {
+  SelfSignedServer server;
+  const TempFolder folder;
+  const std::string file = folder / "authority.pem";
+  std::ofstream(file) << server.certificate();
+  const auto trusting = CrtRuntime::Start({.ca_file = file});
+  ASSERT_TRUE(trusting) << trusting.error().message;
+  const auto transport =
+      MakeTransport(**trusting, clock_, {.host = "localhost", .port = server.port()});
+  ASSERT_TRUE(transport) << transport.error().message;
+  const Answer answer = Ask(**transport, {.body = "hello"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "ok");
+}
+
+TEST_F(CrtTransportTest, AProxyForwardsPlainRequests) {
+  LoopbackServer proxy(Echo);
+  const HttpProxy login{
+      .host = "127.0.0.1", .port = proxy.port(), .user = "user", .password = "pass"};
+  const auto transport =
+      Connect({.host = "service.invalid", .port = 4567, .tls = false, .proxy = login});
+  const Answer answer = Ask(*transport, {.method = "PUT", .path = "/a", .body = "hello"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "hello");
+  ASSERT_EQ(proxy.seen().size(), 1U);
+  EXPECT_THAT(proxy.seen()[0].head, HasSubstr("PUT http://service.invalid:4567/a HTTP/1.1\r\n"));
+  EXPECT_THAT(proxy.seen()[0].head, HasSubstr("Basic dXNlcjpwYXNz")) << "user:pass in base64";
+}
+
+TEST_F(CrtTransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
+  LoopbackServer proxy([](const SeenRequest&) {
+    return ScriptedReply{.bytes = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"};
+  });
+  const auto transport = Connect(
+      {.host = "service.invalid",
+       .proxy = HttpProxy{.host = "127.0.0.1", .port = proxy.port(), .user = {}, .password = {}}});
+  const Answer answer = Ask(*transport, {.body = "secret"});
+  ASSERT_FALSE(answer);
+  EXPECT_FALSE(answer.error().maybe_sent);
+  ASSERT_FALSE(proxy.seen().empty());
+  EXPECT_THAT(proxy.seen()[0].head, HasSubstr("CONNECT service.invalid:443 HTTP/1.1\r\n"));
+  EXPECT_THAT(proxy.seen()[0].body, Not(HasSubstr("secret")));
+}
+
+class ProxyVariablesTest : public CrtTransportTest {
+ protected:
+  void TearDown() override {
+    unsetenv("HTTPS_PROXY");
+    unsetenv("NO_PROXY");
+  }
+  void Name(const LoopbackServer& proxy) const {
+    setenv("HTTPS_PROXY", ("http://127.0.0.1:" + std::to_string(proxy.port())).c_str(), 1);
+  }
+};
+
+TEST_F(ProxyVariablesTest, ATlsEndpointIsReachedThroughTheProxyThatTheyName) {
+  LoopbackServer proxy([](const SeenRequest&) {
+    return ScriptedReply{.bytes = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"};
+  });
+  Name(proxy);
+  EXPECT_FALSE(Ask(*Connect({.host = "service.invalid"}), {}));
+  ASSERT_FALSE(proxy.seen().empty());
+  EXPECT_THAT(proxy.seen()[0].head, HasSubstr("CONNECT service.invalid:443 HTTP/1.1\r\n"));
+}
+
+TEST_F(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithoutIt) {
+  LoopbackServer proxy(Echo);
+  Name(proxy);
+  SelfSignedServer server;
+  const auto believing = CrtRuntime::Start({.verify_certificate = false});
+  ASSERT_TRUE(believing) << believing.error().message;
+  const auto transport =
+      MakeTransport(**believing, clock_, {.host = "127.0.0.1", .port = server.port()});
+  ASSERT_TRUE(transport) << transport.error().message;
+  EXPECT_TRUE(Ask(**transport, {.body = "hello"}));
+  setenv("NO_PROXY", "service.invalid", 1);
+  EXPECT_FALSE(Ask(*Connect({.host = "service.invalid"}), {}));
+  EXPECT_TRUE(proxy.seen().empty());
 }
 
 TEST_F(CrtTransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {

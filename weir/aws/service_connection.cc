@@ -10,6 +10,14 @@
 #include "weir/runtime/loop.h"
 
 namespace weir {
+namespace {
+
+void SetAuthorities(const Surroundings& surroundings, CrtOptions& runtime) {
+  if (!runtime.ca_file.empty() || !runtime.ca_folder.empty()) return;
+  runtime.ca_file = surroundings.environment("AWS_CA_BUNDLE").value_or("");
+}
+
+}  // namespace
 
 // In the order in which each needs those before it.
 struct ServiceConnection::Parts {
@@ -40,6 +48,7 @@ Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
   Log& log = options.log == nullptr ? NoLog() : *options.log;
   options.client.log = &log;
   auto parts = std::make_unique<Parts>(clock);
+  SetAuthorities(surroundings, options.runtime);
   WEIR_ASSIGN_OR_RETURN(parts->runtime, CrtRuntime::Start(options.runtime));
   WEIR_ASSIGN_OR_RETURN(parts->transport, MakeTransport(*parts->runtime, clock, options.transport));
   const SigningScope scope{location.region, options.service.service};

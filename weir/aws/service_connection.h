@@ -30,7 +30,8 @@ struct ServiceConnectionOptions {
 /// when no call is under way, and from none of its threads.
 class ServiceConnection {
  public:
-  /// Reads files and environment; asks nobody yet. Errors of LocateService, CrtRuntime::Start and
+  /// Reads files and environment (LocateService; AWS_CA_BUNDLE if options.runtime names no
+  /// authorities); asks nobody yet. Errors of LocateService, CrtRuntime::Start and
   /// MakeTransport. `clock` must be a real one and outlive it.
   [[nodiscard]] static Result<std::unique_ptr<ServiceConnection>> Open(
       ServiceConnectionOptions options, const Clock& clock, const Surroundings& surroundings);

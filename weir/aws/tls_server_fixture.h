@@ -1,8 +1,9 @@
-// An HTTPS server on 127.0.0.1 whose certificate nobody vouches for. Tests only.
+// An HTTPS server on 127.0.0.1 whose certificate, for "localhost", no authority signed. Tests only.
 #pragma once
 
 #include <arpa/inet.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/socket.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -42,6 +44,8 @@ class SelfSignedServer {
   SelfSignedServer& operator=(const SelfSignedServer&) = delete;
 
   std::uint16_t port() const { return port_; }
+  /// PEM.
+  const std::string& certificate() const { return certificate_; }
 
  private:
   template <class T, void (*Free)(T*)>
@@ -61,11 +65,20 @@ class SelfSignedServer {
     X509_set_pubkey(certificate.get(), key.get());
     X509_NAME* const name = X509_get_subject_name(certificate.get());
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("nobody"), -1, -1, 0);
+                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
     X509_set_issuer_name(certificate.get(), name);
     X509_sign(certificate.get(), key.get(), EVP_sha256());
     SSL_CTX_use_certificate(context_.get(), certificate.get());
+    certificate_ = ToPem(*certificate);
     SSL_CTX_use_PrivateKey(context_.get(), key.get());
+  }
+
+  static std::string ToPem(const X509& certificate) {
+    const Owned<BIO, BIO_free_all> memory(BIO_new(BIO_s_mem()));
+    PEM_write_bio_X509(memory.get(), &certificate);
+    const char* text = nullptr;
+    const auto size = BIO_get_mem_data(memory.get(), &text);
+    return {text, static_cast<std::size_t>(size)};
   }
 
   void Accept() {
@@ -85,6 +98,7 @@ class SelfSignedServer {
   const Owned<SSL_CTX, SSL_CTX_free> context_{SSL_CTX_new(TLS_server_method())};
   const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   std::uint16_t port_ = 0;
+  std::string certificate_;
   std::jthread acceptor_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPasses = 2;
 constexpr std::size_t kMostAtOnce = 100;
-constexpr int kMostTries = 10;
+constexpr int kMostStampTries = 10;
 
 // That of an entity which was created before there were incarnations.
 std::string IncarnationOf(const Owner& owner) {
@@ -152,7 +152,7 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
       left_.pop_back();
       return StampNext();
     }
-    if (kind == FailureClass::kConflict && ++tries_ < kMostTries) return StampNext();
+    if (kind == FailureClass::kConflict && ++tries_ < kMostStampTries) return StampNext();
     End(answer.error().error);
   }
 

@@ -60,9 +60,9 @@ Touched TouchedBy(std::span<const ConfigChange> changes) {
   return touched;
 }
 
-class Planner {
+class ConfigPlanner {
  public:
-  Planner(const Keys& keys, std::span<const ConfigChange> changes, const ConfigState& state,
+  ConfigPlanner(const Keys& keys, std::span<const ConfigChange> changes, const ConfigState& state,
           const ConfigSources& sources)
       : keys_(keys),
         changes_(changes),
@@ -252,7 +252,7 @@ std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> cha
 
 Result<ConfigPlan> MakePlan(const Keys& keys, std::span<const ConfigChange> changes,
                             const ConfigState& state, const ConfigSources& sources) {
-  return Planner(keys, changes, state, sources).Make();
+  return ConfigPlanner(keys, changes, state, sources).Make();
 }
 
 }  // namespace weir::dynamo

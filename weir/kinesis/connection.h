@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "weir/aws/service_connection.h"
 #include "weir/base/result.h"
+#include "weir/kinesis/producer_config.h"
 #include "weir/telemetry/log.h"
 
 namespace weir::kinesis {
@@ -17,12 +19,17 @@ struct ConnectionOptions {
   milliseconds connect_timeout{6'000};
   milliseconds request_timeout{6'000};  ///< of one request, from when it has a connection
   std::size_t max_connections = 24;
-  bool verify_certificate = true;
+  CrtOptions tls;                    ///< whose certificates are trusted
+  std::optional<HttpProxy> proxy{};  ///< nothing: as TransportOptions says
   /// 1: what failed is told at once, except that rejected credentials and a wrong clock are mended
   /// first. A producer wants that; who reads wants more.
   int max_attempts = 1;
   Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
 };
+
+/// Where and how a producer of this configuration connects. content_type and log are left to the
+/// caller.
+ConnectionOptions ConnectionFor(const ProducerConfig& config);
 
 /// Reads files and environment; asks nobody yet. Errors of ServiceConnection::Open. `clock` must be
 /// a real one and outlive it.

@@ -87,5 +87,43 @@ TEST_F(ConnectionTest, WithoutARegionThereIsNoService) {
   EXPECT_EQ(connection.error().code, Code::kInvalidArgument);
 }
 
+TEST_F(ConnectionTest, TheBundleOfAuthoritiesIsFoundAsAwsToolsFindIt) {
+  const Surroundings told{.environment = [](std::string_view name) -> std::optional<std::string> {
+                            if (name == "AWS_CA_BUNDLE") return "/nowhere/bundle.pem";
+                            return std::nullopt;
+                          },
+                          .read_file = NoSurroundings().read_file};
+  ConnectionOptions options{.region = "eu-west-1", .endpoint_url = {}, .content_type = {}};
+  const auto connection = Connect(options, clock_, told);
+  ASSERT_FALSE(connection);
+  EXPECT_THAT(connection.error().message, HasSubstr("/nowhere/bundle.pem"));
+  options.tls.ca_file = "/nowhere/own.pem";
+  const auto own = Connect(options, clock_, told);
+  ASSERT_FALSE(own);
+  EXPECT_THAT(own.error().message, HasSubstr("/nowhere/own.pem"));
+}
+
+TEST(ConnectionFor, TheConfigurationSaysHowToConnect) {
+  const auto loaded = ParseProperties(
+      "Region = eu-central-1\nKinesisEndpoint = host\nKinesisPort = 8443\nProxyHost = proxy\n"
+      "ProxyPort = 3128\nProxyUserName = user\nProxyPassword = pass\nCaCertFile = /a.pem\n"
+      "CaCertPath = /folder\nVerifyCertificate = false\nMaxConnections = 3\n");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(loaded->ignored.empty());
+  const ConnectionOptions options = ConnectionFor(loaded->config);
+  EXPECT_EQ(options.region, "eu-central-1");
+  EXPECT_EQ(options.endpoint_url, "https://host:8443");
+  EXPECT_EQ(options.tls.ca_file, "/a.pem");
+  EXPECT_EQ(options.tls.ca_folder, "/folder");
+  EXPECT_FALSE(options.tls.verify_certificate);
+  EXPECT_EQ(options.max_connections, 3U);
+  ASSERT_TRUE(options.proxy);
+  EXPECT_EQ(options.proxy->host, "proxy");
+  EXPECT_EQ(options.proxy->port, 3128);
+  EXPECT_EQ(options.proxy->user, "user");
+  EXPECT_EQ(options.proxy->password, "pass");
+  EXPECT_FALSE(ConnectionFor({}).proxy);
+}
+
 }  // namespace
 }  // namespace weir::kinesis

@@ -34,13 +34,19 @@ struct ProducerConfig {
   /// 10^9; 0: as RateLimit says.
   std::int64_t shard_records_per_second = 0;
   std::int64_t shard_bytes_per_second = 0;
-  std::string region;                         ///< Region; empty: as AWS's SDKs find it
-  std::string endpoint;                       ///< KinesisEndpoint: a host name; empty: the region's
-  std::int64_t port = 443;                    ///< KinesisPort: 1 to 65535
-  bool verify_certificate = true;             ///< VerifyCertificate
-  milliseconds connect_timeout{6'000};        ///< ConnectTimeout: 100 to 300000
-  milliseconds request_timeout{6'000};        ///< RequestTimeout: 100 to 600000
-  std::int64_t max_connections = 24;          ///< MaxConnections: 1 to 256
+  std::string region;                   ///< Region; empty: as AWS's SDKs find it
+  std::string endpoint;                 ///< KinesisEndpoint: a host name; empty: the region's
+  std::int64_t port = 443;              ///< KinesisPort: 1 to 65535
+  bool verify_certificate = true;       ///< VerifyCertificate
+  milliseconds connect_timeout{6'000};  ///< ConnectTimeout: 100 to 300000
+  milliseconds request_timeout{6'000};  ///< RequestTimeout: 100 to 600000
+  std::int64_t max_connections = 24;    ///< MaxConnections: 1 to 256
+  std::string proxy_host;               ///< ProxyHost; empty: as weir/aws/crt_transport.h says
+  std::int64_t proxy_port = 443;        ///< ProxyPort: 1 to 65535
+  std::string proxy_user;               ///< ProxyUserName; empty: no authentication
+  std::string proxy_password;           ///< ProxyPassword
+  std::string ca_folder;  ///< CaCertPath: PEM files, named by hash; empty: the system's authorities
+  std::string ca_file;    ///< CaCertFile: PEM
   std::string metrics_level = "detailed";     ///< MetricsLevel: none, summary or detailed
   std::string metrics_granularity = "shard";  ///< MetricsGranularity: global, stream or shard
 
@@ -68,7 +74,7 @@ struct ProducerConfig {
 struct LoadedConfig {
   ProducerConfig config;
   /// Properties of the library that mean nothing here, in the order of the file: its child process,
-  /// its proxy, CloudWatch.
+  /// CloudWatch.
   std::vector<std::string> ignored;
 };
 

@@ -48,7 +48,7 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   text << file.rdbuf();
   const auto loaded = ParseProperties(text.str());
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_THAT(loaded->ignored, SizeIs(25));
+  EXPECT_THAT(loaded->ignored, SizeIs(20));
   EXPECT_THAT(loaded->ignored, Contains("ThreadingModel"));
   const ProducerConfig& config = loaded->config;
   EXPECT_FALSE(config.aggregation_enabled);

@@ -11,7 +11,7 @@
 namespace weir::kinesis {
 namespace {
 
-struct ShardText {
+struct ShardFields {
   std::string id;
   std::string first;
   std::string last;
@@ -19,22 +19,22 @@ struct ShardText {
   bool closed = false;
 };
 
-void ReadRange(JsonObject fields, ShardText& shard) {
+void ReadRange(JsonObject fields, ShardFields& shard) {
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "StartingHashKey") shard.first = TextOf(json);
     if (name == "EndingHashKey") shard.last = TextOf(json);
   });
 }
 
-void ReadSequence(JsonObject fields, ShardText& shard) {
+void ReadSequence(JsonObject fields, ShardFields& shard) {
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "EndingSequenceNumber") shard.closed = !TextOf(json).empty();
   });
 }
 
 // A shard of ListShards or, with ParentShards, a child of GetRecords.
-ShardText ReadShardText(JsonObject fields) {
-  ShardText shard;
+ShardFields ReadShardFields(JsonObject fields) {
+  ShardFields shard;
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "ShardId") shard.id = TextOf(json);
     if (name == "HashKeyRange") ReadRange(json.get_object(), shard);
@@ -49,12 +49,12 @@ ShardText ReadShardText(JsonObject fields) {
   return shard;
 }
 
-void ReadShardTexts(JsonValue json, std::vector<ShardText>& shards) {
+void ReadFieldsOfShards(JsonValue json, std::vector<ShardFields>& shards) {
   if (json.is_null()) return;
-  for (auto shard : json.get_array()) shards.push_back(ReadShardText(shard.get_object()));
+  for (auto shard : json.get_array()) shards.push_back(ReadShardFields(shard.get_object()));
 }
 
-Result<ReadShard> ParseShard(const ShardText& text) {
+Result<ReadShard> ParseReadShard(const ShardFields& text) {
   ReadShard shard{.id = {}, .range = {}, .parents = {}, .closed = text.closed};
   WEIR_ASSIGN_OR_RETURN(shard.id, ParseShardId(text.id));
   WEIR_ASSIGN_OR_RETURN(shard.range.first, ParseHashKey(text.first));
@@ -68,10 +68,10 @@ Result<ReadShard> ParseShard(const ShardText& text) {
 }
 
 Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
-                                           const std::vector<ShardText>& texts) {
+                                           const std::vector<ShardFields>& texts) {
   std::vector<ReadShard> shards;
-  for (const ShardText& text : texts) {
-    auto shard = ParseShard(text);
+  for (const ShardFields& text : texts) {
+    auto shard = ParseReadShard(text);
     if (!shard) return MalformedAnswer(operation, shard.error().message);
     shards.push_back(*std::move(shard));
   }
@@ -130,11 +130,11 @@ std::string ListAllShardsBody(const StreamAddress& stream, std::string_view next
 }
 
 Result<ReadShards> ReadListAllShards(std::string_view body) {
-  std::vector<ShardText> texts;
+  std::vector<ShardFields> texts;
   ReadShards page;
   WEIR_RETURN_IF_ERROR(ReadAnswer("ListShards", body, [&](std::string_view name, JsonValue json) {
     if (name == "NextToken") page.next_token = TextOf(json);
-    if (name == "Shards") ReadShardTexts(json, texts);
+    if (name == "Shards") ReadFieldsOfShards(json, texts);
   }));
   WEIR_ASSIGN_OR_RETURN(page.shards, ParseShards("ListShards", texts));
   return page;
@@ -178,7 +178,7 @@ std::string GetRecordsBody(const StreamAddress& stream, std::string_view iterato
 
 Result<RecordPage> ReadGetRecords(std::string_view body) {
   RecordPage page;
-  std::vector<ShardText> children;
+  std::vector<ShardFields> children;
   bool there = false;
   bool good = true;
   WEIR_RETURN_IF_ERROR(ReadAnswer("GetRecords", body, [&](std::string_view name, JsonValue json) {
@@ -186,7 +186,7 @@ Result<RecordPage> ReadGetRecords(std::string_view body) {
     if (name == "MillisBehindLatest" && !json.is_null()) {
       page.behind = milliseconds(std::int64_t{json.get_int64()});
     }
-    if (name == "ChildShards") ReadShardTexts(json, children);
+    if (name == "ChildShards") ReadFieldsOfShards(json, children);
     if (name != "Records") return;
     there = true;
     for (auto record : json.get_array()) {

@@ -11,13 +11,6 @@ namespace {
 
 std::uint64_t Count(Allowance::View amounts) { return static_cast<std::uint64_t>(SumOf(amounts)); }
 
-std::vector<TargetPtr> TargetsOf(const std::vector<Charge>& charges) {
-  std::vector<TargetPtr> targets;
-  targets.reserve(charges.size());
-  for (const Charge& charge : charges) targets.push_back(charge.target);
-  return targets;
-}
-
 // A request that was served does not wait for the debit that it caused.
 Deadline DebitDeadline(const Allowance::Step& step, Deadline of_request) {
   return step.verdict == Allowance::Verdict::kWait ? of_request : Deadline::Never();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,13 @@ struct Call {
   std::atomic<bool> met = false;
 };
 using CallPtr = std::unique_ptr<Call>;
+
+/// In the order of the charges.
+inline std::vector<TargetPtr> TargetsOf(std::span<const Charge> charges) {
+  std::vector<TargetPtr> targets;
+  targets.reserve(charges.size());
+  for (const Charge& charge : charges) targets.push_back(charge.target);
+  return targets;
+}
 
 }  // namespace weir

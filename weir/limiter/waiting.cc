@@ -4,15 +4,6 @@
 #include <vector>
 
 namespace weir {
-namespace {
-
-std::vector<TargetPtr> TargetsOf(std::span<const Charge> charges) {
-  std::vector<TargetPtr> targets;
-  for (const Charge& charge : charges) targets.push_back(charge.target);
-  return targets;
-}
-
-}  // namespace
 
 std::uint64_t Waiting::Stamp(std::span<const Charge> charges) const {
   std::uint64_t sum = changes_.load();

@@ -10,8 +10,11 @@
 #include "weir/model/yaml_source.h"
 
 namespace weir {
+namespace {
 
 using Kind = YamlNode::Kind;
+
+}  // namespace
 
 tl::unexpected<Error> YamlChecks::Refuse(int line, std::string_view what,
                                          std::string_view right) const {

@@ -7,7 +7,7 @@
 namespace weir::rate_limiter_py {
 namespace {
 
-constexpr int kMostRounds = 20;
+constexpr int kMostTakes = 20;
 constexpr milliseconds kRest{100};
 
 TakeStep End(Error error) { return {.answer = Result<TokenAnswer>(Fail(std::move(error)))}; }
@@ -44,10 +44,10 @@ TakeStep TokenTake::Applied(const dynamo::WriteAnswer& answer) {
 }
 
 TakeStep TokenTake::Lost(const std::optional<dynamo::Item>& item) {
-  if (++rounds_ >= kMostRounds) {
+  if (++rounds_ >= kMostTakes) {
     return End({Code::kAborted,
                 fmt::format("tokens of {}: {} writes lost against others; try again",
-                            Describe(request_.key), kMostRounds),
+                            Describe(request_.key), kMostTakes),
                 kRest});
   }
   auto image = item ? ReadImage(request_.key, *item) : std::nullopt;

@@ -199,15 +199,15 @@ bool IsBehind(const QueryPlan& plan, const Position& position) {
   return plan.forward ? *plan.after < position : position < *plan.after;
 }
 
-struct Page {
+struct QueryPage {
   std::vector<const Item*> items;  ///< that the filter lets through
   std::size_t scanned = 0;
   std::size_t bytes = 0;
   const Item* last = nullptr;  ///< where the next page goes on; null: this was the last
 };
 
-Page Collect(const QueryPlan& plan, const std::vector<Candidate>& candidates) {
-  Page page;
+QueryPage Collect(const QueryPlan& plan, const std::vector<Candidate>& candidates) {
+  QueryPage page;
   const Item* previous = nullptr;
   for (const auto& [position, item] : candidates) {
     if (!IsBehind(plan, position)) continue;
@@ -229,7 +229,7 @@ Page Collect(const QueryPlan& plan, const std::vector<Candidate>& candidates) {
   return page;
 }
 
-json ToAnswer(const QueryPlan& plan, const Page& page) {
+json ToAnswer(const QueryPlan& plan, const QueryPage& page) {
   json answer = {{"Count", page.items.size()}, {"ScannedCount", page.scanned}};
   if (!plan.count_only) {
     answer["Items"] = json::array();
@@ -258,7 +258,7 @@ json Query(DynamoWorld& world, const json& body) {
   const QueryPlan plan = ReadPlan(world, fields);
   std::vector<Candidate> candidates = Candidates(world, plan);
   if (!plan.forward) std::ranges::reverse(candidates);
-  const Page page = Collect(plan, candidates);
+  const QueryPage page = Collect(plan, candidates);
   json answer = ToAnswer(plan, page);
   Bill bill(world, fields);
   bill.AddRead(plan.table->spec().name, plan.index == nullptr ? "" : plan.index->spec().name,

@@ -1,0 +1,46 @@
+#include "weir/aws/crt_proxy.h"
+
+#include <aws/http/connection_manager.h>
+
+#include <string_view>
+
+namespace weir::internal {
+namespace {
+
+bool IsLoopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// TLS needs a connection of its own through the proxy; other requests are sent to the proxy itself.
+aws_http_proxy_connection_type TypeFor(bool tls) {
+  return tls ? AWS_HPCT_HTTP_TUNNEL : AWS_HPCT_HTTP_FORWARD;
+}
+
+}  // namespace
+
+CrtProxy::CrtProxy(const TransportOptions& options) : is_explicit_(options.proxy.has_value()) {
+  // An engine on this machine is asked without TLS, or by a loopback address: no proxy reaches it.
+  const bool heeds_variables = options.tls && !IsLoopback(options.host);
+  variables_.env_var_type = heeds_variables ? AWS_HPEV_ENABLE : AWS_HPEV_DISABLE;
+  if (!is_explicit_) return;
+  const HttpProxy& proxy = *options.proxy;
+  options_.connection_type = TypeFor(options.tls);
+  options_.host = Cursor(proxy.host);
+  options_.port = proxy.port;
+  if (proxy.user.empty()) return;
+  aws_http_proxy_strategy_basic_auth_options login{.proxy_connection_type = TypeFor(options.tls),
+                                                   .user_name = Cursor(proxy.user),
+                                                   .password = Cursor(proxy.password)};
+  authentication_.reset(aws_http_proxy_strategy_new_basic_auth(aws_default_allocator(), &login));
+  options_.proxy_strategy = authentication_.get();
+}
+
+void CrtProxy::Apply(aws_http_connection_manager_options& manager) const {
+  if (is_explicit_) {
+    manager.proxy_options = &options_;
+  } else {
+    manager.proxy_ev_settings = &variables_;
+  }
+}
+
+}  // namespace weir::internal
