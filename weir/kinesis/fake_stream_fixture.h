@@ -67,7 +67,13 @@ class FakeStream {
     if (is_deleted || (ask.operation != "ListShards" && missing.contains(ShardOf(ask, body)))) {
       return tl::unexpected(Failure(FailureClass::kPermanent, "ResourceNotFoundException"));
     }
-    if (ask.operation == "ListShards") return List(body).dump();
+    if (ask.operation == "ListShards") {
+      const bool names_it = body.contains("StreamName") || body.contains("StreamARN");
+      if (body.contains("NextToken") == names_it) {
+        return tl::unexpected(Failure(FailureClass::kPermanent, "InvalidArgumentException"));
+      }
+      return List(body).dump();
+    }
     if (ask.operation == "GetShardIterator") {
       const FakeShard& shard = shards.at(NumberOf(body.at("ShardId")));
       return Json{{"ShardIterator",

@@ -36,13 +36,13 @@ void WriteFirstPage(Writer& out, const StreamAddress& stream) {
   out.CloseMap();
 }
 
-// The service takes a stream's name with the first page only; its ARN with each.
+// The token names the stream: the service refuses it beside a name, and beside an ARN
+// (awslabs/amazon-kinesis-producer #481).
 template <class Writer>
-void WriteNextPage(Writer& out, const StreamAddress& stream, std::string_view next_token) {
-  out.OpenMap(stream.arn.empty() ? 2 : 3);
+void WriteNextPage(Writer& out, std::string_view next_token) {
+  out.OpenMap(2);
   WriteMostShards(out);
   WriteMember(out, "NextToken", next_token);
-  if (!stream.arn.empty()) WriteStream(out, stream);
   out.CloseMap();
 }
 
@@ -105,7 +105,7 @@ std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
     if (next_token.empty()) {
       WriteFirstPage(out, stream);
     } else {
-      WriteNextPage(out, stream, next_token);
+      WriteNextPage(out, next_token);
     }
   });
 }

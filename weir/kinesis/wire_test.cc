@@ -138,8 +138,8 @@ TEST_P(Wire, AsksForPagesOfShards) {
   EXPECT_EQ(ListShards({.name = "s"}, ""), json::parse(R"({"MaxResults":1000,"StreamName":"s",
                                                            "ShardFilter":{"Type":"AT_LATEST"}})"));
   EXPECT_EQ(ListShards({.name = "s"}, "t"), json::parse(R"({"MaxResults":1000,"NextToken":"t"})"));
-  EXPECT_EQ(ListShards({.arn = "a"}, "t"),
-            json::parse(R"({"MaxResults":1000,"NextToken":"t","StreamARN":"a"})"));
+  EXPECT_EQ(ListShards({.arn = "a"}, "t"), json::parse(R"({"MaxResults":1000,"NextToken":"t"})"))
+      << "K1: the service refuses a token beside an ARN";
 }
 
 TEST_P(Wire, ReadsShards) {

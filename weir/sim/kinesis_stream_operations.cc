@@ -44,9 +44,9 @@ std::optional<ListToken> ReadToken(std::string_view text) {
 }
 
 ListToken TokenIn(const KinesisWorld& world, const Fields& fields) {
-  if (fields.Has("StreamName") || fields.Has("ShardFilter")) {
+  if (fields.Has("StreamName") || fields.Has("StreamARN") || fields.Has("ShardFilter")) {
     Refuse("InvalidArgumentException",
-           "NextToken and StreamName cannot be provided together, nor a ShardFilter.");
+           "NextToken cannot be provided together with StreamName, StreamARN or ShardFilter.");
   }
   const auto token = ReadToken(fields.Text("NextToken"));
   if (!token) Refuse("InvalidArgumentException", "NextToken is none of this service");
