@@ -16,9 +16,11 @@ Outbox::Load Outbox::LoadOf(const Request& request) {
   Load load;
   for (const KinesisRecord& record : request) {
     load.bytes += record.bytes();
-    const bool known = std::ranges::find(load.shards, record.shard) != load.shards.end();
-    if (!known) load.shards.push_back(record.shard);
+    load.shards.push_back(record.shard);
   }
+  std::ranges::sort(load.shards);
+  const auto repeated = std::ranges::unique(load.shards);
+  load.shards.erase(repeated.begin(), repeated.end());
   return load;
 }
 
@@ -34,22 +36,35 @@ void Outbox::Put(Request request) { waiting_.push_back(Admit(std::move(request))
 
 void Outbox::PutFirst(Request request) { waiting_.push_front(Admit(std::move(request))); }
 
-bool Outbox::Fits(const Load& load) const {
-  if (under_way_.empty()) return true;
-  if (bytes_ + load.bytes > options_.max_bytes) return false;
+bool Outbox::HasBytesFor(const Load& load) const {
+  return under_way_.empty() || bytes_ + load.bytes <= options_.max_bytes;
+}
+
+bool Outbox::HasShardsFor(const Load& load) const {
   return std::ranges::all_of(load.shards, [this](const auto& shard) {
     const auto at = shard_requests_.find(shard);
     return at == shard_requests_.end() || at->second < options_.max_shard_requests;
   });
 }
 
-std::optional<Outbox::Sent> Outbox::Send(Instant now) {
-  if (under_way_.size() >= options_.max_requests) return std::nullopt;
+std::deque<Outbox::Waiting>::const_iterator Outbox::Next() const {
+  if (under_way_.size() >= options_.max_requests) return waiting_.end();
   const std::size_t far = std::min(waiting_.size(), kLookAhead);
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(far);
-  const auto next = std::find_if(waiting_.begin(), end,
-                                 [this](const Waiting& waiting) { return Fits(waiting.load); });
-  if (next == end) return std::nullopt;
+  const auto next = std::find_if(
+      waiting_.begin(), end, [this](const Waiting& waiting) { return HasShardsFor(waiting.load); });
+  return next == end || !HasBytesFor(next->load) ? waiting_.end() : next;
+}
+
+std::optional<std::size_t> Outbox::NextBytes() const {
+  const auto next = Next();
+  if (next == waiting_.end()) return std::nullopt;
+  return next->load.bytes;
+}
+
+std::optional<Outbox::Sent> Outbox::Send(Instant now) {
+  const auto next = waiting_.begin() + (Next() - waiting_.cbegin());
+  if (next == waiting_.end()) return std::nullopt;
   Waiting goes = std::move(*next);
   waiting_.erase(next);
   if (waiting_.empty()) expires_.reset();

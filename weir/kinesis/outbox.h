@@ -18,7 +18,8 @@ struct OutboxOptions {
 };
 
 /// A value. Requests leave in the order in which they came, except that one whose shards are busy
-/// lets others pass. One that is larger than max_bytes leaves alone.
+/// lets others pass. Nothing passes one that waits for bytes: what is smaller would do so without
+/// end. One that is larger than max_bytes leaves alone.
 class Outbox {
  public:
   using Request = Collector::Request;
@@ -35,6 +36,8 @@ class Outbox {
 
   void Put(Request request);
   void PutFirst(Request request);
+  /// The bytes of what Send would give; nothing: none may go.
+  std::optional<std::size_t> NextBytes() const;
   /// The next that may go; it is under way then.
   std::optional<Sent> Send(Instant now);
   /// One that is under way no more; nothing where none of this id is.
@@ -45,6 +48,8 @@ class Outbox {
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
   /// When the first of what waits expires.
   std::optional<Instant> Wake() const { return expires_; }
+
+  std::size_t in_flight() const { return under_way_.size(); }
 
   void TakeWaiting(std::vector<KinesisRecord>& out);
   std::vector<Flight> TakeUnderWay();
@@ -65,8 +70,10 @@ class Outbox {
   };
 
   static Load LoadOf(const Request& request);
+  std::deque<Waiting>::const_iterator Next() const;
   Waiting Admit(Request request);
-  bool Fits(const Load& load) const;
+  bool HasShardsFor(const Load& load) const;
+  bool HasBytesFor(const Load& load) const;
   void Count(const Load& load);
   void Discount(const Load& load);
 

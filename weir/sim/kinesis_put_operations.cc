@@ -11,7 +11,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostEntries = 500;
-constexpr std::size_t kMostBytesPut = std::size_t{5} << 20;
 constexpr std::size_t kLongestKey = 256;
 constexpr std::string_view kThrottle = "ProvisionedThroughputExceededException";
 
@@ -95,7 +94,11 @@ std::vector<EntryToPut> ReadEntries(const KinesisWorld& world, const json& recor
         ReadEntry(world, Fields(record, {"Data", "PartitionKey", "ExplicitHashKey"})));
     bytes += entries.back().bytes();
   }
-  if (bytes > kMostBytesPut) Refuse("InvalidArgumentException", "Records size exceeds 5 MB limit");
+  if (bytes > world.options.max_request_bytes) {
+    Refuse("InvalidArgumentException", "Records size exceeds " +
+                                           std::to_string(world.options.max_request_bytes >> 20) +
+                                           " MB limit");
+  }
   return entries;
 }
 

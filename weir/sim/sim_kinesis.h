@@ -24,10 +24,11 @@ namespace weir::sim {
 class KinesisStream;
 
 struct KinesisOptions {
-  KinesisLimits limits{};                               ///< of one shard
-  std::size_t max_record_bytes = std::size_t{1} << 20;  ///< of the data of one record
-  std::size_t most_listed = 1000;                       ///< shards in a page, whatever is asked for
-  std::size_t most_open_shards = 500;                   ///< of a stream; more are refused
+  KinesisLimits limits{};                                ///< of one shard
+  std::size_t max_record_bytes = std::size_t{1} << 20;   ///< of the data of one record
+  std::size_t max_request_bytes = std::size_t{5} << 20;  ///< of a PutRecords: data and keys
+  std::size_t most_listed = 1000;      ///< shards in a page, whatever is asked for
+  std::size_t most_open_shards = 500;  ///< of a stream; more are refused
 };
 
 /// Probabilities. Each request draws the same number of times whichever are set, and so does each
