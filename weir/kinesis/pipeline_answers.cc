@@ -108,8 +108,8 @@ void Pipeline::HeedListing(Instant now) {
   });
   PlaceAnew();
   for (Parked& parked : std::exchange(parked_, {})) {
-    const bool hopeless = ++parked.listings >= options_.most_listings;
-    hopeless ? GiveUp(std::move(parked), now) : Judge(std::move(parked), now);
+    ++parked.listings;
+    Judge(std::move(parked), now);
   }
 }
 
@@ -142,6 +142,7 @@ void Pipeline::Judge(Parked parked, Instant now) {
       return TryAgain(std::move(parked.record), Share(parked.attempt), FailureClass::kTransient,
                       now);
     case Landing::Verdict::kUnknown:
+      if (parked.listings >= options_.most_listings) return GiveUp(std::move(parked), now);
       parked_.push_back(std::move(parked));
   }
 }

@@ -402,6 +402,44 @@ TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
   EXPECT_LE(run.stream.counts().poisoned, 10) << "log2(500) and one";
 }
 
+/// Two records in an aggregate that were stored on a shard of which no listing has told yet.
+std::uint64_t ParkTwo(Pipeline& pipeline) {
+  EXPECT_TRUE(pipeline.OnWake(kStart).list);
+  (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    UserRecord record = Numbered(i);
+    record.hash = i;
+    record.deadline = kStart + seconds(1);
+    (void)pipeline.Put(std::move(record), kStart);
+  }
+  const PipelineStep step = pipeline.Flush(kStart);
+  EXPECT_THAT(step.sends, SizeIs(1));
+  return step.sends.front().id;
+}
+
+// Fails if: the last listing that is waited for is not read.
+TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
+  Pipeline pipeline({}, 1);
+  const std::uint64_t id = ParkTwo(pipeline);
+  Instant now = kStart + milliseconds(10);
+  PipelineStep step = pipeline.OnAnswer(
+      id, std::vector<EntryAnswer>{{.shard = "shardId-000000000005", .sequence_number = "1"}}, now);
+  for (int listing = 1; listing <= 3; ++listing) {
+    while (!step.list) {
+      ASSERT_TRUE(step.wake);
+      now = *step.wake;
+      step = pipeline.OnWake(now);
+    }
+    const std::uint64_t shard = listing == 3 ? 5 : 0;
+    step = pipeline.OnListed(ShardPage{{{{shard}, {0, kMaxHashKey}}}, ""}, now);
+    ASSERT_THAT(step.results, SizeIs(listing == 3 ? 2 : 0)) << listing;
+  }
+  for (const RecordResult& result : step.results) {
+    EXPECT_TRUE(result.stored);
+    EXPECT_FALSE(result.maybe_duplicate);
+  }
+}
+
 // Nothing in a request can be at fault there, so nothing is tried again in halves.
 TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnce) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
