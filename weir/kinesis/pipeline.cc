@@ -70,13 +70,19 @@ PipelineStep Pipeline::Go(Instant now) {
   if (hurries_ && lane_wakes_.empty()) collector_.TakeAll(due);
   for (Collector::Request& request : due) outbox_.Put(std::move(request));
   if (budget_) budget_->TakeAsks(now, step.asks);
-  Send(now, step.sends);
+  while (!options_.sends_on_demand) {
+    const auto send = TakeSend(now);
+    if (!send) break;
+    step.sends.push_back(*send);
+  }
   ShardMap::Step map = map_.Next(now);
   if (map.list) step.list = std::move(map.next_token);
   map_wake_ = map.wake;
   hurries_ = hurries_ && pending_ > 0;
   step.results = std::exchange(results_, {});
   step.wake = Wake();
+  const bool is_paced = refusal_pace_.is_slow() && outbox_.Wake() && outbox_.in_flight() == 0;
+  if (is_paced && refusal_pace_.next() > now) Earlier(step.wake, refusal_pace_.next());
   return step;
 }
 
@@ -145,12 +151,21 @@ void Pipeline::Drain(Place place, Lane& lane, Instant now) {
   if (lane.wake) lane_wakes_.emplace(*lane.wake, place);
 }
 
-void Pipeline::Send(Instant now, std::vector<PipelineStep::Send>& sends) {
-  while (const auto sent = outbox_.Send(now)) {
-    sends.push_back({sent->id, sent->records});
-    ++counts_.requests;
-    counts_.kinesis_records += sent->records->size();
-  }
+bool Pipeline::MaySend(Instant now) const {
+  return !refusal_pace_.is_slow() || (outbox_.in_flight() == 0 && refusal_pace_.next() <= now);
+}
+
+std::optional<std::size_t> Pipeline::NextSend(Instant now) const {
+  return MaySend(now) ? outbox_.NextBytes() : std::nullopt;
+}
+
+std::optional<PipelineStep::Send> Pipeline::TakeSend(Instant now) {
+  if (!MaySend(now)) return std::nullopt;
+  const auto sent = outbox_.Send(now);
+  if (!sent) return std::nullopt;
+  ++counts_.requests;
+  counts_.kinesis_records += sent->records->size();
+  return PipelineStep::Send{sent->id, sent->records};
 }
 
 std::optional<Instant> Pipeline::Wake() const {

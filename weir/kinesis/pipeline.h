@@ -16,6 +16,7 @@
 #include "weir/kinesis/collector.h"
 #include "weir/kinesis/order_gate.h"
 #include "weir/kinesis/outbox.h"
+#include "weir/kinesis/refusal_pace.h"
 #include "weir/kinesis/retry_policy.h"
 #include "weir/kinesis/shard_limiter.h"
 #include "weir/kinesis/shard_map.h"
@@ -32,6 +33,9 @@ struct PipelineOptions {
   nanoseconds retry_linger = milliseconds(50);  ///< what is tried again waits so long for company
   /// What goes to a shard is asked for first: PipelineStep::asks.
   std::optional<BudgetOptions> shared_budget = std::nullopt;
+  /// Requests leave by TakeSend alone, not with a step: of several pipelines that share
+  /// connections, each keeps what has none, and lets it expire.
+  bool sends_on_demand = false;
   bool ordered = false;   ///< what has one hash key is stored in the order of its puts
   int most_listings = 3;  ///< after so many that do not tell a shard's range it is sent again
 };
@@ -99,6 +103,10 @@ class Pipeline {
   /// later are not heeded.
   PipelineStep Close(Instant now);
 
+  /// The bytes of what TakeSend would give; nothing: no request may go now.
+  std::optional<std::size_t> NextSend(Instant now) const;
+  std::optional<PipelineStep::Send> TakeSend(Instant now);
+
   /// What was sent under this id; null where it is answered, or was never sent.
   const Outbox::Flight* UnderWay(std::uint64_t id) const { return outbox_.UnderWay(id); }
   /// User records without a result.
@@ -137,13 +145,14 @@ class Pipeline {
   Lane& LaneOf(Place place, Instant now);
   void Collect(std::vector<KinesisRecord> records, Instant now);
   void Drain(Place place, Lane& lane, Instant now);
-  void Send(Instant now, std::vector<PipelineStep::Send>& sends);
+  bool MaySend(Instant now) const;
   std::optional<Instant> Wake() const;
 
   // pipeline_answers.cc: the way back.
   void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
   void OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now);
-  void Bisect(Collector::Request records);
+  void Bisect(Collector::Request records, const Attempts::Shared& attempt);
+  static void Remember(Collector::Request& records, const Attempts::Shared& attempt);
   void HeedListing(Instant now);
   void PlaceAnew();
   void Judge(Parked parked, Instant now);
@@ -184,6 +193,7 @@ class Pipeline {
   Outbox outbox_;
   std::vector<Parked> parked_;
   RetryBudget retry_budget_;
+  RefusalPace refusal_pace_;
   // On their way within one event.
   std::vector<KinesisRecord> aggregated_;  // to the gate, where there is one
   std::vector<KinesisRecord> passed_;      // to the lanes

@@ -34,6 +34,7 @@ PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now)
     OnRequestFailed(std::move(flight), answer.error(), now);
     return Go(now);
   }
+  refusal_pace_.OnUnderstood();
   const bool matches = answer->size() == flight.records.size();
   for (std::size_t i = 0; i < flight.records.size(); ++i) {
     const Attempt attempt{.began = flight.began, .ended = now};
@@ -71,8 +72,9 @@ void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure,
     --counts_.requests;
     counts_.kinesis_records -= flight.records.size();
   }
-  if (MayBePoisoned(failure) && flight.records.size() > 1) {
-    return Bisect(std::move(flight.records));
+  if (MayBePoisoned(failure)) {
+    refusal_pace_.OnRefused(now, rng_);
+    if (flight.records.size() > 1) return Bisect(std::move(flight.records), attempt);
   }
   for (KinesisRecord& record : flight.records) {
     if (failure.kind == FailureClass::kThrottle) {
@@ -83,8 +85,16 @@ void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure,
   }
 }
 
+// What expires before it is alone is to say what it met.
+void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& attempt) {
+  for (KinesisRecord& record : records) {
+    for (UserRecord& user : record.records) user.attempts.Add(attempt);
+  }
+}
+
 // Half of it is good; at last the one that is not stands alone.
-void Pipeline::Bisect(Collector::Request records) {
+void Pipeline::Bisect(Collector::Request records, const Attempts::Shared& attempt) {
+  Remember(records, attempt);
   const auto middle = records.begin() + std::ssize(records) / 2;
   Collector::Request second(std::make_move_iterator(middle),
                             std::make_move_iterator(records.end()));

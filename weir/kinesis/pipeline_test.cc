@@ -402,6 +402,34 @@ TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
   EXPECT_LE(run.stream.counts().poisoned, 10) << "log2(500) and one";
 }
 
+// Fails if: a refusal that every request meets is taken for one of each record, and all requests
+// are divided at once.
+TEST(Pipeline, K13ARefusalOfEveryRequestIsNoReasonToDivideThemAll) {
+  Trial run(1, {}, {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
+  for (int i = 0; i < 500; ++i) run.Put(fmt::format("k{}", i), "poison");
+  run.Advance(seconds(5));
+  EXPECT_LE(run.requests, 200) << "999 if all of them are divided";
+  run.Finish();
+  ASSERT_THAT(run.results, SizeIs(500));
+  for (const auto& [number, results] : run.results) {
+    ASSERT_THAT(results, SizeIs(1));
+    EXPECT_FALSE(results.front().stored);
+    EXPECT_EQ(results.front().attempts.LastCause()->code, "ValidationException");
+  }
+}
+
+TEST(Pipeline, K13WhatIsGoodIsStoredAfterManyThatAreNot) {
+  Trial run(1, {}, {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
+  for (int i = 0; i < 300; ++i) {
+    run.Put(fmt::format("k{}", i), i < 100 ? "poison" : std::to_string(i));
+  }
+  run.Finish();
+  ASSERT_THAT(run.results, SizeIs(300));
+  for (const auto& [number, results] : run.results) {
+    EXPECT_EQ(results.front().stored, number >= 100) << number;
+  }
+}
+
 /// Two records in an aggregate that were stored on a shard of which no listing has told yet.
 std::uint64_t ParkTwo(Pipeline& pipeline) {
   EXPECT_TRUE(pipeline.OnWake(kStart).list);

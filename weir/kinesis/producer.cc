@@ -43,6 +43,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
   std::unique_ptr<Stream>& stream = streams_[{address.name, address.arn}];
   if (stream == nullptr) {
     PipelineOptions options = config.Pipeline();
+    options.sends_on_demand = true;
     if (parts.budget != nullptr) options.shared_budget.emplace();
     const std::string& name = address.name.empty() ? address.arn : address.name;
     stream = std::make_unique<Stream>(address, room.AddTenant(), Pipeline(options, rng_.Next()),

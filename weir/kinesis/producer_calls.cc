@@ -1,4 +1,5 @@
 // What a producer asks of the service and of who counts for all producers, and the answers.
+#include <algorithm>
 #include <utility>
 
 #include "weir/kinesis/producer_state.h"
@@ -6,10 +7,15 @@
 namespace weir::kinesis {
 namespace {
 
-std::size_t BytesOf(const std::vector<KinesisRecord>& records) {
-  std::size_t bytes = 0;
-  for (const KinesisRecord& record : records) bytes += record.bytes();
-  return bytes;
+/// An answer is waited for so much longer than the last record of a request lives.
+constexpr nanoseconds kLastWait = std::chrono::seconds(1);
+
+Instant LastExpiry(const std::vector<KinesisRecord>& records) {
+  Instant last = records.front().expires;
+  for (const KinesisRecord& record : records) {
+    for (const UserRecord& user : record.records) last = std::max(last, user.expires);
+  }
+  return last;
 }
 
 PutAnswer ToAnswer(WireFormat format, tl::expected<JsonReply, AwsFailure> reply) {
@@ -29,20 +35,30 @@ Result<ShardPage> ToPage(WireFormat format, const tl::expected<JsonReply, AwsFai
 
 }  // namespace
 
-// One request of each stream in turn.
+void Producer::State::EnterRing(Stream& stream) {
+  if (stream.is_in_ring || !stream.pipeline.NextSend(Now())) return;
+  stream.is_in_ring = true;
+  ring_.push_back(&stream);
+}
+
+// One request of each stream in turn. Nothing passes one that waits for bytes.
 void Producer::State::Dispatch() {
   while (!ring_.empty() && std::cmp_less(requests_, config.max_connections)) {
     Stream& stream = *ring_.front();
-    const PipelineStep::Send send = stream.sends.front();
-    const std::size_t bytes = BytesOf(*send.records);
-    if (requests_ > 0 && std::cmp_greater(bytes_ + bytes, config.max_in_flight_bytes)) return;
+    const Instant now = Now();
+    const std::optional<std::size_t> bytes = stream.pipeline.NextSend(now);
+    const bool fits =
+        !bytes || requests_ == 0 || !std::cmp_greater(bytes_ + *bytes, config.max_in_flight_bytes);
+    if (!fits) return;
     ring_.pop_front();
-    stream.sends.pop_front();
-    if (!stream.sends.empty()) ring_.push_back(&stream);
+    stream.is_in_ring = false;
+    if (!bytes) continue;
     ++requests_;
-    bytes_ += bytes;
+    bytes_ += *bytes;
+    const PipelineStep::Send send = *stream.pipeline.TakeSend(now);
+    EnterRing(stream);
     stream.metrics.OnSend(*send.records);
-    Send(stream, send, bytes);
+    Send(stream, send, *bytes);
   }
 }
 
@@ -52,7 +68,7 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
                 .body = PutRecordsBody(config.wire, stream.address, *send.records)};
   const auto self = shared_from_this();
   parts.client.Call(
-      std::move(call), CallDeadline(),
+      std::move(call), PutDeadline(*send.records),
       [self, &stream, id = send.id, bytes](tl::expected<JsonReply, AwsFailure> reply) {
         self->parts.scheduler.Post(
             [self, &stream, id, bytes,
@@ -104,6 +120,15 @@ void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
 Deadline Producer::State::CallDeadline() const {
   return Deadline::After(parts.scheduler.clock(),
                          Saturated(config.connect_timeout) + Saturated(config.request_timeout));
+}
+
+// When nothing of a request can be sent again, its answer is waited for a little longer only.
+Deadline Producer::State::PutDeadline(const std::vector<KinesisRecord>& records) const {
+  const Deadline usual = CallDeadline();
+  const Instant enough = usual.at() - kLastWait;
+  if (records.front().expires >= enough) return usual;
+  const Instant last = LastExpiry(records);
+  return last >= enough ? usual : Deadline::At(last + kLastWait);
 }
 
 }  // namespace weir::kinesis

@@ -92,11 +92,13 @@ struct Producer::State : std::enable_shared_from_this<State> {
 
   // producer_calls.cc: the same.
   void Dispatch();
+  void EnterRing(Stream& stream);
   void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
   void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
   void List(Stream& stream, const std::string& token);
   void Ask(Stream& stream, const BudgetAsk& ask);
   Deadline CallDeadline() const;
+  Deadline PutDeadline(const std::vector<KinesisRecord>& records) const;
 
   Rng rng_ WEIR_GUARDED_BY(mutex);
   std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);

@@ -53,7 +53,7 @@ class Producer::Stream {
   Pipeline pipeline;
   StreamMetrics& metrics;
   Ledger ledger;
-  std::deque<PipelineStep::Send> sends;  // that wait for a connection
+  bool is_in_ring = false;
   std::optional<std::pair<Instant, TimerId>> timer;
 
   // Guarded by the producer's lock.

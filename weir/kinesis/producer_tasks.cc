@@ -31,8 +31,7 @@ void Producer::State::Hurry() {
 }
 
 void Producer::State::Follow(Stream& stream, PipelineStep step) {
-  if (!step.sends.empty() && stream.sends.empty()) ring_.push_back(&stream);
-  std::ranges::copy(step.sends, std::back_inserter(stream.sends));
+  EnterRing(stream);
   Arm(stream, step.wake);
   if (step.list && !cut_off_) List(stream, *std::move(step.list));
   for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
@@ -126,8 +125,6 @@ void Producer::State::CutOff() {
     Receive(*stream);
     cut_off_ = true;
     if (stream->timer) parts.scheduler.Cancel(stream->timer->second);
-    stream->sends.clear();
-    std::erase(ring_, stream);
     Follow(*stream, stream->pipeline.Close(Now()));
   }
   cut_off_ = true;

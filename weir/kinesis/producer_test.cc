@@ -271,6 +271,58 @@ TEST_F(ProducerTest, FlushEndsByItsDeadline) {
   EXPECT_THAT(results_, IsEmpty()) << "the record goes on";
 }
 
+// Fails if: a request that waits for a connection counts as sent, so that its records cannot
+// expire.
+TEST_F(ProducerTest, K7WhatWaitsForAConnectionExpiresInTime) {
+  Make({.record_ttl = seconds(5), .max_connections = 1});
+  kinesis_.is_silent = true;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(TryPut(Open(fmt::format("s{}", i))));
+  scheduler_.Advance(milliseconds(5'001));
+  ASSERT_THAT(results_, SizeIs(9)) << "all but the one that is in flight";
+  for (const RecordResult& result : results_) {
+    EXPECT_FALSE(result.stored);
+    EXPECT_FALSE(result.maybe_duplicate) << "it was never sent";
+    EXPECT_EQ(result.attempts.kept().back()->code, kExpired);
+  }
+  scheduler_.Advance(seconds(1));
+  ASSERT_THAT(results_, SizeIs(10)) << "an answer is not waited for when nothing can be sent again";
+  EXPECT_TRUE(results_.back().maybe_duplicate);
+}
+
+// Fails if: an answer is waited for that is of no use to any record.
+TEST_F(ProducerTest, K7EveryResultOfASilentServiceComesByASecondAfterTheTimeToLive) {
+  Make({.record_ttl = seconds(30)});
+  kinesis_.is_silent = true;
+  nanoseconds latest{0};
+  int results = 0;
+  for (int i = 0; i < 600; ++i) {
+    const Instant put = scheduler_.clock().Now();
+    Record record{.partition_key = "key", .data = "data"};
+    ASSERT_TRUE(producer_->TryPut(Open(fmt::format("s{}", i % 10)), std::move(record),
+                                  [&, put](const RecordResult&) {
+                                    ++results;
+                                    latest = std::max(latest, scheduler_.clock().Now() - put);
+                                  }));
+    scheduler_.Advance(milliseconds(100));
+  }
+  kinesis_.is_silent = false;
+  scheduler_.Advance(seconds(60));
+  EXPECT_EQ(results, 600);
+  EXPECT_LE(latest, seconds(31));
+}
+
+// Fails if: Close reports records as perhaps stored that were never sent.
+TEST_F(ProducerTest, K7CloseReportsWhatWaitedForAConnectionAsNotStored) {
+  Make({.max_connections = 1});
+  kinesis_.is_silent = true;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(TryPut(Open(fmt::format("s{}", i))));
+  scheduler_.Advance(seconds(1));
+  producer_->Close(Deadline::At(scheduler_.clock().Now()), [](const Status&) {});
+  scheduler_.Advance(milliseconds(1));
+  ASSERT_THAT(results_, SizeIs(5));
+  EXPECT_EQ(std::ranges::count_if(results_, &RecordResult::maybe_duplicate), 1);
+}
+
 TEST_F(ProducerTest, CloseGivesWhatIsLeftAResultAtItsDeadline) {
   Make();
   auto& stream = Open("s");

@@ -1,0 +1,41 @@
+// How fast requests go while the service refuses each of them for its content.
+#pragma once
+
+#include <optional>
+
+#include "weir/base/rng.h"
+#include "weir/base/time.h"
+#include "weir/runtime/backoff.h"
+
+namespace weir::kinesis {
+
+/// A value. A request that is refused for its content is divided until the entry at fault is alone.
+/// If every request is refused, the stream or the client is at fault, and dividing them all would
+/// only be load. So after kMostRefusals in a row requests go one at a time, after random waits that
+/// grow to kLongest. The first request that the service understands ends this.
+class RefusalPace {
+ public:
+  static constexpr int kMostRefusals = 32;
+  static constexpr nanoseconds kFirst = milliseconds(10);
+  static constexpr nanoseconds kLongest = milliseconds(100);
+
+  void OnRefused(Instant now, Rng& rng) {
+    if (++refusals_ >= kMostRefusals) next_ = now + backoff_.Next(rng);
+  }
+  void OnUnderstood() {
+    refusals_ = 0;
+    next_.reset();
+    backoff_.Reset();
+  }
+  /// Requests have to wait, and go one at a time then.
+  bool is_slow() const { return next_.has_value(); }
+  /// REQUIRES: is_slow().
+  Instant next() const { return *next_; }
+
+ private:
+  int refusals_ = 0;
+  std::optional<Instant> next_;
+  Backoff backoff_{kFirst, kLongest};
+};
+
+}  // namespace weir::kinesis
