@@ -20,6 +20,7 @@
 #include "weir/kinesis/retry_policy.h"
 #include "weir/kinesis/shard_limiter.h"
 #include "weir/kinesis/shard_map.h"
+#include "weir/kinesis/shard_sightings.h"
 
 namespace weir::kinesis {
 
@@ -115,7 +116,8 @@ class Pipeline {
 
  private:
   using Place = std::optional<ShardId>;
-  /// The limiter of one shard; without a shard, of what is expected nowhere.
+  /// The limiter of one shard; without a shard, of what is expected nowhere: of as many shards as
+  /// have answered for such records.
   struct Lane {
     ShardLimiter limiter;
     std::optional<Instant> wake;  ///< as it stands in lane_wakes_
@@ -154,7 +156,9 @@ class Pipeline {
   void Bisect(Collector::Request records, const Attempts::Shared& attempt);
   static void Remember(Collector::Request& records, const Attempts::Shared& attempt);
   void HeedListing(Instant now);
-  void PlaceAnew();
+  void PlaceAnew(Instant now);
+  void PlaceLane(Instant now);
+  void RateLane(Instant now);
   void Judge(Parked parked, Instant now);
   void GiveUp(Parked parked, Instant now);
   void Succeed(KinesisRecord record, const Attempts::Shared& attempt,
@@ -188,6 +192,7 @@ class Pipeline {
   std::optional<OrderGate> gate_;
   std::map<Place, Lane> lanes_;
   std::set<std::pair<Instant, Place>> lane_wakes_;
+  ShardSightings sightings_;  // of records that were expected nowhere
   std::optional<BudgetGate> budget_;
   Collector collector_;
   Outbox outbox_;

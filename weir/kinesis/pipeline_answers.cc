@@ -44,6 +44,7 @@ PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now)
     if (matches) entry = std::move((*answer)[i]);
     OnEntry(std::move(flight.records[i]), std::move(entry), attempt);
   }
+  RateLane(now);
   return Go(now);
 }
 
@@ -51,6 +52,7 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
   if (answer.code.empty()) {
     const auto shard = ParseShardId(answer.shard);
     if (shard) attempt.shard = *shard;
+    if (shard && !record.shard) sightings_.See(*shard, attempt.ended);
     return Judge({std::move(record), attempt, std::move(answer.sequence_number)}, attempt.ended);
   }
   attempt.code = std::move(answer.code);
@@ -116,16 +118,24 @@ void Pipeline::HeedListing(Instant now) {
     const auto& [place, lane] = entry;
     return place && lane.limiter.empty() && !map_.RangeOf(*place);
   });
-  PlaceAnew();
+  PlaceAnew(now);
   for (Parked& parked : std::exchange(parked_, {})) {
     ++parked.listings;
     Judge(std::move(parked), now);
   }
 }
 
+// Nobody may list the shards, or the listing fails: who has answered is what is known of them.
+void Pipeline::RateLane(Instant now) {
+  const auto lane = lanes_.find(std::nullopt);
+  if (lane == lanes_.end()) return;
+  lane->second.limiter.SetShards(sightings_.Count(now), now);
+  if (!lane->second.limiter.empty()) Drain(std::nullopt, lane->second, now);
+}
+
 // What waits for company without a shard finds more of it now. In ordered mode the rest leaves
 // before what the new map says, so that it stays first.
-void Pipeline::PlaceAnew() {
+void Pipeline::PlaceAnew(Instant now) {
   std::vector<KinesisRecord> unplaced;
   aggregator_.TakeUnplaced(unplaced);
   if (gate_) aggregator_.TakeAll(aggregated_);
@@ -133,6 +143,19 @@ void Pipeline::PlaceAnew() {
     Unframe(record);
     for (UserRecord& user : record.records) Aggregate(std::move(user));
   }
+  PlaceLane(now);
+}
+
+// What waits for the rate of the stream as a whole has shards of its own now. In ordered mode it
+// keeps its turns.
+void Pipeline::PlaceLane(Instant now) {
+  const auto lane = lanes_.find(std::nullopt);
+  if (lane == lanes_.end()) return;
+  std::vector<KinesisRecord> waiting;
+  lane->second.limiter.TakeAll(waiting);
+  if (lane->second.wake) lane_wakes_.erase({*lane->second.wake, std::nullopt});
+  lane->second.wake.reset();
+  for (KinesisRecord& record : waiting) Expire(std::move(record), now);
 }
 
 void Pipeline::Judge(Parked parked, Instant now) {

@@ -11,8 +11,10 @@ std::int64_t MillisBetween(Instant from, Instant to) {
 }
 
 // Twice the period is half the rate: exact where a percentage of the amount would be rounded.
-Quota Slowed(const Quota& quota, std::int64_t percent) {
-  return {quota.capacity, quota.amount * percent, quota.period * 100};
+Quota RatedAt(const Quota& quota, std::int64_t percent, std::int64_t shards) {
+  const std::int64_t most = kMaxMillitokens / std::max(quota.capacity, quota.amount * 100);
+  const std::int64_t times = std::clamp<std::int64_t>(shards, 1, std::max<std::int64_t>(1, most));
+  return {quota.capacity * times, quota.amount * percent * times, quota.period * 100};
 }
 
 std::int64_t CostIn(const KinesisRecord& record) {
@@ -28,8 +30,8 @@ milliseconds WaitUntilThere(const Meter& meter, std::int64_t cost) {
 ShardLimiter::ShardLimiter(const ShardLimiterOptions& options, Instant now)
     : options_(options),
       origin_(now),
-      records_(FullMeter(Slowed(options.records, 100))),
-      bytes_(FullMeter(Slowed(options.bytes, 100))),
+      records_(FullMeter(RatedAt(options.records, 100, 1))),
+      bytes_(FullMeter(RatedAt(options.bytes, 100, 1))),
       recovered_(now) {}
 
 void ShardLimiter::Put(KinesisRecord record) {
@@ -73,7 +75,8 @@ void ShardLimiter::OnThrottled(Instant now) {
   BringTo(now);
   slowed_ = now;
   recovered_ = now;
-  SetPercent(std::max(percent_ * options_.after_throttle / 100, options_.at_least));
+  const std::int64_t least = std::max<std::int64_t>(1, options_.at_least / shards_);
+  SetPercent(std::max(percent_ * options_.after_throttle / 100, least));
 }
 
 void ShardLimiter::BringTo(Instant now) {
@@ -91,8 +94,21 @@ void ShardLimiter::BringTo(Instant now) {
 
 void ShardLimiter::SetPercent(std::int64_t percent) {
   percent_ = percent;
-  ChangeQuota(records_, Slowed(options_.records, percent));
-  ChangeQuota(bytes_, Slowed(options_.bytes, percent));
+  ChangeQuota(records_, Rated(options_.records));
+  ChangeQuota(bytes_, Rated(options_.bytes));
+}
+
+Quota ShardLimiter::Rated(const Quota& quota) const { return RatedAt(quota, percent_, shards_); }
+
+void ShardLimiter::SetShards(std::int64_t shards, Instant now) {
+  if (shards == shards_) return;
+  BringTo(now);
+  shards_ = shards;
+  SetPercent(percent_);
+}
+
+void ShardLimiter::TakeAll(std::vector<KinesisRecord>& out) {
+  while (!queue_.empty()) out.push_back(Remove(queue_.begin()));
 }
 
 KinesisRecord ShardLimiter::Remove(Queue::iterator waiting) {

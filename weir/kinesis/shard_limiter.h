@@ -47,6 +47,12 @@ class ShardLimiter {
   /// When the next record fits or expires; nothing where none waits. Not before `now`.
   std::optional<Instant> Wake(Instant now) const;
 
+  /// Everything in the queue, uncharged.
+  void TakeAll(std::vector<KinesisRecord>& out);
+
+  /// From now on it is the limiter of so many shards together. REQUIRES: >= 1.
+  void SetShards(std::int64_t shards, Instant now);
+
   /// The service refused a record of this shard for its rate: slows down.
   void OnThrottled(Instant now);
   /// The part of the full rates that is used now, in percent.
@@ -66,6 +72,7 @@ class ShardLimiter {
 
   void BringTo(Instant now);
   void SetPercent(std::int64_t percent);
+  Quota Rated(const Quota& quota) const;
   KinesisRecord Remove(Queue::iterator waiting);
   void DrainExpired(Instant now, Drained& drained);
   milliseconds WaitFor(const KinesisRecord& record) const;
@@ -77,6 +84,7 @@ class ShardLimiter {
   Meter records_;
   Meter bytes_;
   std::int64_t percent_ = 100;
+  std::int64_t shards_ = 1;
   std::optional<Instant> slowed_;
   Instant recovered_;  // up to when the rate has come back
   Queue queue_;
