@@ -31,7 +31,8 @@ struct PipelineOptions {
   RetryOptions retry;
   ShardMapOptions shards;
   OutboxOptions outbox;
-  nanoseconds retry_linger = milliseconds(50);  ///< what is tried again waits so long for company
+  /// What is tried again waits so long for company, but not beyond its time to live.
+  nanoseconds retry_linger = milliseconds(50);
   /// What goes to a shard is asked for first: PipelineStep::asks.
   std::optional<BudgetOptions> shared_budget = std::nullopt;
   /// Requests leave by TakeSend alone, not with a step: of several pipelines that share

@@ -152,15 +152,13 @@ Status Set(const Property& property, LoadedConfig& loaded) {
   const auto& known = KnownProperties();
   const auto at = std::ranges::find(known, property.name, &Known::name);
   if (at != known.end()) return at->set(loaded.config, property);
-  if (std::ranges::find(kIgnored, property.name) != std::end(kIgnored)) {
-    loaded.ignored.push_back(property.name);
-    return {};
-  }
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("line {}: there is no property '{}'; those of the Kinesis Producer Library "
-                  "1.0.7 are known",
-                  property.line, property.name));
+  const bool is_ignored = std::ranges::find(kIgnored, property.name) != std::end(kIgnored);
+  (is_ignored ? loaded.ignored : loaded.unknown).push_back(property.name);
+  return {};
+}
+
+nanoseconds Bounded(milliseconds time) {
+  return std::min(time, std::chrono::floor<milliseconds>(nanoseconds::max()));
 }
 
 // As the library: a fifth of what a record may wait in all, and not more than 50 ms.
@@ -168,6 +166,10 @@ nanoseconds LingerFor(milliseconds buffered) {
   constexpr milliseconds kLongest{50};
   return std::min(buffered, 5 * kLongest) / 5;
 }
+
+// What is tried again waits for half of what a new record waits, as in the Kinesis Producer
+// Library ("KPL Retries and Rate Limiting").
+nanoseconds HalfOf(milliseconds buffered) { return Bounded(buffered) / 2; }
 
 // So that no second, however it is cut, sees more than `whole`: what flows and what may go at once
 // are less than that together. The rest is for what arrives less evenly than it was sent.
@@ -200,6 +202,7 @@ PipelineOptions ProducerConfig::Pipeline() const {
                         .linger = LingerFor(record_max_buffered_time)},
           .retry = {.fail_if_throttled = fail_if_throttled},
           .outbox = {.max_requests = Size(max_connections), .max_bytes = Size(max_in_flight_bytes)},
+          .retry_linger = HalfOf(record_max_buffered_time),
           .ordered = ordered};
 }
 

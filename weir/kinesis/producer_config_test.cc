@@ -139,5 +139,16 @@ TEST(ProducerConfig, RefusesWithTheRange) {
   }
 }
 
+// Fails if: what is tried again waits for company for another time than half of what is new.
+TEST(ProducerConfig, K16WhatIsTriedAgainWaitsForHalfTheBufferedTime) {
+  EXPECT_EQ(ProducerConfig{}.Pipeline().retry_linger, milliseconds(50));
+  EXPECT_EQ(ProducerConfig{.record_max_buffered_time = milliseconds(3'000)}.Pipeline().retry_linger,
+            milliseconds(1'500));
+  EXPECT_EQ(ProducerConfig{.record_max_buffered_time = milliseconds(0)}.Pipeline().retry_linger,
+            milliseconds(0));
+  EXPECT_GT(ProducerConfig{.record_max_buffered_time = milliseconds::max()}.Pipeline().retry_linger,
+            std::chrono::hours(24 * 365));
+}
+
 }  // namespace
 }  // namespace weir::kinesis
