@@ -26,6 +26,8 @@ constexpr milliseconds kPutTimeout{200};
 /// A line that only waits for those before it has not failed. As many as fit in the memory of a
 /// producer may need minutes on a stream of one shard.
 constexpr std::chrono::minutes kRecordTtl{10};
+/// A stream that does not exist, or credentials that do not, are to be reported sooner than that.
+constexpr std::chrono::seconds kHold{10};
 constexpr char kRandom[] = "random";
 
 struct PutOptions {
@@ -48,7 +50,8 @@ struct Shared {
 };
 
 Result<kinesis::LoadedConfig> ConfigOf(const PutOptions& options) {
-  kinesis::LoadedConfig loaded{.config = {.record_ttl = kRecordTtl}, .ignored = {}};
+  kinesis::LoadedConfig loaded{.config = {.record_ttl = kRecordTtl, .hold_time = kHold},
+                               .ignored = {}};
   if (!options.properties.empty()) {
     WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.properties));
     auto parsed = kinesis::ParseProperties(text, loaded.config);

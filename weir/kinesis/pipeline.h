@@ -175,6 +175,8 @@ class Pipeline {
   void ExpireWaiting(Instant now);
   void ExpireNewcomers(Instant now);
   void Expire(KinesisRecord record, Instant now);
+  /// What of a Kinesis record has not expired goes on.
+  void FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> records, Instant now);
   void FailExpired(UserRecord record, Instant now);
   void Fail(UserRecord record);
   void FailAll(std::vector<UserRecord> records, const Attempts::Shared& attempt, bool maybe_stored);

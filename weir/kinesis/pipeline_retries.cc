@@ -19,12 +19,13 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
     Rng same = rng_;
-    const Failed failed{kind, user.attempts.count(), user.expires, is_over_budget};
+    const Failed failed{kind,           user.attempts.count(), user.expires,
+                        is_over_budget, attempt->code,         user.attempts.kept().front()->began};
     const auto at = RetryAt(options_.retry, failed, now, same);
     if (!at) {
       Fail(std::move(user));
     } else {
-      ++counts_.retries;
+      if (*at < user.expires) ++counts_.retries;
       earliest = std::min(earliest.value_or(*at), *at);
       rest.push_back(std::move(user));
     }
@@ -46,12 +47,16 @@ void Pipeline::Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Inst
 void Pipeline::TakeAgain(Instant now) {
   while (!again_.empty() && again_.begin()->first <= now) {
     UserRecord record = std::move(again_.extract(again_.begin()).mapped());
+    if (record.expires <= now) {
+      FailExpired(std::move(record), now);
+      continue;
+    }
     record.deadline = std::min(now + options_.retry_linger, record.expires);
     Aggregate(std::move(record));
   }
   while (!held_.empty() && held_.begin()->first <= now) {
     Held held = std::move(held_.extract(held_.begin()).mapped());
-    gate_->Split(held.ticket, FrameAnew(std::move(held.records)), passed_);
+    FrameLiving(held.ticket, std::move(held.records), now);
   }
 }
 
@@ -96,16 +101,16 @@ void Pipeline::ExpireNewcomers(Instant now) {
 // A Kinesis record expires with the first of its user records; the others go on.
 void Pipeline::Expire(KinesisRecord record, Instant now) {
   Unframe(record);
+  FrameLiving(record.ticket, std::move(record.records), now);
+}
+
+void Pipeline::FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> records, Instant now) {
   std::vector<UserRecord> rest;
-  for (UserRecord& user : record.records) {
-    if (user.expires > now) {
-      rest.push_back(std::move(user));
-      continue;
-    }
-    FailExpired(std::move(user), now);
+  for (UserRecord& user : records) {
+    user.expires > now ? rest.push_back(std::move(user)) : FailExpired(std::move(user), now);
   }
   if (gate_) {
-    gate_->Split(record.ticket, FrameAnew(std::move(rest)), passed_);
+    gate_->Split(ticket, FrameAnew(std::move(rest)), passed_);
   } else {
     for (UserRecord& user : rest) Aggregate(std::move(user));
   }
@@ -115,7 +120,7 @@ void Pipeline::FailExpired(UserRecord record, Instant now) {
   record.attempts.Add({.began = now,
                        .ended = now,
                        .code = std::string(kExpired),
-                       .message = "its time to live ended before it could be sent"});
+                       .message = "its time to live ended before it was stored"});
   Fail(std::move(record));
 }
 

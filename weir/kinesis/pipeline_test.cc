@@ -468,9 +468,29 @@ TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
   }
 }
 
+// Fails if: a record fails before its time to live ends, for its next try would have been later.
+TEST(Pipeline, K12WhatMayBeTriedAgainFailsWhenItExpiresAndNotBefore) {
+  for (const bool ordered : {false, true}) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+      Trial run(seed, {.throttle = 1}, {.ordered = ordered});
+      for (int i = 0; i < 5; ++i) run.Put("k", std::to_string(i), seconds(2 + i));
+      run.Finish();
+      ASSERT_THAT(run.results, SizeIs(5));
+      for (const auto& [number, results] : run.results) {
+        const Attempt& last = *results.front().attempts.kept().back();
+        EXPECT_EQ(last.code, kExpired) << seed;
+        const Instant expires = kStart + seconds(2 + static_cast<int>(number));
+        EXPECT_GE(last.ended, expires) << seed;
+        EXPECT_LE(last.ended, expires + milliseconds(60)) << "or the last answer, seed " << seed;
+      }
+    }
+  }
+}
+
 // Nothing in a request can be at fault there, so nothing is tried again in halves.
-TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnce) {
-  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
+TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnceIfNothingIsHeld) {
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
+                                     .retry = {.hold = nanoseconds(0)}});
   std::vector<UserRecord> records;
   for (std::uint64_t i = 0; i < 10; ++i) records.push_back(Numbered(i));
   const auto sent = pipeline.PutAll(std::move(records), kStart);
@@ -480,6 +500,28 @@ TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnce) {
   const auto step = pipeline.OnAnswer(1, tl::unexpected(missing), kStart);
   EXPECT_THAT(step.results, SizeIs(10));
   EXPECT_THAT(step.sends, IsEmpty());
+}
+
+// Fails if: a stream that is being created fails what is put meanwhile.
+TEST(Pipeline, K4WhatIsPutBeforeTheStreamIsThereIsHeld) {
+  Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
+  Instant now = kStart;
+  (void)pipeline.Put(Numbered(0), now);
+  PipelineStep step = pipeline.Flush(now);
+  const AwsFailure missing{.kind = FailureClass::kPermanent, .code = "ResourceNotFoundException"};
+  int tries = 0;
+  while (now < kStart + seconds(3)) {
+    for (const PipelineStep::Send& send : std::vector(step.sends)) {
+      ++tries;
+      step = pipeline.OnAnswer(send.id, tl::unexpected(missing), now);
+      EXPECT_THAT(step.results, IsEmpty());
+    }
+    ASSERT_TRUE(step.wake);
+    now = std::max(now, *step.wake);
+    step = pipeline.OnWake(now);
+  }
+  EXPECT_GE(tries, 3);
+  EXPECT_EQ(pipeline.pending(), 1U);
 }
 
 // U9. Fails if: what surely did not reach the service counts as sent.

@@ -114,6 +114,7 @@ const std::vector<Known>& KnownProperties() {
       {"max_outstanding_bytes", NumberFrom(1'048'576, kAny, &Config::max_outstanding_bytes)},
       {"max_in_flight_bytes", NumberFrom(1'048'576, kAny, &Config::max_in_flight_bytes)},
       {"put_timeout", NumberFrom(0, kAny, &Config::put_timeout)},
+      {"hold_time", NumberFrom(0, kAny, &Config::hold_time)},
       {"ordered", Flag(&Config::ordered)},
       {"wire_format", SetWire},
       {"MetricsLevel", OneOf({"none", "summary", "detailed"}, &Config::metrics_level)},
@@ -200,7 +201,7 @@ PipelineOptions ProducerConfig::Pipeline() const {
           .collector = {.max_count = Size(collection_max_count),
                         .max_bytes = Size(collection_max_bytes),
                         .linger = LingerFor(record_max_buffered_time)},
-          .retry = {.fail_if_throttled = fail_if_throttled},
+          .retry = {.fail_if_throttled = fail_if_throttled, .hold = Bounded(hold_time)},
           .outbox = {.max_requests = Size(max_connections), .max_bytes = Size(max_in_flight_bytes)},
           .retry_linger = HalfOf(record_max_buffered_time),
           .ordered = ordered};

@@ -65,6 +65,10 @@ struct ProducerConfig {
   /// put_timeout: how long a put waits where there is no room. 0: it fails at once. 0 to 2^63 - 1,
   /// which stands for as long as it takes.
   milliseconds put_timeout = milliseconds::max();
+  /// hold_time: how long a record is tried again after AWS credentials could not be fetched or were
+  /// rejected, or its stream did not exist, as it is with one that is being created. At most as
+  /// long as it lives. 0: it fails at once. 0 to 2^63 - 1.
+  milliseconds hold_time = milliseconds::max();
   /// ordered: what has one partition key (or explicit hash key) is stored in the order of its puts.
   bool ordered = false;
 

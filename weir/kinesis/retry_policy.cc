@@ -1,5 +1,7 @@
 #include "weir/kinesis/retry_policy.h"
 
+#include <algorithm>
+
 #include "weir/runtime/backoff.h"
 
 namespace weir::kinesis {
@@ -10,6 +12,12 @@ constexpr int kServerError = 500;
 bool MayGoBetter(FailureClass kind) {
   return kind == FailureClass::kThrottle || kind == FailureClass::kTransient ||
          kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
+}
+
+/// The stream, or credentials that the service accepts.
+bool MayCome(const Failed& failed) {
+  if (failed.kind == FailureClass::kAuth) return !IsPermission(failed.code);
+  return failed.code == "ResourceNotFoundException";
 }
 
 nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
@@ -30,10 +38,9 @@ std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed
                                Rng& rng) {
   const bool spent = options.max_attempts > 0 && failed.attempts >= options.max_attempts;
   const bool refused = options.fail_if_throttled && failed.kind == FailureClass::kThrottle;
-  if (spent || refused || !MayGoBetter(failed.kind)) return std::nullopt;
-  const Instant at = now + WaitAfter(options, failed, now, rng);
-  if (at >= failed.expires) return std::nullopt;
-  return at;
+  const bool is_held = MayCome(failed) && now - failed.first < options.hold;
+  if (spent || refused || !(MayGoBetter(failed.kind) || is_held)) return std::nullopt;
+  return std::min(now + WaitAfter(options, failed, now, rng), failed.expires);
 }
 
 RetryBudget::RetryBudget(std::int64_t records) : quota_(records * kRetryCost) {}

@@ -18,6 +18,10 @@ struct RetryOptions {
   /// The k-th wait is random up to base * 2^k, and up to the cap. REQUIRES: 0 < base <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
+  /// Missing credentials and a missing stream may come: a stream that was just created is not there
+  /// at once, and a source of credentials may be away. A record is tried again for so long after
+  /// its first attempt. At most as long as it lives.
+  nanoseconds hold = nanoseconds::max();
   /// So many Kinesis records of a stream may be on their way again without an end that is known,
   /// and not for a throttle: that slows its shard down. Others wait from half the cap to the cap,
   /// whatever their number. REQUIRES: >= 1.
@@ -34,6 +38,8 @@ struct Failed {
   std::uint32_t attempts = 1;  ///< with this one
   Instant expires;             ///< the record
   bool is_over_budget = false;
+  std::string_view code{};  ///< the service's
+  Instant first{};          ///< when the first attempt began
 };
 
 /// What RetryOptions::budget is of: a service in trouble is not met with several times the load.
@@ -52,10 +58,10 @@ class RetryBudget {
   RetryQuota quota_;
 };
 
-/// When to try again; nothing: it has failed for good. Throttled, transient and ambiguous are tried
-/// again; permanent errors, credentials and permissions (which the client below has tried to mend)
-/// are not, nor what could only be sent after it expired. What is over budget waits as usual where
-/// the longer wait would outlive it.
+/// When to try again, at the latest when it expires; nothing: it has failed for good. Throttled,
+/// transient and ambiguous are tried again, and for a while what may come (RetryOptions::hold);
+/// permissions and other permanent errors are not. What is over budget waits as usual where the
+/// longer wait would outlive it.
 std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
                                Rng& rng);
 

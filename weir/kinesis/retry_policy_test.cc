@@ -35,7 +35,26 @@ TEST_F(RetryPolicyTest, TriesAgainWhatMayGoBetter) {
   EXPECT_TRUE(At(FailureClass::kTransient));
   EXPECT_TRUE(At(FailureClass::kAmbiguous));
   EXPECT_FALSE(At(FailureClass::kPermanent));
-  EXPECT_FALSE(At(FailureClass::kAuth));
+}
+
+// Fails if: credentials that are away for a moment, or a stream that is being created, fail a
+// record at once.
+TEST_F(RetryPolicyTest, K4WhatMayComeIsWaitedForAsLongAsTheRecordLives) {
+  const auto at = [this](FailureClass kind, std::string_view code, nanoseconds since = {},
+                         const RetryOptions& options = {}) {
+    const Failed failed{
+        .kind = kind, .expires = kStart + seconds(30), .code = code, .first = kStart - since};
+    return RetryAt(options, failed, kStart, rng_);
+  };
+  EXPECT_TRUE(at(FailureClass::kAuth, "auth")) << "no credentials";
+  EXPECT_TRUE(at(FailureClass::kAuth, "ExpiredTokenException"));
+  EXPECT_TRUE(at(FailureClass::kPermanent, "ResourceNotFoundException", std::chrono::hours(1)));
+  EXPECT_FALSE(at(FailureClass::kAuth, "AccessDeniedException"));
+  EXPECT_FALSE(at(FailureClass::kPermanent, "InvalidArgumentException"));
+  const RetryOptions brief{.hold = seconds(10)};
+  EXPECT_TRUE(at(FailureClass::kAuth, "auth", milliseconds(9'999), brief));
+  EXPECT_FALSE(at(FailureClass::kAuth, "auth", seconds(10), brief));
+  EXPECT_FALSE(at(FailureClass::kAuth, "auth", {}, {.hold = nanoseconds(0)}));
 }
 
 TEST_F(RetryPolicyTest, FailsWhatIsThrottledOnDemand) {
@@ -93,12 +112,16 @@ TEST(RetryBudget, IsSpentByRetriesAndGivenBackByWhatIsStored) {
   EXPECT_FALSE(budget.Take(FailureClass::kAmbiguous)) << "never more than it began with";
 }
 
-TEST_F(RetryPolicyTest, DoesNotTryWhatWouldBeExpiredByThen) {
+TEST_F(RetryPolicyTest, K12WaitsNoLongerThanTheRecordLives) {
+  int at_its_end = 0;
   for (int i = 0; i < 1000; ++i) {
     const auto at = At(FailureClass::kThrottle, {}, 8, seconds(1));
-    EXPECT_LT(at.value_or(kStart), kStart + seconds(1));
+    ASSERT_TRUE(at);
+    EXPECT_LE(*at, kStart + seconds(1));
+    at_its_end += *at == kStart + seconds(1) ? 1 : 0;
   }
-  EXPECT_FALSE(At(FailureClass::kThrottle, {}, 1, nanoseconds(0)));
+  EXPECT_GT(at_its_end, 100);
+  EXPECT_EQ(At(FailureClass::kThrottle, {}, 1, nanoseconds(0)), kStart);
 }
 
 Attempt Failing(std::string code) {
