@@ -137,7 +137,8 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
   WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<FailedLines> failed, OpenFailed(options, context));
   EndpointWatch watch(opened.client, context.world().clock, NameOfEndpoint(options.stream));
-  kinesis::Producer producer({watch, opened.scheduler, shared.budget.get()}, config, opened.seed);
+  kinesis::Producer producer({watch, opened.scheduler, shared.budget.get(), context.log()}, config,
+                             opened.seed);
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
                         producer.Open(options.stream.stream));
   const PutPort port{.put =

@@ -39,19 +39,20 @@ LimiterBudget::LimiterBudget(Limiter& limiter, const Clock& clock, const ShardQu
 }
 
 void LimiterBudget::Ask(const kinesis::StreamAddress& stream, const kinesis::BudgetAsk& ask,
-                        std::move_only_function<void(bool granted)> done) {
+                        Done<kinesis::BudgetDecision> done) {
   const std::string entity = EntityOf(stream, ask.shard);
   const AcquireRequest request{.entity = entity,
                                .resource = kResource,
                                .amounts = {{kRecords, Cost(ask.records, most_records_)},
                                            {kBytes, Cost(ask.bytes, most_bytes_)}},
-                               .wait_until = Deadline::At(ask.until),
                                .limits = limits_,
                                .on_unavailable = OnUnavailable::kAllow};
   const Deadline answer = std::min(Deadline::After(clock_, kStoreTime), Deadline::At(ask.until));
   limiter_.Acquire(request, answer,
                    [done = std::move(done)](const Result<Outcome>& outcome) mutable {
-                     done(outcome && outcome->admitted());
+                     done(outcome.map([](const Outcome& told) {
+                       return kinesis::BudgetDecision{told.admitted(), told.decision().retry_after};
+                     }));
                    });
 }
 

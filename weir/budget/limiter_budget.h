@@ -1,7 +1,6 @@
 // The shards' limits, shared by producers on several hosts through a limiter's buckets.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,8 +22,10 @@ struct ShardQuotas {
 
 /// One bucket for each shard, on the store of the limiter: entity `kinesis:STREAM:SHARD` (an ARN
 /// with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`, made when they are
-/// first used. All producers must name the stream in the same way. Where the store gives no answer
-/// within kStoreTime it grants: each producer's own limiter is what is left then.
+/// first used. All producers must name the stream in the same way. Most decisions are made from the
+/// allowance of this process, without a store request. If the store gives no answer within
+/// kStoreTime, it grants: each producer's own limiter is what is left then. Any other error of the
+/// store is the answer.
 ///
 /// Thread-safe. Limiter and clock must outlive it.
 class LimiterBudget final : public kinesis::SharedBudget {
@@ -34,7 +35,7 @@ class LimiterBudget final : public kinesis::SharedBudget {
   LimiterBudget(Limiter& limiter, const Clock& clock, const ShardQuotas& quotas);
 
   void Ask(const kinesis::StreamAddress& stream, const kinesis::BudgetAsk& ask,
-           std::move_only_function<void(bool granted)> done) override;
+           Done<kinesis::BudgetDecision> done) override;
 
  private:
   Limiter& limiter_;

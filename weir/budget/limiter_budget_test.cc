@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "weir/limiter/probe_backend.h"
 #include "weir/sim/faulty_backend.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_backend.h"
@@ -12,6 +13,7 @@ namespace weir {
 namespace {
 
 using kinesis::BudgetAsk;
+using kinesis::BudgetDecision;
 using kinesis::ShardId;
 using kinesis::StreamAddress;
 using std::chrono::seconds;
@@ -20,20 +22,27 @@ const StreamAddress kStream{.name = "orders", .arn = ""};
 
 /// A producer's host: a limiter of its own on the shared store.
 struct Host {
-  Host(Backend& store, sim::SimScheduler& scheduler, std::uint64_t seed)
-      : limiter(store, scheduler, {.seed = seed}), budget(limiter, scheduler.clock(), {}) {}
+  Host(Backend& store, sim::SimScheduler& on, std::uint64_t seed)
+      : scheduler(on), limiter(store, on, {.seed = seed}), budget(limiter, on.clock(), {}) {}
 
-  /// Asks again and again for as long as it is granted.
+  /// Asks again and again, each time when it may be granted.
   void Demand(ShardId shard, std::size_t records, std::size_t bytes, Instant until) {
-    budget.Ask(kStream, {shard, records, bytes, until},
-               [this, shard, records, bytes, until](bool yes) {
-                 if (!yes) return;
-                 granted_records += records;
-                 granted_bytes += bytes;
-                 Demand(shard, records, bytes, until);
+    const Instant now = scheduler.clock().Now();
+    if (now >= until) return;
+    budget.Ask(kStream, {shard, records, bytes, now + seconds(1)},
+               [this, shard, records, bytes, until](const Result<BudgetDecision>& answer) {
+                 ASSERT_TRUE(answer);
+                 if (answer->granted) {
+                   granted_records += records;
+                   granted_bytes += bytes;
+                 }
+                 const auto wait = std::max<nanoseconds>(answer->retry_after, milliseconds(1));
+                 scheduler.At(scheduler.clock().Now() + wait,
+                              [=, this] { Demand(shard, records, bytes, until); });
                });
   }
 
+  sim::SimScheduler& scheduler;
   Limiter limiter;
   LimiterBudget budget;
   std::size_t granted_records = 0;
@@ -74,7 +83,9 @@ TEST_F(LimiterBudgetTest, BytesAreCountedAsWell) {
 TEST_F(LimiterBudgetTest, ShardsAndStreamsHaveBudgetsOfTheirOwn) {
   Host host(*store_, scheduler_, 1);
   int granted = 0;
-  const auto count = [&granted](bool yes) { granted += yes ? 1 : 0; };
+  const auto count = [&granted](const Result<BudgetDecision>& answer) {
+    granted += answer && answer->granted ? 1 : 0;
+  };
   const Instant soon = After(milliseconds(1));
   host.budget.Ask(kStream, {{0}, 700, 1, soon}, count);
   host.budget.Ask(kStream, {{1}, 700, 1, soon}, count);
@@ -89,8 +100,9 @@ TEST_F(LimiterBudgetTest, ShardsAndStreamsHaveBudgetsOfTheirOwn) {
 TEST_F(LimiterBudgetTest, WhatIsLargerThanTheBurstIsGrantedWhenTheBucketIsFull) {
   Host host(*store_, scheduler_, 1);
   bool granted = false;
-  host.budget.Ask(kStream, {{0}, 1, std::size_t{8} << 20, After(seconds(5))},
-                  [&granted](bool yes) { granted = yes; });
+  host.budget.Ask(
+      kStream, {{0}, 1, std::size_t{8} << 20, After(seconds(5))},
+      [&granted](const Result<BudgetDecision>& answer) { granted = answer && answer->granted; });
   scheduler_.Advance(seconds(5));
   EXPECT_TRUE(granted);
 }
@@ -100,9 +112,65 @@ TEST_F(LimiterBudgetTest, GrantsWhereTheStoreIsAway) {
   faulty.faults.down = true;
   Host host(faulty, scheduler_, 1);
   bool granted = false;
-  host.budget.Ask(kStream, {{0}, 1, 1, After(seconds(5))}, [&granted](bool yes) { granted = yes; });
+  host.budget.Ask(
+      kStream, {{0}, 1, 1, After(seconds(5))},
+      [&granted](const Result<BudgetDecision>& answer) { granted = answer && answer->granted; });
   scheduler_.Advance(seconds(6));
   EXPECT_TRUE(granted);
+}
+
+// Fails if: each question is a request to the store.
+TEST_F(LimiterBudgetTest, K9MostQuestionsAreAnsweredFromTheAllowance) {
+  constexpr int kAsks = 5'000;
+  Host host(*store_, scheduler_, 1);
+  int granted = 0;
+  for (int i = 0; i < kAsks; ++i) {
+    host.budget.Ask(kStream, {{0}, 1, 100, After(seconds(1))},
+                    [&granted](const Result<BudgetDecision>& answer) {
+                      granted += answer && answer->granted ? 1 : 0;
+                    });
+    scheduler_.Advance(milliseconds(2));
+  }
+  EXPECT_GE(granted, kAsks * 99 / 100);
+  EXPECT_LE(host.limiter.stats().store_acquires, kAsks * 5U / 100);
+}
+
+// Fails if: producers that ask for more than the shard has leave a part of it unused, or take more.
+TEST_F(LimiterBudgetTest, K9FiftyProducersFillOneShard) {
+  constexpr int kHosts = 50;
+  constexpr std::int64_t kSeconds = 20;
+  std::vector<std::unique_ptr<Host>> hosts;
+  const Instant until = After(seconds(kSeconds));
+  for (int i = 0; i < kHosts; ++i) {
+    hosts.push_back(std::make_unique<Host>(*store_, scheduler_, static_cast<std::uint64_t>(i)));
+    for (int k = 0; k < 3; ++k) hosts.back()->Demand({0}, 1, 1000, until);
+  }
+  scheduler_.Advance(seconds(kSeconds + 1));
+  std::size_t granted = 0;
+  std::uint64_t asked = 0;
+  for (const auto& host : hosts) {
+    granted += host->granted_records;
+    asked += host->limiter.stats().store_acquires;
+  }
+  EXPECT_GE(granted, 970 * kSeconds);
+  EXPECT_LE(granted, 1000 * kSeconds + 1000);
+  EXPECT_LE(asked, granted / 2) << "one in 125 ms for each producer is 0.4 of the records";
+}
+
+// Fails if: a store that is damaged refuses, or its error is lost.
+TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
+  ProbeBackend damaged(*store_);
+  damaged.fail = Error{Code::kDataLoss, "the bucket is damaged"};
+  Host host(damaged, scheduler_, 1);
+  std::optional<Error> error;
+  host.budget.Ask(kStream, {{0}, 1, 1, After(seconds(1))},
+                  [&error](const Result<BudgetDecision>& answer) {
+                    ASSERT_FALSE(answer);
+                    error = answer.error();
+                  });
+  scheduler_.Advance(seconds(2));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, Code::kDataLoss);
 }
 
 }  // namespace

@@ -29,10 +29,14 @@ class BudgetGateTest : public testing::Test {
     gate_.TakeAsks(now, asks);
     return asks;
   }
-  std::vector<std::uint64_t> Answer(std::uint64_t shard, bool yes) {
+  std::vector<std::uint64_t> Answer(std::uint64_t shard, const BudgetDecision& decision,
+                                    Instant now = kStart) {
     std::vector<KinesisRecord> granted;
-    gate_.OnAnswer({shard}, yes, granted);
+    gate_.OnAnswer({shard}, decision, now, granted);
     return Numbers(granted);
+  }
+  std::vector<std::uint64_t> Answer(std::uint64_t shard, bool yes) {
+    return Answer(shard, {.granted = yes, .retry_after = milliseconds(2)});
   }
   std::vector<std::uint64_t> Expired(Instant now) {
     std::vector<KinesisRecord> expired;
@@ -76,17 +80,34 @@ TEST_F(BudgetGateTest, ShardsDoNotWaitForEachOther) {
   EXPECT_THAT(Answer(0, true), ElementsAre(1));
 }
 
-// What was refused could only have been sent too late; what is behind it may have more time.
-TEST_F(BudgetGateTest, WhatIsRefusedExpiresAndTheRestIsAskedForThen) {
-  gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(5)));
-  EXPECT_THAT(Asks(), SizeIs(1));
-  gate_.Put(RecordOfShard(2, 0));
+// Fails if: a refusal ends what waits, or is asked about before it may change.
+TEST_F(BudgetGateTest, K9WhatIsRefusedIsAskedForAgainInSmallerParts) {
+  for (std::uint64_t i = 1; i <= 4; ++i) gate_.Put(RecordOfShard(i, 0));
+  EXPECT_EQ(Asks()[0].records, 3U);
   EXPECT_THAT(Answer(0, false), IsEmpty());
   EXPECT_THAT(Asks(), IsEmpty()) << "it would be refused again";
+  ASSERT_EQ(gate_.Wake(), kStart + milliseconds(2));
+  const auto again = Asks(kStart + milliseconds(2));
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].records, 1U);
+  EXPECT_THAT(Answer(0, true), ElementsAre(1));
+  EXPECT_EQ(Asks(kStart + milliseconds(2))[0].records, 3U) << "a grant restores the size";
+}
+
+TEST_F(BudgetGateTest, WhatIsRefusedExpires) {
+  gate_.Put(RecordOfShard(1, 0, 10, kStart + milliseconds(5)));
+  EXPECT_THAT(Asks(), SizeIs(1));
+  EXPECT_THAT(Answer(0, {.granted = false, .retry_after = std::chrono::hours(1)}), IsEmpty());
   ASSERT_EQ(gate_.Wake(), kStart + milliseconds(5));
   EXPECT_THAT(Expired(kStart + milliseconds(5)), ElementsAre(1));
-  EXPECT_THAT(Asks(kStart + milliseconds(5)), SizeIs(1));
-  EXPECT_THAT(Answer(0, true), ElementsAre(2));
+}
+
+// Fails if: a question goes on for as long as a record lives, and with it the end of the producer.
+TEST_F(BudgetGateTest, K10AQuestionIsAnsweredWithinASecondAndRepeatedWithinOne) {
+  gate_.Put(RecordOfShard(1, 0, 10, kStart + std::chrono::minutes(10)));
+  EXPECT_EQ(Asks()[0].until, kStart + std::chrono::seconds(1));
+  Answer(0, {.granted = false, .retry_after = std::chrono::minutes(5)});
+  EXPECT_EQ(gate_.Wake(), kStart + std::chrono::seconds(1));
 }
 
 TEST_F(BudgetGateTest, WhatIsAskedForDoesNotExpireMeanwhile) {

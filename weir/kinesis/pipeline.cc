@@ -131,9 +131,9 @@ void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
   for (Collector::Request& request : full) outbox_.Put(std::move(request));
 }
 
-PipelineStep Pipeline::OnGranted(ShardId shard, bool granted, Instant now) {
+PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
   std::vector<KinesisRecord> records;
-  if (budget_) budget_->OnAnswer(shard, granted, records);
+  if (budget_) budget_->OnAnswer(shard, decision, now, records);
   Collect(std::move(records), now);
   return Go(now);
 }

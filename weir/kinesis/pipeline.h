@@ -70,7 +70,7 @@ struct PipelineStep {
   };
   std::vector<Send> sends;
   std::optional<std::string> list;  ///< send ListShards for the page of this token
-  std::vector<BudgetAsk> asks;      ///< then OnGranted
+  std::vector<BudgetAsk> asks;      ///< then OnBudget
   std::vector<RecordResult> results;
   std::optional<Instant> wake;  ///< call OnWake then, at the latest
 };
@@ -95,7 +95,7 @@ class Pipeline {
   /// Of a request that is not known (any more) nothing is heeded.
   PipelineStep OnAnswer(std::uint64_t id, PutAnswer answer, Instant now);
   PipelineStep OnListed(Result<ShardPage> page, Instant now);
-  PipelineStep OnGranted(ShardId shard, bool granted, Instant now);
+  PipelineStep OnBudget(ShardId shard, const BudgetDecision& decision, Instant now);
   PipelineStep OnWake(Instant now) { return Go(now); }
   /// What is there now does not wait for company; it still waits for the shards' rates.
   PipelineStep Flush(Instant now);

@@ -47,7 +47,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
     if (parts.budget != nullptr) options.shared_budget.emplace();
     const std::string& name = address.name.empty() ? address.arn : address.name;
     stream = std::make_unique<Stream>(address, room.AddTenant(), Pipeline(options, rng_.Next()),
-                                      metrics.Stream(name));
+                                      metrics.Stream(name), parts.log);
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
       self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
     });

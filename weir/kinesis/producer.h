@@ -19,6 +19,7 @@
 #include "weir/kinesis/wire.h"
 #include "weir/runtime/deadline.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/telemetry/log.h"
 
 namespace weir::kinesis {
 
@@ -54,6 +55,7 @@ struct ProducerParts {
   JsonClient& client;
   Scheduler& scheduler;            ///< where all of its work runs
   SharedBudget* budget = nullptr;  ///< of producers that share the shards; null: it has them alone
+  Log& log = NoLog();              ///< what goes wrong: docs/design/log.md
 };
 
 /// Thread-safe, except that it must not be destroyed while a call is under way, nor from a task of

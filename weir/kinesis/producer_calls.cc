@@ -83,6 +83,7 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
 
 void Producer::State::OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) {
   const Instant now = Now();
+  stream.events.OnAnswer(answer, now);
   if (const Outbox::Flight* flight = stream.pipeline.UnderWay(id)) {
     stream.metrics.OnAnswer(flight->records, answer, flight->began, now);
   }
@@ -100,8 +101,10 @@ void Producer::State::List(Stream& stream, const std::string& token) {
                       self->parts.scheduler.Post(
                           [self, &stream, page = ToPage(self->config.wire, reply)]() mutable {
                             self->EndCall();
-                            self->Follow(stream,
-                                         stream.pipeline.OnListed(std::move(page), self->Now()));
+                            const Instant now = self->Now();
+                            // Without records it does not matter yet.
+                            if (stream.pipeline.pending() > 0) stream.events.OnListed(page, now);
+                            self->Follow(stream, stream.pipeline.OnListed(std::move(page), now));
                           });
                     });
 }
@@ -109,12 +112,22 @@ void Producer::State::List(Stream& stream, const std::string& token) {
 void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
   ++calls_;
   parts.budget->Ask(
-      stream.address, ask, [self = shared_from_this(), &stream, shard = ask.shard](bool granted) {
-        self->parts.scheduler.Post([self, &stream, shard, granted] {
+      stream.address, ask,
+      [self = shared_from_this(), &stream,
+       shard = ask.shard](Result<BudgetDecision> answer) mutable {
+        self->parts.scheduler.Post([self, &stream, shard, answer = std::move(answer)]() mutable {
           self->EndCall();
-          self->Follow(stream, stream.pipeline.OnGranted(shard, granted, self->Now()));
+          self->OnBudget(stream, shard, std::move(answer));
         });
       });
+}
+
+// Nobody could be asked: this producer's own limiter is what is left then.
+void Producer::State::OnBudget(Stream& stream, ShardId shard, Result<BudgetDecision> answer) {
+  const Instant now = Now();
+  stream.events.OnBudget(answer, now);
+  const BudgetDecision decision = answer.value_or(BudgetDecision{.granted = true});
+  Follow(stream, stream.pipeline.OnBudget(shard, decision, now));
 }
 
 Deadline Producer::State::CallDeadline() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/kinesis/producer.h"
+#include "weir/kinesis/producer_events.h"
 #include "weir/kinesis/producer_metrics.h"
 #include "weir/kinesis/room.h"
 
@@ -43,8 +44,12 @@ class Ledger {
 
 class Producer::Stream {
  public:
-  Stream(StreamAddress to, Room::Tenant as, Pipeline through, StreamMetrics& tells)
-      : address(std::move(to)), tenant(as), pipeline(std::move(through)), metrics(tells) {}
+  Stream(StreamAddress to, Room::Tenant as, Pipeline through, StreamMetrics& tells, Log& log)
+      : address(std::move(to)),
+        tenant(as),
+        pipeline(std::move(through)),
+        metrics(tells),
+        events(log, address.name.empty() ? address.arn : address.name) {}
 
   const StreamAddress address;
   const Room::Tenant tenant;
@@ -52,6 +57,7 @@ class Producer::Stream {
   // For tasks of the scheduler.
   Pipeline pipeline;
   StreamMetrics& metrics;
+  ProducerEvents events;
   Ledger ledger;
   bool is_in_ring = false;
   std::optional<std::pair<Instant, TimerId>> timer;

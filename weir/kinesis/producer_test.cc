@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weir/sim/sim_scheduler.h"
+#include "weir/telemetry/recording_log_fixture.h"
 
 namespace weir::kinesis {
 namespace {
@@ -33,7 +34,7 @@ class FakeKinesis final : public JsonClient {
     const Instant now = scheduler_.clock().Now();
     const bool silent = is_silent && call.operation == "PutRecords";
     const Instant at = silent ? deadline.at() : now + trip;
-    auto answer = silent ? Lost() : Answer(call);
+    auto answer = fails ? Denied() : silent ? Lost() : Answer(call);
     scheduler_.At(at, [this, done = std::move(done), answer = std::move(answer)]() mutable {
       --under_way;
       done(std::move(answer));
@@ -41,6 +42,7 @@ class FakeKinesis final : public JsonClient {
   }
 
   bool is_silent = false;
+  bool fails = false;  ///< every call, for want of credentials
   nanoseconds trip = milliseconds(10);
   std::map<std::string, std::vector<std::size_t>> requests;  ///< entries of each, by stream
   std::vector<std::string> order;                            ///< the streams, in turn
@@ -51,6 +53,10 @@ class FakeKinesis final : public JsonClient {
   static tl::expected<JsonReply, AwsFailure> Lost() {
     return tl::unexpected(AwsFailure{
         .kind = FailureClass::kAmbiguous, .message = "no answer", .maybe_applied = true});
+  }
+
+  static tl::expected<JsonReply, AwsFailure> Denied() {
+    return tl::unexpected(AwsFailure{.kind = FailureClass::kAuth, .message = "denied"});
   }
 
   tl::expected<JsonReply, AwsFailure> Answer(const JsonCall& call) {
@@ -77,19 +83,18 @@ class FakeKinesis final : public JsonClient {
 /// Grants what a test lets it.
 class FakeBudget final : public SharedBudget {
  public:
-  void Ask(const StreamAddress& stream, const BudgetAsk& ask,
-           std::move_only_function<void(bool)> done) override {
+  void Ask(const StreamAddress& stream, const BudgetAsk& ask, Done<BudgetDecision> done) override {
     asked.push_back(fmt::format("{} {} {}", stream.name, ask.records, ask.bytes));
     waiting.push_back(std::move(done));
   }
-  void Answer(bool granted) {
+  void Answer(Result<BudgetDecision> answer) {
     auto done = std::move(waiting.front());
     waiting.pop_front();
-    done(granted);
+    done(std::move(answer));
   }
 
   std::vector<std::string> asked;
-  std::deque<std::move_only_function<void(bool)>> waiting;
+  std::deque<Done<BudgetDecision>> waiting;
 };
 
 class ProducerTest : public testing::Test {
@@ -444,16 +449,52 @@ TEST_F(ProducerTest, SendsToASharedShardOnlyWhatIsGranted) {
   scheduler_.Advance(seconds(1));
   EXPECT_THAT(budget.asked, ElementsAre("s 1 7"));
   EXPECT_THAT(kinesis_.requests["s"], IsEmpty());
-  budget.Answer(true);
+  budget.Answer(BudgetDecision{.granted = true});
   scheduler_.Advance(seconds(1));
   EXPECT_THAT(results_, SizeIs(1));
   ASSERT_TRUE(TryPut(stream));
   scheduler_.Advance(seconds(1));
-  budget.Answer(false);
-  scheduler_.Advance(seconds(60));
+  for (int i = 0; i < 60; ++i) {
+    if (!budget.waiting.empty()) budget.Answer(BudgetDecision{.retry_after = seconds(1)});
+    scheduler_.Advance(seconds(1));
+  }
   ASSERT_THAT(results_, SizeIs(2));
   EXPECT_EQ(results_.back().attempts.kept().back()->code, kExpired);
   EXPECT_THAT(kinesis_.requests["s"], SizeIs(1));
+  EndProducer();
+}
+
+// Fails if: an error of the shared budget holds records until they expire, or is not reported.
+TEST_F(ProducerTest, K3AnErrorOfTheSharedBudgetIsNoRefusalAndIsReported) {
+  FakeBudget budget;
+  RecordingLog log;
+  producer_ = std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_, &budget, log},
+                                         ProducerConfig{.wire = WireFormat::kJson}, 1);
+  auto& stream = Open("s");
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(1));
+  budget.Answer(weir::Fail(Code::kDataLoss, "the bucket is damaged"));
+  scheduler_.Advance(seconds(1));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_TRUE(results_.front().stored);
+  EXPECT_THAT(log.lines(), ElementsAre("warning kinesis.budget_failed stream=s message=the bucket "
+                                       "is damaged suppressed=0"));
+  EndProducer();
+}
+
+// Fails if: nothing says why a stream is sent to without its shards, or why its requests fail.
+TEST_F(ProducerTest, K5WhatGoesWrongIsReportedOnceInAWhile) {
+  RecordingLog log;
+  kinesis_.fails = true;
+  producer_ = std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_, nullptr, log},
+                                         ProducerConfig{.wire = WireFormat::kJson}, 1);
+  auto& stream = Open("s");
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(9));
+  EXPECT_THAT(log.lines(), ElementsAre("warning kinesis.listing_failed stream=s message=denied "
+                                       "suppressed=0",
+                                       "warning kinesis.request_failed stream=s message=denied "
+                                       "suppressed=0"));
   EndProducer();
 }
 

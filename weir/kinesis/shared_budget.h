@@ -1,8 +1,7 @@
 // Who counts what producers on several hosts send to one shard.
 #pragma once
 
-#include <functional>
-
+#include "weir/base/done.h"
 #include "weir/kinesis/budget_gate.h"
 #include "weir/kinesis/wire.h"
 
@@ -12,10 +11,10 @@ namespace weir::kinesis {
 class SharedBudget {
  public:
   virtual ~SharedBudget() = default;
-  /// `done` runs exactly once, on any thread, soon after `ask.until` at the latest: true where it
-  /// was granted, and spent, or where nobody could be asked.
+  /// `done` runs exactly once, on any thread, soon after `ask.until` at the latest. An error is no
+  /// refusal: nobody could be asked, and the producer goes on with its own limiter alone.
   virtual void Ask(const StreamAddress& stream, const BudgetAsk& ask,
-                   std::move_only_function<void(bool granted)> done) = 0;
+                   Done<BudgetDecision> done) = 0;
 };
 
 }  // namespace weir::kinesis

@@ -1,0 +1,31 @@
+#include "weir/kinesis/producer_events.h"
+
+#include <array>
+
+namespace weir::kinesis {
+
+void ProducerEvents::OnListed(const Result<ShardPage>& page, Instant now) {
+  if (!page) Warn("kinesis.listing_failed", listing_failed_, page.error(), now);
+}
+
+// Throttles of a shard are answers to entries, and no events.
+void ProducerEvents::OnAnswer(const PutAnswer& answer, Instant now) {
+  if (!answer) Warn("kinesis.request_failed", request_failed_, ToError(answer.error()), now);
+}
+
+void ProducerEvents::OnBudget(const Result<BudgetDecision>& answer, Instant now) {
+  if (!answer) Warn("kinesis.budget_failed", budget_failed_, answer.error(), now);
+}
+
+void ProducerEvents::Warn(std::string_view event, RepeatedEvent& repeated, const Error& error,
+                          Instant now) {
+  if (!log_.IsEnabled(LogLevel::kWarning)) return;
+  const auto suppressed = repeated.Take(now);
+  if (!suppressed) return;
+  const std::array fields{LogField{"stream", stream_},
+                          LogField{"message", std::string_view(error.message)},
+                          LogField{"suppressed", *suppressed}};
+  log_.Write(LogLevel::kWarning, event, fields);
+}
+
+}  // namespace weir::kinesis

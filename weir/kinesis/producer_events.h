@@ -1,0 +1,36 @@
+// What a producer's stream writes to the log (docs/design/log.md).
+#pragma once
+
+#include <string>
+
+#include "weir/base/result.h"
+#include "weir/kinesis/budget_gate.h"
+#include "weir/kinesis/pipeline.h"
+#include "weir/kinesis/shard_map.h"
+#include "weir/telemetry/log.h"
+#include "weir/telemetry/repeated_event.h"
+
+namespace weir::kinesis {
+
+/// Each kind of event at most once in 10 s; each says how many were left out. Thread-safe. The log
+/// must outlive it.
+class ProducerEvents {
+ public:
+  ProducerEvents(Log& log, std::string stream) : log_(log), stream_(std::move(stream)) {}
+
+  void OnListed(const Result<ShardPage>& page, Instant now);
+  void OnAnswer(const PutAnswer& answer, Instant now);
+  void OnBudget(const Result<BudgetDecision>& answer, Instant now);
+
+ private:
+  void Warn(std::string_view event, RepeatedEvent& repeated, const Error& error, Instant now);
+
+  static constexpr nanoseconds kInterval = std::chrono::seconds(10);
+  Log& log_;
+  const std::string stream_;
+  RepeatedEvent listing_failed_{kInterval};
+  RepeatedEvent request_failed_{kInterval};
+  RepeatedEvent budget_failed_{kInterval};
+};
+
+}  // namespace weir::kinesis
