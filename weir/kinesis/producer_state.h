@@ -85,6 +85,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Pay(Stream& stream, std::vector<RecordResult> results) WEIR_EXCLUDES(mutex);
   void Arm(Stream& stream, std::optional<Instant> wake);
   void EndHurry() WEIR_EXCLUDES(mutex);
+  bool HasFlushers() const WEIR_EXCLUDES(mutex);
   void EndCall() WEIR_EXCLUDES(mutex);
   void CutOff() WEIR_EXCLUDES(mutex);
   void EndIfThrough() WEIR_EXCLUDES(mutex);

@@ -28,6 +28,13 @@ void Producer::State::Hurry() {
     Receive(*stream);
     Follow(*stream, stream->pipeline.Flush(Now()));
   }
+  if (!HasFlushers()) EndHurry();
+}
+
+// The deadline of a Flush may end it before its task runs.
+bool Producer::State::HasFlushers() const {
+  const MutexLock lock(mutex);
+  return !flushers_.empty();
 }
 
 void Producer::State::Follow(Stream& stream, PipelineStep step) {

@@ -276,6 +276,25 @@ TEST_F(ProducerTest, FlushEndsByItsDeadline) {
   EXPECT_THAT(results_, IsEmpty()) << "the record goes on";
 }
 
+// Fails if: what is put after a Flush whose time had ended does not wait for company.
+TEST_F(ProducerTest, K8AFlushWithoutTimeLeavesNoHurryBehind) {
+  Make({.record_max_buffered_time = seconds(20)});
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  kinesis_.trip = seconds(1);
+  ASSERT_TRUE(TryPut(stream));
+  std::optional<Status> flushed;
+  producer_->Flush(Deadline::At(scheduler_.clock().Now() - seconds(1)),
+                   [&](Status status) { flushed = std::move(status); });
+  scheduler_.Advance(milliseconds(100));
+  ASSERT_TRUE(flushed);
+  EXPECT_EQ(flushed->error().code, Code::kDeadlineExceeded);
+  ASSERT_THAT(kinesis_.requests["s"], SizeIs(1)) << "it asked for it all the same";
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(10));
+  EXPECT_THAT(kinesis_.requests["s"], SizeIs(1));
+}
+
 // Fails if: a request that waits for a connection counts as sent, so that its records cannot
 // expire.
 TEST_F(ProducerTest, K7WhatWaitsForAConnectionExpiresInTime) {
