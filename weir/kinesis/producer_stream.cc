@@ -72,6 +72,15 @@ std::size_t BytesOf(const UserRecord& record) {
 
 }  // namespace
 
+void BeginAt(Incoming& incoming, Instant now) {
+  const nanoseconds waited = now - incoming.debt.origin.put;
+  const Instant never = Deadline::Never().at();
+  for (Instant* at : {&incoming.record.deadline, &incoming.record.expires}) {
+    *at = never - *at > waited ? *at + waited : never;
+  }
+  incoming.debt.origin.put = now;
+}
+
 nanoseconds Saturated(milliseconds time) {
   return std::min(time, std::chrono::floor<milliseconds>(nanoseconds::max()));
 }

@@ -67,6 +67,9 @@ class Producer::Stream {
   PipelineCounts counts;
 };
 
+/// As if it were put at `now`: the time in which it waited for room is none of its times.
+void BeginAt(Incoming& incoming, Instant now);
+
 /// In nanoseconds; what is beyond them stands for ever.
 nanoseconds Saturated(milliseconds time);
 

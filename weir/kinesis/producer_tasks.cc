@@ -63,6 +63,7 @@ Producer::State::Settled Producer::State::Settle(Stream& stream,
   if (load.records > 0) room.GiveBack(stream.tenant, load, tickets);
   for (const Room::Ticket ticket : tickets) {
     Putter putter = std::move(putters_.extract(ticket).mapped());
+    BeginAt(putter.incoming, Now());
     PutIn(putter.stream, std::move(putter.incoming));
     settled.served.push_back(std::move(putter.waiter));
   }

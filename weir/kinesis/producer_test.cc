@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "weir/kinesis/producer_stream.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/telemetry/recording_log_fixture.h"
 
@@ -427,6 +428,23 @@ TEST_F(ProducerTest, ABatchIsTakenAsFarAsItGoes) {
   const auto ignore = [](std::size_t, const RecordResult&) {};
   EXPECT_EQ(producer_->PutBatch(stream, records, ignore), 2U);
   EXPECT_EQ(producer_->PutBatch(stream, records, ignore).error().code, Code::kResourceExhausted);
+}
+
+// Fails if: a record that waited for room has less time than others.
+TEST_F(ProducerTest, K11TheTimeInWhichARecordWaitsForRoomIsNoneOfItsTimes) {
+  const ProducerConfig config;
+  auto incoming = Receipt(config, scheduler_.clock(), {.partition_key = "k"}, Keep());
+  ASSERT_TRUE(incoming);
+  const Instant put = scheduler_.clock().Now();
+  BeginAt(*incoming, put + seconds(20));
+  EXPECT_EQ(incoming->record.deadline, put + seconds(20) + milliseconds(100));
+  EXPECT_EQ(incoming->record.expires, put + seconds(50));
+  EXPECT_EQ(incoming->debt.origin.put, put + seconds(20));
+  auto endless = Receipt(config, scheduler_.clock(),
+                         {.partition_key = "k", .ttl = milliseconds::max()}, Keep());
+  ASSERT_TRUE(endless);
+  BeginAt(*endless, put + seconds(20));
+  EXPECT_GT(endless->record.expires, put + std::chrono::hours(24 * 365));
 }
 
 TEST_F(ProducerTest, HoldsToTheRecordsOwnTimes) {
