@@ -141,13 +141,14 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
                              opened.seed);
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
                         producer.Open(options.stream.stream));
-  const PutPort port{.put =
-                         [&](kinesis::Record record, kinesis::PutDone done) {
-                           return producer.Put(*stream, std::move(record), std::move(done));
-                         },
-                     .flush = [&](Deadline deadline) { return producer.Flush(deadline); },
-                     .close = [&](Deadline deadline) { producer.Close(deadline); },
-                     .watch = &watch};
+  const PutPort port{
+      .put =
+          [&](kinesis::Record record, kinesis::PutDone done) {
+            return producer.Put(*stream, std::move(record), std::move(done));
+          },
+      .flush = [&](Deadline deadline) { return producer.Flush(deadline); },
+      .close = [&](Deadline deadline) { static_cast<void>(producer.Close(deadline)); },
+      .watch = &watch};
   LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes));
   PutInput input{lines, keys};
   if (failed) input.failed_lines = [&]() -> std::ostream& { return failed->stream(); };

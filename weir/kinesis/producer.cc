@@ -79,7 +79,22 @@ Status Producer::State::TryPut(Stream& stream, Incoming incoming) {
   return {};
 }
 
+// Within a callback: what cannot be taken now cannot be waited for.
+Status Producer::State::PutAtOnce(Stream& stream, Incoming incoming) {
+  Status put = TryPut(stream, std::move(incoming));
+  const bool is_full = !put && put.error().code == Code::kResourceExhausted;
+  return is_full ? CheckMayBlock() : put;
+}
+
+Status Producer::State::CheckMayBlock() const {
+  if (!CallbackScope::IsIn(parts.scheduler)) return {};
+  return Fail(Code::kFailedPrecondition,
+              "a call that waits was made within a callback of the producer, where it would wait "
+              "for ever: use TryPut, or Flush and Close with a callback");
+}
+
 Status Producer::State::PutOrWait(Stream& stream, Incoming incoming) {
+  if (CallbackScope::IsIn(parts.scheduler)) return PutAtOnce(stream, std::move(incoming));
   return Await<void>([&](Done<void> done) { PutWhenRoom(stream, incoming, std::move(done)); });
 }
 
@@ -189,6 +204,7 @@ Status Producer::TryPut(Stream& stream, Record record, PutDone done) {
 }
 
 Result<RecordResult> Producer::PutBlocking(Stream& stream, Record record) {
+  WEIR_RETURN_IF_ERROR(state_->CheckMayBlock());
   Status put;
   auto result = Await<RecordResult>([&](Done<RecordResult> done) {
     put = Put(stream, std::move(record),
@@ -215,6 +231,7 @@ void Producer::Flush(Deadline deadline, Done<void> done) {
 }
 
 Status Producer::Flush(Deadline deadline) {
+  WEIR_RETURN_IF_ERROR(state_->CheckMayBlock());
   return Await<void>([&](Done<void> done) { Flush(deadline, std::move(done)); });
 }
 
@@ -222,8 +239,9 @@ void Producer::Close(Deadline deadline, Done<void> done) {
   state_->Close(deadline, std::move(done));
 }
 
-void Producer::Close(Deadline deadline) {
-  static_cast<void>(Await<void>([&](Done<void> done) { Close(deadline, std::move(done)); }));
+Status Producer::Close(Deadline deadline) {
+  WEIR_RETURN_IF_ERROR(state_->CheckMayBlock());
+  return Await<void>([&](Done<void> done) { Close(deadline, std::move(done)); });
 }
 
 ProducerStats Producer::stats() const { return state_->Stats(); }

@@ -80,15 +80,16 @@ class Producer {
 
   /// Takes a record. Where it is taken, `done` runs exactly once, on the scheduler, and must not
   /// block; else never. Waits for room up to the configuration's put_timeout, so it must not be
-  /// called from a task of the scheduler (a `done`, for example), unless that is 0.
+  /// called from a task of the scheduler, unless that is 0.
   ///
   /// kInvalidArgument: the record can never be put. kResourceExhausted: no room came. kCancelled:
-  /// the producer is closed.
+  /// the producer is closed. kFailedPrecondition: it would wait within a `done`, and with it all
+  /// results, so without end.
   [[nodiscard]] Status Put(Stream& stream, Record record, PutDone done);
   /// The same, and never waits.
   [[nodiscard]] Status TryPut(Stream& stream, Record record, PutDone done);
-  /// Waits for the result, which comes by the record's TTL and the answer to what was sent. Not
-  /// from a task of the scheduler.
+  /// Waits for the result, which comes by a second after the record's TTL. Not from a task of the
+  /// scheduler. kFailedPrecondition: called within a `done`.
   [[nodiscard]] Result<RecordResult> PutBlocking(Stream& stream, Record record);
   /// As many Puts. Says how many it took, the first ones; `done` runs once for each of them, with
   /// its place. The error of the first that was not taken, if that is the first of all.
@@ -99,13 +100,15 @@ class Producer {
   /// Nothing that was put before waits for company. Answers when each has its result, or
   /// kDeadlineExceeded. The shards' rates are respected. kCancelled: the producer is closed.
   void Flush(Deadline deadline, Done<void> done);
-  /// The same, and waits. Not from a task of the scheduler.
+  /// The same, and waits. Not from a task of the scheduler. kFailedPrecondition: called within a
+  /// `done`.
   [[nodiscard]] Status Flush(Deadline deadline);
   /// Takes nothing more, flushes, and when `deadline` comes gives what is left a result that says
   /// so. Answers when each record has its result.
   void Close(Deadline deadline, Done<void> done);
-  /// The same, and waits. Not from a task of the scheduler.
-  void Close(Deadline deadline);
+  /// The same, and waits. Not from a task of the scheduler. kFailedPrecondition: called within a
+  /// `done`, and nothing is closed; else it succeeds.
+  Status Close(Deadline deadline);
 
   ProducerStats stats() const;
   /// Under the Kinesis Producer Library's names, and for Prometheus; lives as long as the producer.

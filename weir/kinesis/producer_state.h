@@ -12,6 +12,7 @@
 
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
+#include "weir/kinesis/callback_scope.h"
 #include "weir/kinesis/producer_stream.h"
 
 namespace weir::kinesis {
@@ -25,6 +26,9 @@ struct Producer::State : std::enable_shared_from_this<State> {
   Result<Stream*> Open(const StreamAddress& address) WEIR_EXCLUDES(mutex);
   Status TryPut(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
   Status PutOrWait(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  Status PutAtOnce(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  /// kFailedPrecondition: this thread runs callbacks, on which a call that blocks would wait.
+  Status CheckMayBlock() const;
   void Flush(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   /// `done` runs when nothing is under way any more, after Close.

@@ -87,6 +87,7 @@ void Producer::State::Pay(Stream& stream, std::vector<RecordResult> results) {
     stream.metrics.OnResult(results[i], settled.owed[i].origin, now);
   }
   stream.metrics.Publish(now);
+  const CallbackScope callbacks(parts.scheduler);
   for (std::size_t i = 0; i < results.size(); ++i) settled.owed[i].done(std::move(results[i]));
   if (settled.calm) EndHurry();
   for (Waiter& waiter : settled.served) Tell(waiter);
@@ -114,6 +115,7 @@ void Producer::State::EndFlusher(std::uint64_t id) {
     calm = flushers_.empty();
   }
   if (calm) EndHurry();
+  const CallbackScope callbacks(parts.scheduler);
   done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
 }
 

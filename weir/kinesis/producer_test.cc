@@ -535,6 +535,31 @@ TEST_F(ProducerTest, K5WhatGoesWrongIsReportedOnceInAWhile) {
   EndProducer();
 }
 
+// Fails if: a call that blocks within a callback waits for a result that only this thread can
+// give.
+TEST_F(ProducerTest, K14ACallThatBlocksWithinACallbackIsRefused) {
+  Make({.max_outstanding_records = 1});
+  auto& stream = Open("s");
+  std::vector<Code> codes;
+  const auto note = [&codes](const Status& status) {
+    codes.push_back(status ? Code::kUnknown : status.error().code);
+  };
+  const Record record{.partition_key = "k", .data = "d"};
+  ASSERT_TRUE(producer_->TryPut(stream, record, [&](const RecordResult&) {
+    EXPECT_TRUE(producer_->Put(stream, record, Keep())) << "there is room, nothing waits";
+    note(producer_->Put(stream, record, Keep()));
+    const auto result = producer_->PutBlocking(stream, record);
+    note(result ? Status() : Status(weir::Fail(result.error())));
+    note(producer_->Flush(Deadline::Never()));
+    note(producer_->Close(Deadline::Never()));
+  }));
+  scheduler_.Advance(seconds(1));
+  EXPECT_THAT(codes, ElementsAre(Code::kFailedPrecondition, Code::kFailedPrecondition,
+                                 Code::kFailedPrecondition, Code::kFailedPrecondition));
+  EXPECT_THAT(results_, SizeIs(1)) << "the one that there was room for";
+  EXPECT_TRUE(TryPut(stream)) << "nothing was closed";
+}
+
 TEST_F(ProducerTest, NothingToDoIsNoTaskAtAll) {
   Make();
   for (int i = 0; i < 100; ++i) Open(fmt::format("s{}", i));

@@ -1,0 +1,27 @@
+// Whether this thread runs callbacks of a scheduler's tasks.
+#pragma once
+
+#include <utility>
+
+#include "weir/runtime/scheduler.h"
+
+namespace weir::kinesis {
+
+/// While it lives, a call on this thread that blocks for a task of `scheduler` would never end.
+/// Scopes nest.
+class CallbackScope {
+ public:
+  explicit CallbackScope(const Scheduler& scheduler)
+      : outer_(std::exchange(current_, &scheduler)) {}
+  ~CallbackScope() { current_ = outer_; }
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+  static bool IsIn(const Scheduler& scheduler) { return current_ == &scheduler; }
+
+ private:
+  static inline thread_local const Scheduler* current_ = nullptr;
+  const Scheduler* outer_;
+};
+
+}  // namespace weir::kinesis
