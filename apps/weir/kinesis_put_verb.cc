@@ -70,10 +70,14 @@ Result<kinesis::LoadedConfig> ConfigOf(const PutOptions& options) {
 }
 
 void TellIgnored(const kinesis::LoadedConfig& loaded, std::ostream& err) {
-  if (loaded.ignored.empty()) return;
-  std::string names;
-  for (const std::string& name : loaded.ignored) names += (names.empty() ? "" : ", ") + name;
-  err << "weir: properties that mean nothing here: " << names << '\n';
+  if (!loaded.ignored.empty()) {
+    err << fmt::format("weir: properties that mean nothing here: {}\n",
+                       fmt::join(loaded.ignored, ", "));
+  }
+  if (!loaded.unknown.empty()) {
+    err << fmt::format("weir: properties that are not known: {}\n",
+                       fmt::join(loaded.unknown, ", "));
+  }
 }
 
 Result<RecordKeys> KeysOf(const PutOptions& options, std::uint64_t seed) {

@@ -7,8 +7,8 @@ namespace weir {
 void HashFunction::Free::operator()(EVP_MD* function) const { EVP_MD_free(function); }
 void HashFunction::Free::operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 
-HashFunction::HashFunction(const char* name)
-    : function_(EVP_MD_fetch(nullptr, name, nullptr)), context_(EVP_MD_CTX_new()) {}
+HashFunction::HashFunction(const char* name, const char* properties)
+    : function_(EVP_MD_fetch(nullptr, name, properties)), context_(EVP_MD_CTX_new()) {}
 
 bool HashFunction::Hash(std::initializer_list<std::string_view> parts,
                         std::span<unsigned char> into) const {

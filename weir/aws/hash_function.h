@@ -15,8 +15,9 @@ namespace weir {
 /// each thread, since it is not thread-safe.
 class HashFunction {
  public:
-  /// "SHA256", for example, as OpenSSL knows it.
-  explicit HashFunction(const char* name);
+  /// "SHA256", for example, as OpenSSL knows it. `properties`: OpenSSL's property query; "-fips"
+  /// finds a function that an OpenSSL restricted to FIPS leaves out by default.
+  explicit HashFunction(const char* name, const char* properties = nullptr);
 
   /// Of the parts, one after the other. REQUIRES: `into` has the digest's size. False where OpenSSL
   /// fails, as one does that has no such function; `into` is then not to be used.

@@ -47,11 +47,15 @@ Aggregator::Group Aggregator::GroupOf(const UserRecord& record,
   return {.shard = shard, .hash = record.hash};
 }
 
+bool Aggregator::IsOfShard(const Group& group) const {
+  return options_.mode == AggregatorOptions::Mode::kByShard && group.shard;
+}
+
 void Aggregator::Add(const Group& group, UserRecord record) {
   const auto [at, is_new] = batches_.try_emplace(group);
   Batch& batch = at->second;
   if (is_new) {
-    batch.records.reserve(std::min(largest_, options_.max_count));
+    if (IsOfShard(group)) batch.records.reserve(std::min(usual_, options_.max_count));
     batch.deadline = record.deadline;
     batch.expires = record.expires;
     due_.emplace(batch.deadline, group);
@@ -91,7 +95,7 @@ void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) 
   } else {
     record.explicit_hash_key = FormatHashKey(first.hash);
   }
-  largest_ = std::max(full.records.size(), largest_ - largest_ / 8);
+  if (IsOfShard(batch->first)) usual_ = (usual_ * 7 + full.records.size() + 7) / 8;
   record.records = std::move(full.records);
   batches_.erase(batch);
   out.push_back(std::move(record));

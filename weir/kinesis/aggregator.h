@@ -66,14 +66,16 @@ class Aggregator {
   };
   using Batches = std::map<Group, Batch>;
 
+  /// Not of one hash key, of which there may be thousands.
+  bool IsOfShard(const Group& group) const;
   Group GroupOf(const UserRecord& record, std::optional<ShardId> shard) const;
   void Add(const Group& group, UserRecord record);
   bool IsFull(const Batch& batch) const;
   void Take(Batches::iterator batch, std::vector<KinesisRecord>& out);
 
   AggregatorOptions options_;
-  Batches batches_;          // those without a shard first
-  std::size_t largest_ = 1;  // of the last batches, in user records
+  Batches batches_;        // those without a shard first
+  std::size_t usual_ = 1;  // size of a shard's batch lately, in user records
   std::set<std::pair<Instant, Group>> due_;
 };
 

@@ -1,7 +1,10 @@
 #include "weir/kinesis/hash_key.h"
 
 #include <gtest/gtest.h>
+#include <openssl/evp.h>
 #include <rapidcheck/gtest.h>
+
+#include <thread>
 
 namespace weir::kinesis {
 namespace {
@@ -19,6 +22,15 @@ TEST(HashKey, IsTheMd5OfThePartitionKey) {
   for (const auto& [key, decimal] : vectors) {
     EXPECT_EQ(FormatHashKey(HashOfPartitionKey(key)), decimal) << key;
   }
+}
+
+// Fails if: an OpenSSL whose defaults are those of FIPS 140 ends the process.
+TEST(HashKey, K15IsTheSameWhereOpenSslIsRestrictedToFips) {
+  ASSERT_EQ(EVP_default_properties_enable_fips(nullptr, 1), 1);
+  std::string hash;
+  std::jthread([&hash] { hash = FormatHashKey(HashOfPartitionKey("a")); }).join();
+  ASSERT_EQ(EVP_default_properties_enable_fips(nullptr, 0), 1);
+  EXPECT_EQ(hash, "16955237001963240173058271559858726497");
 }
 
 TEST(HashKey, ReadsWhatTheServiceTakes) {

@@ -121,7 +121,9 @@ void Pipeline::Limit(Instant now) {
 }
 
 Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
-  return lanes_.try_emplace(place, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
+  const auto known = lanes_.find(place);
+  if (known != lanes_.end()) return known->second;
+  return lanes_.emplace(place, Lane{ShardLimiter(options_.limiter, now), std::nullopt})
       .first->second;
 }
 

@@ -133,6 +133,16 @@ bool Producer::State::IsThrough(std::uint64_t epoch) const {
 }
 
 void Producer::State::Flush(Deadline deadline, Done<void> done) {
+  if (IsClosed()) return done(Closed());
+  AwaitResults(deadline, std::move(done));
+}
+
+bool Producer::State::IsClosed() const {
+  const MutexLock lock(mutex);
+  return closed_;
+}
+
+void Producer::State::AwaitResults(Deadline deadline, Done<void> done) {
   {
     const MutexLock lock(mutex);
     const std::uint64_t last = epoch_++;
@@ -166,12 +176,15 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
     refused = Refused();
   }
   for (Done<void>& waiter : refused) waiter(Closed());
-  Flush(deadline, [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
+  auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
       self->CutOff();
       done({});
     });
-  });
+  };
+  // Without time, nothing that could only be cut off is sent.
+  if (deadline.ExpiredAt(Now())) return cut_off({});
+  AwaitResults(deadline, std::move(cut_off));
 }
 
 Producer::Producer(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed)

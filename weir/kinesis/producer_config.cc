@@ -1,5 +1,6 @@
 #include "weir/kinesis/producer_config.h"
 
+#include <absl/strings/match.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,10 +44,11 @@ Setter NumberFrom(std::int64_t least, std::int64_t most, Number ProducerConfig::
 
 Setter Flag(bool ProducerConfig::* member) {
   return [member](ProducerConfig& config, const Property& property) -> Status {
-    if (property.value != "true" && property.value != "false") {
+    const bool is_true = absl::EqualsIgnoreCase(property.value, "true");
+    if (!is_true && !absl::EqualsIgnoreCase(property.value, "false")) {
       return Bad(property, "true or false");
     }
-    config.*member = property.value == "true";
+    config.*member = is_true;
     return {};
   };
 }

@@ -80,12 +80,15 @@ struct LoadedConfig {
   /// Properties of the library that mean nothing here, in the order of the file: its child process,
   /// CloudWatch.
   std::vector<std::string> ignored;
+  /// Names that neither the library nor this producer has, in the order of the file. The library
+  /// warns of them, too.
+  std::vector<std::string> unknown{};
 };
 
 /// Reads a properties file as the library does (java.util.Properties: '=' or ':' or a blank between
 /// name and value, comments with '#' and '!', a backslash at the end continues a line; of equal
-/// names the last counts). kInvalidArgument, naming line and property: a name that is not known, a
-/// value out of range with the range. What the file does not name is as in `defaults`.
+/// names the last counts). kInvalidArgument, naming line and property: a value out of
+/// range with the range. What the file does not name is as in `defaults`.
 [[nodiscard]] Result<LoadedConfig> ParseProperties(std::string_view text,
                                                    const ProducerConfig& defaults = {});
 

@@ -30,6 +30,8 @@ struct Producer::State : std::enable_shared_from_this<State> {
   /// kFailedPrecondition: this thread runs callbacks, on which a call that blocks would wait.
   Status CheckMayBlock() const;
   void Flush(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  /// As Flush, also when the producer is closed.
+  void AwaitResults(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   /// `done` runs when nothing is under way any more, after Close.
   void WhenEnded(Done<void> done) WEIR_EXCLUDES(mutex);
@@ -76,6 +78,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) WEIR_EXCLUDES(mutex);
   void Queue(Putter putter) WEIR_REQUIRES(mutex);
   void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
+  bool IsClosed() const WEIR_EXCLUDES(mutex);
   bool IsThrough(std::uint64_t epoch) const WEIR_REQUIRES(mutex);
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
   std::vector<Done<void>> Refused() WEIR_REQUIRES(mutex);

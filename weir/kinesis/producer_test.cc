@@ -430,6 +430,32 @@ TEST_F(ProducerTest, ABatchIsTakenAsFarAsItGoes) {
   EXPECT_EQ(producer_->PutBatch(stream, records, ignore).error().code, Code::kResourceExhausted);
 }
 
+// Fails if: what waits for company is sent only to be cut off, and then reported as perhaps stored.
+TEST_F(ProducerTest, K15ACloseWithoutTimeSendsNothing) {
+  Make({.record_max_buffered_time = seconds(20)});
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(TryPut(stream));
+  producer_->Close(Deadline::At(scheduler_.clock().Now()), [](const Status&) {});
+  scheduler_.Advance(seconds(1));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_FALSE(results_.front().maybe_duplicate);
+  EXPECT_EQ(producer_->stats().requests, 0U);
+}
+
+TEST_F(ProducerTest, K15AFlushAfterCloseIsCancelled) {
+  Make();
+  Open("s");
+  producer_->Close(Deadline::Never(), [](const Status&) {});
+  scheduler_.Advance(seconds(1));
+  std::optional<Status> flushed;
+  producer_->Flush(Deadline::Never(), [&](Status status) { flushed = std::move(status); });
+  scheduler_.Advance(seconds(1));
+  ASSERT_TRUE(flushed);
+  ASSERT_FALSE(*flushed);
+  EXPECT_EQ(flushed->error().code, Code::kCancelled);
+}
+
 // Fails if: a record that waited for room has less time than others.
 TEST_F(ProducerTest, K11TheTimeInWhichARecordWaitsForRoomIsNoneOfItsTimes) {
   const ProducerConfig config;
