@@ -31,6 +31,7 @@ Result<kinesis::ProducerConfig> ReadConfig(const char* path) {
   text << file.rdbuf();
   WEIR_ASSIGN_OR_RETURN(const auto loaded, kinesis::ParseProperties(text.str()));
   for (const std::string& name : loaded.ignored) std::cerr << "ignored: " << name << '\n';
+  for (const std::string& name : loaded.unknown) std::cerr << "unknown: " << name << '\n';
   return loaded.config;
 }
 
@@ -58,7 +59,7 @@ Status Run(const std::string& stream) {
                         kinesis::Connect(options, clock, ProcessSurroundings()));
   kinesis::Producer producer({connection->client(), connection->scheduler()}, config, SystemSeed());
   WEIR_RETURN_IF_ERROR(PutLines(producer, stream));
-  producer.Close(Deadline::After(clock, config.record_ttl));
+  WEIR_RETURN_IF_ERROR(producer.Close(Deadline::After(clock, config.record_ttl)));
   std::cout << producer.stats().stored << " stored, " << producer.stats().failed << " failed\n";
   return {};
 }
