@@ -63,7 +63,7 @@ Touched TouchedBy(std::span<const ConfigChange> changes) {
 class ConfigPlanner {
  public:
   ConfigPlanner(const Keys& keys, std::span<const ConfigChange> changes, const ConfigState& state,
-          const ConfigSources& sources)
+                const ConfigSources& sources)
       : keys_(keys),
         changes_(changes),
         state_(state),
