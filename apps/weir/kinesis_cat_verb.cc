@@ -13,6 +13,7 @@
 #include "apps/weir/json.h"
 #include "apps/weir/kinesis_verbs.h"
 #include "apps/weir/options.h"
+#include "apps/weir/text.h"
 #include "weir/kinesis/read_stream.h"
 
 namespace weir::app {
@@ -29,11 +30,13 @@ struct CatOptions {
   std::optional<std::uint64_t> count;
 };
 
-kinesis::ConnectionOptions ConnectionOf(const CatOptions& options) {
+kinesis::ConnectionOptions ConnectionOf(const CatOptions& options, const World& world) {
   kinesis::ConnectionOptions connection = ConnectionFor(options.stream, {});
   connection.content_type = kinesis::kReadContentType;
   connection.request_timeout = std::chrono::seconds(30);  // an answer may have 14 MB
+  connection.connect_timeout = std::chrono::seconds(3);
   connection.max_attempts = 3;
+  connection.gives_up = world.interrupted;
   return connection;
 }
 
@@ -61,18 +64,35 @@ class Writer {
   std::optional<std::uint64_t> left_;
 };
 
+kinesis::ReaderOptions ReaderOptionsOf(const CatOptions& options) {
+  kinesis::ReaderOptions reader{.from = options.from, .only = options.shard};
+  reader.follow = options.follow || options.from.at == Position::At::kLatest;
+  if (reader.follow) reader.most_tries = 0;
+  return reader;
+}
+
+/// Of a command that goes on until it is interrupted, whatever the service does.
+void ReportFailing(const Error* failure, std::ostream& err) {
+  const std::string state =
+      failure == nullptr ? "the stream is read again"
+                         : fmt::format("the stream cannot be read, retrying: {}", failure->message);
+  err << "weir: " << EscapeControls(state) << '\n' << std::flush;
+}
+
 Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesis& opened) {
-  const bool follows = options.follow || options.from.at == Position::At::kLatest;
-  kinesis::StreamReader reader(options.stream.stream,
-                               {.from = options.from, .follow = follows, .only = options.shard},
-                               opened.seed);
+  const kinesis::ReaderOptions how = ReaderOptionsOf(options);
+  kinesis::StreamReader reader(options.stream.stream, how, opened.seed);
   Writer writer(context, options.count);
   WEIR_RETURN_IF_ERROR(kinesis::ReadStream(
       reader,
       {.client = opened.client,
        .scheduler = opened.scheduler,
        .take = [&](const std::vector<StreamRecord>& records) { return writer.Write(records); },
-       .interrupted = context.world().interrupted}));
+       .interrupted = context.world().interrupted,
+       .failing =
+           [&](const Error* failure) {
+             if (how.follow) ReportFailing(failure, context.world().err);
+           }}));
   const kinesis::ReaderStats& stats = reader.stats();
   const bool was_cut = !writer.is_full() && context.world().interrupted();
   if (stats.damaged == 0) return was_cut ? context.Interrupted() : Exit::kDone;
@@ -140,9 +160,9 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
               [with_kinesis](const CatOptions& given, Context& context) -> Result<Exit> {
                 WEIR_RETURN_IF_ERROR(RefuseStore(context, "cat"));
                 WEIR_RETURN_IF_ERROR(CheckFrom(given, context));
-                return with_kinesis(context, ConnectionOf(given), [&](const OpenedKinesis& opened) {
-                  return Cat(given, context, opened);
-                });
+                return with_kinesis(
+                    context, ConnectionOf(given, context.world()),
+                    [&](const OpenedKinesis& opened) { return Cat(given, context, opened); });
               });
   AddStream(verb, options->stream);
   AddParsed(

@@ -27,7 +27,7 @@ class KinesisVerbsTest : public testing::Test {
     const auto with = [this](Context&, const kinesis::ConnectionOptions& options,
                              const KinesisWork& work) {
       connection_ = options;
-      return work({client_, scheduler_, 1});
+      return work({*service_, scheduler_, 1});
     };
     const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
       AddKinesis(app, chosen, with);
@@ -41,6 +41,7 @@ class KinesisVerbsTest : public testing::Test {
   sim::SimClock clock_;
   sim::HastyScheduler scheduler_{clock_};
   kinesis::FakeClient client_{stream_, clock_};
+  JsonClient* service_ = &client_;
   kinesis::ConnectionOptions connection_;
   std::istringstream in_;
   std::ostringstream out_, err_;
@@ -105,6 +106,50 @@ TEST_F(KinesisVerbsTest, CatFollowsUntilItIsInterruptedOrHasTheCount) {
   looks_ = 1'000'000;
   EXPECT_EQ(Run({"cat", "--stream", "s", "--follow", "--count", "1"}), "a\n");
   EXPECT_EQ(exit_, Exit::kDone);
+}
+
+/// A stream whose service answers nothing from one call to another.
+class OutageClient final : public JsonClient {
+ public:
+  OutageClient(JsonClient& client, int first, int last)
+      : client_(client), first_(first), last_(last) {}
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
+    const int number = ++calls;
+    if (number < first_ || number > last_) {
+      return client_.Call(std::move(call), deadline, std::move(done));
+    }
+    done(tl::unexpected(AwsFailure{.kind = FailureClass::kTransient, .message = "refused\x1b"}));
+  }
+  int calls = 0;
+
+ private:
+  JsonClient& client_;
+  const int first_;
+  const int last_;
+};
+
+// Fails if: an outage of seconds ends a command that follows, or passes in silence.
+TEST_F(KinesisVerbsTest, CatThatFollowsOutlastsAnOutageAndReportsItsBeginningAndEnd) {
+  stream_.Put(0, "k", "a");
+  OutageClient outage(client_, 4, 203);
+  service_ = &outage;
+  looks_ = 1000;
+  EXPECT_EQ(Run({"cat", "--stream", "s", "--follow"}), "a\n");
+  EXPECT_EQ(static_cast<int>(exit_), 130);
+  EXPECT_GT(outage.calls, 203);
+  EXPECT_EQ(err_.str(),
+            "weir: the stream cannot be read, retrying: refused\\x1b\n"
+            "weir: the stream is read again\n");
+}
+
+TEST_F(KinesisVerbsTest, CatThatDoesNotFollowEndsWithTheErrorOfAnOutage) {
+  stream_.Put(0, "k", "a");
+  OutageClient outage(client_, 3, 203);
+  service_ = &outage;
+  Run({"cat", "--stream", "s"});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_THAT(error_, HasSubstr("refused"));
+  EXPECT_EQ(err_.str(), "");
 }
 
 TEST_F(KinesisVerbsTest, CatInJsonTellsWhereEachRecordIs) {

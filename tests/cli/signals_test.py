@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`weir kinesis put` at a service that is away: what it says, and what signals leave behind.
+"""`weir kinesis put|cat` at a service that is away: its messages, and the effect of signals.
 
 usage: signals_test.py WEIR
 """
@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -89,11 +90,32 @@ def a_repeated_signal_is_one_and_a_second_one_keeps_the_lines(weir, folder):
     expect(put.kept.read_text() == LINES, put.kept.read_text())
 
 
+def a_signal_ends_cat_at_a_service_that_hangs(weir, folder):
+    """Fails if: cat waits for the answer to the request that is in flight."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "AWS_ACCESS_KEY_ID": "x",
+                   "AWS_SECRET_ACCESS_KEY": "y"}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        cat = subprocess.Popen(
+            [weir, "kinesis", "cat", "--stream", "s", "--region", "eu-west-1", "--follow",
+             "--endpoint", f"http://127.0.0.1:{server.getsockname()[1]}"],
+            text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        connection, _ = server.accept()
+        with connection:
+            expect(connection.recv(1) == b"P", "no request")
+            cat.send_signal(signal.SIGINT)
+            begun = time.monotonic()
+            out, err = cat.communicate(timeout=60)
+            took = time.monotonic() - begun
+    expect(cat.returncode == 128 + signal.SIGINT, f"{cat.returncode} {out} {err}")
+    expect(took < 5, f"it took {took:.1f} s")
+
+
 def main():
     signal.alarm(100)  # what never speaks is red
     for test in (a_silent_service_is_reported_while_the_input_waits,
                  what_was_delivered_is_not_called_lost,
-                 a_repeated_signal_is_one_and_a_second_one_keeps_the_lines):
+                 a_repeated_signal_is_one_and_a_second_one_keeps_the_lines,
+                 a_signal_ends_cat_at_a_service_that_hangs):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 test(os.path.abspath(sys.argv[1]), pathlib.Path(folder))

@@ -11,6 +11,9 @@
 namespace weir::internal {
 namespace {
 
+// From one question whether the transport gives up to the next.
+constexpr std::uint64_t kLook = 100'000'000;
+
 /// Keeps the arithmetic of instants from overflowing.
 std::uint64_t NanosOf(nanoseconds wait) {
   constexpr nanoseconds kFarthest = std::chrono::hours(24 * 365);
@@ -42,7 +45,7 @@ std::uint64_t LoopNow(aws_event_loop* loop) {
 void CrtExchange::Start(CrtPool& pool, HttpRequest request, const ExchangeTimes& times,
                         HttpDone done) {
   std::unique_ptr<CrtExchange> exchange(new CrtExchange(pool, std::move(request), std::move(done)));
-  if (times.begin <= nanoseconds(0)) {
+  if (times.begin <= nanoseconds(0) || pool.GivesUp()) {
     exchange->TimeOut();
   } else if (!exchange->MakeMessage()) {
     exchange->Answer(tl::unexpected(exchange->Failure(false, LastCrtError())));
@@ -91,7 +94,15 @@ void CrtExchange::Schedule(const ExchangeTimes& times) {
 void CrtExchange::ArmLimit(std::uint64_t at) {
   if (limit_armed_) aws_event_loop_cancel_task(loop_, &limit_);
   limit_armed_ = true;
-  aws_event_loop_schedule_task_future(loop_, &limit_, at);
+  limit_at_ = at;
+  const bool looks = done_ != nullptr && pool_.may_give_up();
+  const std::uint64_t wake = looks ? std::min(at, LoopNow(loop_) + kLook) : at;
+  aws_event_loop_schedule_task_future(loop_, &limit_, wake);
+}
+
+// The pool outlives the answer only.
+bool CrtExchange::IsOver() const {
+  return done_ == nullptr || LoopNow(loop_) >= limit_at_ || pool_.GivesUp();
 }
 
 void CrtExchange::OnStart(aws_task*, void* self, aws_task_status) {
@@ -163,6 +174,7 @@ void CrtExchange::OnLimit(aws_task*, void* self, aws_task_status status) {
   if (status != AWS_TASK_STATUS_RUN_READY) return;
   CrtExchange& exchange = Self(self);
   exchange.limit_armed_ = false;
+  if (!exchange.IsOver()) return exchange.ArmLimit(exchange.limit_at_);
   if (exchange.stream_ != nullptr) {
     aws_http_stream_cancel(exchange.stream_.get(), AWS_ERROR_HTTP_STREAM_CANCELLED);
   }

@@ -39,6 +39,7 @@ class CrtExchange {
   void Schedule(const ExchangeTimes& times);
   /// Instead of the limit that was armed before. On the loop.
   void ArmLimit(std::uint64_t at);
+  bool IsOver() const;
 
   // What the runtime calls; `self` is the exchange.
   static void OnStart(aws_task* task, void* self, aws_task_status status);
@@ -78,6 +79,7 @@ class CrtExchange {
   std::uint64_t begin_by_ = 0;
   std::uint64_t answer_time_ = 0;
   std::uint64_t end_by_ = 0;
+  std::uint64_t limit_at_ = 0;
   bool limit_armed_ = false;
   bool sending_ = false;  ///< bytes of it may have left
   bool too_large_ = false;

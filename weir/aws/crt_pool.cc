@@ -66,7 +66,8 @@ CrtPool::CrtPool(const CrtRuntime& runtime, const TransportOptions& options)
     : runtime_(runtime),
       endpoint_(fmt::format("{}:{}", options.host, options.port)),
       authority_(Authority(options)),
-      max_answer_bytes_(options.max_answer_bytes) {}
+      max_answer_bytes_(options.max_answer_bytes),
+      gives_up_(options.gives_up) {}
 
 Status CrtPool::Connect(const TransportOptions& options) {
   const aws_socket_options socket = SocketOptions(options.connect_timeout);

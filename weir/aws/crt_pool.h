@@ -4,6 +4,7 @@
 #include <aws/http/connection_manager.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -38,6 +39,9 @@ class CrtPool {
   /// What a host header says: without the port where it is the scheme's own.
   const std::string& authority() const { return authority_; }
   std::size_t max_answer_bytes() const { return max_answer_bytes_; }
+  /// Whether GivesUp may become true.
+  bool may_give_up() const { return gives_up_ != nullptr; }
+  bool GivesUp() const { return gives_up_ != nullptr && gives_up_(); }
 
  private:
   CrtPool(const CrtRuntime& runtime, const TransportOptions& options);
@@ -47,6 +51,7 @@ class CrtPool {
   const std::string endpoint_;
   const std::string authority_;
   const std::size_t max_answer_bytes_;
+  const std::function<bool()> gives_up_;
   ShutdownSignal manager_gone_;
   CrtHandle<aws_http_connection_manager, aws_http_connection_manager_release> manager_;
 

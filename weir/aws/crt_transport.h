@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ struct TransportOptions {
   milliseconds connect_timeout{3'000};  ///< for TCP, and as much again for the TLS handshake
   milliseconds idle_timeout{30'000};    ///< a connection is closed after so long without a request
   std::size_t max_answer_bytes = std::size_t{64} << 20;  ///< of a body; a larger one is a failure
+  /// Asked on any thread at the start of each request and ten times a second until its end. True:
+  /// the time of all requests is over. Empty: only SendLimits end them.
+  std::function<bool()> gives_up{};
 };
 
 /// Connections are kept alive and carry one request at a time; whoever finds none free waits its

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <future>
@@ -97,6 +98,27 @@ TEST_F(CrtTransportTest, SendsTheRequestAndBringsTheAnswer) {
   EXPECT_THAT(seen[0].head, HasSubstr("x-amz-target: T.Op"));
   EXPECT_THAT(seen[0].head, HasSubstr("host: 127.0.0.1:" + std::to_string(server.port())));
   EXPECT_EQ(seen[0].body, "hello");
+}
+
+// Fails if: a request without an answer ends only at its deadline.
+TEST_F(CrtTransportTest, OneThatGivesUpEndsItsRequestsAndBeginsNone) {
+  LoopbackServer server(Silence);
+  std::atomic<bool> gives_up = false;
+  TransportOptions options = Options(server);
+  options.gives_up = [&gives_up] { return gives_up.load(); };
+  const auto transport = Connect(options);
+  std::future<Answer> waiting = Start(*transport, {.body = "x"});
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  gives_up = true;
+  ASSERT_EQ(waiting.wait_for(kPatience / 3), std::future_status::ready);
+  const Answer ended = waiting.get();
+  ASSERT_FALSE(ended);
+  EXPECT_TRUE(ended.error().timed_out);
+  EXPECT_TRUE(ended.error().maybe_sent);
+  const Answer later = Ask(*transport, {.body = "y"});
+  ASSERT_FALSE(later);
+  EXPECT_FALSE(later.error().maybe_sent);
+  EXPECT_EQ(server.seen().size(), 1U);
 }
 
 TEST_F(CrtTransportTest, AHostHeaderThatIsThereStays) {

@@ -50,6 +50,7 @@ Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& opti
   how.client.retry.max_attempts = options.max_attempts;
   how.transport.max_connections = options.max_connections;
   how.transport.connect_timeout = options.connect_timeout;
+  how.transport.gives_up = options.gives_up;
   how.transport.proxy = options.proxy;
   how.runtime = options.tls;
   how.log = options.log;

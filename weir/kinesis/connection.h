@@ -1,6 +1,7 @@
 // Kinesis, ready to be called.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct ConnectionOptions {
   /// 1: what failed is told at once, except that rejected credentials and a wrong clock are mended
   /// first. A producer wants that; who reads wants more.
   int max_attempts = 1;
+  /// As TransportOptions has it.
+  std::function<bool()> gives_up{};
   Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
 };
 

@@ -44,6 +44,7 @@ class FakeStream {
   int listings = 0;                   ///< answered to their end
   std::set<std::uint64_t> missing{};  ///< listed, but requests are answered that there is none
   bool is_deleted = false;
+  bool denies = false;      ///< each request
   bool is_expired = false;  ///< each iterator
 
   void Put(std::uint64_t shard, const std::string& key, const std::string& data,
@@ -61,6 +62,7 @@ class FakeStream {
     const Json body = Json::parse(ask.body);
     if (ask.operation == "GetRecords") shards.at(ReadOf(body).first).reads.push_back(now);
     if (rng.Chance(faults)) return Fault(rng, ask.operation);
+    if (denies) return tl::unexpected(Failure(FailureClass::kAuth, "InvalidSignatureException"));
     if (is_expired && ask.operation == "GetRecords") {
       return tl::unexpected(Failure(FailureClass::kPermanent, "ExpiredIteratorException"));
     }

@@ -73,11 +73,18 @@ std::optional<Event> Next(const ReadParts& parts, Mailbox& box) {
   return std::nullopt;
 }
 
+void Report(const ReaderStep& step, const ReadParts& parts) {
+  if (!parts.failing) return;
+  if (step.failing) parts.failing(&*step.failing);
+  if (step.recovered) parts.failing(nullptr);
+}
+
 Status Drive(StreamReader& reader, const ReadParts& parts, const Box& box) {
   const Clock& clock = parts.scheduler.clock();
   ReaderStep step = reader.OnWake(clock.Now());
   for (;;) {
     for (ReaderStep::Ask& ask : step.asks) Send(std::move(ask), parts, box);
+    Report(step, parts);
     if (!step.records.empty() && !parts.take(std::move(step.records))) return {};
     if (step.error) return Fail(*std::move(step.error));
     if (step.done) return {};

@@ -20,10 +20,14 @@ struct ReadParts {
   std::function<bool(std::vector<StreamRecord>)> take;
   /// True: stop. Asked several times a second while nothing comes.
   std::function<bool()> interrupted;
+  /// Requests fail and are retried: the first of these failures. Null: all of them succeeded. May
+  /// be empty.
+  std::function<void(const Error*)> failing{};
 };
 
 /// Until the reader is done, enough was taken, or it is interrupted; then for the answers to what
-/// is under way, at most half a minute. Not from a task of the scheduler. The reader's error.
+/// is in flight, at most half a minute unless the client gives up (ConnectionOptions::gives_up).
+/// Not from a task of the scheduler. The reader's error.
 [[nodiscard]] Status ReadStream(StreamReader& reader, const ReadParts& parts);
 
 }  // namespace weir::kinesis

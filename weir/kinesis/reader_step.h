@@ -27,7 +27,8 @@ struct ReaderOptions {
   nanoseconds idle_gap = std::chrono::seconds(1);  ///< after a page without records at the end
   nanoseconds first_backoff = milliseconds(200);
   nanoseconds longest_backoff = std::chrono::seconds(10);  ///< REQUIRES: >= first_backoff > 0
-  /// A request that fails so often in a row ends the reading. Throttles do not count.
+  /// A request that fails so often in a row ends the reading; 0: only if it cannot succeed.
+  /// Throttles do not count.
   std::uint32_t most_tries = 6;
 };
 
@@ -50,6 +51,8 @@ struct ReaderStep {
   std::vector<Ask> asks;  ///< each is answered by OnAnswer; sending one twice is harmless
   std::vector<StreamRecord> records;  ///< of one shard, in its order
   std::optional<Instant> wake;        ///< call OnWake then, at the latest
+  std::optional<Error> failing;       ///< the first of failures, throttles apart, that are retried
+  bool recovered = false;             ///< all that failed has succeeded, or is no longer needed
   bool done = false;                  ///< nothing more will come
   std::optional<Error> error;         ///< why it was ended, where it was
 };

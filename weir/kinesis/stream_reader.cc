@@ -16,16 +16,9 @@ StreamReader::StreamReader(StreamAddress stream, const ReaderOptions& options, s
 ReaderStep StreamReader::OnWake(Instant now) { return Go(now); }
 
 ReaderStep StreamReader::OnAnswer(std::uint64_t id, const Answer& answer, Instant now) {
+  const bool was_failing = failing_ > 0;
   ReaderStep step;
-  Status status;
-  if (id == listing_.id) {
-    listing_.id = 0;
-    status = OnListing(answer, now);
-  } else if (const auto asked = under_way_.find(id); asked != under_way_.end()) {
-    Reading& reading = readings_.at(asked->second);
-    under_way_.erase(asked);
-    status = OnShard(reading, answer, now, step);
-  }
+  Status status = Take(id, answer, now, step);
   if (!status) {
     step.error = std::move(status.error());
     step.done = true;
@@ -33,7 +26,21 @@ ReaderStep StreamReader::OnAnswer(std::uint64_t id, const Answer& answer, Instan
   }
   ReaderStep next = Go(now);
   next.records = std::move(step.records);
+  next.recovered = was_failing && failing_ == 0;
+  if (!was_failing && failing_ > 0) next.failing = std::exchange(first_failure_, std::nullopt);
   return next;
+}
+
+Status StreamReader::Take(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step) {
+  if (id == listing_.id) {
+    listing_.id = 0;
+    return OnListing(answer, now);
+  }
+  const auto asked = under_way_.find(id);
+  if (asked == under_way_.end()) return {};
+  Reading& reading = readings_.at(asked->second);
+  under_way_.erase(asked);
+  return OnShard(reading, answer, now, step);
 }
 
 ReaderStep StreamReader::Go(Instant now) {
@@ -135,6 +142,7 @@ void StreamReader::Ask(Reading& reading, Stage stage, Instant due) {
 void StreamReader::Close(Reading& reading, const std::vector<ReadShard>& children, Instant now) {
   reading.stage = Stage::kEnded;
   reading.shard.closed = true;
+  Succeed(reading.tries);
   ++ended_;
   if (options_.only) return;
   const auto known = [&](ShardId id) { return readings_.contains(id); };

@@ -70,6 +70,7 @@ class StreamReader {
   std::optional<Instant> Wake() const;
   bool finished() const;
 
+  Status Take(std::uint64_t id, const Answer& answer, Instant now, ReaderStep& step);
   Status OnListing(const Answer& answer, Instant now);
   Status OnListingFailed(const AwsFailure& failure, Instant now);
   Status OnShard(Reading& reading, const Answer& answer, Instant now, ReaderStep& step);
@@ -77,6 +78,7 @@ class StreamReader {
   void OnPage(Reading& reading, RecordPage page, Instant now, ReaderStep& step);
   void Deliver(const ReadShard& shard, const StoredRecord& stored, ReaderStep& step);
   Result<Instant> TryAgain(Tries& tries, const AwsFailure& failure, Instant now);
+  void Succeed(Tries& tries);
 
   Status OnListed(Instant now);
   /// kNotFound: an open shard is listed, and cannot be read.
@@ -96,7 +98,9 @@ class StreamReader {
   std::set<std::pair<Instant, ShardId>> due_;  // kBegins and kReads, not under way
   std::map<std::uint64_t, ShardId> under_way_;
   std::size_t ended_ = 0;
-  bool listed_ = false;  // once, to the end
+  std::size_t failing_ = 0;             // Tries with failures
+  std::optional<Error> first_failure_;  // since there were none
+  bool listed_ = false;                 // once, to the end
   Listing listing_;
   std::uint64_t next_id_ = 1;
   ReaderStats stats_;

@@ -32,7 +32,7 @@ Status StreamReader::OnListing(const Answer& answer, Instant now) {
   if (!answer) return OnListingFailed(answer.error(), now);
   auto page = ReadListAllShards(*answer);
   if (!page) return OnListingFailed(Unreadable(page.error()), now);
-  listing_.tries.failures = 0;
+  Succeed(listing_.tries);
   std::ranges::move(page->shards, std::back_inserter(listing_.found));
   listing_.token = std::move(page->next_token);
   listing_.wanted |= !listing_.token.empty();
@@ -115,15 +115,21 @@ Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, 
 }
 
 Result<Instant> StreamReader::TryAgain(Tries& tries, const AwsFailure& failure, Instant now) {
-  if (failure.kind != FailureClass::kThrottle) ++tries.failures;
-  if (!IsRetriable(failure.kind) || tries.failures >= options_.most_tries) {
-    return Fail(ToError(failure));
+  if (!IsRetriable(failure.kind)) return Fail(ToError(failure));
+  if (failure.kind != FailureClass::kThrottle && tries.failures++ == 0 && failing_++ == 0) {
+    first_failure_ = ToError(failure);
   }
+  const bool is_last = options_.most_tries > 0 && tries.failures >= options_.most_tries;
+  if (is_last) return Fail(ToError(failure));
   return now + tries.backoff.Next(rng_);
 }
 
+void StreamReader::Succeed(Tries& tries) {
+  if (std::exchange(tries.failures, 0) > 0) --failing_;
+}
+
 void StreamReader::OnPage(Reading& reading, RecordPage page, Instant now, ReaderStep& step) {
-  reading.tries.failures = 0;
+  Succeed(reading.tries);
   reading.tries.backoff.Reset();
   for (const StoredRecord& stored : page.records) Deliver(reading.shard, stored, step);
   if (!page.records.empty()) {

@@ -35,6 +35,8 @@ struct Session {
     wake = step.wake;
     done = step.done;
     if (step.error) error = step.error;
+    if (step.failing) failing.push_back(*step.failing);
+    recoveries += step.recovered ? 1 : 0;
   }
   /// Until it is done or nothing happens before `end`.
   void Run(Instant end = Instant{INT64_MAX}) {
@@ -65,6 +67,8 @@ struct Session {
   std::optional<Instant> wake;
   bool done = false;
   std::optional<Error> error;
+  std::vector<Error> failing;
+  int recoveries = 0;
   std::vector<std::string> data;
   std::vector<StreamRecord> records;
 };
@@ -117,7 +121,6 @@ TEST(StreamReader, ParentsComeBeforeTheirChildren) {
 
 TEST(StreamReader, AParentThatIsForgottenHoldsNobodyUp) {
   FakeStream stream;
-  stream.AddChild(7, {3});
   stream.shards.erase(3);
   stream.Put(7, "k", "new");
   Session session(stream);
@@ -353,6 +356,45 @@ TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   session.Run();
   EXPECT_TRUE(session.done);
   EXPECT_TRUE(session.error);
+}
+
+// Fails if: the count of failures ends a reading that follows.
+TEST(StreamReader, OneThatFollowsOutlastsAnyNumberOfFailuresAndReportsThemOnce) {
+  FakeStream stream;
+  stream.Put(0, "k", "a");
+  Session session(stream, {.follow = true, .most_tries = 0});
+  session.RunFor(seconds(5));
+  stream.faults = 1;
+  stream.expires = false;
+  session.RunFor(seconds(3600));
+  EXPECT_FALSE(session.done);
+  ASSERT_EQ(session.failing.size(), 1U);
+  EXPECT_EQ(session.failing[0].code, Code::kUnavailable);
+  EXPECT_EQ(session.recoveries, 0);
+  EXPECT_GT(stream.shards[0].reads.size(), 360U) << "retried every 10 s or more often";
+  stream.Put(0, "k", "b");
+  stream.faults = 0;
+  session.RunFor(seconds(15));
+  EXPECT_THAT(session.data, ElementsAre("a", "b"));
+  EXPECT_EQ(session.failing.size(), 1U);
+  EXPECT_EQ(session.recoveries, 1);
+  stream.faults = 1;
+  session.RunFor(seconds(60));
+  EXPECT_EQ(session.failing.size(), 2U);
+}
+
+// Fails if: a failure that no retry can change is retried because the reader follows.
+TEST(StreamReader, OneThatFollowsEndsAtOnceIfTheRequestCannotSucceed) {
+  FakeStream stream;
+  stream.shards[0];
+  Session session(stream, {.follow = true, .most_tries = 0});
+  session.RunFor(seconds(5));
+  stream.denies = true;
+  session.RunFor(seconds(5));
+  EXPECT_TRUE(session.done);
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kUnauthenticated);
+  EXPECT_EQ(session.failing.size(), 0U);
 }
 
 /// A stream that is written and resharded at random: shards but the first have neighbours' parents.
