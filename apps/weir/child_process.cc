@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,96 +12,44 @@
 #include <csignal>
 #include <cstring>
 
+#include "apps/weir/signal_pipe.h"
+#include "apps/weir/supervised_process.h"
 #include "weir/model/quoted.h"
 
 namespace weir::app {
 namespace {
 
-constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-constexpr int kSignalBase = 128;
-
-// A signal reaches a handler, whatever thread it meets, and the handler writes it here. Never
-// closed: a signal may come at any time.
-std::array<int, 2> signal_pipe = {-1, -1};
-
-void Note(int signal, siginfo_t* info, void*) {
-  const int saved = errno;
-  // What the terminal sends goes to the whole group.
-  const bool from_terminal = signal != SIGCHLD && info->si_code == SI_KERNEL;
-  const auto byte = static_cast<unsigned char>(from_terminal ? SIGCHLD : signal);
-  // A full pipe holds what is enough to wake up.
-  [[maybe_unused]] const ssize_t written = write(signal_pipe[1], &byte, 1);
-  errno = saved;
-}
-
-Status CatchSignals() {
-  if (signal_pipe[0] >= 0) return {};
-  if (pipe2(signal_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Fail(Code::kResourceExhausted,
-                fmt::format("no pipe for signals: {}", std::strerror(errno)));
-  }
-  struct sigaction action = {};
-  action.sa_sigaction = Note;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigaction(SIGCHLD, &action, nullptr);
-  for (const int signal : kPassedOn) {
-    struct sigaction before = {};
-    sigaction(signal, nullptr, &before);
-    // What nohup(1) and the like ignore stays so, for the child too.
-    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
-  }
-  return {};
-}
-
-class Process final : public Child {
- public:
-  explicit Process(pid_t pid) : pid_(pid) {}
-  ~Process() override {
-    if (!code_) Terminate();
-  }
-
-  std::optional<int> Wait(nanoseconds most) override {
-    if (Ended()) return code_;
-    constexpr std::int64_t kLongest = 1'000'000'000;
-    pollfd events{.fd = signal_pipe[0], .events = POLLIN, .revents = 0};
-    const auto wait = std::chrono::ceil<milliseconds>(std::max(most, nanoseconds(0))).count();
-    poll(&events, 1, static_cast<int>(std::min(wait, kLongest)));
-    PassOn();
-    Ended();
-    return code_;
-  }
-
-  void Terminate() override { kill(pid_, SIGTERM); }
-
- private:
-  void PassOn() {
-    unsigned char signal = 0;
-    while (read(signal_pipe[0], &signal, 1) == 1) {
-      if (signal != SIGCHLD && !code_) kill(pid_, signal);
-    }
-  }
-
-  bool Ended() {
-    int status = 0;
-    if (code_) return true;
-    if (waitpid(pid_, &status, WNOHANG) != pid_) return false;
-    code_ = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
-    return true;
-  }
-
-  const pid_t pid_;
-  std::optional<int> code_;
+struct Image {
+  char* const* arguments;
+  char* const* environment;
+  pid_t parent;
+  sigset_t mask;  ///< of blocked signals, at the exec
 };
 
-// In the child, between fork and exec, which takes the handlers away: only what is safe there.
-[[noreturn]] void Become(char* const* arguments, char* const* environment, pid_t parent,
-                         int failure) {
+// In the child, between fork and exec: only what is safe there.
+[[noreturn]] void Become(const Image& image, int failure) {
+  setpgid(0, 0);
+  ReleaseCaughtSignals(SupervisedSignals());
+  sigprocmask(SIG_SETMASK, &image.mask, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(kSignalBase + SIGTERM);
-  execvpe(arguments[0], arguments, environment);
+  if (getppid() != image.parent) _exit(kSignalBase + SIGTERM);
+  execvpe(image.arguments[0], image.arguments, image.environment);
   const int reason = errno;
   [[maybe_unused]] const ssize_t written = write(failure, &reason, sizeof reason);
   _exit(127);
+}
+
+// As fork(2). No signal of this process reaches the child before its exec.
+pid_t Fork(Image image, int failure) {
+  sigset_t all{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &image.mask);
+  const pid_t child = fork();
+  if (child == 0) Become(image, failure);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &image.mask, nullptr);
+  errno = error;
+  return child;
 }
 
 // 0, or why the command could not be run: the pipe closes when it does.
@@ -148,20 +95,19 @@ std::vector<std::string> EnvironmentWith(const Variables& variables) {
 
 Result<std::unique_ptr<Child>> StartChild(const std::vector<std::string>& command,
                                           const Variables& variables) {
-  WEIR_RETURN_IF_ERROR(CatchSignals());
+  std::signal(SIGCHLD, SIG_DFL);  // were it ignored, no end of a child would be reported
+  WEIR_RETURN_IF_ERROR(CatchSignals(SupervisedSignals()));
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<std::string> texts = EnvironmentWith(variables);
   const std::vector<char*> environment = Pointers(texts);
   std::array<int, 2> failure{};
   if (pipe2(failure.data(), O_CLOEXEC) != 0) return CannotRun(command[0], errno);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) Become(arguments.data(), environment.data(), parent, failure[1]);
+  const pid_t child = Fork({arguments.data(), environment.data(), getpid(), {}}, failure[1]);
   const int fork_error = errno;
   close(failure[1]);
   const int reason = child < 0 ? fork_error : ReadReason(failure[0]);
   close(failure[0]);
-  if (reason == 0) return std::make_unique<Process>(child);
+  if (reason == 0) return std::make_unique<SupervisedProcess>(child);
   if (child > 0) waitpid(child, nullptr, 0);
   return CannotRun(command[0], reason);
 }

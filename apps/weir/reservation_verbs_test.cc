@@ -29,21 +29,30 @@ struct Script {
   nanoseconds lasts{0};
   int code = 0;
   std::function<void(const Variables&)> at_start = [](const Variables&) {};
+  std::function<void()> at_termination = [] {};
 };
 
 class FakeChild final : public Child {
  public:
   FakeChild(const Script& script, sim::SimClock& clock, int& terminations)
-      : code_(script.code), clock_(clock), end_(clock.Now() + script.lasts), told_(terminations) {}
+      : script_(script), clock_(clock), end_(clock.Now() + script.lasts), told_(terminations) {}
   std::optional<int> Wait(nanoseconds most) override {
-    if (told_ > 0) return code_;
+    if (told_ > 0) return script_.code;
+    if (std::exchange(*is_woken_, false)) return std::nullopt;
     clock_.Advance(std::max(nanoseconds(0), std::min(most, end_ - clock_.Now())));
-    return clock_.Now() >= end_ ? std::optional(code_) : std::nullopt;
+    return clock_.Now() >= end_ ? std::optional(script_.code) : std::nullopt;
   }
-  void Terminate() override { ++told_; }
+  void Terminate() override {
+    ++told_;
+    script_.at_termination();
+  }
+  std::function<void()> Waker() override {
+    return [woken = is_woken_] { *woken = true; };
+  }
 
  private:
-  const int code_;
+  const Script script_;
+  const std::shared_ptr<bool> is_woken_ = std::make_shared<bool>(false);
   sim::SimClock& clock_;
   const Instant end_;
   int& told_;
@@ -84,9 +93,11 @@ class ReservationVerbsTest : public testing::Test {
     return RunJson({"reserve", "emr", "acme", "--limit", limit})["id"];
   }
   int Code() const { return static_cast<int>(exit_); }
+  nanoseconds Elapsed() const { return clock_.Now() - begin_; }
 
   sim::SimScheduler sim_;
   sim::SimClock& clock_ = sim_.sim_clock();
+  const Instant begin_ = clock_.Now();
   /// Its timers count on a clock that stands still between commands; nothing here waits for one.
   Loop loop_{clock_};
   sim::HastyScheduler hasty_{clock_};
@@ -147,14 +158,80 @@ TEST_F(ReservationVerbsTest, ACommandRunsWhileItIsHeld) {
   EXPECT_EQ(Slots().size(), 0U);
 }
 
-TEST_F(ReservationVerbsTest, ACommandWhoseSlotIsLostIsToldToEnd) {
+TEST_F(ReservationVerbsTest, ACommandWhoseSlotHasExpiredIsAskedToEnd) {
+  scheduler_ = &hasty_;
+  ProbeReservations& store = UseProbe();
+  script_ = {.lasts = std::chrono::hours(2),
+             .code = 0,
+             .at_start = [&](const Variables&) { store.fail = Error{Code::kUnavailable, "away"}; },
+             .at_termination = [&] { EXPECT_EQ(Elapsed(), std::chrono::seconds(300)); }};
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"});
+  EXPECT_EQ(terminations_, 1);
+  EXPECT_EQ(exit_, Exit::kFailed) << "although it ended well";
+  EXPECT_THAT(error_, HasSubstr("the slot has expired (away)"));
+}
+
+// R12. Fails if: the loss is noticed only when the renewal is answered.
+TEST_F(ReservationVerbsTest, R12ASilentStoreDoesNotDelayTheEnd) {
+  ProbeReservations& store = UseProbe();
+  script_ = {.lasts = std::chrono::hours(2),
+             .code = 0,
+             .at_start = [&](const Variables&) { store.hold = true; },
+             .at_termination =
+                 [&] {
+                   EXPECT_EQ(Elapsed(), std::chrono::seconds(300));
+                   store.hold = false;
+                   store.LetGo();
+                 }};
+  Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"});
+  EXPECT_EQ(terminations_, 1);
+  EXPECT_EQ(exit_, Exit::kFailed);
+}
+
+// R2. Fails if: the command is ended with the thing that it waits for, whether a renewal saw the
+// binding before or not.
+TEST_F(ReservationVerbsTest, R2ACommandOutlivesTheEndOfItsBoundThing) {
+  ProbeReservations& store = UseProbe();
+  store.clock = &clock_;
+  const auto end_of = [&](const std::string& thing) {
+    const UnixMillis now = backend_->Now(clock_);
+    store.inner().slots().ReleaseResource({.resource_id = thing, .ended_at = now}, now,
+                                          Deadline::Never(),
+                                          [](const auto& n) { EXPECT_EQ(n, 1U); });
+  };
+  for (const bool is_seen : {false, true}) {
+    terminations_ = 0;
+    const std::string thing = is_seen ? "j-1" : "j-2";
+    script_ = {.lasts = std::chrono::hours(2), .code = 5, .at_start = [&](const Variables& told) {
+                 Run({"reservation", "bind", "emr", "acme", told[0].second, thing});
+                 if (!is_seen) return end_of(thing);
+                 store.before_renewal = [&, first = true]() mutable {
+                   if (!std::exchange(first, false)) ADD_FAILURE() << "renewed although bound";
+                 };
+               }};
+    Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"});
+    EXPECT_EQ(terminations_, 0);
+    EXPECT_EQ(Code(), 5);
+    EXPECT_EQ(error_, "");
+    EXPECT_EQ(Slots().size(), is_seen ? 1U : 0U);
+  }
+}
+
+TEST_F(ReservationVerbsTest, ACommandWhoseSlotIsReleasedByHandGoesOn) {
   script_ = {.lasts = std::chrono::hours(2), .code = 0, .at_start = [&](const Variables&) {
                Run({"reservation", "release", "emr", "acme", Slots()[0]["id"]});
              }};
   Run({"reserve", "emr", "acme", "--limit", "1", "--", "make"});
-  EXPECT_EQ(terminations_, 1);
-  EXPECT_EQ(exit_, Exit::kFailed) << "although it ended well";
-  EXPECT_THAT(error_, HasSubstr("not held any more"));
+  EXPECT_EQ(terminations_, 0);
+  EXPECT_EQ(exit_, Exit::kDone);
+}
+
+// R16
+TEST_F(ReservationVerbsTest, R16ALifeOfMillisecondsIsRefused) {
+  Run({"reserve", "emr", "acme", "--limit", "1", "--ttl", "2ms", "--", "make"});
+  EXPECT_EQ(exit_, Exit::kUsage);
+  EXPECT_THAT(error_, HasSubstr("1s or more"));
+  EXPECT_TRUE(started_.empty());
 }
 
 TEST_F(ReservationVerbsTest, WhatTheCommandBindsOutlivesIt) {

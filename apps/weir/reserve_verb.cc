@@ -6,11 +6,11 @@
 #include <ostream>
 #include <vector>
 
+#include "apps/weir/accompany.h"
 #include "apps/weir/arguments.h"
 #include "apps/weir/json.h"
 #include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
-#include "apps/weir/slot_keeper.h"
 #include "apps/weir/text.h"
 #include "weir/base/rng.h"
 #include "weir/reservation/reservation_limiter.h"
@@ -76,40 +76,28 @@ struct Stage {
   UnixMillis Now() const { return opened.backend.Now(context.world().clock); }
 };
 
-/// Keeps the slot while the command runs. The code that the command ended with.
-int Accompany(Child& child, Reservation& reservation, milliseconds ttl, const Stage& stage) {
-  const auto now = [&] { return stage.Now(); };
-  SlotKeeper keeper(ttl, reservation.expires(), now());
-  bool is_lost = false;
-  for (;;) {
-    const milliseconds wait = keeper.next() - now();
-    const auto code = child.Wait(is_lost ? nanoseconds(std::chrono::hours(1)) : nanoseconds(wait));
-    if (code) return is_lost && *code == 0 ? static_cast<int>(Exit::kFailed) : *code;
-    if (is_lost || now() < keeper.next()) continue;
-    const Status renewed = reservation.Renew(ttl);
-    if (renewed) {
-      keeper.Renewed(reservation.expires(), now());
-      continue;
-    }
-    keeper.Failed(now());
-    if (renewed.error().code == Code::kNotFound) keeper.Gone();
-    is_lost = keeper.lost(now());
-    if (!is_lost) continue;
-    stage.context.Warn(
-        fmt::format("the slot is not held any more ({}): the command was told to end",
-                    renewed.error().message));
-    child.Terminate();
-  }
-}
-
 bool MaySucceedLater(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
          error.code == Code::kResourceExhausted || error.code == Code::kAborted;
 }
 
+void Report(const Accompanied& run, const Reservation& reservation, Context& context) {
+  if (!run.lost.empty()) {
+    context.Warn(fmt::format("the slot has expired ({}): the command was asked to end", run.lost));
+  }
+  if (!run.released) return;
+  const std::string slot = reservation.id();
+  const LogField fields[] = {{"slot", std::string_view(slot)}};
+  context.log().Write(LogLevel::kInfo, "reservation.released_by_others", fields);
+}
+
 /// Gives the slot back unless it is bound. Tries for as long as a store may take to answer, with
 /// pauses of up to a second.
 Status End(Reservation reservation, const Stage& stage) {
+  if (reservation.bound() || !reservation.active()) {
+    std::move(reservation).Keep();
+    return {};
+  }
   const Deadline deadline = stage.context.StoreDeadline();
   const Clock& clock = stage.opened.scheduler.clock();
   Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(1));
@@ -135,12 +123,17 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, con
     context.failure = static_cast<Exit>(missing ? 127 : 126);
     return Fail(std::move(child.error()));
   }
-  const int code = Accompany(**child, reservation, TtlOf(options), stage);
+  const Accompanied run = Accompany(
+      {.child = **child, .reservation = reservation, .ttl = TtlOf(options), .now = [&stage] {
+         return stage.Now();
+       }});
+  Report(run, reservation, context);
   const Status ended = End(std::move(reservation), stage);
   if (!ended && context.warning().empty()) {
     context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
   }
-  return static_cast<Exit>(code);
+  const bool hides_loss = !run.lost.empty() && run.code == 0;
+  return hides_loss ? Exit::kFailed : static_cast<Exit>(run.code);
 }
 
 /// Without a command the slot stays as it is until its time is over.
@@ -174,6 +167,15 @@ Result<std::uint64_t> ParseLimit(const std::string& text) {
   return ParseWhole(text, 0, kMostAccountTokens);
 }
 
+// A shorter one would expire in a pause of the machine, or between two renewals.
+Result<nanoseconds> ParseSlotLife(const std::string& text) {
+  constexpr std::chrono::seconds kShortest{1};
+  WEIR_ASSIGN_OR_RETURN(const nanoseconds life, ParsePositiveDuration(text));
+  if (life >= kShortest) return life;
+  return Fail(Code::kInvalidArgument,
+              fmt::format("a slot that lives for {}; right would be 1s or more", text));
+}
+
 }  // namespace
 
 void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_reservations) {
@@ -186,8 +188,8 @@ void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_rese
       ->option_text("N");
   AddParsed(verb, "--wait", options->wait, ParseDuration, "wait so long for a slot, like 30s")
       ->option_text("DURATION");
-  AddParsed(verb, "--ttl", options->ttl, ParsePositiveDuration,
-            "how long it is held without a sign of life (default: 300s; bound: 8h)")
+  AddParsed(verb, "--ttl", options->ttl, ParseSlotLife,
+            "how long it is held without a renewal, from 1s (default: 300s; bound: 8h)")
       ->option_text("DURATION");
   verb.add_option("--bind", options->bind,
                   "bind it to this, and keep it when the command has ended")

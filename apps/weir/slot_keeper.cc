@@ -3,18 +3,59 @@
 #include <algorithm>
 
 namespace weir::app {
+namespace {
+
+milliseconds ThirdOf(milliseconds ttl) { return std::max(ttl / 3, milliseconds(1)); }
+
+}  // namespace
 
 SlotKeeper::SlotKeeper(milliseconds ttl, UnixMillis expires, UnixMillis now)
-    : ttl_(ttl), expires_(expires), next_(now + ttl / 3) {}
+    : ttl_(ttl), expires_(expires), next_(now + ThirdOf(ttl)) {}
+
+SlotKeeper::Step SlotKeeper::Advance(UnixMillis now) {
+  if (state_ == State::kFree || state_ == State::kLost || now < next_) return Step::kWait;
+  const bool has_expired = now >= expires_;
+  if (state_ == State::kAsking || (has_expired && has_failed_)) return GiveUp();
+  state_ = State::kAsking;
+  next_ = has_expired ? now + Pause() : expires_;
+  return Step::kRenew;
+}
+
+SlotKeeper::Step SlotKeeper::GiveUp() {
+  state_ = State::kLost;
+  return Step::kGiveUp;
+}
+
+std::optional<UnixMillis> SlotKeeper::next() const {
+  if (state_ == State::kFree || state_ == State::kLost) return std::nullopt;
+  return next_;
+}
 
 void SlotKeeper::Renewed(UnixMillis expires, UnixMillis now) {
+  if (state_ != State::kAsking) return;
+  state_ = State::kHeld;
+  has_failed_ = false;
   expires_ = expires;
-  next_ = now + ttl_ / 3;
+  next_ = now + ThirdOf(ttl_);
 }
 
 void SlotKeeper::Failed(UnixMillis now) {
-  const milliseconds pause = std::clamp(ttl_ / 10, milliseconds(100), milliseconds(5'000));
-  next_ = std::min(now + pause, expires_);
+  if (state_ != State::kAsking) return;
+  state_ = State::kHeld;
+  has_failed_ = true;
+  next_ = std::min(now + Pause(), expires_);
+}
+
+void SlotKeeper::Gone() {
+  if (state_ != State::kAsking) return;
+  const bool was_released = next_ == expires_;  // the renewal began before the expiry
+  state_ = was_released ? State::kFree : State::kHeld;
+  has_failed_ = true;
+  next_ = expires_;
+}
+
+milliseconds SlotKeeper::Pause() const {
+  return std::clamp(ttl_ / 10, milliseconds(100), milliseconds(5'000));
 }
 
 }  // namespace weir::app

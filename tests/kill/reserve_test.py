@@ -7,6 +7,7 @@ usage: reserve_test.py WEIR [UNITTEST_ARGUMENT...]
 import json
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,43 @@ class Reserve(unittest.TestCase):
             "reservation", "events", "--rules", str(rules),
             input=json.dumps({"source": "aws.emr", "detail": {"clusterId": "j-1"}}) + "\n")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.slots(), [])
+
+    def weir_in_script(self):
+        return f"'{WEIR}' --store sqlite:{self.folder}/weir.db"
+
+    def test_r2_a_command_outlives_the_thing_that_it_bound_and_waits_for(self):
+        """Its renewals go on for longer than the thing lives."""
+        rules = self.folder / "rules.yaml"
+        rules.write_text("rules:\n  - source: aws.emr\n    id: detail.clusterId\n")
+        event = json.dumps({"source": "aws.emr", "detail": {"clusterId": "j-3"}})
+        script = (f"{self.weir_in_script()} reservation bind $WEIR_RESOURCE $WEIR_ACCOUNT "
+                  "$WEIR_RESERVATION_ID j-3 && "
+                  f"echo '{event}' | {self.weir_in_script()} reservation events --rules {rules} "
+                  "&& sleep 2 && exit 5")
+        done = self.reserve("--ttl", "1s", "--", "sh", "-c", script)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("1 slots released", done.stdout)
+        self.assertEqual(done.stderr, "")
+
+    def test_r12_a_signal_goes_on_while_a_renewal_waits_for_the_store(self):
+        script = "trap 'echo caught; exit 42' TERM; echo $$; while :; do read line; done"
+        holder = subprocess.Popen(
+            [*self.command, "reserve", "emr", "acme", "--limit", "1", "--ttl", "6s", "--",
+             "sh", "-c", script],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, holder)
+        holder.stdout.readline()
+        file = sqlite3.connect(f"{self.folder}/weir.db-reservations", isolation_level=None)
+        self.addCleanup(file.close)
+        file.execute("BEGIN EXCLUSIVE")
+        time.sleep(2.3)  # the renewal begins after 2 s
+        sent = time.monotonic()
+        holder.send_signal(signal.SIGTERM)
+        self.assertEqual(holder.stdout.readline(), "caught\n")
+        self.assertLess(time.monotonic() - sent, 1)
+        file.execute("ROLLBACK")
+        self.assertEqual(holder.wait(timeout=30), 42)
         self.assertEqual(self.slots(), [])
 
     def test_a_command_can_bind_its_own_slot(self):

@@ -43,6 +43,8 @@ class ProbeReservations final : public ReservationBackend,
   std::optional<Instant> recover_at;  ///< fail and lose no call from then on
   bool forget_expiry = false;         ///< refusals name no expiry
 
+  std::function<void()> before_renewal = [] {};
+
   void LetGo() {
     for (auto& answer : std::exchange(held_, {})) answer();
   }
@@ -87,6 +89,7 @@ class ProbeReservations final : public ReservationBackend,
   }
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
+    before_renewal();
     Call<HeldSlot>(std::move(done), [&](Done<HeldSlot> next) {
       inner_.slots().Renew(slot, ttl, now, deadline, std::move(next));
     });
