@@ -32,19 +32,12 @@ Json ToJson(const LimitStatus& status) {
           {"retry_after_ms", status.retry_after.count()}};
 }
 
-/// A number that reads back as it was: from here on a double keeps fewer than three decimals.
-Json ExactJson(std::int64_t thousandths) {
-  constexpr std::int64_t kExact = (std::int64_t{1} << 43) * kMillitokens;
-  const bool is_exact = thousandths % kMillitokens == 0 || thousandths < kExact;
-  return is_exact ? TokensJson(thousandths) : Json(FormatTokens(thousandths));
-}
-
 /// As a limits file declares them: by name, periods in seconds.
 Json DeclarationOf(const std::vector<Limit>& limits) {
   Json json = Json::object();
   for (const auto& [name, quota, allowance] : limits) {
-    Json& limit = json[name] = {{"capacity", ExactJson(quota.capacity)},
-                                {"refill_amount", ExactJson(quota.amount)},
+    Json& limit = json[name] = {{"capacity", TokensJson(quota.capacity)},
+                                {"refill_amount", TokensJson(quota.amount)},
                                 {"refill_period", TokensJson(quota.period)}};
     if (allowance != milliseconds(0)) limit["allowance"] = FormatAllowance(allowance);
   }
@@ -69,6 +62,9 @@ std::string_view NameOf(OnUnavailable choice) {
 
 Json TokensJson(std::int64_t millitokens) {
   if (millitokens % kMillitokens == 0) return millitokens / kMillitokens;
+  // From here on a double keeps fewer than three decimals.
+  constexpr std::int64_t kInexact = (std::int64_t{1} << 43) * kMillitokens;
+  if (millitokens >= kInexact || millitokens <= -kInexact) return FormatTokens(millitokens);
   return static_cast<double>(millitokens) / static_cast<double>(kMillitokens);
 }
 

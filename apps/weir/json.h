@@ -25,7 +25,8 @@ Json ObjectOf(const Map& entries, ToValue to_value) {
   return object;
 }
 
-/// Millitokens as a JSON number of tokens: an integer where whole, else with up to three decimals.
+/// Millitokens as a JSON number of tokens: an integer where whole, else with up to three decimals;
+/// from 2^43 on a string if it is not whole, as a reader's double would round it.
 Json TokensJson(std::int64_t millitokens);
 
 /// The number of milliseconds in it, down to a microsecond.

@@ -235,6 +235,16 @@ TEST_F(PlanTest, ThePlanAsJsonHasNumbersAndUnitsAsMembers) {
             R"("file":{"entity":"acme","parent":"org","cascade":true,"managed":true}}])");
 }
 
+// Fails if: a plan rounds what the file says.
+TEST_F(PlanTest, ThePlanAsJsonHasTheExactAmounts) {
+  const Plan plan =
+      PlanFor(Parse("resources: {llm: {limits: {a: 9007199254740.993, b: 8796093022207.999}}}\n"));
+  EXPECT_EQ(ToJson(plan)["changes"][0]["file"]["limits"].dump(),
+            R"([{"name":"a","capacity":"9007199254740.993","refill_amount":"9007199254740.993",)"
+            R"("refill_period_ms":60000},{"name":"b","capacity":8796093022207.999,)"
+            R"("refill_amount":8796093022207.999,"refill_period_ms":60000}])");
+}
+
 TEST_F(PlanTest, AnExportAsJsonIsALimitsFile) {
   EXPECT_EQ(
       ToJson(Parse("system: {on_unavailable: allow, limits: {rpm: 2.5/250ms:9~500ms}}\n"

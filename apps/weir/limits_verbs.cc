@@ -14,6 +14,7 @@
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/text.h"
 #include "weir/model/identifier.h"
+#include "weir/model/yaml_source.h"
 
 namespace weir::app {
 
@@ -90,6 +91,29 @@ tl::unexpected<Error> NotWritten(const std::string& file,
                           file, left_out.size(), left_out.front()));
 }
 
+/// What `export` writes to a file: JSON if the answers of this run are.
+Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
+  if (!context.common().json) return FormatLimitsFile(file);
+  std::string text = app::ToJson(file).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  if (text.size() < kMaxYamlSilence) return text;
+  return Fail(
+      Code::kFailedPrecondition,
+      fmt::format("the limits are {} bytes as JSON, and of JSON less than {} can be read back; "
+                  "leave --json away, which writes YAML",
+                  text.size(), kMaxYamlSilence));
+}
+
+Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, Context& context) {
+  // Applied later, a file that lacks a record would delete it.
+  if (!context.IsWhole(Context::Records::kConfig)) {
+    return NotWritten(options.file, context.AllLeftOut());
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ExportText(file, context));
+  WEIR_RETURN_IF_ERROR(WriteFile(options.file, text));
+  context.Answer({{"wrote", options.file}}, "wrote " + options.file);
+  return Exit::kDone;
+}
+
 Result<Exit> Export(const LimitsOptions& options, Context& context) {
   if (!options.force) WEIR_RETURN_IF_ERROR(CheckNew(options.file));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
@@ -97,14 +121,10 @@ Result<Exit> Export(const LimitsOptions& options, Context& context) {
     WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest(),
                                                             &context.left_out()));
     const LimitsFile file = FileOf(live, NamespaceToWrite(options, scope));
-    const std::string yaml = FormatLimitsFile(file);
     const bool to_file = !options.file.empty() && options.file != kStandardStream;
-    const bool is_whole = context.IsWhole(Context::Records::kConfig);
-    // Applied later, a file that lacks a record would delete it.
-    if (to_file && !is_whole) return NotWritten(options.file, context.AllLeftOut());
-    if (to_file) WEIR_RETURN_IF_ERROR(WriteFile(options.file, yaml));
-    context.Answer(app::ToJson(file), to_file ? "wrote " + options.file : yaml);
-    return is_whole ? Exit::kDone : Exit::kFailed;
+    if (to_file) return ExportToFile(file, options, context);
+    context.Answer(app::ToJson(file), FormatLimitsFile(file));
+    return context.IsWhole(Context::Records::kConfig) ? Exit::kDone : Exit::kFailed;
   });
 }
 

@@ -68,6 +68,14 @@ TEST(TokensJson, HasUpToThreeDecimals) {
   EXPECT_EQ(TokensJson(-1).dump(), "-0.001");
   EXPECT_EQ(TokensJson(123'456'789'012'345).dump(), "123456789012.345");
   EXPECT_EQ(TokensJson(kMaxMillitokens).dump(), "10000000000000");
+  EXPECT_EQ(TokensJson(8'796'093'022'207'999).dump(), "8796093022207.999");
+}
+
+// Fails if: an amount is rounded to a double.
+TEST(TokensJson, IsTextWhereADoubleHasFewerThanThreeDecimals) {
+  EXPECT_EQ(TokensJson(8'796'093'022'208'001).dump(), R"("8796093022208.001")");
+  EXPECT_EQ(TokensJson(-9'999'999'999'999'999).dump(), R"("-9999999999999.999")");
+  EXPECT_EQ(TokensJson(8'796'093'022'209'000).dump(), "8796093022209");
 }
 
 TEST(ToJson, ADecisionHasEachLimitOfEachBucket) {
