@@ -21,19 +21,6 @@ std::string Unconfirmed(std::size_t deletes, const LimitsScope& scope, std::stri
       deletes, TextOf(scope), why);
 }
 
-/// What applying a file to a store would do now.
-struct Planned {
-  LimitsScope scope;
-  Plan plan;
-};
-
-Result<Planned> PlanNow(const LimitsOptions& options, const LimitsFile& file, Context& context,
-                        Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(Compared with, Compare(options, file, context, backend));
-  Plan plan = MakePlan(file, with.live, context.world().clock.WallNow());
-  return Planned{std::move(with.scope), std::move(plan)};
-}
-
 std::string QuestionOf(const Planned& planned) {
   return fmt::format("{}delete {} records in {}?", TextOf(planned.plan),
                      planned.plan.Count(PlannedAction::kDelete), TextOf(planned.scope));
@@ -61,9 +48,9 @@ Result<Exit> ApplyPlanned(const Planned& planned, Context& context, Backend& bac
 
 /// The store is planned for again: it was open to others while the question waited.
 Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& options,
-                            const LimitsFile& file, Context& context) {
+                            const LimitsSource& source, Context& context) {
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Planned planned, PlanNow(options, file, context, backend));
+    WEIR_ASSIGN_OR_RETURN(const Planned planned, PlanNow(options, source, context, backend));
     if (QuestionOf(planned) == QuestionOf(confirmed)) {
       return ApplyPlanned(planned, context, backend);
     }
@@ -77,11 +64,11 @@ Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& optio
 }  // namespace
 
 Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   std::optional<Planned> to_confirm;
   const Result<Exit> first =
       context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-        WEIR_ASSIGN_OR_RETURN(Planned planned, PlanNow(options, file, context, backend));
+        WEIR_ASSIGN_OR_RETURN(Planned planned, PlanNow(options, source, context, backend));
         if (options.yes || planned.plan.Count(PlannedAction::kDelete) == 0) {
           return ApplyPlanned(planned, context, backend);
         }
@@ -90,7 +77,7 @@ Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context) {
       });
   if (!first || !to_confirm) return first;
   WEIR_RETURN_IF_ERROR(ConfirmDeletes(*to_confirm, options, context));
-  return ApplyConfirmed(*to_confirm, options, file, context);
+  return ApplyConfirmed(*to_confirm, options, source, context);
 }
 
 }  // namespace weir::app

@@ -165,6 +165,28 @@ Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now) {
   return Planner(file, live, now).Make();
 }
 
+Parents ParentsAfter(const Plan& plan, const Declared& live) {
+  Parents parents;
+  const auto put = [&parents](const EntityRecord& record) {
+    EntityDeclaration& declaration = parents[record.entity.id];
+    declaration.parent = record.entity.parent;
+    declaration.cascade = record.entity.cascade;
+  };
+  for (const auto& [id, record] : live.entities) put(record);
+  for (const ConfigChange& change : plan.ToApply()) {
+    if (const auto* changed = std::get_if<PutEntity>(&change)) put(changed->record);
+    if (const auto* gone = std::get_if<DeleteEntity>(&change)) parents.erase(gone->id);
+  }
+  return parents;
+}
+
+std::optional<ParentFault> NewParentFault(const Plan& plan, const Declared& live) {
+  std::optional<ParentFault> fault = FindParentFault(ParentsAfter(plan, live));
+  if (!fault) return std::nullopt;
+  const auto before = FindParentFault(ParentsAfter({}, live));
+  return before && before->message == fault->message ? std::nullopt : fault;
+}
+
 std::size_t Plan::Count(PlannedAction action) const {
   return static_cast<std::size_t>(
       std::count_if(changes.begin(), changes.end(),

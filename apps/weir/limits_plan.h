@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "apps/weir/listing.h"
 #include "weir/model/limits_file.h"
+#include "weir/model/parents.h"
 
 namespace weir::app {
 
@@ -47,6 +49,14 @@ struct Plan {
   /// What to hand to ConfigStore::Apply.
   std::vector<ConfigChange> ToApply() const;
 };
+
+/// Who is whose parent in the store once the plan is applied, without limits.
+using Parents = std::map<std::string, EntityDeclaration>;
+Parents ParentsAfter(const Plan& plan, const Declared& live);
+
+/// A cycle of parents, or a cascade over more than kMaxCascade entities, that the plan would make
+/// of parents in the file and in the store. No request of that entity could be decided.
+std::optional<ParentFault> NewParentFault(const Plan& plan, const Declared& live);
 
 /// Deletes only what is marked as managed. An entity that the file no longer names is deleted only
 /// if it has no limits but managed ones. Entities that no file made and that have no parent are

@@ -167,6 +167,46 @@ TEST_F(PlanTest, ApplyingIsAllOrNothing) {
   EXPECT_THAT(Live().levels, IsEmpty());
 }
 
+/// Entities e0 .. e<n>, each the cascading child of the next.
+std::vector<ConfigChange> ChainOf(int first, int last) {
+  std::vector<ConfigChange> changes;
+  for (int i = first; i < last; ++i) {
+    EntityRecord record;
+    record.entity.id = "e" + std::to_string(i);
+    record.entity.parent = "e" + std::to_string(i + 1);
+    record.entity.cascade = true;
+    changes.emplace_back(CreateEntity{record});
+  }
+  return changes;
+}
+
+// Fails if: only the parents in the file are looked at, or those that it replaces are.
+TEST_F(PlanTest, ACascadeOverTooManyOfTheFileAndTheStoreIsAFault) {
+  Change(ChainOf(1, 8));
+  const LimitsFile longer = Parse("entities: {e0: {parent: e1, cascade: true}}\n");
+  const auto fault = NewParentFault(PlanFor(longer), Live());
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->entity, "e0");
+  EXPECT_THAT(fault->message, testing::HasSubstr("more than 8 entities: e0 -> e1 -> "));
+  const LimitsFile same = Parse("entities: {e0: {parent: e2, cascade: true}}\n");
+  EXPECT_FALSE(NewParentFault(PlanFor(same), Live()));
+  const LimitsFile cut =
+      Parse("entities: {e0: {parent: e1, cascade: true}, e3: {parent: e4, cascade: false}}\n");
+  EXPECT_FALSE(NewParentFault(PlanFor(cut), Live()));
+}
+
+TEST_F(PlanTest, ACycleOfTheFileAndTheStoreIsAFault) {
+  Change(ChainOf(1, 3));
+  const auto fault = NewParentFault(PlanFor(Parse("entities: {e3: {parent: e1}}\n")), Live());
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->message, testing::HasSubstr("parents form a cycle: e1 -> e2 -> e3 -> e1"));
+}
+
+TEST_F(PlanTest, AFaultThatTheStoreHasAlreadyDoesNotStopAPlan) {
+  Change(ChainOf(0, 9));
+  EXPECT_FALSE(NewParentFault(PlanFor(Parse("resources: {llm: {limits: {rpm: 1}}}\n")), Live()));
+}
+
 TEST_F(PlanTest, AnExportedStoreReadsBackTheSame) {
   Apply(Parse(kYaml));
   const LimitsFile exported = FileOf(Live(), "default");

@@ -14,13 +14,15 @@
 #include "apps/weir/reservation_verbs.h"
 #include "apps/weir/text.h"
 #include "weir/model/identifier.h"
+#include "weir/model/parents.h"
 #include "weir/model/yaml_source.h"
 
 namespace weir::app {
 
-Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.file, context.world()));
-  return ParseLimitsFile(text, NameOfInput(options.file));
+Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
+  WEIR_ASSIGN_OR_RETURN(std::string text, ReadFileOrInput(options.file, context.world()));
+  WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(text, NameOfInput(options.file)));
+  return LimitsSource{std::move(file), std::move(text)};
 }
 
 Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, Context& context,
@@ -35,24 +37,60 @@ Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, C
 
 namespace {
 
+/// At the first parent of the chain from `entity` up that the file names.
+int LineOfChain(const LimitsSource& source, const Parents& parents, const std::string& entity) {
+  const std::string* at = &entity;
+  for (std::size_t i = 0; i <= parents.size(); ++i) {
+    const auto declared = source.file.entities.find(*at);
+    if (declared != source.file.entities.end() && declared->second.parent) {
+      return LineOfParent(source.text, *at);
+    }
+    const auto found = parents.find(*at);
+    if (found == parents.end() || !found->second.parent) break;
+    at = &*found->second.parent;
+  }
+  return 0;
+}
+
+Status CheckParents(const LimitsSource& source, const std::string& file_name, const Plan& plan,
+                    const Declared& live) {
+  const auto fault = NewParentFault(plan, live);
+  if (!fault) return {};
+  const int line = LineOfChain(source, ParentsAfter(plan, live), fault->entity);
+  return Fail(Code::kFailedPrecondition,
+              fmt::format("{}:{}: with the parents that the store has, {}", file_name, line,
+                          fault->message));
+}
+
+}  // namespace
+
+Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source, Context& context,
+                        Backend& backend) {
+  WEIR_ASSIGN_OR_RETURN(Compared with, Compare(options, source.file, context, backend));
+  Plan plan = MakePlan(source.file, with.live, context.world().clock.WallNow());
+  WEIR_RETURN_IF_ERROR(CheckParents(source, NameOfInput(options.file), plan, with.live));
+  return Planned{std::move(with.scope), std::move(plan)};
+}
+
+namespace {
+
 Result<Exit> Check(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
-  context.Answer(app::ToJson(file),
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
+  context.Answer(app::ToJson(source.file),
                  fmt::format("{} is valid: namespace {}, system {}, resources {}, "
                              "entities {}\n",
-                             NameOfInput(options.file), file.namespace_name,
-                             file.system.empty() ? "not set" : "set", file.resources.size(),
-                             file.entities.size()));
+                             NameOfInput(options.file), source.file.namespace_name,
+                             source.file.system.empty() ? "not set" : "set",
+                             source.file.resources.size(), source.file.entities.size()));
   return Exit::kDone;
 }
 
 Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
-    const Plan plan = MakePlan(file, with.live, context.world().clock.WallNow());
-    context.Answer(WithScope(with.scope, app::ToJson(plan)),
-                   TextOf(with.scope) + '\n' + TextOf(plan));
+    WEIR_ASSIGN_OR_RETURN(const Planned planned, PlanNow(options, source, context, backend));
+    const auto& [scope, plan] = planned;
+    context.Answer(WithScope(scope, app::ToJson(plan)), TextOf(scope) + '\n' + TextOf(plan));
     if (!options.detailed_exitcode) return Exit::kDone;
     // A record that cannot be read may differ.
     if (!context.IsWhole(Context::Records::kConfig)) return Exit::kFailed;
@@ -63,10 +101,10 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
 Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   // As diff(1): 0 the same, 1 different, 2 trouble.
   context.failure = Exit::kUsage;
-  WEIR_ASSIGN_OR_RETURN(const LimitsFile file, ReadLimitsFile(options, context));
+  WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
-    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, file, context, backend));
-    const std::vector<Difference> differences = Differences(file, with.live);
+    WEIR_ASSIGN_OR_RETURN(const Compared with, Compare(options, source.file, context, backend));
+    const std::vector<Difference> differences = Differences(source.file, with.live);
     const bool is_whole = context.IsWhole(Context::Records::kConfig);
     const bool says_same = differences.empty() && is_whole;
     context.Answer(WithScope(with.scope, app::ToJson(differences)),

@@ -17,9 +17,15 @@ struct LimitsOptions {
   bool detailed_exitcode = false;
 };
 
+/// A limits file and the text that it was read from.
+struct LimitsSource {
+  LimitsFile file;
+  std::string text;
+};
+
 /// The limits file that the options name. Blocks.
-[[nodiscard]] Result<LimitsFile> ReadLimitsFile(const LimitsOptions& options,
-                                                const Context& context);
+[[nodiscard]] Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options,
+                                                  const Context& context);
 
 /// A limits file next to the store it is for.
 struct Compared {
@@ -30,6 +36,16 @@ struct Compared {
 /// kFailedPrecondition as CheckScope. Records that cannot be read are in Context::left_out. Blocks.
 [[nodiscard]] Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file,
                                        Context& context, Backend& backend);
+
+/// What applying a file to a store would do now.
+struct Planned {
+  LimitsScope scope;
+  Plan plan;
+};
+
+/// As Compare; also kFailedPrecondition, with the line in the file, as NewParentFault. Blocks.
+[[nodiscard]] Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source,
+                                      Context& context, Backend& backend);
 
 /// `weir limits apply`: asks before it deletes records, and makes changes only if the store is
 /// still as it was when it was asked about. Blocks.

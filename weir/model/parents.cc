@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <vector>
 
 #include "weir/model/entity.h"
+#include "weir/model/yaml_tree.h"
 
 namespace weir {
 namespace {
@@ -85,6 +87,18 @@ std::optional<ParentFault> FindParentFault(const Entities& entities) {
                                            kMaxCascade, Arrows(chain))};
   }
   return std::nullopt;
+}
+
+int LineOfParent(std::string_view text, std::string_view entity) {
+  const Result<YamlTree> tree = ParseYaml(text, "");
+  if (!tree || tree->root == nullptr) return 0;
+  const YamlNode* node = tree->root;
+  for (const std::string_view key : std::array<std::string_view, 3>{"entities", entity, "parent"}) {
+    const YamlEntry* entry = Find(*node, key);
+    if (entry == nullptr) return 0;
+    node = entry->value;
+  }
+  return node->line;
 }
 
 }  // namespace weir

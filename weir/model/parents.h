@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "weir/model/limits_file.h"
 
@@ -18,5 +19,9 @@ struct ParentFault {
 /// whose requests would charge more than kMaxCascade entities. Linear in their number.
 std::optional<ParentFault> FindParentFault(
     const std::map<std::string, EntityDeclaration>& entities);
+
+/// The line, from 1, at which a limits file names the parent of `entity`; 0 if it names none.
+/// REQUIRES: ParseLimitsFile reads `text`.
+int LineOfParent(std::string_view text, std::string_view entity);
 
 }  // namespace weir
