@@ -103,8 +103,9 @@ class ReservationLimiter {
   /// A refusal is an outcome. An error is kInvalidArgument (an empty name, a limit beyond what is
   /// kept), kResourceExhausted (max_waiting), or what the store answered; where a slot may have
   /// been claimed all the same it is released, without waiting for that. Deadline: for the store's
-  /// answers; of a request that waits, every later try has as long as the first had. `done` may run
-  /// on the scheduler's thread.
+  /// answers; of a request that waits, every later try has as long as the first had, and a store
+  /// that does not answer (kUnavailable, kDeadlineExceeded, kAborted) is asked again until
+  /// `wait_until`. `done` may run on the scheduler's thread.
   void Reserve(const ReserveRequest& request, Deadline deadline, Done<ReserveOutcome> done);
   /// Blocks. REQUIRES: not called on the scheduler's own thread.
   [[nodiscard]] Result<ReserveOutcome> Reserve(const ReserveRequest& request, Deadline deadline);

@@ -84,6 +84,20 @@ ReserveQueue::Answer ReserveQueue::Refused(Id id, const SlotsFull& full, Instant
   return {Verdict::kRefuse, known};
 }
 
+bool ReserveQueue::Postponed(Id id, Instant now) {
+  const auto place = places_.find(id);
+  const Instant until = *place->second.request.wait_until;
+  const auto line = lines_.find(place->second.request.key);
+  line->second.asking.reset();
+  SetRetry(line, NextTry(line->second, now));
+  if (until <= now) {
+    RemoveFromLine(line, place);
+    return false;
+  }
+  if (until != kForEver) ends_.emplace(until, id);
+  return true;
+}
+
 void ReserveQueue::Leave(Id id) {
   const auto place = places_.find(id);
   refusals_.Forget(place->second.request.key);
@@ -156,7 +170,7 @@ void ReserveQueue::SetRetry(Lines::iterator line, std::optional<Instant> at) {
 
 Instant ReserveQueue::NextTry(Line& line, Instant now) {
   const Instant next = now + kShortestWait + line.backoff.Next(rng_);
-  const auto& expiry = line.told->next_expiry;
+  const auto expiry = line.told ? line.told->next_expiry : std::nullopt;
   return expiry && *expiry > now ? std::min(*expiry, next) : next;
 }
 

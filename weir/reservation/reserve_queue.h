@@ -66,6 +66,9 @@ class ReserveQueue {
   Answer Arrive(Request request, Instant now);
   /// The store refused: kWait, or kRefuse for one that does not wait or whose time is over.
   Answer Refused(Id id, const SlotsFull& full, Instant now);
+  /// The store did not answer one who waits, or was too busy: true if it keeps its place, and asks
+  /// again after a wait with jitter; false if its time is over: it has left.
+  bool Postponed(Id id, Instant now);
   /// It got its slot, or its asking ended otherwise: the next one asks at once.
   void Leave(Id id);
   /// A slot of the key came back.

@@ -27,6 +27,8 @@ struct ReserveCall {
   std::optional<std::int64_t> given_limit;
   ReserveQueue::Request request{};  ///< its limit: as last looked up
   bool placed = false;              ///< the queue knows of it
+  /// Why the last try of one who waits got no answer of the store.
+  std::optional<Error> failure{};
 };
 using ReserveCallPtr = std::unique_ptr<ReserveCall>;
 
@@ -70,9 +72,11 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void AskStore(CallPtr call);
   void Answered(CallPtr call, const SlotRef& slot, Result<ClaimAnswer> answer);
   void Full(CallPtr call, const ClaimAnswer& answer);
+  void FailOrWait(CallPtr call, Error error);
 
   // These end the call.
   void Grant(CallPtr call, HeldSlot slot);
+  void Expire(CallPtr call, const ReserveQueue::Known& known);
   void Refuse(CallPtr call, const ReserveQueue::Known& known);
   void RefuseBlocked(CallPtr call);
   void Fail(CallPtr call, Error error);

@@ -66,7 +66,7 @@ void ReservationLimiter::State::Kick() {
 
 void ReservationLimiter::State::Pump() {
   for (Turns turns = NextTurns(); !turns.empty(); turns = NextTurns()) {
-    for (auto& [call, known] : turns.expired) Refuse(std::move(call), known);
+    for (auto& [call, known] : turns.expired) Expire(std::move(call), known);
     for (CallPtr& call : turns.asks) TakeTurn(std::move(call));
   }
   Arm();

@@ -32,6 +32,51 @@ class ReserveWaitingTest : public ReservationFixture {
   Reservation held_;
 };
 
+// R11. Fails if: one error of the store ends a request that waits, or costs it its place.
+TEST_F(ReserveWaitingTest, R11WhoWaitsOutlastsAnOutageInItsPlace) {
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded}) {
+    const std::string account = code == Code::kUnavailable ? "one" : "two";
+    Reservation held = Ask(account, 1).reservation();
+    ToldSlot& first = Wait(account, 1, Within(std::chrono::minutes(10)));
+    ToldSlot& second = Wait(account, 1, Within(std::chrono::minutes(10)));
+    store_.fail = Error{code, "throttled"};
+    scheduler_.Advance(std::chrono::seconds(5));
+    EXPECT_EQ(first.times, 0);
+    store_.fail.reset();
+    ReleaseElsewhere(held);
+    scheduler_.Advance(std::chrono::seconds(3));
+    EXPECT_TRUE(first.reserved());
+    EXPECT_EQ(second.times, 0);
+    first.Drop();
+    scheduler_.RunReady();
+    EXPECT_TRUE(second.reserved());
+    second.Drop();
+  }
+}
+
+// R11. Fails if: an error of the lookup ends a request that waits before it has a place.
+TEST_F(ReserveWaitingTest, R11AnOutageAtTheBeginningIsOutlasted) {
+  Restart({.limits_ttl = milliseconds(0), .seed = 1});
+  store_.fail = Error{Code::kUnavailable, "throttled"};
+  ToldSlot& told = Wait("new", 1, Within(std::chrono::minutes(10)));
+  scheduler_.Advance(std::chrono::seconds(5));
+  EXPECT_EQ(told.times, 0);
+  const std::size_t calls = store_.calls;
+  EXPECT_LE(calls, 22U) << "it pauses from 250 ms to 2 s";
+  store_.fail.reset();
+  scheduler_.Advance(std::chrono::seconds(3));
+  EXPECT_TRUE(told.reserved());
+}
+
+// R11. Fails if: a store that never answered is reported as a full account.
+TEST_F(ReserveWaitingTest, R11AnOutageUntilTheEndIsAnError) {
+  store_.fail = Error{Code::kUnavailable, "throttled"};
+  ToldSlot& told = Wait("new", 1, Within(std::chrono::seconds(10)));
+  scheduler_.Advance(std::chrono::seconds(10));
+  EXPECT_EQ(told.code(), Code::kUnavailable);
+  EXPECT_EQ(Elapsed(told), std::chrono::seconds(10));
+}
+
 TEST_F(ReserveWaitingTest, WhatIsFreeIsGivenAtOnce) {
   EXPECT_TRUE(Wait("umbrella", 1).reserved());
   EXPECT_EQ(limiter_->stats().waiting, 0U);
@@ -150,13 +195,13 @@ TEST_F(ReserveWaitingTest, EveryTryHasAsMuchTimeAsTheFirst) {
   }
 }
 
-TEST_F(ReserveWaitingTest, AStoreThatFailsFailsOneAndTheNextAsks) {
+TEST_F(ReserveWaitingTest, AStoreThatRefusesFailsOneAndTheNextAsks) {
   const ToldSlot& first = Wait("acme", 1);
   const ToldSlot& second = Wait("acme", 1);
-  store_.fail = Error{Code::kUnavailable, "away"};
+  store_.fail = Error{Code::kPermissionDenied, "no"};
   store_.only = store_.calls;
   scheduler_.Advance(ReserveQueue::kLongestWait);
-  EXPECT_EQ(first.code(), Code::kUnavailable);
+  EXPECT_EQ(first.code(), Code::kPermissionDenied);
   EXPECT_EQ(second.times, 0);
   ReleaseElsewhere(held_);
   scheduler_.Advance(ReserveQueue::kLongestWait);
@@ -166,9 +211,9 @@ TEST_F(ReserveWaitingTest, AStoreThatFailsFailsOneAndTheNextAsks) {
 TEST_F(ReserveWaitingTest, LimitsThatCannotBeReadFailAWaiterToo) {
   RestartFull({.limits_ttl = milliseconds(0), .seed = 1});
   const ToldSlot& told = Wait("acme", 1);
-  store_.fail = Error{Code::kUnavailable, "away"};
+  store_.fail = Error{Code::kPermissionDenied, "no"};
   scheduler_.Advance(ReserveQueue::kLongestWait);
-  EXPECT_EQ(told.code(), Code::kUnavailable);
+  EXPECT_EQ(told.code(), Code::kPermissionDenied);
   EXPECT_EQ(limiter_->stats().waiting, 0U);
 }
 

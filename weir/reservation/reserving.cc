@@ -22,6 +22,11 @@ Error Closed() {
   return {Code::kCancelled, "the limiter was closed while the request waited for a slot"};
 }
 
+bool MaySucceedLater(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+         error.code == Code::kAborted;
+}
+
 Status CheckRequest(const AccountKey& key, const ReserveRequest& request) {
   WEIR_RETURN_IF_ERROR(Check(key));
   return Check(key, AccountLimit{.limit = request.limit.value_or(request.default_limit)});
@@ -51,7 +56,7 @@ void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(Call
   ReserveCall& asking = *call;
   lookup_.Get(asking.request.key, asking.deadline,
               [self = shared_from_this(), call = std::move(call), next](auto limit) mutable {
-                if (!limit) return self->Fail(std::move(call), std::move(limit.error()));
+                if (!limit) return self->FailOrWait(std::move(call), std::move(limit.error()));
                 call->request.limit = *limit ? (*limit)->limit : call->default_limit;
                 (*self.*next)(std::move(call));
               });
@@ -115,12 +120,43 @@ void ReservationLimiter::State::Answered(CallPtr call, const SlotRef& slot,
   if (!answer) {
     // It may be held, and nobody will ever bind it.
     if (IsInDoubt(answer.error())) GiveBack(slot);
-    return Fail(std::move(call), std::move(answer.error()));
+    return FailOrWait(std::move(call), std::move(answer.error()));
   }
+  call->failure.reset();
   if (!answer->slot) return Full(std::move(call), *answer);
   if (!closed_) return Grant(std::move(call), std::move(*answer->slot));
   GiveBack(slot);
   Fail(std::move(call), Closed());
+}
+
+// One who waits asks again until its time is over, and keeps its place.
+void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
+  if (!call->request.wait_until || !MaySucceedLater(error)) {
+    return Fail(std::move(call), std::move(error));
+  }
+  call->failure = error;
+  bool waits = false;
+  if (!call->placed) {  // the limit was not found: it is looked up again at its turn
+    call->request.limit = call->default_limit;
+    waits = Arrive(call).verdict == ReserveQueue::Verdict::kWait;
+  } else {
+    const MutexLock lock(mutex_);
+    waits = queue_.Postponed(call->request.id, clock_.Now()) && !closed_;
+    if (waits)
+      calls_.emplace(call->request.id, std::move(call));
+    else
+      call->placed = false;
+  }
+  Kick();
+  // NOLINTNEXTLINE(bugprone-use-after-move): one that waits was moved
+  if (!waits) Fail(std::move(call), std::move(error));
+}
+
+void ReservationLimiter::State::Expire(CallPtr call, const ReserveQueue::Known& known) {
+  call->placed = false;  // it has left
+  if (!call->failure) return Refuse(std::move(call), known);
+  Error error = *std::move(call->failure);
+  Fail(std::move(call), std::move(error));
 }
 
 void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
