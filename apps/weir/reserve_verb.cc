@@ -143,11 +143,9 @@ Result<Exit> HandOver(Reservation reservation, Context& context) {
   return Exit::kDone;
 }
 
-Result<Exit> Reserve(const ReserveOptions& options, Context& context,
-                     const OpenedReservations& opened) {
-  ReservationOptions how;
-  how.reservation_ttl = options.bind.empty() ? TtlOf(options) : how.reservation_ttl;
-  ReservationLimiter limiter(opened.backend, opened.scheduler, how);
+Result<Exit> ReserveFrom(ReservationLimiter& limiter, const ReserveOptions& options,
+                         const Stage& stage) {
+  Context& context = stage.context;
   ReserveRequest request{.resource = options.key.resource, .account = options.key.account};
   request.default_limit = static_cast<std::int64_t>(options.limit.value_or(0));
   const nanoseconds wait = options.wait.value_or(nanoseconds(0));
@@ -160,7 +158,17 @@ Result<Exit> Reserve(const ReserveOptions& options, Context& context,
     WEIR_RETURN_IF_ERROR(reservation.Bind(options.bind, TtlOf(options)));
   }
   if (options.command.empty()) return HandOver(std::move(reservation), context);
-  return RunWith(std::move(reservation), options, {context, opened});
+  return RunWith(std::move(reservation), options, stage);
+}
+
+Result<Exit> Reserve(const ReserveOptions& options, Context& context,
+                     const OpenedReservations& opened) {
+  ReservationOptions how;
+  how.reservation_ttl = options.bind.empty() ? TtlOf(options) : how.reservation_ttl;
+  ReservationLimiter limiter(opened.backend, opened.scheduler, how);
+  Result<Exit> done = ReserveFrom(limiter, options, {context, opened});
+  limiter.Drain();  // the backend closes next
+  return done;
 }
 
 Result<std::uint64_t> ParseLimit(const std::string& text) {

@@ -1,6 +1,7 @@
 #include "weir/reservation/reservation_limiter.h"
 
 #include <utility>
+#include <vector>
 
 #include "weir/reservation/reserve_state.h"
 #include "weir/runtime/await.h"
@@ -30,11 +31,33 @@ Deadline ReservationLimiter::State::Timeout() const {
 void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind) {
   auto then = [self = shared_from_this(), key = slot.key](const Result<bool>&) {
     self->Released(key);
+    self->GivenBack();
   };
+  {
+    const MutexLock lock(mutex_);
+    ++giving_back_;
+  }
   if (kind == GiveBackKind::kAny) {
     return slots_.Release(slot, StoreNow(), Timeout(), std::move(then));
   }
   slots_.ReleaseUnbound(slot, StoreNow(), Timeout(), std::move(then));
+}
+
+void ReservationLimiter::State::GivenBack() {
+  std::vector<Done<void>> drained;
+  {
+    const MutexLock lock(mutex_);
+    if (--giving_back_ == 0) drained.swap(drains_);
+  }
+  for (Done<void>& done : drained) done({});
+}
+
+void ReservationLimiter::State::Drain(Done<void> done) {
+  {
+    const MutexLock lock(mutex_);
+    if (giving_back_ > 0) return drains_.push_back(std::move(done));
+  }
+  done({});
 }
 
 ReservationStats ReservationLimiter::State::stats() const {
@@ -64,6 +87,12 @@ Result<ReserveOutcome> ReservationLimiter::Reserve(const ReserveRequest& request
                                                    Deadline deadline) {
   return Await<ReserveOutcome>(
       [&](Done<ReserveOutcome> done) { state_->Reserve(request, deadline, std::move(done)); });
+}
+
+void ReservationLimiter::Drain(Done<void> done) { state_->Drain(std::move(done)); }
+
+void ReservationLimiter::Drain() {
+  (void)Await<void>([&](Done<void> done) { state_->Drain(std::move(done)); });
 }
 
 ReservationStats ReservationLimiter::stats() const { return state_->stats(); }

@@ -115,6 +115,26 @@ TEST_F(ReservationTest, AReleaseUnlessBoundThatFailedIsTriedOnceMoreAtTheEndOfTh
   EXPECT_TRUE(Held().empty());
 }
 
+// R1. Fails if: Drain does not wait for a release that nobody awaits, or never ends.
+TEST_F(ReservationTest, R1DrainWaitsForWhatIsGivenBack) {
+  int drained = 0;
+  const auto count = [&](const Status& status) { drained += status ? 1 : 100; };
+  limiter_->Drain(count);
+  EXPECT_EQ(drained, 1) << "nothing is in flight";
+  std::optional<Reservation> first = Reserve();
+  std::optional<Reservation> second = Reserve();
+  store_.hold = true;
+  first.reset();
+  second.reset();
+  limiter_->Drain(count);
+  EXPECT_EQ(drained, 1);
+  store_.LetGoFirst();
+  EXPECT_EQ(drained, 1) << "one of two";
+  store_.LetGoFirst();
+  EXPECT_EQ(drained, 2);
+  EXPECT_TRUE(Held().empty());
+}
+
 TEST_F(ReservationTest, RenewingMakesItLiveLonger) {
   Reservation reservation = Reserve();
   scheduler_.Advance(std::chrono::minutes(4));

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
@@ -52,6 +54,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   enum class GiveBackKind { kUnlessBound, kAny };
   /// Releases a slot without waiting for the answer.
   void GiveBack(const SlotRef& slot, GiveBackKind kind = GiveBackKind::kUnlessBound);
+  void Drain(Done<void> done);
   /// A slot of the key came back, or may have.
   void Released(const AccountKey& key);
 
@@ -90,6 +93,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   Turns NextTurns();
   void Arm();
   void Ring();
+  void GivenBack();
   CallPtr Take(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
 
   const ReservationBackend& backend_;
@@ -107,6 +111,8 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< that wait, do not ask
   bool posted_ WEIR_GUARDED_BY(mutex_) = false;                        ///< Pump runs, or will
   std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
+  std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) = 0;  ///< releases in flight that nobody awaits
+  std::vector<Done<void>> drains_ WEIR_GUARDED_BY(mutex_);
 
   Counter reserved_;
   Counter refused_;
