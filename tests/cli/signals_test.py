@@ -6,6 +6,7 @@ usage: signals_test.py WEIR
 
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from checks import Failed, expect  # noqa: E402
 
 LINES = 'first\nsecond\n'
+LOGGED = re.compile(r"\d{4}-\d\d-\d\dT\S+ \w+ [a-z_.]+ ")
 
 
 class Put:
@@ -36,7 +38,10 @@ class Put:
         self.process.stdin.flush()
 
     def line(self):
-        return self.process.stderr.readline()
+        """The next message; log events are passed over."""
+        while LOGGED.match(line := self.process.stderr.readline()):
+            pass
+        return line
 
     def goes_on_for(self, seconds):
         try:
