@@ -59,7 +59,7 @@ Status Run(const std::string& stream) {
                         kinesis::Connect(options, clock, ProcessSurroundings()));
   kinesis::Producer producer({connection->client(), connection->scheduler()}, config, SystemSeed());
   WEIR_RETURN_IF_ERROR(PutLines(producer, stream));
-  WEIR_RETURN_IF_ERROR(producer.Close(Deadline::After(clock, config.record_ttl)));
+  WEIR_RETURN_IF_ERROR(producer.Close(Deadline::After(clock, std::chrono::minutes(1))));
   std::cout << producer.stats().stored << " stored, " << producer.stats().failed << " failed\n";
   return {};
 }

@@ -1,6 +1,7 @@
 #include "weir/aws/crt_places.h"
 
 #include <aws/auth/credentials.h>
+#include <aws/http/proxy.h>
 
 #include <array>
 #include <cstdlib>
@@ -12,6 +13,9 @@ void ReleaseProvider(aws_credentials_provider* provider) {
 }
 
 namespace {
+
+// As for requests: HTTPS_PROXY and NO_PROXY.
+constexpr proxy_env_var_settings kProxyVariables{.env_var_type = AWS_HPEV_ENABLE};
 
 /// Only a null cursor makes the runtime look for AWS_PROFILE.
 aws_byte_cursor ProfileName(const std::string& profile) {
@@ -29,6 +33,8 @@ ProviderHandle Profile(const CrtRuntime& runtime, const std::string& profile) {
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
   options.tls_ctx = runtime.tls();
+  static proxy_env_var_settings proxy = kProxyVariables;  // not const in this struct alone
+  options.proxy_ev_settings = &proxy;
   return ProviderHandle(aws_credentials_provider_new_profile(runtime.allocator(), &options));
 }
 
@@ -37,6 +43,7 @@ ProviderHandle Sso(const CrtRuntime& runtime, const std::string& profile) {
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
   options.tls_ctx = runtime.tls();
+  options.proxy_ev_settings = &kProxyVariables;
   return ProviderHandle(aws_credentials_provider_new_sso(runtime.allocator(), &options));
 }
 
@@ -45,6 +52,7 @@ ProviderHandle WebIdentity(const CrtRuntime& runtime, const std::string& profile
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
   options.tls_ctx = runtime.tls();
+  options.proxy_ev_settings = &kProxyVariables;
   return ProviderHandle(
       aws_credentials_provider_new_sts_web_identity(runtime.allocator(), &options));
 }

@@ -173,5 +173,63 @@ TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
   EXPECT_EQ(error->code, Code::kDataLoss);
 }
 
+/// A producer's gate in front of a budget: records come evenly and live for a while.
+class GatedHost {
+ public:
+  GatedHost(Backend& store, sim::SimScheduler& on, std::uint64_t seed) : host_(store, on, seed) {}
+
+  void Put(Instant until) {
+    const Instant now = Now();
+    if (now >= until) return;
+    kinesis::KinesisRecord record{.data = std::string(100, 'x'), .shard = ShardId{0}};
+    record.expires = now + seconds(2);
+    gate_.Put(std::move(record));
+    Go();
+    host_.scheduler.At(now + milliseconds(1), [this, until] { Put(until); });
+  }
+  std::size_t sent() const { return sent_; }
+
+ private:
+  Instant Now() const { return host_.scheduler.clock().Now(); }
+  void Go() {
+    std::vector<kinesis::KinesisRecord> expired;
+    gate_.TakeExpired(Now(), expired);
+    std::vector<BudgetAsk> asks;
+    gate_.TakeAsks(Now(), asks);
+    for (const BudgetAsk& ask : asks) {
+      host_.budget.Ask(kStream, ask, [this](Result<BudgetDecision> answer) {
+        host_.scheduler.Post([this, answer = std::move(answer)] {
+          std::vector<kinesis::KinesisRecord> granted;
+          gate_.OnAnswer({0}, answer.value_or(BudgetDecision{.granted = true}), Now(), granted);
+          sent_ += granted.size();
+          Go();
+        });
+      });
+    }
+  }
+
+  Host host_;
+  kinesis::BudgetGate gate_{{}};
+  std::size_t sent_ = 0;
+};
+
+// Fails if: records that are about to expire leave a question no time, and the store's silence then
+// counts as a grant.
+TEST_F(LimiterBudgetTest, K3WhatIsAboutToExpireIsNoReasonToGrant) {
+  sim::FaultyBackend slow(*store_, scheduler_, 1);
+  slow.faults.delay = 1;
+  slow.faults.longest_delay = milliseconds(20);
+  std::vector<std::unique_ptr<GatedHost>> hosts;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    hosts.push_back(std::make_unique<GatedHost>(slow, scheduler_, i));
+    hosts.back()->Put(After(seconds(20)));
+  }
+  scheduler_.Advance(seconds(25));
+  std::size_t sent = 0;
+  for (const auto& host : hosts) sent += host->sent();
+  EXPECT_LE(sent, 23'000U) << "a burst and 22 s";
+  EXPECT_GE(sent, 15'000U);
+}
+
 }  // namespace
 }  // namespace weir

@@ -12,6 +12,8 @@ void BudgetGate::Put(KinesisRecord record) {
 }
 
 BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane, Instant now) const {
+  // Also if a record expires before: a question without time would find the store away, and a
+  // grant.
   BudgetAsk ask{.shard = shard, .until = now + options_.answer_within};
   const std::size_t most_records = options_.max_records / lane.divisor;
   const std::size_t most_bytes = options_.max_bytes / lane.divisor;
@@ -20,7 +22,6 @@ BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane, Instant now) const
     if (ask.records > 0 && !fits) break;
     ++ask.records;
     ask.bytes += record.bytes();
-    ask.until = std::min(ask.until, record.expires);
   }
   return ask;
 }

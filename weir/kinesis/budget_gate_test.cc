@@ -55,7 +55,7 @@ TEST_F(BudgetGateTest, AsksForWhatWaitsAndLetsItGoWhenItIsGranted) {
   EXPECT_EQ(asks[0].shard, ShardId{0});
   EXPECT_EQ(asks[0].records, 2U);
   EXPECT_EQ(asks[0].bytes, 30U);
-  EXPECT_EQ(asks[0].until, kStart + milliseconds(7));
+  EXPECT_EQ(asks[0].until, kStart + std::chrono::seconds(1)) << "however soon a record expires";
   EXPECT_THAT(Asks(), IsEmpty()) << "one question at a time";
   EXPECT_THAT(Answer(0, true), ElementsAre(1, 2));
   EXPECT_THAT(Asks(), IsEmpty());

@@ -8,6 +8,13 @@
 
 namespace weir::kinesis {
 
+namespace {
+
+/// Until when a record may wait for company and still be sent: half of the time that it has left.
+Instant InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
+
+}  // namespace
+
 // All of one Kinesis record at one instant, so that they travel together again.
 void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, FailureClass kind,
                         Instant now) {
@@ -18,9 +25,10 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
   for (UserRecord& user : record.records) {
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
+    if (MayCome(kind, attempt->code) && !user.held_since) user.held_since = attempt->began;
     Rng same = rng_;
     const Failed failed{kind,           user.attempts.count(), user.expires,
-                        is_over_budget, attempt->code,         user.attempts.kept().front()->began};
+                        is_over_budget, attempt->code,         user.held_since.value_or(now)};
     const auto at = RetryAt(options_.retry, failed, now, same);
     if (!at) {
       Fail(std::move(user));
@@ -51,7 +59,7 @@ void Pipeline::TakeAgain(Instant now) {
       FailExpired(std::move(record), now);
       continue;
     }
-    record.deadline = std::min(now + options_.retry_linger, record.expires);
+    record.deadline = std::min(now + options_.retry_linger, InTime(now, record.expires));
     Aggregate(std::move(record));
   }
   while (!held_.empty() && held_.begin()->first <= now) {

@@ -179,6 +179,7 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
       self->CutOff();
+      const CallbackScope callbacks(self->parts.scheduler);
       done({});
     });
   };

@@ -75,8 +75,8 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
              answer = ToAnswer(self->config.wire, std::move(reply))]() mutable {
               --self->requests_;
               self->bytes_ -= bytes;
-              self->EndCall();
               self->OnAnswer(stream, id, std::move(answer));
+              self->EndCall();  // last: the producer's owner may destroy what it lent
             });
       });
 }
@@ -100,11 +100,11 @@ void Producer::State::List(Stream& stream, const std::string& token) {
                     [self, &stream](const tl::expected<JsonReply, AwsFailure>& reply) {
                       self->parts.scheduler.Post(
                           [self, &stream, page = ToPage(self->config.wire, reply)]() mutable {
-                            self->EndCall();
                             const Instant now = self->Now();
                             // Without records it does not matter yet.
                             if (stream.pipeline.pending() > 0) stream.events.OnListed(page, now);
                             self->Follow(stream, stream.pipeline.OnListed(std::move(page), now));
+                            self->EndCall();
                           });
                     });
 }
@@ -116,8 +116,8 @@ void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
       [self = shared_from_this(), &stream,
        shard = ask.shard](Result<BudgetDecision> answer) mutable {
         self->parts.scheduler.Post([self, &stream, shard, answer = std::move(answer)]() mutable {
-          self->EndCall();
           self->OnBudget(stream, shard, std::move(answer));
+          self->EndCall();
         });
       });
 }

@@ -25,6 +25,8 @@ struct UserRecord {
   Instant expires;   ///< after that it is not sent again
   Attempts attempts{};
   bool maybe_duplicate = false;  ///< an attempt that did not succeed may have stored it
+  /// When the first attempt began that failed for what may come (MayCome).
+  std::optional<Instant> held_since{};
 
   UserRecordView View() const { return {partition_key, explicit_hash_key, data}; }
 };

@@ -14,12 +14,6 @@ bool MayGoBetter(FailureClass kind) {
          kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
 }
 
-/// The stream, or credentials that the service accepts.
-bool MayCome(const Failed& failed) {
-  if (failed.kind == FailureClass::kAuth) return !IsPermission(failed.code);
-  return failed.code == "ResourceNotFoundException";
-}
-
 nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
   const nanoseconds usual = Backoff(options.base, options.cap, failed.attempts - 1).Next(rng);
   if (!failed.is_over_budget) return usual;
@@ -30,6 +24,11 @@ nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant
 
 }  // namespace
 
+bool MayCome(FailureClass kind, std::string_view code) {
+  if (kind == FailureClass::kAuth) return !IsPermission(code);
+  return code == "ResourceNotFoundException";
+}
+
 FailureClass ClassOfEntry(std::string_view code) {
   return Classify(kServerError, code, "PutRecords");
 }
@@ -38,7 +37,7 @@ std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed
                                Rng& rng) {
   const bool spent = options.max_attempts > 0 && failed.attempts >= options.max_attempts;
   const bool refused = options.fail_if_throttled && failed.kind == FailureClass::kThrottle;
-  const bool is_held = MayCome(failed) && now - failed.first < options.hold;
+  const bool is_held = MayCome(failed.kind, failed.code) && now - failed.held_since < options.hold;
   if (spent || refused || !(MayGoBetter(failed.kind) || is_held)) return std::nullopt;
   return std::min(now + WaitAfter(options, failed, now, rng), failed.expires);
 }

@@ -20,7 +20,7 @@ struct RetryOptions {
   nanoseconds cap = std::chrono::seconds(5);
   /// Missing credentials and a missing stream may come: a stream that was just created is not there
   /// at once, and a source of credentials may be away. A record is tried again for so long after
-  /// its first attempt. At most as long as it lives.
+  /// the first attempt that failed for this. At most as long as it lives.
   nanoseconds hold = nanoseconds::max();
   /// So many Kinesis records of a stream may be on their way again without an end that is known,
   /// and not for a throttle: that slows its shard down. Others wait from half the cap to the cap,
@@ -32,6 +32,10 @@ struct RetryOptions {
 /// the server may have been applied; codes that nobody knows count as such.
 FailureClass ClassOfEntry(std::string_view code);
 
+/// Whether an attempt failed for what may be there later: the stream, or credentials that the
+/// service accepts.
+bool MayCome(FailureClass kind, std::string_view code);
+
 /// What became of one attempt of a user record.
 struct Failed {
   FailureClass kind = FailureClass::kPermanent;
@@ -39,7 +43,7 @@ struct Failed {
   Instant expires;             ///< the record
   bool is_over_budget = false;
   std::string_view code{};  ///< the service's
-  Instant first{};          ///< when the first attempt began
+  Instant held_since{};     ///< when the first attempt began that failed for what may come
 };
 
 /// What RetryOptions::budget is of: a service in trouble is not met with several times the load.

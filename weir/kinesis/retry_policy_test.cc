@@ -43,7 +43,7 @@ TEST_F(RetryPolicyTest, K4WhatMayComeIsWaitedForAsLongAsTheRecordLives) {
   const auto at = [this](FailureClass kind, std::string_view code, nanoseconds since = {},
                          const RetryOptions& options = {}) {
     const Failed failed{
-        .kind = kind, .expires = kStart + seconds(30), .code = code, .first = kStart - since};
+        .kind = kind, .expires = kStart + seconds(30), .code = code, .held_since = kStart - since};
     return RetryAt(options, failed, kStart, rng_);
   };
   EXPECT_TRUE(at(FailureClass::kAuth, "auth")) << "no credentials";
