@@ -75,7 +75,7 @@ class Companion {
     }
     reason_ = answer.error().message;
     if (answer.error().code != Code::kNotFound) return keeper_.Failed(company_.now());
-    keeper_.Gone();
+    keeper_.Gone(company_.now());
     was_released_ = !keeper_.is_lost() && !keeper_.next();
   }
 

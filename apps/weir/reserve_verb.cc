@@ -91,14 +91,13 @@ void Report(const Accompanied& run, const Reservation& reservation, Context& con
   context.log().Write(LogLevel::kInfo, "reservation.released_by_others", fields);
 }
 
-/// Gives the slot back unless it is bound. Tries for as long as a store may take to answer, with
-/// pauses of up to a second.
-Status End(Reservation reservation, const Stage& stage) {
+/// Gives the slot back unless it is bound. Begins no further try after the deadline; pauses of up
+/// to a second.
+Status End(Reservation reservation, Deadline deadline, const Stage& stage) {
   if (reservation.bound() || !reservation.active()) {
     std::move(reservation).Keep();
     return {};
   }
-  const Deadline deadline = stage.context.StoreDeadline();
   const Clock& clock = stage.opened.scheduler.clock();
   Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(1));
   Rng jitter(SystemSeed());
@@ -128,7 +127,10 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, con
          return stage.Now();
        }});
   Report(run, reservation, context);
-  const Status ended = End(std::move(reservation), stage);
+  const Instant now = stage.opened.scheduler.clock().Now();
+  // A slot that has expired is free without this.
+  const Deadline deadline = run.lost.empty() ? context.StoreDeadline() : Deadline::At(now);
+  const Status ended = End(std::move(reservation), deadline, stage);
   if (!ended && context.warning().empty()) {
     context.Warn(fmt::format("the slot is held until its time is over: {}", ended.error().message));
   }

@@ -36,7 +36,7 @@ void SlotKeeper::Renewed(UnixMillis expires, UnixMillis now) {
   state_ = State::kHeld;
   has_failed_ = false;
   expires_ = expires;
-  next_ = now + ThirdOf(ttl_);
+  next_ = std::min(now + ThirdOf(ttl_), expires);
 }
 
 void SlotKeeper::Failed(UnixMillis now) {
@@ -46,9 +46,9 @@ void SlotKeeper::Failed(UnixMillis now) {
   next_ = std::min(now + Pause(), expires_);
 }
 
-void SlotKeeper::Gone() {
+void SlotKeeper::Gone(UnixMillis now) {
   if (state_ != State::kAsking) return;
-  const bool was_released = next_ == expires_;  // the renewal began before the expiry
+  const bool was_released = now < expires_;  // this process may have been paused since it asked
   state_ = was_released ? State::kFree : State::kHeld;
   has_failed_ = true;
   next_ = expires_;

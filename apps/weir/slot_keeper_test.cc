@@ -70,10 +70,30 @@ TEST(SlotKeeper, R2BoundItIsNeitherRenewedNorLost) {
 TEST(SlotKeeper, R2ReleasedBeforeItsExpiryItIsNotLost) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
-  keeper.Gone();
+  keeper.Gone(kNow + kTtl / 2);
   EXPECT_EQ(keeper.next(), std::nullopt);
   EXPECT_EQ(keeper.Advance(kNow + 100 * kTtl), Step::kWait);
   EXPECT_FALSE(keeper.is_lost());
+}
+
+// R2. Fails if: a slot that expired while its renewal was in flight, in a pause of the process,
+// counts as released on purpose.
+TEST(SlotKeeper, R2GoneAfterItsExpiryItIsLostWheneverItsRenewalBegan) {
+  SlotKeeper keeper = KeeperOf(kTtl);
+  BeginRenewal(keeper);
+  const UnixMillis late = kNow + 3 * kTtl;
+  keeper.Gone(late);
+  EXPECT_EQ(keeper.Advance(late), Step::kGiveUp);
+  EXPECT_TRUE(keeper.is_lost());
+}
+
+// Fails if: a renewal that the store made long ago is taken for one that was made now.
+TEST(SlotKeeper, ARenewalIsDueAtTheExpiryAtTheLatest) {
+  SlotKeeper keeper = KeeperOf(kTtl);
+  BeginRenewal(keeper);
+  const UnixMillis late = kNow + 3 * kTtl;
+  keeper.Renewed(kNow + kTtl, late);
+  EXPECT_EQ(keeper.Advance(late), Step::kRenew);
 }
 
 // A process that was stopped, or whose machine was suspended.
@@ -86,7 +106,7 @@ TEST(SlotKeeper, AfterAPauseBeyondTheExpiryOneRenewalDecides) {
 
   SlotKeeper gone = KeeperOf(kTtl);
   ASSERT_EQ(gone.Advance(late), Step::kRenew);
-  gone.Gone();
+  gone.Gone(late);
   EXPECT_EQ(gone.Advance(late), Step::kGiveUp) << "another may have it";
 
   SlotKeeper silent = KeeperOf(kTtl);

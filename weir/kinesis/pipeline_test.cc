@@ -481,7 +481,8 @@ TEST(Pipeline, K12WhatMayBeTriedAgainFailsWhenItExpiresAndNotBefore) {
         EXPECT_EQ(last.code, kExpired) << seed;
         const Instant expires = kStart + seconds(2 + static_cast<int>(number));
         EXPECT_GE(last.ended, expires) << seed;
-        EXPECT_LE(last.ended, expires + milliseconds(100)) << "or the answer to a try just before, seed " << seed;
+        EXPECT_LE(last.ended, expires + milliseconds(100))
+            << "or the answer to a try just before, seed " << seed;
       }
     }
   }
