@@ -66,7 +66,7 @@ Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& optio
 Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   std::optional<Planned> to_confirm;
-  const Result<Exit> first =
+  Result<Exit> first =
       context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
         WEIR_ASSIGN_OR_RETURN(Planned planned, PlanNow(options, source, context, backend));
         if (options.yes || planned.plan.Count(PlannedAction::kDelete) == 0) {

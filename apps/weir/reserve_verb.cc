@@ -86,7 +86,7 @@ void Report(const Accompanied& run, const Reservation& reservation, Context& con
     context.Warn(fmt::format("the slot has expired ({}): the command was asked to end", run.lost));
   }
   if (!run.released) return;
-  const std::string slot = reservation.id();
+  const std::string& slot = reservation.id();
   const LogField fields[] = {{"slot", std::string_view(slot)}};
   context.log().Write(LogLevel::kInfo, "reservation.released_by_others", fields);
 }

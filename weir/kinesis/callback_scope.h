@@ -11,16 +11,15 @@ namespace weir::kinesis {
 /// Scopes nest.
 class CallbackScope {
  public:
-  explicit CallbackScope(const Scheduler& scheduler)
-      : outer_(std::exchange(current_, &scheduler)) {}
-  ~CallbackScope() { current_ = outer_; }
+  explicit CallbackScope(const Scheduler& scheduler) : outer_(std::exchange(current, &scheduler)) {}
+  ~CallbackScope() { current = outer_; }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
-  static bool IsIn(const Scheduler& scheduler) { return current_ == &scheduler; }
+  static bool IsIn(const Scheduler& scheduler) { return current == &scheduler; }
 
  private:
-  static inline thread_local const Scheduler* current_ = nullptr;
+  static inline thread_local const Scheduler* current = nullptr;
   const Scheduler* outer_;
 };
 

@@ -115,15 +115,16 @@ void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
       stream.address, ask,
       [self = shared_from_this(), &stream,
        shard = ask.shard](Result<BudgetDecision> answer) mutable {
-        self->parts.scheduler.Post([self, &stream, shard, answer = std::move(answer)]() mutable {
-          self->OnBudget(stream, shard, std::move(answer));
+        self->parts.scheduler.Post([self, &stream, shard, answer = std::move(answer)] {
+          self->OnBudget(stream, shard, answer);
           self->EndCall();
         });
       });
 }
 
 // Nobody could be asked: this producer's own limiter is what is left then.
-void Producer::State::OnBudget(Stream& stream, ShardId shard, Result<BudgetDecision> answer) {
+void Producer::State::OnBudget(Stream& stream, ShardId shard,
+                               const Result<BudgetDecision>& answer) {
   const Instant now = Now();
   stream.events.OnBudget(answer, now);
   const BudgetDecision decision = answer.value_or(BudgetDecision{.granted = true});

@@ -105,7 +105,8 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
   void List(Stream& stream, const std::string& token);
   void Ask(Stream& stream, const BudgetAsk& ask);
-  void OnBudget(Stream& stream, ShardId shard, Result<BudgetDecision> answer) WEIR_EXCLUDES(mutex);
+  void OnBudget(Stream& stream, ShardId shard, const Result<BudgetDecision>& answer)
+      WEIR_EXCLUDES(mutex);
   Deadline CallDeadline() const;
   Deadline PutDeadline(const std::vector<KinesisRecord>& records) const;
 

@@ -103,13 +103,12 @@ void ReservedSlot::ReleaseUnlessBound(Done<void> done) {
 }
 
 void ReservedSlot::Abandon() {
-  using Kind = State::GiveBackKind;
-  Kind kind = Kind::kUnlessBound;
+  auto kind = State::GiveBackKind::kUnlessBound;
   {
     const MutexLock lock(mutex_);
     abandoned_ = true;
     if (phase_ != Phase::kFree && phase_ != Phase::kUnreleased) return;
-    if (phase_ == Phase::kUnreleased) kind = Kind::kAny;
+    if (phase_ == Phase::kUnreleased) kind = State::GiveBackKind::kAny;
     phase_ = Phase::kEnded;
   }
   state_->GiveBack(ref_, kind);
