@@ -66,15 +66,14 @@ Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& optio
 Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   std::optional<Planned> to_confirm;
-  Result<Exit> first =
-      context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
-        WEIR_ASSIGN_OR_RETURN(Planned planned, PlanNow(options, source, context, backend));
-        if (options.yes || planned.plan.Count(PlannedAction::kDelete) == 0) {
-          return ApplyPlanned(planned, context, backend);
-        }
-        to_confirm = std::move(planned);
-        return Exit::kDone;
-      });
+  Result<Exit> first = context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {
+    WEIR_ASSIGN_OR_RETURN(Planned planned, PlanNow(options, source, context, backend));
+    if (options.yes || planned.plan.Count(PlannedAction::kDelete) == 0) {
+      return ApplyPlanned(planned, context, backend);
+    }
+    to_confirm = std::move(planned);
+    return Exit::kDone;
+  });
   if (!first || !to_confirm) return first;
   WEIR_RETURN_IF_ERROR(ConfirmDeletes(*to_confirm, options, context));
   return ApplyConfirmed(*to_confirm, options, source, context);
