@@ -311,13 +311,17 @@ TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
 
 // Fails if: what waits when the file is closed is answered only when the disk answers.
 TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
-  std::binary_semaphore busy{0};
-  std::binary_semaphore go_on{0};
-  file_io_.At(file_io_.clock().Now(), [&] {
-    busy.release();
-    go_on.acquire();
+  // Shared: nothing waits for the end of this task.
+  struct Gate {
+    std::binary_semaphore busy{0};
+    std::binary_semaphore go_on{0};
+  };
+  const auto gate = std::make_shared<Gate>();
+  file_io_.At(file_io_.clock().Now(), [gate] {
+    gate->busy.release();
+    gate->go_on.acquire();
   });
-  busy.acquire();  // so that the last commit is the first to find what waits
+  gate->busy.acquire();  // so that the last commit is the first to find what waits
   Answer<Decision> late = Acquire(1, In(milliseconds(100)));
   Answer<void> setting = Create("acme", Deadline::Never());
   disk_.HoldSyncs();
@@ -327,7 +331,7 @@ TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
   timers_.Advance(milliseconds(100));
   EXPECT_TRUE(late.is_there());
   disk_.ReleaseSyncs();
-  go_on.release();
+  gate->go_on.release();
   closing.join();
   EXPECT_FALSE(late.Get());
   EXPECT_EQ(late.Get().error().code, Code::kDeadlineExceeded);
