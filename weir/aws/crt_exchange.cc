@@ -113,15 +113,25 @@ void CrtExchange::OnStart(aws_task*, void* self, aws_task_status) {
 }
 
 void CrtExchange::OnConnection(aws_http_connection* connection, int error, void* self) {
-  Self(self).Connected(connection, error);
+  CrtExchange& exchange = Self(self);
+  exchange.connection_ = connection;
+  exchange.error_ = error;
+  // The resolver reports on its own thread that a name is not found.
+  const bool is_on_loop = aws_event_loop_thread_is_callers_thread(exchange.loop_);
+  if (is_on_loop || error == AWS_ERROR_HTTP_CONNECTION_MANAGER_SHUTTING_DOWN) {
+    return exchange.Connected();
+  }
+  aws_task_init(&exchange.connected_, &CrtExchange::OnConnected, self, "weir_exchange_connected");
+  aws_event_loop_schedule_task_now(exchange.loop_, &exchange.connected_);
 }
 
-void CrtExchange::Connected(aws_http_connection* connection, int error) {
-  connection_ = connection;
-  const bool wanted = connection != nullptr && done_ != nullptr;
-  if (wanted) ArmLimit(std::min(end_by_, LoopNow(loop_) + answer_time_));
-  if (wanted && Begin(connection)) return;
-  End(tl::unexpected(Failure(false, wanted ? LastCrtError() : CrtError(error))));
+void CrtExchange::OnConnected(aws_task*, void* self, aws_task_status) { Self(self).Connected(); }
+
+void CrtExchange::Connected() {
+  if (done_ == nullptr) return End(tl::unexpected(HttpFailure{}));  // the pool may be gone
+  if (connection_ == nullptr) return End(tl::unexpected(Failure(false, CrtError(error_))));
+  ArmLimit(std::min(end_by_, LoopNow(loop_) + answer_time_));
+  if (!Begin(connection_)) End(tl::unexpected(Failure(false, LastCrtError())));
 }
 
 bool CrtExchange::Begin(aws_http_connection* connection) {

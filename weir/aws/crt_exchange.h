@@ -52,7 +52,9 @@ class CrtExchange {
                         void* self);
   static void OnComplete(aws_http_stream* stream, int error, void* self);
 
-  void Connected(aws_http_connection* connection, int error);
+  static void OnConnected(aws_task* task, void* self, aws_task_status status);
+
+  void Connected();
   bool Begin(aws_http_connection* connection);
   void TimeOut();
   void Complete(int error);
@@ -75,6 +77,8 @@ class CrtExchange {
   aws_http_connection* connection_ = nullptr;  ///< lent by the pool's manager
   aws_task start_{};
   aws_task limit_{};
+  aws_task connected_{};
+  int error_ = 0;  ///< why there is no connection
   // On the loop's clock.
   std::uint64_t begin_by_ = 0;
   std::uint64_t answer_time_ = 0;

@@ -449,6 +449,21 @@ TEST_F(CrtTransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
   EXPECT_THAT(proxy.seen()[0].body, Not(HasSubstr("secret")));
 }
 
+// Fails if (under tsan): the resolver's thread ends requests while the loop ends them by their
+// limits.
+TEST_F(CrtTransportTest, RequestsToANameThatIsNotFoundFailUnsent) {
+  const auto transport = Connect({.host = "service.invalid", .port = 80, .tls = false});
+  std::vector<std::future<Answer>> answers;
+  for (int i = 0; i < 20; ++i) {
+    answers.push_back(Start(*transport, {}, i % 2 == 0 ? milliseconds(i) : kPatience));
+  }
+  for (std::future<Answer>& pending : answers) {
+    const Answer answer = pending.get();
+    ASSERT_FALSE(answer);
+    EXPECT_FALSE(answer.error().maybe_sent);
+  }
+}
+
 class ProxyVariablesTest : public CrtTransportTest {
  protected:
   void TearDown() override {
