@@ -14,7 +14,7 @@ struct Accompanied {
   int code = 0;  ///< that the command ended with, as Child::Wait returns it
   /// Not empty: the slot expired, for this reason, and the command was asked to end.
   std::string lost{};
-  bool released = false;  ///< by somebody else, before it expired
+  bool released = false;  ///< by another caller, before it expired
 };
 
 /// Both must outlive the call.

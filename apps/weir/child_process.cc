@@ -26,7 +26,7 @@ struct Image {
   sigset_t mask;  ///< of blocked signals, at the exec
 };
 
-// In the child, between fork and exec: only what is safe there.
+// In the child, between fork and exec: async-signal-safe calls only.
 [[noreturn]] void Become(const Image& image, int failure) {
   setpgid(0, 0);
   ReleaseCaughtSignals(SupervisedSignals());

@@ -39,7 +39,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 ///
 /// A child that reads from the terminal gets it if this process is in its foreground. If the child
 /// is stopped from the terminal, this process stops too, until it is continued. If this process
-/// dies the child gets SIGTERM (Linux). One child at a time; what was set up stays so.
+/// dies the child gets SIGTERM (Linux). One child at a time; the signal handlers stay set up.
 /// Mechanism: docs/design/command-signals.md.
 ///
 /// kNotFound, kPermissionDenied: there is no such program, or it cannot be run; nothing was

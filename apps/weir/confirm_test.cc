@@ -66,13 +66,7 @@ class ConfirmTest : public WorldTest {
   Exit Elsewhere(std::vector<std::string> args) {
     std::ostringstream out;
     args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db"), "--lock-wait", "0s"});
-    return app::Run(args, World{.clock = scheduler_.clock(),
-                                .scheduler = scheduler_,
-                                .in = in_,
-                                .out = out,
-                                .err = elsewhere_err_,
-                                .environment = world_.environment,
-                                .interrupted = world_.interrupted});
+    return app::Run(args, WorldOf(in_, out, elsewhere_err_));
   }
   /// Applies none.yaml and says yes, after `work` while the question waits.
   Exit ApplyNoneWhile(std::function<void()> work) {
@@ -82,14 +76,19 @@ class ConfirmTest : public WorldTest {
     err_.str("");
     const std::vector<std::string> args{"--store", "sqlite:" + Path("weir.db"), "limits", "apply",
                                         Path("none.yaml")};
-    return app::Run(args, World{.clock = scheduler_.clock(),
-                                .scheduler = scheduler_,
-                                .in = in,
-                                .out = out_,
-                                .err = err_,
-                                .in_is_terminal = true,
-                                .environment = world_.environment,
-                                .interrupted = world_.interrupted});
+    World world = WorldOf(in, out_, err_);
+    world.in_is_terminal = true;
+    return app::Run(args, world);
+  }
+  /// The world of another command: with streams of its own.
+  World WorldOf(std::istream& in, std::ostream& out, std::ostream& err) {
+    return {.clock = scheduler_.clock(),
+            .scheduler = scheduler_,
+            .in = in,
+            .out = out,
+            .err = err,
+            .environment = world_.environment,
+            .interrupted = world_.interrupted};
   }
   std::string Levels() {
     EXPECT_EQ(Weir({"system", "list"}), Exit::kDone);
@@ -141,7 +140,7 @@ TEST_F(ConfirmTest, AnotherCommandWorksOnTheFileWhileApplyAsks) {
   EXPECT_EQ(Levels(), "nothing is set\n");
 }
 
-// Fails if: what was set while the question waited is deleted by the answer to it.
+// Fails if: the answer to a question deletes a limit that was set while the question waited.
 TEST_F(ConfirmTest, WhatChangedWhileApplyAskedIsKept) {
   const auto set = [&] {
     EXPECT_EQ(Elsewhere({"resource", "set-limits", "llm", "--limit", "rpm:7"}), Exit::kDone)
@@ -151,7 +150,7 @@ TEST_F(ConfirmTest, WhatChangedWhileApplyAskedIsKept) {
   EXPECT_THAT(err_.str(),
               EndsWith("weir: nothing is changed: the limits in sqlite:" + Path("weir.db") +
                        ", namespace default changed while the question waited; run "
-                       "the command again to see what it would do now\n"));
+                       "the command again for a new plan\n"));
   EXPECT_THAT(Levels(), HasSubstr("rpm:7"));
   EXPECT_EQ(out_.str().find("rpm:5"), std::string::npos);
 }

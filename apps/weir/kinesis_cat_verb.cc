@@ -174,7 +174,7 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
   AddParsed(verb, "--shard", options->shard, ParseShard, "this shard alone, not its children")
       ->option_text("ID");
   verb.add_flag("--follow", options->follow, "go on with new records, without end");
-  AddParsed(verb, "--count", options->count, ParseRecordCount, "end after so many records")
+  AddParsed(verb, "--count", options->count, ParseRecordCount, "end after this number of records")
       ->option_text("N");
 }
 

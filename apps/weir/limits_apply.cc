@@ -56,7 +56,7 @@ Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& optio
     }
     return Fail(Code::kFailedPrecondition,
                 fmt::format("nothing is changed: the limits in {} changed while the question "
-                            "waited; run the command again to see what it would do now",
+                            "waited; run the command again for a new plan",
                             TextOf(planned.scope)));
   });
 }

@@ -30,9 +30,9 @@ void AwaitSignal(nanoseconds most);
 /// Ends the wait in progress, or the next one. Any thread, and a signal handler, may call it.
 void WakeAwaitSignal();
 
-/// In a child between fork and exec: what was caught acts as it does on any process, and what came
-/// since the fork is dropped. REQUIRES: the signals were blocked at the fork, and are unblocked
-/// after this.
+/// In a child between fork and exec: restores the default action of the caught signals, and drops
+/// those that came since the fork. REQUIRES: the signals were blocked at the fork, and are
+/// unblocked after this.
 void ReleaseCaughtSignals(std::span<const int> signals);
 
 }  // namespace weir::app

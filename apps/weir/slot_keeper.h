@@ -30,7 +30,7 @@ class SlotKeeper {
   void Renewed(UnixMillis expires, UnixMillis now);
   void Failed(UnixMillis now);
   /// The store reports that the slot is not held. If it has not expired at `now`, it was released
-  /// by its id, or what it was bound to has ended; else another may have it.
+  /// by its id, or the thing it was bound to has ended; else another may have it.
   void Gone(UnixMillis now);
   void Bound() { state_ = State::kFree; }
 

@@ -53,7 +53,13 @@ TEST(SlotKeeper, R12GivesUpAtTheExpiryWhileARenewalIsInFlight) {
   EXPECT_EQ(keeper.Advance(kNow + kTtl - milliseconds(1)), Step::kWait);
   EXPECT_EQ(keeper.Advance(kNow + kTtl), Step::kGiveUp);
   keeper.Renewed(kNow + 2 * kTtl, kNow + kTtl);
-  EXPECT_TRUE(keeper.is_lost()) << "the answer came too late: the command was told to end";
+  EXPECT_TRUE(keeper.is_lost()) << "the answer came too late: the command was asked to end";
+}
+
+void ExpectNoMoreRenewals(SlotKeeper& keeper) {
+  EXPECT_EQ(keeper.next(), std::nullopt);
+  EXPECT_EQ(keeper.Advance(kNow + 100 * kTtl), Step::kWait);
+  EXPECT_FALSE(keeper.is_lost());
 }
 
 // R2. Fails if: a bound slot is renewed, or lost.
@@ -61,9 +67,7 @@ TEST(SlotKeeper, R2BoundItIsNeitherRenewedNorLost) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
   keeper.Bound();
-  EXPECT_EQ(keeper.next(), std::nullopt);
-  EXPECT_EQ(keeper.Advance(kNow + 100 * kTtl), Step::kWait);
-  EXPECT_FALSE(keeper.is_lost());
+  ExpectNoMoreRenewals(keeper);
 }
 
 // R2. Fails if: the end of the bound thing between two renewals counts as a loss.
@@ -71,9 +75,7 @@ TEST(SlotKeeper, R2ReleasedBeforeItsExpiryItIsNotLost) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
   keeper.Gone(kNow + kTtl / 2);
-  EXPECT_EQ(keeper.next(), std::nullopt);
-  EXPECT_EQ(keeper.Advance(kNow + 100 * kTtl), Step::kWait);
-  EXPECT_FALSE(keeper.is_lost());
+  ExpectNoMoreRenewals(keeper);
 }
 
 // R2. Fails if: a slot that expired while its renewal was in flight, in a pause of the process,

@@ -17,7 +17,7 @@ constexpr std::int64_t kRepetition = 1'000'000'000;
 
 bool AsksForTheEnd(int signal) { return std::ranges::find(kEnds, signal) != kEnds.end(); }
 
-// Stops this process as the terminal would: without effect if nobody could continue it, which the
+// Stops this process as the terminal would: without effect if no shell could continue it, which the
 // kernel knows (an orphaned process group).
 void StopHere() {
   struct sigaction before = {};

@@ -23,7 +23,7 @@ PATIENCE = 20.0
 
 
 class Terminal:
-    """A session of its own on a terminal, and what its leader and all others there write."""
+    """A session of its own on a terminal, and the output of its processes."""
 
     def __init__(self, command, **environment):
         self.leader, self.keys = pty.fork()
@@ -42,7 +42,7 @@ class Terminal:
                 raise AssertionError(f"no {pattern!r} in {self.text!r}")
             try:
                 self.text += os.read(self.keys, 4096).decode()
-            except OSError:  # nobody has it open any more
+            except OSError:  # the last process closed it
                 raise AssertionError(f"no {pattern!r} in {self.text!r}") from None
         self.text = self.text[found.end():]
         return found.group(0)

@@ -11,7 +11,7 @@ struct aws_http_connection_manager_options;
 namespace weir::internal {
 
 /// Refers to the options that it was made from, which must outlive it. It must outlive the creation
-/// of the connection manager, which copies what it needs.
+/// of the connection manager, which copies the settings.
 class CrtProxy {
  public:
   explicit CrtProxy(const TransportOptions& options);

@@ -31,7 +31,7 @@ struct ServiceConnectionOptions {
 class ServiceConnection {
  public:
   /// Reads files and environment (LocateService; AWS_CA_BUNDLE if options.runtime names no
-  /// authorities); asks nobody yet. Errors of LocateService, CrtRuntime::Start and
+  /// authorities); sends no request yet. Errors of LocateService, CrtRuntime::Start and
   /// MakeTransport. `clock` must be a real one and outlive it.
   [[nodiscard]] static Result<std::unique_ptr<ServiceConnection>> Open(
       ServiceConnectionOptions options, const Clock& clock, const Surroundings& surroundings);

@@ -24,7 +24,7 @@ struct ShardQuotas {
 /// with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`, made when they are
 /// first used. All producers must name the stream in the same way. Most decisions are made from the
 /// allowance of this process, without a store request. If the store gives no answer within
-/// kStoreTime, it grants: each producer's own limiter is what is left then. Any other error of the
+/// kStoreTime, it grants: each producer's own limiter alone limits it then. Any other error of the
 /// store is the answer.
 ///
 /// Thread-safe. Limiter and clock must outlive it.

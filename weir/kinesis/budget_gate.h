@@ -58,7 +58,7 @@ class BudgetGate {
     std::deque<KinesisRecord> waiting;
     std::size_t asked = 0;             // the first so many are asked for
     std::optional<Instant> refused{};  // until then nothing is asked
-    std::size_t divisor = 1;           // of what is asked for at once
+    std::size_t divisor = 1;           // of the amount of one request
   };
 
   void TakeExpired(Lane& lane, Instant now, std::vector<KinesisRecord>& out);

@@ -18,7 +18,7 @@ struct OutboxOptions {
 };
 
 /// A value. Requests leave in the order in which they came, except that one whose shards are busy
-/// lets others pass. Nothing passes one that waits for bytes: what is smaller would do so without
+/// lets others pass. Nothing passes one that waits for bytes: smaller ones would do so without
 /// end. One that is larger than max_bytes leaves alone.
 class Outbox {
  public:

@@ -31,7 +31,7 @@ struct PipelineOptions {
   RetryOptions retry;
   ShardMapOptions shards;
   OutboxOptions outbox;
-  /// What is tried again waits so long for company, but not beyond its time to live.
+  /// The linger of a retried record; it ends before the record expires.
   nanoseconds retry_linger = milliseconds(50);
   /// What goes to a shard is asked for first: PipelineStep::asks.
   std::optional<BudgetOptions> shared_budget = std::nullopt;
@@ -117,8 +117,8 @@ class Pipeline {
 
  private:
   using Place = std::optional<ShardId>;
-  /// The limiter of one shard; without a shard, of what is expected nowhere: of as many shards as
-  /// have answered for such records.
+  /// The limiter of one shard, or of the records without a known shard: then it admits the rate of
+  /// as many shards as have answered for such records.
   struct Lane {
     ShardLimiter limiter;
     std::optional<Instant> wake;  ///< as it stands in lane_wakes_

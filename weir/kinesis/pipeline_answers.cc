@@ -87,7 +87,7 @@ void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure,
   }
 }
 
-// What expires before it is alone is to say what it met.
+// The result of a record that expires before it is alone names the failures it had met.
 void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& attempt) {
   for (KinesisRecord& record : records) {
     for (UserRecord& user : record.records) user.attempts.Add(attempt);
@@ -125,7 +125,7 @@ void Pipeline::HeedListing(Instant now) {
   }
 }
 
-// Nobody may list the shards, or the listing fails: who has answered is what is known of them.
+// The shards cannot be listed: those that have answered are the only ones known.
 void Pipeline::RateLane(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return;

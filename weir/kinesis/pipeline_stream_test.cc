@@ -72,7 +72,7 @@ TEST(PipelineStream, K5WithoutPermissionToListNearlyAllOfTheStreamIsUsed) {
   EXPECT_EQ(NotStored(run), 0U);
 }
 
-// Fails if: throttles do not slow down what is sent to a stream that may not be listed.
+// Fails if: throttles do not slow down the requests to a stream that may not be listed.
 TEST(PipelineStream, K5OneHotKeyOfAStreamThatMayNotBeListedIsSentAtItsShardsRate) {
   SimStream run(8, AsProducer());
   run.server.faults.refuse_list = 1;

@@ -430,7 +430,7 @@ TEST(Pipeline, K13WhatIsGoodIsStoredAfterManyThatAreNot) {
   }
 }
 
-/// Two records in an aggregate that were stored on a shard of which no listing has told yet.
+/// Two records in an aggregate that were stored on a shard that no listing has named yet.
 std::uint64_t ParkTwo(Pipeline& pipeline) {
   EXPECT_TRUE(pipeline.OnWake(kStart).list);
   (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
@@ -503,7 +503,7 @@ TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnceIfNothingIsHeld) {
   EXPECT_THAT(step.sends, IsEmpty());
 }
 
-// Fails if: a stream that is being created fails what is put meanwhile.
+// Fails if: records put while their stream is being created fail.
 TEST(Pipeline, K4WhatIsPutBeforeTheStreamIsThereIsHeld) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   Instant now = kStart;

@@ -7,7 +7,7 @@
 namespace weir::kinesis {
 namespace {
 
-/// An answer is waited for so much longer than the last record of a request lives.
+/// The wait for an answer ends this time after the last record of the request has expired.
 constexpr nanoseconds kLastWait = std::chrono::seconds(1);
 
 Instant LastExpiry(const std::vector<KinesisRecord>& records) {
@@ -76,7 +76,8 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
               --self->requests_;
               self->bytes_ -= bytes;
               self->OnAnswer(stream, id, std::move(answer));
-              self->EndCall();  // last: the producer's owner may destroy what it lent
+              self->EndCall();  // last: the producer's owner may then destroy the store and the
+                                // scheduler
             });
       });
 }
@@ -122,7 +123,7 @@ void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
       });
 }
 
-// Nobody could be asked: this producer's own limiter is what is left then.
+// The store did not answer: this producer's own limiter alone limits it then.
 void Producer::State::OnBudget(Stream& stream, ShardId shard,
                                const Result<BudgetDecision>& answer) {
   const Instant now = Now();

@@ -147,7 +147,7 @@ TEST(ProducerConfig, RefusesWithTheRange) {
   }
 }
 
-// Fails if: what is tried again waits for company for another time than half of what is new.
+// Fails if: a retried record lingers for another time than half of a new one's.
 TEST(ProducerConfig, K16WhatIsTriedAgainWaitsForHalfTheBufferedTime) {
   EXPECT_EQ(ProducerConfig{}.Pipeline().retry_linger, milliseconds(50));
   EXPECT_EQ(ProducerConfig{.record_max_buffered_time = milliseconds(3'000)}.Pipeline().retry_linger,

@@ -277,7 +277,7 @@ TEST_F(ProducerTest, FlushEndsByItsDeadline) {
   EXPECT_THAT(results_, IsEmpty()) << "the record goes on";
 }
 
-// Fails if: what is put after a Flush whose time had ended does not wait for company.
+// Fails if: records put after a Flush whose time had ended do not linger.
 TEST_F(ProducerTest, K8AFlushWithoutTimeLeavesNoHurryBehind) {
   Make({.record_max_buffered_time = seconds(20)});
   auto& stream = Open("s");

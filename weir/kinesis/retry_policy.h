@@ -19,7 +19,7 @@ struct RetryOptions {
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
   /// Missing credentials and a missing stream may come: a stream that was just created is not there
-  /// at once, and a source of credentials may be away. A record is tried again for so long after
+  /// at once, and a source of credentials may be away. A record is tried again for this time after
   /// the first attempt that failed for this. At most as long as it lives.
   nanoseconds hold = nanoseconds::max();
   /// So many Kinesis records of a stream may be on their way again without an end that is known,

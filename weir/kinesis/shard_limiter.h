@@ -50,7 +50,7 @@ class ShardLimiter {
   /// Everything in the queue, uncharged.
   void TakeAll(std::vector<KinesisRecord>& out);
 
-  /// From now on it is the limiter of so many shards together. REQUIRES: >= 1.
+  /// From now on it is the limiter of this number of shards together. REQUIRES: >= 1.
   void SetShards(std::int64_t shards, Instant now);
 
   /// The service refused a record of this shard for its rate: slows down.

@@ -12,7 +12,7 @@ class SharedBudget {
  public:
   virtual ~SharedBudget() = default;
   /// `done` runs exactly once, on any thread, soon after `ask.until` at the latest. An error is no
-  /// refusal: nobody could be asked, and the producer goes on with its own limiter alone.
+  /// refusal: the store did not answer, and the producer goes on with its own limiter alone.
   virtual void Ask(const StreamAddress& stream, const BudgetAsk& ask,
                    Done<BudgetDecision> done) = 0;
 };

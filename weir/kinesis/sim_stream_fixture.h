@@ -17,7 +17,7 @@
 
 namespace weir::kinesis {
 
-/// Stream "s" of so many shards. Answers take 1 to 20 ms.
+/// Stream "s" of `shards` shards. Answers take 1 to 20 ms.
 class SimStream {
  public:
   struct Told {

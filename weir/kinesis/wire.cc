@@ -36,7 +36,7 @@ void WriteFirstPage(Writer& out, const StreamAddress& stream) {
   out.CloseMap();
 }
 
-// The token names the stream: the service refuses it beside a name, and beside an ARN
+// The token names the stream: the service refuses it together with a name, and with an ARN
 // (awslabs/amazon-kinesis-producer #481).
 template <class Writer>
 void WriteNextPage(Writer& out, std::string_view next_token) {

@@ -139,7 +139,7 @@ TEST_P(Wire, AsksForPagesOfShards) {
                                                            "ShardFilter":{"Type":"AT_LATEST"}})"));
   EXPECT_EQ(ListShards({.name = "s"}, "t"), json::parse(R"({"MaxResults":1000,"NextToken":"t"})"));
   EXPECT_EQ(ListShards({.arn = "a"}, "t"), json::parse(R"({"MaxResults":1000,"NextToken":"t"})"))
-      << "K1: the service refuses a token beside an ARN";
+      << "K1: the service refuses a token together with an ARN";
 }
 
 TEST_P(Wire, ReadsShards) {

@@ -15,8 +15,8 @@ struct ReservedSlot;
 
 /// One slot. Leaving the scope releases it unless it is bound, as the store decides, without
 /// waiting for the store, also where an exception unwinds; once it is bound it stays held until the
-/// thing ends (an event, or Release) or its time is over. Fenced by its id: what is done here never
-/// reaches a slot that somebody else claimed later.
+/// thing ends (an event, or Release) or its time is over. Fenced by its id: a call here never
+/// reaches a slot that another caller claimed later.
 ///
 /// Movable; not thread-safe; must not outlive its ReservationLimiter. One call at a time: the next
 /// begins when the one before has answered. It may be moved and destroyed meanwhile.

@@ -110,7 +110,7 @@ class ReservationLimiter {
   /// Blocks. REQUIRES: not called on the scheduler's own thread.
   [[nodiscard]] Result<ReserveOutcome> Reserve(const ReserveRequest& request, Deadline deadline);
 
-  /// Answers when no release is in flight that nobody waits for: of reservations that left their
+  /// Answers when no release without a waiting caller is in flight: of reservations that left their
   /// scope, and of claims in doubt. Each ends by `store_timeout`. Call it before the backend
   /// closes.
   void Drain(Done<void> done);

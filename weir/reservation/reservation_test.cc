@@ -115,7 +115,7 @@ TEST_F(ReservationTest, AReleaseUnlessBoundThatFailedIsTriedOnceMoreAtTheEndOfTh
   EXPECT_TRUE(Held().empty());
 }
 
-// R1. Fails if: Drain does not wait for a release that nobody awaits, or never ends.
+// R1. Fails if: Drain does not wait for a release that has no waiting caller, or never ends.
 TEST_F(ReservationTest, R1DrainWaitsForWhatIsGivenBack) {
   int drained = 0;
   const auto count = [&](const Status& status) { drained += status ? 1 : 100; };

@@ -111,7 +111,8 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< that wait, do not ask
   bool posted_ WEIR_GUARDED_BY(mutex_) = false;                        ///< Pump runs, or will
   std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
-  std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) = 0;  ///< releases in flight that nobody awaits
+  std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) =
+      0;  ///< releases in flight without a waiting caller
   std::vector<Done<void>> drains_ WEIR_GUARDED_BY(mutex_);
 
   Counter reserved_;
