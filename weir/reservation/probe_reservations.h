@@ -35,13 +35,14 @@ class ProbeReservations final : public ReservationBackend,
   std::string Describe() const override { return "probe"; }
   std::optional<UnixMillis> OwnTime() const override { return inner_.OwnTime(); }
 
-  bool hold = false;                  ///< answers wait for LetGo
-  std::optional<Error> fail;          ///< answers this, and asks nobody
-  std::optional<Error> lose;          ///< asks, and answers this
-  std::optional<std::size_t> only{};  ///< fail and lose this call alone, counted from 0
-  const Clock* clock = nullptr;       ///< REQUIRED by recover_at
-  std::optional<Instant> recover_at;  ///< fail and lose no call from then on
-  bool forget_expiry = false;         ///< refusals name no expiry
+  bool hold = false;                   ///< answers wait for LetGo
+  std::optional<Error> fail;           ///< answers this, and asks nobody
+  std::optional<Error> lose;           ///< asks, and answers this
+  std::optional<std::size_t> only{};   ///< fail and lose this call alone, counted from 0
+  const Clock* clock = nullptr;        ///< REQUIRED by recover_at
+  std::optional<Error> fail_releases;  ///< these answer this, and ask nobody
+  std::optional<Instant> recover_at;   ///< fail and lose no call from then on
+  bool forget_expiry = false;          ///< refusals name no expiry
 
   std::function<void()> before_renewal = [] {};
 
@@ -103,6 +104,7 @@ class ProbeReservations final : public ReservationBackend,
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override {
     releases.push_back(slot);
+    if (fail_releases) return done(Fail(*fail_releases));
     Call<bool>(std::move(done), [&](Done<bool> next) {
       inner_.slots().ReleaseUnbound(slot, now, deadline, std::move(next));
     });

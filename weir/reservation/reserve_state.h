@@ -29,6 +29,10 @@ struct ReserveCall {
   std::optional<std::int64_t> given_limit;
   ReserveQueue::Request request{};  ///< its limit: as last looked up
   bool placed = false;              ///< the queue knows of it
+  /// What every try claims, so that tries in doubt hold one slot in all.
+  std::optional<SlotRef> slot{};
+  /// The store may hold `slot` for this call, which releases it if it ends without it.
+  bool may_hold = false;
   /// Why the last try of one who waits got no answer of the store.
   std::optional<Error> failure{};
 };
@@ -73,7 +77,10 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void Try(CallPtr call);
   SlotRef NewSlot(const AccountKey& key);
   void AskStore(CallPtr call);
-  void Answered(CallPtr call, const SlotRef& slot, Result<ClaimAnswer> answer);
+  void Answered(CallPtr call, Result<ClaimAnswer> answer);
+  void Prolong(CallPtr call);
+  void ClaimAnother(CallPtr call);
+  void Unanswered(CallPtr call, Error error);
   void Full(CallPtr call, const ClaimAnswer& answer);
   void FailOrWait(CallPtr call, Error error);
 
@@ -83,6 +90,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void Refuse(CallPtr call, const ReserveQueue::Known& known);
   void RefuseBlocked(CallPtr call);
   void Fail(CallPtr call, Error error);
+  void GiveBackInDoubt(ReserveCall& call);
   Error TurnedAway() const;
 
   // Whose turn it is (reserve_turns.cc).

@@ -103,30 +103,51 @@ SlotRef ReservationLimiter::State::NewSlot(const AccountKey& key) {
 }
 
 void ReservationLimiter::State::AskStore(CallPtr call) {
-  const SlotRef slot = NewSlot(call->request.key);
+  if (!call->slot) call->slot = NewSlot(call->request.key);
   const SlotClaim claim{
-      .slot = slot, .limit = call->request.limit, .ttl = options_.reservation_ttl};
+      .slot = *call->slot, .limit = call->request.limit, .ttl = options_.reservation_ttl};
   const Deadline deadline = call->deadline;
   claims_.Add();
   slots_.Claim(
       claim, StoreNow(), deadline,
-      [self = shared_from_this(), call = std::move(call), slot](Result<ClaimAnswer> got) mutable {
-        self->Answered(std::move(call), slot, std::move(got));
+      [self = shared_from_this(), call = std::move(call)](Result<ClaimAnswer> got) mutable {
+        self->Answered(std::move(call), std::move(got));
       });
 }
 
-void ReservationLimiter::State::Answered(CallPtr call, const SlotRef& slot,
-                                         Result<ClaimAnswer> answer) {
-  if (!answer) {
-    // It may be held, and nobody will ever bind it.
-    if (IsInDoubt(answer.error())) GiveBack(slot);
-    return FailOrWait(std::move(call), std::move(answer.error()));
-  }
+void ReservationLimiter::State::Answered(CallPtr call, Result<ClaimAnswer> answer) {
+  if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
   call->failure.reset();
   if (!answer->slot) return Full(std::move(call), *answer);
-  if (!closed_) return Grant(std::move(call), std::move(*answer->slot));
-  GiveBack(slot);
-  Fail(std::move(call), Closed());
+  if (call->may_hold && !closed_) return Prolong(std::move(call));
+  Grant(std::move(call), std::move(*answer->slot));
+}
+
+// An earlier try may have claimed the slot, so less than a reservation's life may be left of it.
+void ReservationLimiter::State::Prolong(CallPtr call) {
+  const SlotRef slot = *call->slot;
+  const Deadline deadline = call->deadline;
+  slots_.Renew(slot, options_.reservation_ttl, StoreNow(), deadline,
+               [self = shared_from_this(), call = std::move(call)](Result<HeldSlot> got) mutable {
+                 if (got) return self->Grant(std::move(call), std::move(*got));
+                 if (got.error().code == Code::kNotFound) {
+                   return self->ClaimAnother(std::move(call));
+                 }
+                 self->Unanswered(std::move(call), std::move(got.error()));
+               });
+}
+
+// The slot that an earlier try claimed has expired, and stores refuse its id.
+void ReservationLimiter::State::ClaimAnother(CallPtr call) {
+  call->slot.reset();
+  call->may_hold = false;
+  AskStore(std::move(call));
+}
+
+void ReservationLimiter::State::Unanswered(CallPtr call, Error error) {
+  if (call->may_hold && error.code == Code::kAlreadyExists) return ClaimAnother(std::move(call));
+  if (IsInDoubt(error)) call->may_hold = true;
+  FailOrWait(std::move(call), std::move(error));
 }
 
 // One who waits asks again until its time is over, and keeps its place.
@@ -178,6 +199,10 @@ void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
 }
 
 void ReservationLimiter::State::Grant(CallPtr call, HeldSlot slot) {
+  if (closed_) {
+    call->may_hold = true;
+    return Fail(std::move(call), Closed());
+  }
   Leave(*call);
   reserved_.Add();
   call->done(ReserveOutcome(
@@ -186,6 +211,7 @@ void ReservationLimiter::State::Grant(CallPtr call, HeldSlot slot) {
 
 void ReservationLimiter::State::Refuse(CallPtr call, const ReserveQueue::Known& known) {
   const auto wait = std::chrono::ceil<milliseconds>(known.retry_at - clock_.Now());
+  GiveBackInDoubt(*call);
   refused_.Add();
   call->done(ReserveOutcome(SlotRefusal{.limit = call->request.limit,
                                         .in_use = known.in_use,
@@ -193,6 +219,7 @@ void ReservationLimiter::State::Refuse(CallPtr call, const ReserveQueue::Known& 
 }
 
 void ReservationLimiter::State::RefuseBlocked(CallPtr call) {
+  GiveBackInDoubt(*call);
   Leave(*call);
   refused_.Add();
   remembered_.Add();
@@ -200,9 +227,15 @@ void ReservationLimiter::State::RefuseBlocked(CallPtr call) {
 }
 
 void ReservationLimiter::State::Fail(CallPtr call, Error error) {
+  GiveBackInDoubt(*call);
   Leave(*call);
   errors_.Add();
   call->done(weir::Fail(std::move(error)));
+}
+
+// Not before the call ends: a release that crosses the next try would free the slot that it gets.
+void ReservationLimiter::State::GiveBackInDoubt(ReserveCall& call) {
+  if (std::exchange(call.may_hold, false)) GiveBack(*call.slot);
 }
 
 Error ReservationLimiter::State::TurnedAway() const {

@@ -45,6 +45,39 @@ TEST_P(ReservationContract, TheSameIdAgainIsTheSlotAsItIs) {
   EXPECT_EQ(CountHeld(key, start_ + 4s), 1U);
 }
 
+// R17. Fails if: a repeated claim is refused because others took the rest meanwhile, or counts
+// twice.
+TEST_P(ReservationContract, R17TheSameIdAgainAmongOthersIsItsSlot) {
+  const AccountKey key = FreshKey();
+  const HeldSlot slot = Hold(key, 3, start_);
+  for (int i = 0; i < 2; ++i) Hold(key, 3, start_ + 1s);
+  for (int i = 0; i < 3; ++i) {
+    const SlotClaim again{.slot = RefOf(slot), .limit = 3, .ttl = 2 * kSlotLife};
+    EXPECT_EQ(Claim(again, start_ + 2s).slot, slot);
+  }
+  EXPECT_EQ(CountHeld(key, start_ + 2s), 3U);
+  EXPECT_FALSE(HasRoom(key, 3, start_ + 2s));
+  EXPECT_TRUE(HasRoom(key, 4, start_ + 2s));
+  EXPECT_EQ(store_.Release(RefOf(slot), start_ + 3s), true);
+  EXPECT_TRUE(HasRoom(key, 3, start_ + 3s));
+}
+
+// R17. Fails if: an id whose slot has expired is answered with that slot.
+TEST_P(ReservationContract, R17AnIdWhoseSlotHasExpiredIsANewSlotOrRefused) {
+  const AccountKey key = FreshKey();
+  const HeldSlot expired = Hold(key, 2, start_);
+  const UnixMillis now = FreeAt(expired);
+  const auto again = store_.Claim({.slot = RefOf(expired), .limit = 2, .ttl = kSlotLife}, now);
+  if (again) {
+    ASSERT_TRUE(again->slot);
+    EXPECT_EQ(again->slot->claimed, now);
+    EXPECT_TRUE(MayExpire(again->slot->expires, now, kSlotLife));
+  } else {
+    EXPECT_EQ(again.error().code, Code::kAlreadyExists) << again.error().message;
+  }
+  EXPECT_EQ(CountHeld(key, now), again ? 1U : 0U);
+}
+
 // Fails if: slots are numbered up to the limit, so that a lowered one admits beside high numbers.
 TEST_P(ReservationContract, ALoweredLimitAdmitsNothingUntilFewerAreHeld) {
   const AccountKey key = FreshKey();

@@ -87,7 +87,7 @@ class ReservationStore {
 
   /// At no instant are more slots of the key held than the limit of the claim that took the last
   /// one; a limit may be raised and lowered while slots are held. The same id again, while it is
-  /// held: the slot as it is.
+  /// held: the slot as it is; once it has expired: a new slot, or kAlreadyExists.
   virtual void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
                      Done<ClaimAnswer> done) = 0;
 
