@@ -26,6 +26,7 @@ const AccountKey& Reservation::key() const { return slot_->ref().key; }
 const std::string& Reservation::id() const { return slot_->ref().id; }
 std::string Reservation::resource_id() const { return slot_->held().resource_id; }
 UnixMillis Reservation::expires() const { return slot_->held().expires; }
+bool Reservation::expired() const { return slot_->expired(); }
 
 Status Reservation::Bind(const std::string& resource_id, std::optional<milliseconds> ttl) {
   return Await<void>([&](Done<void> done) { Bind(resource_id, ttl, std::move(done)); });

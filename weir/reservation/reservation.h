@@ -36,11 +36,13 @@ class Reservation {
   /// False once it was released, or the store said that it is not held any more.
   bool active() const;
   bool bound() const;
-  /// These four are of the last state that is known. REQUIRES: not moved from.
+  /// These five are of the last state that is known. REQUIRES: not moved from.
   const AccountKey& key() const;
   const std::string& id() const;
   std::string resource_id() const;  ///< the id until it is bound
   UnixMillis expires() const;
+  /// Whether expires() is over, by the time of the store.
+  bool expired() const;
 
   /// Names the thing that the slot became, and lets it live for `ttl` from now (nothing:
   /// ReservationOptions::token_ttl). kNotFound: its time was over; stop the thing or reserve anew.

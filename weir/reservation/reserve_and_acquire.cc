@@ -1,7 +1,10 @@
 #include "weir/reservation/reserve_and_acquire.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "weir/runtime/await.h"
 
@@ -30,9 +33,35 @@ struct Pending {
 // Shared, because Acquire looks at the request until it returns, which may be after its answer.
 using PendingPtr = std::shared_ptr<Pending>;
 
+// Without waiting for the store; the destructor sends a return in doubt once more. A lease that is
+// not active refuses: nothing was taken.
+void GiveBack(Lease lease, Amounts amounts) {
+  for (Amount& amount : amounts) amount.tokens = Tokens::Milli(-amount.tokens.milli());
+  lease.Adjust(amounts, [](const Status&) {});
+}
+
+Error Expired(const AccountKey& key) {
+  return {Code::kAborted,
+          fmt::format("{}: the slot expired while the request waited for tokens; ask again, or let "
+                      "a slot live for longer than tokens are waited for (reservation_ttl)",
+                      Describe(key))};
+}
+
+// A slot that has expired may be another's by now. It is not claimed again: the request would wait
+// a second time, with tokens that others could use.
+void FailExpired(Pending& pending, Reservation reservation, Lease lease) {
+  GiveBack(std::move(lease), pending.rate.amounts);
+  Error error = Expired(reservation.key());
+  reservation = Reservation();
+  pending.done(Fail(std::move(error)));
+}
+
 void Conclude(Pending& pending, Result<Outcome> rate) {
   Reservation reservation = std::move(pending.reservation);
   if (rate && rate->admitted()) {
+    if (reservation.expired()) {
+      return FailExpired(pending, std::move(reservation), std::move(*rate).lease());
+    }
     return pending.done(SlotAndRate(std::move(reservation), std::move(*rate)));
   }
   reservation = Reservation();

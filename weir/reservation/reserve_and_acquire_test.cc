@@ -168,6 +168,56 @@ TEST_F(ReserveAndAcquireTest, TheSlotIsHeldWhileTheTokensAreWaitedFor) {
   EXPECT_EQ(told.at - begin_, 20 * kSecond);
 }
 
+// R14. Fails if: a slot is granted that expired during the wait for tokens, or the tokens are lost.
+TEST_F(ReserveAndAcquireTest, R14ASlotThatExpiresDuringTheWaitIsNotGranted) {
+  Restart({.reservation_ttl = milliseconds(20'000), .seed = 1});
+  for (int i = 0; i < 3; ++i) {
+    Start();
+    asked_.clear();
+  }
+  const ToldBoth& told = Start(Deadline::Never());
+  scheduler_.Advance(20 * kSecond);
+  ASSERT_EQ(told.times, 1);
+  ASSERT_FALSE(*told.outcome);
+  EXPECT_EQ(told.outcome->error().code, Code::kAborted);
+  EXPECT_NE(told.outcome->error().message.find("expired"), std::string::npos);
+  EXPECT_EQ(starts(), 1);
+  EXPECT_EQ(store_.releases.size(), 4U);
+}
+
+TEST_F(ReserveAndAcquireTest, R14ASlotThatLivesAMillisecondLongerIsGranted) {
+  Restart({.reservation_ttl = milliseconds(20'001), .seed = 1});
+  for (int i = 0; i < 3; ++i) {
+    Start();
+    asked_.clear();
+  }
+  ToldBoth& told = Start(Deadline::Never());
+  scheduler_.Advance(20 * kSecond);
+  ASSERT_TRUE(told.granted());
+  EXPECT_FALSE(std::move(**told.outcome).reservation().expired());
+}
+
+// R14. Fails if: tokens are given back that were never taken.
+TEST_F(ReserveAndAcquireTest, R14WithoutALeaseNothingIsGivenBack) {
+  Restart({.reservation_ttl = milliseconds(1), .seed = 1});
+  ASSERT_TRUE(
+      rates_->Apply({Put(Level::System(), {{"starts", PerMinute(3)}}, OnUnavailable::kAllow)},
+                    Deadline::Never()));
+  Start();  // the policy is cached from now on
+  asked_.clear();
+  buckets_.fail = Error{Code::kUnavailable, "away"};
+  store_.hold = true;
+  const ToldBoth& told = Start();
+  scheduler_.Advance(milliseconds(1));
+  store_.LetGo();  // the slot
+  store_.hold = false;
+  ASSERT_EQ(told.times, 1);
+  ASSERT_FALSE(*told.outcome);
+  EXPECT_EQ(told.outcome->error().code, Code::kAborted);
+  buckets_.fail.reset();
+  EXPECT_EQ(starts(), 2);
+}
+
 TEST_F(ReserveAndAcquireTest, WhereTheRatesStoreIsAwayAndMayBeTheSlotAloneIsHeld) {
   ASSERT_TRUE(
       rates_->Apply({Put(Level::System(), {{"starts", PerMinute(3)}}, OnUnavailable::kAllow)},

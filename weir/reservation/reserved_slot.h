@@ -28,6 +28,7 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   const SlotRef& ref() const { return ref_; }
   HeldSlot held() const;
   bool active() const;
+  bool expired() const { return state_->StoreNow() >= held().expires; }
 
   void Bind(const std::string& resource_id, std::optional<milliseconds> ttl, Done<void> done);
   void Renew(milliseconds ttl, Done<void> done);
