@@ -9,6 +9,7 @@
 #include "fuzz/require.h"
 #include "weir/reservation/event_json.h"
 #include "weir/reservation/event_rules.h"
+#include "weir/store/reservation_checks.h"
 
 namespace weir {
 namespace {
@@ -34,8 +35,7 @@ void CheckMatch(const EventRules& rules, std::string_view event) {
   if (!matched) return RequireRefusal(matched.error());
   if (!*matched) return;
   const EndedResource& ended = **matched;
-  Require(!ended.resource_id.empty() && ended.resource_id.size() <= kMaxResourceIdBytes,
-          "an id can be a key");
+  Require(CheckResourceId(ended.resource_id).has_value(), "a store takes the id");
   Require(ended.ended_at <= kNow, "nothing ends after now");
 }
 

@@ -25,7 +25,7 @@ struct EventReleaserOptions {
 
 struct EventReleaserStats {
   std::uint64_t seen = 0;     ///< texts that were taken
-  std::uint64_t bad = 0;      ///< of these, no events
+  std::uint64_t bad = 0;      ///< of these, no events, or with an id that no store takes
   std::uint64_t matched = 0;  ///< of these, events that say that a resource has ended
   ReleaseStats release;
 };
@@ -47,7 +47,7 @@ class EventReleaser {
 
   /// `done` when the event may be forgotten by its source: its slots are released, the store
   /// remembers that the resource has ended, or no rule matches it. Before Take returns, or later on
-  /// the scheduler's thread. Errors: kInvalidArgument for what is no event (event_json.h),
+  /// the scheduler's thread. Errors: kInvalidArgument as MatchEvent,
   /// kResourceExhausted while too many wait, and those of the store once it was asked as often as
   /// the options say. It takes at most about most_tries * (call_timeout + longest_backoff).
   void Take(std::string_view event, Done<void> done);

@@ -12,6 +12,7 @@
 #include "weir/model/yaml_tree.h"
 #include "weir/reservation/event_json.h"
 #include "weir/reservation/event_pattern_file.h"
+#include "weir/store/reservation_checks.h"
 
 namespace weir {
 namespace {
@@ -161,7 +162,8 @@ Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::st
     if (rule->pattern && !Matches(*rule->pattern, read)) continue;
     if (rule->when && !Holds(*rule->when, read)) continue;
     std::string id = IdAt(read, rule->id);
-    if (id.empty() || id.size() > kMaxResourceIdBytes) continue;
+    if (id.empty()) continue;
+    WEIR_RETURN_IF_ERROR(CheckResourceId(id));
     return EndedResource{.resource_id = std::move(id), .ended_at = EndOf(read, now)};
   }
   return std::nullopt;

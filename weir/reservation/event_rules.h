@@ -14,9 +14,6 @@
 
 namespace weir {
 
-/// Longer ones are no key of an index of DynamoDB, so nothing is bound to them.
-inline constexpr std::size_t kMaxResourceIdBytes = 2048;
-
 struct EventRule {
   std::string source;                   ///< for example "aws.emr"
   std::optional<std::string> type;      ///< detail-type, without blanks and in lower case
@@ -37,11 +34,12 @@ Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_n
 ///
 /// Of the rules for its source, those that name its detail-type are asked, or where there are none,
 /// those that name none; the first counts whose pattern matches and whose id is a number or a text
-/// of 1 to kMaxResourceIdBytes bytes. Detail-types are compared without blanks, in lower case.
+/// that is not empty. Detail-types are compared without blanks, in lower case.
 ///
 /// `ended_at` is the event's `time`, not after `now`; a time in whole seconds is the last
 /// millisecond of its second, as the resource may have ended anywhere in it. Without a time it is
-/// `now`. kInvalidArgument for what is no event (event_json.h).
+/// `now`. kInvalidArgument for what is no event (event_json.h), and for an id that no store takes
+/// (CheckResourceId in store/reservation_checks.h): nothing is bound to it.
 Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::string_view event,
                                                 UnixMillis now);
 

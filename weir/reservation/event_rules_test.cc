@@ -5,6 +5,7 @@
 
 #include "weir/reservation/event_json.h"
 #include "weir/reservation/event_rules_fixture.h"
+#include "weir/store/reservation_checks.h"
 
 namespace weir {
 namespace {
@@ -27,11 +28,27 @@ TEST(EventRules, AnIdIsATextOrANumber) {
   };
   EXPECT_EQ(id_of("18446744073709551615"), "18446744073709551615");
   EXPECT_EQ(id_of("0"), "0");
-  EXPECT_EQ(id_of("\"" + std::string(kMaxResourceIdBytes, 'a') + "\"").size(), 2048U);
   for (const char* none : {R"("")", "null", "true", "{}", "[]", R"(["j-1"])"}) {
     EXPECT_EQ(id_of(none), "") << none;
   }
-  EXPECT_EQ(id_of("\"" + std::string(kMaxResourceIdBytes + 1, 'a') + "\""), "");
+}
+
+// R15. Fails if: an event is matched whose id the store refuses, or one refused that it takes.
+TEST(EventRules, R15AnIdIsWhatAStoreTakes) {
+  for (const std::string& id : {std::string(1024, 'a'), std::string(1025, 'a'),
+                                std::string(2048, 'a'), std::string(R"(j\u0000)")}) {
+    const auto matched = MatchEvent(ClusterRule(), ClusterEvent(id), kNow);
+    if (id.size() == 1024U) {
+      ASSERT_TRUE(matched);
+      ASSERT_TRUE(*matched);
+      EXPECT_TRUE(CheckResourceId((*matched)->resource_id));
+      continue;
+    }
+    ASSERT_FALSE(matched) << id.size();
+    EXPECT_EQ(matched.error().code, Code::kInvalidArgument);
+    EXPECT_NE(matched.error().message.find("resource id"), std::string::npos);
+    EXPECT_NE(matched.error().message.find("right would be 1 to 1024 bytes"), std::string::npos);
+  }
 }
 
 TEST(EventRules, AnEventWithoutTheIdEndsNothing) {

@@ -9,7 +9,6 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 255;
-constexpr std::size_t kMostResourceIdBytes = 1024;
 constexpr std::size_t kMostServiceBytes = 2048;  // a key of an index, by DynamoDB
 
 Status Check(const PutAccountLimit& put) {

@@ -21,7 +21,9 @@ inline constexpr milliseconds kLongestSlotLife{366LL * 24 * 3600 * 1000};
 /// 1 ms to kLongestSlotLife.
 [[nodiscard]] Status CheckSlotLife(const AccountKey& key, milliseconds ttl);
 [[nodiscard]] Status Check(const SlotClaim& claim);
-/// What a slot is bound to: 1 to 1024 bytes.
+/// Of what a slot is bound to.
+inline constexpr std::size_t kMostResourceIdBytes = 1024;
+/// 1 to kMostResourceIdBytes bytes.
 [[nodiscard]] Status CheckResourceId(std::string_view resource_id);
 
 /// A service may be empty in a row; where it is asked for it is 1 to 255 bytes.
