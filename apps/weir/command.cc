@@ -40,8 +40,8 @@ Result<Durability> ParseDurability(const std::string& text) {
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
   AddParsed(app, "--store", common.store, ParseStoreUrl,
-            "memory:, sqlite:PATH or dynamodb://TABLE (default: WEIR_STORE, else ZAEL_STACK's "
-            "table, else weir/weir.db in the XDG state folder)")
+            "memory:, sqlite:PATH, dynamodb://TABLE, or for slots rate-limiter-py://BASE (default: "
+            "WEIR_STORE, else ZAEL_STACK's table, else weir/weir.db in the XDG state folder)")
       ->option_text("URL");
   AddParsed(app, "--durability", common.durability, ParseDurability,
             "relaxed answers at once, strict after the commit (default: relaxed)")

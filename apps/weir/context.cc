@@ -170,16 +170,6 @@ Result<std::string> Context::StoreUrl(Access access) const {
   return url;
 }
 
-Surroundings Context::TableSurroundings() const {
-  Surroundings surroundings = SurroundingsOf(world_);
-  const Result<StoreChoice> choice = Store();
-  if (!choice || !NamesTable(choice->url)) return surroundings;
-  surroundings.environment = [all = surroundings.environment](std::string_view name) {
-    return name == kBaseNameVariable ? std::nullopt : all(name);
-  };
-  return surroundings;
-}
-
 Error Context::OfStore(Error error) const {
   const Result<StoreChoice> choice = Store();
   if (choice && choice->source == StoreSource::kEnvironment) {

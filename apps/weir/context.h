@@ -96,9 +96,6 @@ class Context {
   /// The exit code after a signal: 128 plus its number.
   Exit Interrupted() const { return static_cast<Exit>(128 + world_.signal()); }
 
-  /// The environment for the names of tables: a URL that names one goes before the base name of
-  /// rate-limiter-py's tables.
-  Surroundings TableSurroundings() const;
   /// The same error, which names the variable if that named the store.
   Error OfStore(Error error) const;
 

@@ -22,7 +22,7 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
   // Slots are in a file of their own: it may exist where the store's does not.
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   const auto backend =
-      OpenReservations(choice.url, world.clock, context.TableSurroundings(), &context.log());
+      OpenReservations(choice.url, world.clock, SurroundingsOf(world), &context.log());
   if (!backend) {
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(context.OfStore(backend.error()));
@@ -30,8 +30,8 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
   Result<Exit> done = work({.backend = **backend, .scheduler = world.scheduler});
   if (done || !IsMissingTable(done.error())) return done;
   return Fail(done.error().code,
-              fmt::format("{}: one of them does not exist; 'weir table create --layout "
-                          "rate-limiter-py' makes them: {}",
+              fmt::format("{}: one of them does not exist; 'weir --store "
+                          "rate-limiter-py://BASE table create' creates them: {}",
                           (*backend)->Describe(), done.error().message));
 }
 

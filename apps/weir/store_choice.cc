@@ -7,6 +7,7 @@
 
 #include "weir/backends/open.h"
 #include "weir/dynamo/dynamo_url.h"
+#include "weir/rate_limiter_py/tables_url.h"
 
 namespace weir::app {
 namespace {
@@ -77,15 +78,8 @@ Result<StoreChoice> ChooseReservationStore(const World& world,
   Result<StoreChoice> choice = ChooseStore(world, option);
   const bool is_named = choice && (choice->source == StoreSource::kOption ||
                                    choice->source == StoreSource::kEnvironment);
-  if (option || is_named || !Variable(world, std::string(kBaseNameVariable))) return choice;
-  return StoreChoice{StoreSource::kBaseName, std::string(kTableScheme)};
-}
-
-bool NamesTable(std::string_view url) {
-  if (!url.starts_with(kTableScheme)) return false;
-  url.remove_prefix(kTableScheme.size());
-  if (url.starts_with("//")) url.remove_prefix(2);
-  return !url.empty() && url.front() != '?';
+  if (option || is_named || !rate_limiter_py::NamesTables(world.environment)) return choice;
+  return StoreChoice{StoreSource::kBaseName, std::string(rate_limiter_py::kUrlScheme)};
 }
 
 Result<std::string> DefaultStoreUrl(const World& world) {

@@ -23,14 +23,10 @@ struct StoreChoice {
 [[nodiscard]] Result<StoreChoice> ChooseStore(const World& world,
                                               const std::optional<std::string>& option);
 
-/// The same for reservations: if neither the option nor WEIR_STORE names a store, the tables of
-/// rate-limiter-py that its own variable LIMITER_TABLES_BASE_NAME names (`dynamodb:`).
+/// The same for reservations: if neither the option nor WEIR_STORE names a store, and a variable of
+/// rate-limiter-py names one of its tables, those tables (`rate-limiter-py:`).
 [[nodiscard]] Result<StoreChoice> ChooseReservationStore(const World& world,
                                                          const std::optional<std::string>& option);
-
-inline constexpr std::string_view kBaseNameVariable = "LIMITER_TABLES_BASE_NAME";
-/// A URL of DynamoDB that says which table, and does not leave it to the environment.
-bool NamesTable(std::string_view url);
 
 /// The URL of the file in the state folder: $XDG_STATE_HOME, else ~/.local/state, then
 /// weir/weir.db. A relative $XDG_STATE_HOME is ignored, as the XDG Base Directory Specification

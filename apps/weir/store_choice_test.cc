@@ -54,27 +54,24 @@ TEST_F(StoreChoiceTest, U13OneRuleNamesTheStoreOfEveryCommand) {
 TEST_F(StoreChoiceTest, TheBaseNameNamesTheTablesOfReservations) {
   EXPECT_EQ(ChosenForReservations(), "sqlite:/home/sam/.local/state/weir/weir.db");
   environment_["LIMITER_TABLES_BASE_NAME"] = "jobs";
-  EXPECT_EQ(ChosenForReservations(), "dynamodb:");
+  EXPECT_EQ(ChosenForReservations(), "rate-limiter-py:");
   EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
   EXPECT_EQ(ChosenForReservations("sqlite:mine.db"), "sqlite:mine.db");
   EXPECT_THAT(ChosenForReservations(""), HasSubstr("the URL of the store is empty"));
   environment_.erase("HOME");
-  EXPECT_EQ(ChosenForReservations(), "dynamodb:");
+  EXPECT_EQ(ChosenForReservations(), "rate-limiter-py:");
   environment_["WEIR_STORE"] = "sqlite:mine.db";
   EXPECT_EQ(ChosenForReservations(), "sqlite:mine.db");
 }
 
-// Q13. Fails if: a table that the URL names loses to the variable.
-TEST_F(StoreChoiceTest, Q13ATableOfTheUrlGoesBeforeTheBaseName) {
-  environment_["LIMITER_TABLES_BASE_NAME"] = "other";
-  const auto base_seen_with = [&](const std::string& url) {
-    const CommonOptions common{.store = url};
-    return Context(world_, common).TableSurroundings().environment(kBaseNameVariable);
-  };
-  EXPECT_EQ(base_seen_with("dynamodb://mine"), std::nullopt);
-  EXPECT_EQ(base_seen_with("dynamodb:mine?region=eu-west-1"), std::nullopt);
-  EXPECT_EQ(base_seen_with("dynamodb:"), "other");
-  EXPECT_EQ(base_seen_with("dynamodb:?region=eu-west-1"), "other");
+// R10. Fails if: the variable of one table alone leaves the choice to a local file.
+TEST_F(StoreChoiceTest, R10AVariableOfOneTableNamesTheTablesOfReservations) {
+  environment_["FUNGIBLE_TABLE"] = "tokens";
+  environment_["LIMIT_TABLE"] = "limits";
+  EXPECT_EQ(ChosenForReservations(), "rate-limiter-py:");
+  EXPECT_EQ(ChosenForReservations("sqlite:mine.db"), "sqlite:mine.db");
+  environment_ = {{"HOME", "/home/sam"}, {"FUNGIBLE_TABLE", ""}};
+  EXPECT_EQ(ChosenForReservations(), "sqlite:/home/sam/.local/state/weir/weir.db");
 }
 
 TEST_F(StoreChoiceTest, U5AnEmptyUrlIsRefused) {

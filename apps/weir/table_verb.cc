@@ -11,7 +11,7 @@
 #include "apps/weir/table_verbs.h"
 #include "apps/weir/text.h"
 #include "weir/dynamo/table_admin.h"
-#include "weir/rate_limiter_py/make_tables.h"
+#include "weir/rate_limiter_py/tables_url.h"
 #include "weir/runtime/await.h"
 
 namespace weir::app {
@@ -23,12 +23,9 @@ using dynamo::TableStatus;
 using dynamo::VersionInfo;
 
 constexpr std::chrono::minutes kCreationWait{10};
-constexpr char kOwnLayout[] = "zae-limiter";
-constexpr char kThreeTables[] = "rate-limiter-py";
 
 struct TableOptions {
   bool yes = false;
-  std::string layout = kOwnLayout;
 };
 
 Json ToJson(const VersionInfo& version) {
@@ -77,33 +74,6 @@ Result<Exit> Create(Context& context, const OpenedTable& opened) {
                  fmt::format("{} table {}\ntime to live  {}\nrecovery      {}\n",
                              created.created ? "created" : "completed", name,
                              Name(created.time_to_live), Name(created.recovery)));
-  return Exit::kDone;
-}
-
-/// The table that --store names is then their base name.
-Result<Exit> CreateThree(Context& context, const OpenedTable& opened) {
-  using rate_limiter_py::TablesMade;
-  auto names =
-      rate_limiter_py::FindNames(opened.url.table, context.TableSurroundings().environment);
-  if (!names) {
-    context.failure = Exit::kUsage;
-    return Fail(std::move(names.error()));
-  }
-  rate_limiter_py::Tables tables(opened.client, opened.scheduler, *names, opened.random());
-  WEIR_ASSIGN_OR_RETURN(const TablesMade made, Await<TablesMade>([&](auto done) {
-                          MakeTables(tables, opened.scheduler, context.StoreDeadline(kCreationWait),
-                                     std::move(done));
-                        }));
-  Json json;
-  std::string text;
-  const auto tell = [&](const char* what, const std::string& name, const TableCreated& created) {
-    json[what] = {{"table", name}, {"created", created.created}};
-    text += fmt::format("{} table {}\n", created.created ? "created" : "completed", name);
-  };
-  tell("tokens", names->tokens, made.tokens);
-  tell("limits", names->limits, made.limits);
-  tell("slots", names->slots, made.slots);
-  context.Answer(json, text);
   return Exit::kDone;
 }
 
@@ -174,19 +144,17 @@ void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table) {
                    });
   };
   const auto harmless = std::make_shared<TableOptions>(TableOptions{.yes = true});
-  const auto creation = std::make_shared<TableOptions>(TableOptions{.yes = true});
-  AddVerb(group, "create", "Create the table, or complete one that was begun", creation, chosen,
-          [with_table](const TableOptions& given, Context& context) {
-            context.for_reservations = given.layout == kThreeTables;
-            const TableVerb run = context.for_reservations ? CreateThree : Create;
-            return with_table(context,
-                              [&](const OpenedTable& opened) { return run(context, opened); });
-          })
-      .add_option("--layout", creation->layout,
-                  "rate-limiter-py: its three tables, with the store's name before theirs "
-                  "(default: zae-limiter)")
-      ->option_text("NAME")
-      ->check(CLI::IsMember({kOwnLayout, kThreeTables}));
+  AddVerb(
+      group, "create",
+      "Create the table, or complete one that was begun; rate-limiter-py://BASE: its three tables",
+      harmless, chosen, [with_table](const TableOptions&, Context& context) -> Result<Exit> {
+        WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
+        if (choice.url.starts_with(rate_limiter_py::kUrlScheme)) {
+          return CreateThreeTables(context, choice.url);
+        }
+        return with_table(context,
+                          [&](const OpenedTable& opened) { return Create(context, opened); });
+      });
   add("status", "Show what DynamoDB tells about the table", ShowStatus, harmless);
   add("check", "Name what differs from the table that create makes", Check, harmless);
   const auto options = std::make_shared<TableOptions>();

@@ -50,6 +50,10 @@ void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table);
 
+/// Creates rate-limiter-py's three tables of a `rate-limiter-py:` URL, or completes those that were
+/// begun, and answers with their names. Blocks.
+Result<Exit> CreateThreeTables(Context& context, const std::string& url);
+
 /// Work on a table that is there and meant for this client: checked first, never created.
 TableWork AfterOpenCheck(const Context& context, TableWork work);
 

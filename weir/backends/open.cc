@@ -231,6 +231,9 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
   }
   if (scheme == "sqlite") return OpenFile(url, clock, options);
   if (scheme == "dynamodb") return TableBackend::Open(url, clock, options);
+  if (scheme == "rate-limiter-py") {
+    return BadUrl(url, "rate-limiter-py's tables keep slots and accounts' tokens, and no buckets");
+  }
   return BadUrl(url, fmt::format("no backend is called '{}'", scheme));
 }
 

@@ -12,6 +12,7 @@
 #include "weir/embedded/file_reservations.h"
 #include "weir/embedded/queued_reservations.h"
 #include "weir/rate_limiter_py/tables_backend.h"
+#include "weir/rate_limiter_py/tables_url.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
 #include "weir/store/memory_reservations.h"
@@ -81,12 +82,22 @@ class ConnectedTables final : public ReservationBackend {
 
 Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, const Clock& clock,
                                                        const Surroundings& surroundings, Log* log) {
-  WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl where,
-                        dynamo::ParseDynamoUrl(url, surroundings.environment));
-  WEIR_ASSIGN_OR_RETURN(rate_limiter_py::TableNames names,
-                        rate_limiter_py::FindNames(where.table, surroundings.environment));
-  WEIR_ASSIGN_OR_RETURN(auto connection, dynamo::Connection::Open(where, clock, surroundings, log));
-  return std::make_unique<ConnectedTables>(std::move(connection), std::move(names));
+  WEIR_ASSIGN_OR_RETURN(rate_limiter_py::TablesUrl where,
+                        rate_limiter_py::ParseTablesUrl(url, surroundings.environment));
+  const dynamo::DynamoUrl service{
+      .table = where.names.slots, .region = where.region, .endpoint = where.endpoint};
+  WEIR_ASSIGN_OR_RETURN(auto connection,
+                        dynamo::Connection::Open(service, clock, surroundings, log));
+  return std::make_unique<ConnectedTables>(std::move(connection), std::move(where.names));
+}
+
+tl::unexpected<Error> NoSlots(std::string_view url) {
+  const std::string_view why = url.starts_with("dynamodb:")
+                                   ? "a table of zae-limiter keeps no slots"
+                                   : "no store of slots has this scheme";
+  return Fail(Code::kInvalidArgument,
+              fmt::format("'{}': {}; write memory:, sqlite:PATH or rate-limiter-py://BASE",
+                          url.substr(0, url.find('?')), why));
 }
 
 }  // namespace
@@ -97,8 +108,10 @@ Result<std::unique_ptr<ReservationBackend>> OpenReservations(std::string_view ur
                                                              Log* log) {
   if (url == "memory:") return MakeMemoryReservations(&clock);
   if (url.starts_with("sqlite:")) return OpenFile(url, clock);
-  if (url.starts_with("dynamodb:")) return OpenTables(url, clock, surroundings, log);
-  return BadUrl(url, "slots are kept nowhere else");
+  if (url.starts_with(rate_limiter_py::kUrlScheme)) {
+    return OpenTables(url, clock, surroundings, log);
+  }
+  return NoSlots(url);
 }
 
 }  // namespace weir

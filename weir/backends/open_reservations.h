@@ -13,10 +13,10 @@
 namespace weir {
 
 /// `memory:`; `sqlite:PATH`, which is a file `PATH-reservations` that any number of processes may
-/// have open; or `dynamodb://BASE?region=..&endpoint=..`, rate-limiter-py's three tables, named by
-/// the environment, else by BASE (rate_limiter_py/tables.h). They must be there already. The place
-/// owns the threads it needs: destroy it neither from one of them nor from an answer. `clock` must
-/// outlive it, and for tables must be a real one.
+/// have open; or `rate-limiter-py://BASE?region=..&endpoint=..`, rate-limiter-py's three tables,
+/// named by BASE, or by the environment if the URL has none (rate_limiter_py/tables_url.h). They
+/// must exist. The place owns the threads it needs: destroy it neither from one of them nor from an
+/// answer. `clock` must outlive it, and for tables must be a real one.
 ///
 /// `log`, which must outlive the place, gets the events of the calls on AWS; null: none are
 /// written.

@@ -1,5 +1,6 @@
 #include "weir/backends/open_reservations.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,6 +10,8 @@
 
 namespace weir {
 namespace {
+
+using testing::HasSubstr;
 
 // Whose wall clock can be set.
 class SettableClock final : public Clock {
@@ -65,18 +68,37 @@ TEST_F(OpenReservationsTest, C4NoSettingOfTheClockMovesTheirTime) {
   }
 }
 
-TEST_F(OpenReservationsTest, TablesAreNamedByTheUrlUnlessTheEnvironmentNamesThem) {
-  EXPECT_EQ(Opened("dynamodb://acme"),
-            "rate-limiter-py's tables acme-fungible-tokens, acme-limits, acme-non-fungible-tokens");
+// R10. Fails if: a variable beats the base that the URL names.
+TEST_F(OpenReservationsTest, R10TheUrlNamesTheTablesElseTheEnvironment) {
   variables_["LIMITER_TABLES_BASE_NAME"] = "other";
   variables_["LIMIT_TABLE"] = "mine";
-  EXPECT_EQ(Opened("dynamodb://acme"),
+  EXPECT_EQ(Opened("rate-limiter-py://acme"),
+            "rate-limiter-py's tables acme-fungible-tokens, acme-limits, acme-non-fungible-tokens");
+  EXPECT_EQ(Opened("rate-limiter-py:"),
             "rate-limiter-py's tables other-fungible-tokens, mine, other-non-fungible-tokens");
 }
 
+// R10. Fails if: a local file, or a guessed name, serves for tables that are not all named.
+TEST_F(OpenReservationsTest, R10TablesThatAreNotAllNamedAreRefused) {
+  variables_["FUNGIBLE_TABLE"] = "tokens";
+  variables_["LIMIT_TABLE"] = "limits";
+  EXPECT_THAT(Opened("rate-limiter-py:"),
+              HasSubstr("set NON_FUNGIBLE_TABLE or LIMITER_TABLES_BASE_NAME"));
+}
+
+// R10. Fails if: a parameter that has no effect is accepted, or a table of another layout is taken
+// for a base name.
+TEST_F(OpenReservationsTest, R10WhatTheSchemeCannotDoIsRefusedByName) {
+  EXPECT_THAT(Opened("rate-limiter-py://acme?namespace=team"),
+              HasSubstr("'namespace' is not a parameter of it"));
+  EXPECT_EQ(Opened("dynamodb://acme?namespace=team"),
+            "'dynamodb://acme': a table of zae-limiter keeps no slots; write memory:, sqlite:PATH "
+            "or rate-limiter-py://BASE");
+}
+
 TEST_F(OpenReservationsTest, WhatIsNoPlaceIsRefused) {
-  for (const char* const url : {"", "redis://host", "memory:x", "sqlite:", "dynamodb://a b",
-                                "sqlite:weir.db?namespace=team"}) {
+  for (const char* const url : {"", "redis://host", "memory:x", "sqlite:", "rate-limiter-py://a b",
+                                "dynamodb:", "sqlite:weir.db?namespace=team"}) {
     const auto backend = Open(url);
     ASSERT_FALSE(backend) << url;
     EXPECT_EQ(backend.error().code, Code::kInvalidArgument) << url;

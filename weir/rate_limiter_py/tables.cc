@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weir::rate_limiter_py {
 namespace {
 
@@ -26,6 +28,13 @@ std::string WithSuffix(std::string_view base, std::string_view suffix) {
   return fmt::format("{}{}{}", base, base.ends_with('-') ? "" : "-", suffix);
 }
 
+std::string NameOf(const NameRule& rule, std::string_view base,
+                   const dynamo::Environment& environment) {
+  if (!base.empty()) return WithSuffix(base, rule.suffix);
+  if (const auto name = environment(rule.variable)) return *name;
+  return WithSuffix(environment(kBaseVariable).value_or(""), rule.suffix);
+}
+
 dynamo::TableLayout Layout(std::string_view hash, std::string_view range) {
   dynamo::TableLayout layout;
   layout.keys = {std::string(hash), std::string(range), ""};
@@ -42,17 +51,31 @@ void AddIndex(dynamo::TableLayout& layout, const std::string& name, std::string_
 }  // namespace
 
 Result<TableNames> FindNames(std::string_view base, const dynamo::Environment& environment) {
-  const std::string stem = environment(kBaseVariable).value_or(std::string(base));
   TableNames names;
   for (const NameRule& rule : kRules) {
     std::string& name = names.*rule.name;
-    name = environment(rule.variable).value_or(WithSuffix(stem, rule.suffix));
+    name = NameOf(rule, base, environment);
+    const std::string remedy = base.empty()
+                                   ? fmt::format("set {} or {}", rule.variable, kBaseVariable)
+                                   : "name another base";
+    if (name.empty()) {
+      return Fail(Code::kInvalidArgument,
+                  fmt::format("no name for one of rate-limiter-py's tables: {}", remedy));
+    }
     if (const Status valid = dynamo::CheckTableName(name); !valid) {
-      return Fail(Code::kInvalidArgument, fmt::format("{}; set {} or {}", valid.error().message,
-                                                      rule.variable, kBaseVariable));
+      return Fail(Code::kInvalidArgument, fmt::format("{}; {}", valid.error().message, remedy));
     }
   }
   return names;
+}
+
+bool NamesTables(const dynamo::Environment& environment) {
+  const auto is_set = [&](const char* variable) {
+    const std::optional<std::string> value = environment(variable);
+    return value && !value->empty();
+  };
+  return is_set(kBaseVariable) ||
+         std::ranges::any_of(kRules, [&](const NameRule& rule) { return is_set(rule.variable); });
 }
 
 TableLayouts LayoutsOf(const TableNames& names) {

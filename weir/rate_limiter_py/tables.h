@@ -40,12 +40,17 @@ struct TableNames {
   friend bool operator==(const TableNames&, const TableNames&) = default;
 };
 
-/// The names that the environment gives, one by one as its clients find them: the variable of the
-/// name where it is set; else LIMITER_TABLES_BASE_NAME, else `base`, a '-' unless it ends in one,
-/// and the suffix. kInvalidArgument, naming the variables, where a name is empty, or is none by
-/// DynamoDB's rule (3 to 255 letters, digits, `_.-`).
+/// If `base` is given, each name is `base`, a '-' unless `base` ends in one, and the suffix, and
+/// the environment is not read. If it is empty, each name is found as rate-limiter-py's clients
+/// find it: its own variable if that is set, else LIMITER_TABLES_BASE_NAME and the suffix.
+/// kInvalidArgument, naming the variables, if a name is missing or breaks DynamoDB's rule (3 to 255
+/// letters, digits,
+/// `_.-`).
 [[nodiscard]] Result<TableNames> FindNames(std::string_view base,
                                            const dynamo::Environment& environment);
+
+/// Whether a variable is set, and not empty, that FindNames reads without a base.
+bool NamesTables(const dynamo::Environment& environment);
 
 /// The three layouts, paid by request.
 struct TableLayouts {

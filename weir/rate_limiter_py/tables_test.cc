@@ -27,16 +27,16 @@ TEST(TableNames, AreTheBaseAndASuffix) {
                             .service_index = "acme-limits-service-index"};
   EXPECT_EQ(FindNames("acme", With({})).value(), expected);
   EXPECT_EQ(FindNames("acme-", With({})).value(), expected) << "one dash is enough";
-  EXPECT_EQ(FindNames("other", With({{"LIMITER_TABLES_BASE_NAME", "acme"}})).value(), expected);
+  EXPECT_EQ(FindNames("", With({{"LIMITER_TABLES_BASE_NAME", "acme"}})).value(), expected);
 }
 
-TEST(TableNames, AVariableOfItsOwnGoesBeforeTheBase) {
-  const TableNames names = FindNames("acme", With({{"FUNGIBLE_TABLE", "one"},
-                                                   {"LIMIT_TABLE", "two"},
-                                                   {"NON_FUNGIBLE_TABLE", "three"},
-                                                   {"NON_FUNGIBLE_RES_INDEX", "four"},
-                                                   {"LIMIT_SERVICE_INDEX", "five"},
-                                                   {"LIMITER_TABLES_BASE_NAME", "other"}}))
+TEST(TableNames, AVariableOfItsOwnGoesBeforeTheBaseOfTheEnvironment) {
+  const TableNames names = FindNames("", With({{"FUNGIBLE_TABLE", "one"},
+                                               {"LIMIT_TABLE", "two"},
+                                               {"NON_FUNGIBLE_TABLE", "three"},
+                                               {"NON_FUNGIBLE_RES_INDEX", "four"},
+                                               {"LIMIT_SERVICE_INDEX", "five"},
+                                               {"LIMITER_TABLES_BASE_NAME", "other"}}))
                                .value();
   EXPECT_EQ(names, (TableNames{"one", "two", "three", "four", "five"}));
 }
@@ -46,12 +46,20 @@ TEST(TableNames, WhatIsNoNameIsRefusedByTheVariableThatWouldSetIt) {
   for (const Variables& variables :
        {Variables{{"LIMIT_TABLE", ""}}, Variables{{"LIMIT_TABLE", "a b c"}},
         Variables{{"LIMIT_TABLE", "ab"}}}) {
-    const auto names = FindNames("acme", With(variables));
+    Variables with_base = variables;
+    with_base["LIMITER_TABLES_BASE_NAME"] = "acme";
+    const auto names = FindNames("", With(with_base));
     ASSERT_FALSE(names);
     EXPECT_EQ(names.error().code, Code::kInvalidArgument);
     EXPECT_NE(names.error().message.find("LIMIT_TABLE"), std::string::npos);
   }
   EXPECT_FALSE(FindNames("", With({}))) << "neither base nor variables";
+}
+
+// R10. Fails if: a variable changes a name that the base gives.
+TEST(TableNames, R10AGivenBaseNamesAllTables) {
+  const Variables variables{{"LIMITER_TABLES_BASE_NAME", "other"}, {"LIMIT_TABLE", "two"}};
+  EXPECT_EQ(FindNames("acme", With(variables)).value(), FindNames("acme", With({})).value());
 }
 
 TEST(TableLayouts, HaveTheKeysAndIndexesOfTheReadme) {

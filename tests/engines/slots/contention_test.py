@@ -78,9 +78,8 @@ class Contention(unittest.TestCase):
     def test_processes_on_tables(self):
         with engine.Dynoxide() as dynoxide:
             environment = dynoxide.environment()
-            url = "dynamodb://contention"
-            subprocess.run([WEIR, "--store", url, "table", "create", "--layout",
-                            "rate-limiter-py"], env=environment, check=True,
+            url = "rate-limiter-py://contention"
+            subprocess.run([WEIR, "--store", url, "table", "create"], env=environment, check=True,
                            stdout=subprocess.DEVNULL)
             self.assertGreater(len(self.rounds(url, 8, environment)), 1,
                                "always the same processes won")

@@ -26,7 +26,7 @@ def setUpModule():
     dynoxide.__enter__()
     unittest.addModuleCleanup(dynoxide.__exit__)
     environment = dynoxide.environment() | {"LIMITER_TABLES_BASE_NAME": BASE}
-    weir("table", "create", "--layout", "rate-limiter-py")
+    weir("--store", "rate-limiter-py:", "table", "create")
 
 
 def run_weir(*words):
