@@ -36,7 +36,7 @@ struct SlotFleet::Process {
   Process(SlotFleet& fleet, std::uint64_t seed, milliseconds skew)
       : world(fleet.scheduler_, fleet.server_, seed, skew),
         table(world.client(), fleet.scheduler_, kSlotsTable, seed + 2, fleet.layouts_.slots),
-        store(table, Names().resource_index, {}) {}
+        store(table, fleet.scheduler_.clock(), Names().resource_index, {}) {}
 
   dynamo::SimProcess world;
   dynamo::Table table;

@@ -62,6 +62,10 @@ struct WriteFailure {
   /// The reason's code of an action; empty where there is none.
   std::string_view ReasonOf(std::size_t action) const;
 };
+struct Transaction {
+  std::vector<Write> writes;
+  std::string token;
+};
 using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFailure>)>;
 
 /// Thread-safe. Client and scheduler must outlive it and every call, and it every call. `done` as
@@ -104,6 +108,11 @@ class Table {
   /// ten at the most. The answer is then that of the last one.
   void TransactPatiently(const std::vector<Write>& writes, std::string_view token,
                          Deadline deadline, WriteDone done);
+  /// The same for writes that carry a time: `make` is called before each try, the first included,
+  /// on the thread of the call or of the scheduler. No two of its transactions share a token. What
+  /// is repeated because an answer was lost is the try as it was.
+  using MakeTransaction = std::move_only_function<Transaction()>;
+  void TransactPatiently(MakeTransaction make, Deadline deadline, WriteDone done);
   /// Any number; not atomic.
   void DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done);
 

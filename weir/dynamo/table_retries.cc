@@ -110,8 +110,9 @@ struct Table::Retries {
     std::size_t Take(const BatchWriteAnswer& some);
   };
   struct Transacting {
-    Transacting(Table& its_table, std::string text, Deadline deadline, WriteDone answer)
-        : table(its_table), body(std::move(text)), pace(deadline), done(std::move(answer)) {}
+    using MakeBody = std::move_only_function<std::string()>;
+    Transacting(Table& its_table, MakeBody make, Deadline deadline, WriteDone answer)
+        : table(its_table), body(std::move(make)), pace(deadline), done(std::move(answer)) {}
     Transacting(Transacting&&) = delete;
     ~Transacting() {
       if (done && last) done(tl::unexpected(std::move(*last)));
@@ -121,7 +122,7 @@ struct Table::Retries {
     }
 
     Table& table;
-    const std::string body;
+    MakeBody body;  ///< of the next try
     Pace pace;
     WriteDone done;
     std::optional<WriteFailure> last{};  // told if it is dropped while it waits
@@ -232,14 +233,23 @@ void Table::Retries::Step(std::unique_ptr<Deleting> state) {
 
 void Table::TransactPatiently(const std::vector<Write>& writes, std::string_view token,
                               Deadline deadline, WriteDone done) {
-  Retries::Step(std::make_unique<Retries::Transacting>(*this, TransactionBody(writes, token),
-                                                       deadline, std::move(done)));
+  Retries::Step(std::make_unique<Retries::Transacting>(
+      *this, [body = TransactionBody(writes, token)] { return body; }, deadline, std::move(done)));
+}
+
+void Table::TransactPatiently(MakeTransaction make, Deadline deadline, WriteDone done) {
+  auto body = [this, make = std::move(make)]() mutable {
+    const Transaction transaction = make();
+    return TransactionBody(transaction.writes, transaction.token);
+  };
+  Retries::Step(
+      std::make_unique<Retries::Transacting>(*this, std::move(body), deadline, std::move(done)));
 }
 
 void Table::Retries::Step(std::unique_ptr<Transacting> state) {
-  const Transacting& sent = *state;
+  Transacting& sent = *state;
   sent.table.SendTransaction(
-      sent.body, sent.pace.deadline(),
+      sent.body(), sent.pace.deadline(),
       [state = std::move(state)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
         if (answer || !IsPassing(answer.error())) return state->Tell(std::move(answer));
         const auto at = state->table.NextTry(state->pace);

@@ -335,6 +335,32 @@ TEST(TableTransaction, OneThatIsDroppedIsAnsweredWithItsLastFailure) {
   EXPECT_EQ(times, 1);
 }
 
+// R13. Fails if: a try is sent with the writes, or under the token, of an earlier one.
+TEST(TableTransaction, R13OneThatIsMadeForEachTryIsMadeThen) {
+  BusyTable t;
+  t.client.cancels = {{"TransactionConflict"}, {"TransactionConflict"}};
+  std::vector<Instant> made;
+  int times = 0;
+  t.table.TransactPatiently(
+      [&]() -> Transaction {
+        made.push_back(t.scheduler->clock().Now());
+        return {.writes = {Write{.key = {"p", "s"}, .item = {}, .expression = {}}},
+                .token = fmt::format("try-{}", made.size())};
+      },
+      Deadline::Never(),
+      [&](const auto& answer) {
+        ++times;
+        EXPECT_TRUE(answer);
+      });
+  EXPECT_TRUE(t.scheduler->RunAll(10'000));
+  EXPECT_EQ(times, 1);
+  EXPECT_EQ(made, t.client.when);
+  ASSERT_THAT(t.client.bodies, SizeIs(3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(t.client.bodies[i], testing::HasSubstr(fmt::format("\"try-{}\"", i + 1)));
+  }
+}
+
 TEST(TableTransaction, AnImpatientOneIsSentOnce) {
   BusyTable t;
   t.client.cancels = {{"TransactionConflict"}};

@@ -82,7 +82,7 @@ ClaimCall::Step ClaimCall::CountTheirs(dynamo::QueryAnswer page) {
     saw_all_theirs_ = !page.last_key;
     return LookOnly();
   }
-  if (!page.last_key) return Send(TakeWrite(key(), {SecondOf(slot_), room(), now_}));
+  if (!page.last_key) return Take();
   dynamo::QueryRequest more = Theirs(key());
   more.start_after = std::move(page.last_key);
   return more;
@@ -101,9 +101,13 @@ ClaimCall::Step ClaimCall::OnRead(const Items& items) {
   return Refuse(*roster);
 }
 
-ClaimCall::Step ClaimCall::Send(Write roster) { return Writes{std::move(roster), PutWrite(slot_)}; }
+ClaimCall::Step ClaimCall::Take() const {
+  return Transaction([slot = slot_, room = room()](UnixMillis now) {
+    return Writes{TakeWrite(slot.key, {SecondOf(slot), room, now}), PutWrite(slot)};
+  });
+}
 
-ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome) {
+ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
   const auto refusing = std::exchange(refusing_, std::nullopt);
   if (outcome) {
     if (refusing) return Refuse(*refusing);
@@ -119,38 +123,40 @@ ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome) {
   }
   auto roster = RosterIn(failure.reasons[0].item);
   if (!roster) return Fail(std::move(roster.error()));
-  return Plan(*std::move(roster));
+  return Plan(*std::move(roster), now);
 }
 
-ClaimCall::Step ClaimCall::Plan(Roster seen) {
+ClaimCall::Step ClaimCall::Plan(Roster seen, UnixMillis now) {
   seen_ = std::move(seen);
   Roster after = seen_;
   after.Drop(LastGone());
   slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.gone));
   if (after.held >= room()) {
-    if (!MayRecount()) return Refuse(after);
+    if (!MayRecount(now)) return Refuse(after);
     recount_ = Ours(key());
     return *recount_;
   }
   // Others may write at the same time, and need not be in the way where nothing is to be dropped.
   if (after == seen_ && !seen_.IsSweepDue()) {
-    return Send(TakeWrite(key(), {SecondOf(slot_), room(), now_}));
+    return Take();
   }
   return Replace(after);
 }
 
-ClaimCall::Step ClaimCall::Replace(const Roster& after) {
-  Roster taken = after;
-  taken.Take(SecondOf(slot_), now_);
-  return Send(ReplaceWrite(key(), seen_, taken));
+ClaimCall::Step ClaimCall::Replace(const Roster& after) const {
+  return Transaction([slot = slot_, seen = seen_, after](UnixMillis now) {
+    Roster taken = after;
+    taken.Take(SecondOf(slot), now);
+    return Writes{ReplaceWrite(slot.key, seen, taken), PutWrite(slot)};
+  });
 }
 
 // A query may miss what a transaction of a moment ago wrote: it is told of each item for itself,
 // when that is there. So nothing may have been written for twice the skew, which is at least once
 // the skew by any two clocks.
-bool ClaimCall::MayRecount() const {
-  const auto ago = [this](UnixMillis time) {
-    return now_ >= time ? now_ - time : time - now_;  // the writer's clock may be ahead
+bool ClaimCall::MayRecount(UnixMillis now) const {
+  const auto ago = [now](UnixMillis time) {
+    return now >= time ? now - time : time - now;  // the writer's clock may be ahead
   };
   return !recount_ && ago(seen_.counted) >= options_.recount_after &&
          ago(seen_.written) >= 2 * options_.skew;
@@ -170,7 +176,7 @@ ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryAnswer page) {
   slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.gone));
   if (after.held < room()) return Replace(after);
   refusing_ = after;
-  return Writes{ReplaceWrite(key(), seen_, after)};
+  return AnyTime({ReplaceWrite(key(), seen_, after)});
 }
 
 // An item of this very id is there.

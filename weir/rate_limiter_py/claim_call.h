@@ -29,7 +29,7 @@ struct SlotStoreOptions {
 class ClaimCall {
  public:
   using Answer = ClaimAnswer;
-  using Step = SlotStep<ClaimAnswer, dynamo::QueryRequest, Reads, Writes>;
+  using Step = SlotStep<ClaimAnswer, dynamo::QueryRequest, Reads, Transaction>;
 
   /// REQUIRES: a valid claim.
   ClaimCall(SlotClaim claim, UnixMillis now, SlotStoreOptions options);
@@ -37,7 +37,7 @@ class ClaimCall {
   Step Begin();
   Step OnQuery(dynamo::QueryAnswer page);
   Step OnRead(const Items& items);
-  Step OnWrite(const WriteOutcome& outcome);
+  Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
   const AccountKey& key() const { return claim_.slot.key; }
@@ -47,10 +47,10 @@ class ClaimCall {
   Step CountTheirs(dynamo::QueryAnswer page);
   Step CountOurs(dynamo::QueryAnswer page);
   Step LookOnly() const;
-  Step Send(dynamo::Write roster);
-  Step Plan(Roster seen);
-  Step Replace(const Roster& after);
-  bool MayRecount() const;
+  Step Take() const;
+  Step Plan(Roster seen, UnixMillis now);
+  Step Replace(const Roster& after) const;
+  bool MayRecount(UnixMillis now) const;
   Step OnSame(const std::optional<dynamo::Item>& item) const;
   Step Refuse(const Roster& roster) const;
 

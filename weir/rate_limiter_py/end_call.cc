@@ -81,11 +81,11 @@ EndCall::Step EndCall::Remember(const std::optional<dynamo::Item>& there) {
     e.RequireAbsent(kReservationId);
   }
   e.Set(kEndedAt, Of(ended_at)).Set(kExpirationTime, Of(until));
-  return Writes{std::move(tombstone)};
+  return AnyTime({std::move(tombstone)});
 }
 
-EndCall::Step EndCall::OnWrite(const WriteOutcome& outcome) {
-  if (release_) return Released(release_->OnWrite(outcome));
+EndCall::Step EndCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
+  if (release_) return Released(release_->OnWrite(outcome, now));
   if (outcome) return released_;
   if (!IsRefusedBy(outcome.error(), 0)) return Fail(outcome.error().error);
   if (++rounds_ <= kMostRounds) return Remember(outcome.error().reasons[0].item);

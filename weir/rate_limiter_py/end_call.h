@@ -16,7 +16,7 @@ namespace weir::rate_limiter_py {
 class EndCall {
  public:
   using Answer = std::size_t;
-  using Step = SlotStep<std::size_t, dynamo::QueryRequest, Reads, Writes>;
+  using Step = SlotStep<std::size_t, dynamo::QueryRequest, Reads, Transaction>;
 
   /// `index`: of resource ids.
   EndCall(EndedResource ended, std::string index, UnixMillis now);
@@ -24,7 +24,7 @@ class EndCall {
   Step Begin() { return query_; }
   Step OnQuery(dynamo::QueryAnswer page);
   Step OnRead(const Items& items) { return Released(release_->OnRead(items)); }
-  Step OnWrite(const WriteOutcome& outcome);
+  Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
   Step Released(ReleaseCall::Step step);

@@ -76,10 +76,10 @@ ReleaseCall::Step ReleaseCall::Send() const {
                     .item = {},
                     .expression = AsSeen(slot_)}};
   if (has_place_) writes.push_back(GiveBackWrite(slot_.key, SecondOf(slot_)));
-  return writes;
+  return AnyTime(std::move(writes));
 }
 
-ReleaseCall::Step ReleaseCall::OnWrite(const WriteOutcome& outcome) {
+ReleaseCall::Step ReleaseCall::OnWrite(const WriteOutcome& outcome, UnixMillis) {
   if (outcome) return IsHeld();
   const dynamo::WriteFailure& failure = outcome.error();
   const bool has_changed = IsRefusedBy(failure, kSlot);
@@ -119,19 +119,27 @@ MoveCall::Step MoveCall::Plan(const std::optional<dynamo::Item>& item) {
   return SendBlindly();
 }
 
+// `roster`: the write of the slot's place, made for the time at which it is sent.
+template <class MakeRoster>
+MoveCall::Step MoveCall::Send(MakeRoster roster) const {
+  Writes others = {UpdateWrite(seen_, moved_)};
+  if (binds_) others.push_back(NotEndedCheck(moved_, now_));
+  if (!is_ours()) return AnyTime(std::move(others));
+  return Transaction([others = std::move(others), roster = std::move(roster)](UnixMillis now) {
+    Writes writes = others;
+    writes.insert(writes.begin() + kPlace, roster(now));
+    return writes;
+  });
+}
+
 MoveCall::Step MoveCall::SendBlindly() const {
-  return Send(MoveWrite(seen_.key, {SecondOf(seen_), SecondOf(moved_), now_}));
+  return Send([seen = seen_, to = SecondOf(moved_)](UnixMillis now) {
+    return MoveWrite(seen.key, {SecondOf(seen), to, now});
+  });
 }
 
-MoveCall::Step MoveCall::Send(Write roster) const {
-  Writes writes = {UpdateWrite(seen_, moved_)};
-  if (is_ours()) writes.push_back(std::move(roster));
-  if (binds_) writes.push_back(NotEndedCheck(moved_, now_));
-  return writes;
-}
-
-MoveCall::Step MoveCall::OnWrite(const WriteOutcome& outcome) {
-  if (release_) return Ended(release_->OnWrite(outcome));
+MoveCall::Step MoveCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
+  if (release_) return Ended(release_->OnWrite(outcome, now));
   if (outcome) return moved_;
   const dynamo::WriteFailure& failure = outcome.error();
   const std::size_t end = is_ours() ? kPlace + 1 : kPlace;
@@ -156,14 +164,16 @@ MoveCall::Step MoveCall::OnRoster(const std::optional<dynamo::Item>& item) {
   const std::int64_t to = SecondOf(moved_);
   if (to <= roster->gone) moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, roster->gone));
   if (roster->Counts(from) && !roster->IsSweepDue()) return SendBlindly();
-  Roster after = *roster;
-  // Where it has no place nobody got it: the roster was lost. Then it gets one.
-  if (after.Counts(from)) {
-    after.Move(from, SecondOf(moved_), now_);
-  } else {
-    after.Take(SecondOf(moved_), now_);
-  }
-  return Send(ReplaceWrite(seen_.key, *roster, after));
+  return Send([key = seen_.key, seen = *roster, from, to = SecondOf(moved_)](UnixMillis now) {
+    Roster after = seen;
+    // Where it has no place nobody got it: the roster was lost. Then it gets one.
+    if (after.Counts(from)) {
+      after.Move(from, to, now);
+    } else {
+      after.Take(to, now);
+    }
+    return ReplaceWrite(key, seen, after);
+  });
 }
 
 MoveCall::Step MoveCall::Ended(ReleaseCall::Step step) const {

@@ -33,13 +33,13 @@ struct ReleaseTarget {
 class ReleaseCall {
  public:
   using Answer = bool;
-  using Step = SlotStep<bool, Reads, Writes>;
+  using Step = SlotStep<bool, Reads, Transaction>;
 
   ReleaseCall(ReleaseTarget target, UnixMillis now) : target_(std::move(target)), now_(now) {}
 
   Step Begin() { return Reads{target_.place}; }
   Step OnRead(const Items& items) { return Plan(items[0]); }
-  Step OnWrite(const WriteOutcome& outcome);
+  Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
   Step Plan(const std::optional<dynamo::Item>& item);
@@ -64,19 +64,20 @@ struct SlotMove {
 class MoveCall {
  public:
   using Answer = HeldSlot;
-  using Step = SlotStep<HeldSlot, Reads, Writes>;
+  using Step = SlotStep<HeldSlot, Reads, Transaction>;
 
   /// REQUIRES: a valid move.
   MoveCall(SlotMove move, UnixMillis now) : move_(std::move(move)), now_(now) {}
 
   Step Begin() { return Reads{SlotKey(move_.slot)}; }
   Step OnRead(const Items& items);
-  Step OnWrite(const WriteOutcome& outcome);
+  Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
   Step Plan(const std::optional<dynamo::Item>& item);
   Step OnRoster(const std::optional<dynamo::Item>& item);
-  Step Send(dynamo::Write roster) const;
+  template <class MakeRoster>
+  Step Send(MakeRoster roster) const;
   Step SendBlindly() const;
   Step Ended(ReleaseCall::Step step) const;
   tl::unexpected<Error> NotHeld() const;

@@ -50,7 +50,9 @@ struct SlotTable {
 class SlotClient {
  public:
   explicit SlotClient(SlotTable& table, milliseconds ahead = {}, SlotStoreOptions options = {})
-      : sim_(table.sim), store_(table.sim.table, kResourceIndex, options), ahead_(ahead) {}
+      : sim_(table.sim),
+        store_(table.sim.table, table.sim.scheduler.clock(), kResourceIndex, options),
+        ahead_(ahead) {}
 
   Result<ClaimAnswer> Claim(const SlotClaim& claim, UnixMillis now);
   Result<HeldSlot> Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,

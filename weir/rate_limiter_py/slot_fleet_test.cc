@@ -99,7 +99,8 @@ class SlotFleet {
     Process(SlotFleet& fleet, milliseconds its_ahead, double loss)
         : client(fleet.scheduler_, fleet.server_, fleet.rng_, loss),
           table(client, fleet.scheduler_, kTable, fleet.rng_.Next(), fleet.layout_),
-          store(table, kResourceIndex, {.skew = 2 * kFar, .recount_after = seconds(3)}),
+          store(table, fleet.scheduler_.clock(), kResourceIndex,
+                {.skew = 2 * kFar, .recount_after = seconds(3)}),
           ahead(its_ahead) {}
     LateClient client;
     dynamo::Table table;
@@ -224,7 +225,7 @@ std::int64_t SlotFleet::ClaimAllAgain() {
   server_.faults = {};
   dynamo::DirectClient client(server_);
   dynamo::Table table(client, scheduler_, kTable, 1, layout_);
-  SlotStore store(table, kResourceIndex);
+  SlotStore store(table, scheduler_.clock(), kResourceIndex);
   std::int64_t taken = 0;
   for (std::uint64_t i = 0; i < kMost + 1; ++i) {
     const SlotClaim claim{.slot = {kEmr, IdOf(i)}, .limit = kMost, .ttl = seconds(30)};

@@ -67,6 +67,46 @@ TEST_F(SlotStoreTest, WhatTheirEventManagerDeletesIsFreeAfterARecount) {
   ExpectInStep();
 }
 
+// R13. A query may miss what was written a moment ago, so the roster must say when that was.
+// Fails if: what a slow call writes bears the time at which the call began.
+TEST_F(SlotStoreTest, R13WhatASlowClaimWritesIsDatedWhenItIsWritten) {
+  table_.sim.client.before_each = [&](const JsonCall& call) {
+    if (call.operation == "Query") table_.sim.scheduler.Advance(seconds(8));
+  };
+  const HeldSlot slot = Held(hours(8));
+  table_.sim.client.before_each = nullptr;
+  EXPECT_EQ(slot.claimed, now_);
+  EXPECT_EQ(table_.RosterOf(kEmr).written, now_ + seconds(8));
+  table_.TheyDelete(kEmr, slot.id);
+  now_ = now_ + seconds(9);
+  EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
+  now_ = now_ + seconds(1);
+  EXPECT_TRUE(Claim(1).value().slot);
+}
+
+TEST_F(SlotStoreTest, R13WhatASlowRenewalWritesIsDatedWhenItIsWritten) {
+  const HeldSlot slot = Held();
+  table_.sim.client.before_each = [&](const JsonCall& call) {
+    if (call.operation == "BatchGetItem") table_.sim.scheduler.Advance(seconds(8));
+  };
+  EXPECT_TRUE(client_.Renew(Ref(slot), hours(1), now_));
+  EXPECT_EQ(table_.RosterOf(kEmr).written, now_ + seconds(8));
+}
+
+// R13. Fails if: a slow call judges by the time at which it began how long ago others wrote.
+TEST_F(SlotStoreTest, R13ASlowClaimDoesNotRecountWhatWasWrittenMeanwhile) {
+  bool is_first = true;
+  table_.sim.client.before_each = [&](const JsonCall& call) {
+    if (call.operation != "Query" || !std::exchange(is_first, false)) return;
+    table_.sim.scheduler.Advance(seconds(8));
+    const SlotClaim other{.slot = {kEmr, IdOf(99)}, .limit = 1, .ttl = hours(8)};
+    EXPECT_TRUE(client_.Claim(other, now_ + seconds(8)).value().slot);
+    table_.TheyDelete(kEmr, IdOf(99));
+  };
+  EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
+  EXPECT_FALSE(is_first);
+}
+
 // Each refusal would cost a query of all slots otherwise.
 TEST_F(SlotStoreTest, AFullRosterIsRecountedOnceInAWhile) {
   Held(hours(8));

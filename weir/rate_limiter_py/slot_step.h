@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <tl/expected.hpp>
 #include <type_traits>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "weir/base/time.h"
 #include "weir/dynamo/table.h"
 
 namespace weir::rate_limiter_py {
@@ -16,8 +18,14 @@ namespace weir::rate_limiter_py {
 /// To be read in one call; OnRead gets the items in their order.
 using Reads = std::vector<dynamo::TableKey>;
 using Items = std::vector<std::optional<dynamo::Item>>;
-/// One transaction; OnWrite gets its outcome.
 using Writes = std::vector<dynamo::Write>;
+/// One transaction, as it is if it is sent at `now`; OnWrite gets its outcome. It is made for each
+/// try: a roster says when a slot was last claimed, and a try may come long after its call began.
+using Transaction = std::function<Writes(UnixMillis now)>;
+/// One that is the same at any time.
+inline Transaction AnyTime(Writes writes) {
+  return [writes = std::move(writes)](UnixMillis) { return writes; };
+}
 using WriteOutcome = tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure>;
 
 /// The answer, or one thing to be done first. (A dynamo::QueryRequest: OnQuery gets the page.)

@@ -58,17 +58,26 @@ std::string TextOf(const Writes& writes) {
 template <class Call>
 struct SlotStore::Running {
   Call call;
+  UnixMillis asked;  ///< the caller's now
+  Instant began;
   Deadline deadline;
   Done<typename Call::Answer> done;
+
+  /// By the caller's clock.
+  UnixMillis Now(const Clock& clock) const {
+    return asked + std::chrono::floor<milliseconds>(clock.Now() - began);
+  }
 };
 
-SlotStore::SlotStore(dynamo::Table& table, std::string resource_index, SlotStoreOptions options)
-    : table_(table), resource_index_(std::move(resource_index)), options_(options) {}
+SlotStore::SlotStore(dynamo::Table& table, const Clock& clock, std::string resource_index,
+                     SlotStoreOptions options)
+    : table_(table), clock_(clock), resource_index_(std::move(resource_index)), options_(options) {}
 
 template <class Call>
-void SlotStore::Run(Call call, Deadline deadline, Done<typename Call::Answer> done) {
-  auto running =
-      std::make_unique<Running<Call>>(Running<Call>{std::move(call), deadline, std::move(done)});
+void SlotStore::Run(Call call, UnixMillis now, Deadline deadline,
+                    Done<typename Call::Answer> done) {
+  auto running = std::make_unique<Running<Call>>(
+      Running<Call>{std::move(call), now, clock_.Now(), deadline, std::move(done)});
   auto step = running->call.Begin();
   Follow(std::move(running), std::move(step));
 }
@@ -93,11 +102,19 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
                       if (!items) return running->done(Fail(std::move(items.error())));
                       this->Follow(std::move(running), call.OnRead(*items));
                     });
-  } else if constexpr (std::is_same_v<Asked, Writes>) {
+  } else if constexpr (std::is_same_v<Asked, Transaction>) {
+    // Its owner is the lambda that takes the outcome, after which no transaction is made.
+    const Running<Call>& timed = *running;
     table_.TransactPatiently(
-        asked, TokenOf(asked), deadline,
+        [this, &timed, writes = std::move(asked)]() -> dynamo::Transaction {
+          Writes now = writes(timed.Now(clock_));
+          std::string token = TokenOf(now);
+          return {std::move(now), std::move(token)};
+        },
+        deadline,
         [this, &call, running = std::move(running)](const auto& outcome) mutable {
-          this->Follow(std::move(running), call.OnWrite(outcome));
+          const UnixMillis now = running->Now(clock_);
+          this->Follow(std::move(running), call.OnWrite(outcome, now));
         });
   } else {
     running->done(std::move(asked));
@@ -115,33 +132,33 @@ std::string SlotStore::TokenOf(const Writes& writes) {
 void SlotStore::Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
                       Done<ClaimAnswer> done) {
   if (const Status valid = CheckOurs(claim); !valid) return done(Fail(valid.error()));
-  Run(ClaimCall(claim, now, options_), deadline, std::move(done));
+  Run(ClaimCall(claim, now, options_), now, deadline, std::move(done));
 }
 
 void SlotStore::Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl,
                      UnixMillis now, Deadline deadline, Done<HeldSlot> done) {
   SlotMove move{.slot = slot, .resource_id = resource_id, .ttl = ttl};
   if (const Status valid = CheckMove(move); !valid) return done(Fail(valid.error()));
-  Run(MoveCall(std::move(move), now), deadline, std::move(done));
+  Run(MoveCall(std::move(move), now), now, deadline, std::move(done));
 }
 
 void SlotStore::Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
                       Done<HeldSlot> done) {
   SlotMove move{.slot = slot, .resource_id = std::nullopt, .ttl = ttl};
   if (const Status valid = CheckMove(move); !valid) return done(Fail(valid.error()));
-  Run(MoveCall(std::move(move), now), deadline, std::move(done));
+  Run(MoveCall(std::move(move), now), now, deadline, std::move(done));
 }
 
 void SlotStore::Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) {
   if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
-  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key}, now), deadline, std::move(done));
+  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key}, now), now, deadline, std::move(done));
 }
 
 void SlotStore::ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                                Done<bool> done) {
   if (const Status valid = Check(slot); !valid) return done(Fail(valid.error()));
   const ReleaseFence unbound{.resource_id = slot.id, .claimed_until = UnixMillis{INT64_MAX}};
-  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key, .fence = unbound}, now), deadline,
+  Run(ReleaseCall({.place = SlotKey(slot), .key = slot.key, .fence = unbound}, now), now, deadline,
       std::move(done));
 }
 
@@ -150,7 +167,7 @@ void SlotStore::ReleaseResource(const EndedResource& ended, UnixMillis now, Dead
   if (const Status valid = CheckResourceId(ended.resource_id); !valid) {
     return done(Fail(valid.error()));
   }
-  Run(EndCall(ended, resource_index_, now), deadline, std::move(done));
+  Run(EndCall(ended, resource_index_, now), now, deadline, std::move(done));
 }
 
 void SlotStore::List(const AccountKey& key, const PageRequest& page, UnixMillis now,

@@ -21,8 +21,10 @@ namespace weir::rate_limiter_py {
 /// nobody could have written; kUnavailable where others change the same slots all the time.
 class SlotStore final : public ReservationStore {
  public:
-  /// `table`: of LayoutsOf(...).slots. `resource_index`: its index of resource ids.
-  SlotStore(dynamo::Table& table, std::string resource_index, SlotStoreOptions options = {});
+  /// `table`: of LayoutsOf(...).slots. `clock`: tells how long a call has taken, and must outlive
+  /// the store and its calls. `resource_index`: the table's index of resource ids.
+  SlotStore(dynamo::Table& table, const Clock& clock, std::string resource_index,
+            SlotStoreOptions options = {});
 
   /// With a limit of 0 nobody else's slots are counted: `in_use` tells ours.
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
@@ -47,7 +49,7 @@ class SlotStore final : public ReservationStore {
   struct Running;
 
   template <class Call>
-  void Run(Call call, Deadline deadline, Done<typename Call::Answer> done);
+  void Run(Call call, UnixMillis now, Deadline deadline, Done<typename Call::Answer> done);
   template <class Call>
   void Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step);
   template <class Call, class Asked>
@@ -55,6 +57,7 @@ class SlotStore final : public ReservationStore {
   std::string TokenOf(const Writes& writes);
 
   dynamo::Table& table_;
+  const Clock& clock_;
   const std::string resource_index_;
   const SlotStoreOptions options_;
   std::atomic<std::uint64_t> transactions_ = 0;

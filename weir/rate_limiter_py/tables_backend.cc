@@ -11,7 +11,7 @@ TablesBackend::TablesBackend(JsonClient& client, Scheduler& scheduler, TableName
     : tables_(client, scheduler, std::move(names), options.seed),
       tokens_(tables_.tokens, {.seed = ~options.seed}),
       limits_(tables_.limits, tables_.names.service_index),
-      slots_(tables_.slots, tables_.names.resource_index, options.slots) {}
+      slots_(tables_.slots, scheduler.clock(), tables_.names.resource_index, options.slots) {}
 
 std::string TablesBackend::Describe() const {
   return fmt::format("rate-limiter-py's tables {}, {}, {}", tables_.names.tokens,
