@@ -56,6 +56,7 @@ Status ReadPair(std::string_view url, const UrlForm& form, std::string_view pair
                 ServiceUrl& fields) {
   const std::size_t equals = pair.find('=');
   const std::string_view key = pair.substr(0, equals);
+  if (key.empty()) return BadUrl(url, form, "a parameter of it has no name");
   std::optional<std::string>* field = FieldNamed(fields, form, key);
   if (field == nullptr) {
     return BadUrl(url, form, fmt::format("{} is not a parameter of it", Quoted(key)));
