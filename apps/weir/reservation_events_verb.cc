@@ -1,6 +1,7 @@
 // weir reservation events: frees slots as events tell that their resources have ended.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,7 @@
 #include "weir/reservation/sqs_source.h"
 #include "weir/reservation/sqs_wire.h"
 #include "weir/runtime/await.h"
+#include "weir/telemetry/repeated_event.h"
 
 namespace weir::app {
 namespace {
@@ -71,8 +73,42 @@ Result<Exit> ReadLines(EventReleaser& releaser, Context& context) {
   return Answer(context, releaser, trouble);
 }
 
-void WaitForSignal(const World& world) {
-  while (!world.interrupted()) {
+/// Collects what the source of a queue reports, and logs it. The callbacks run on the source's
+/// thread, at most one at a time.
+class QueueReports {
+ public:
+  QueueReports(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
+
+  void OnNotice(const SqsNotice& notice) {
+    const std::string& id = notice.message_id;
+    trouble_.Note(fmt::format("{}{}{}", id, id.empty() ? "" : ": ", notice.error.message));
+    const auto suppressed = event_.Take(clock_.Now());
+    if (!suppressed) return;
+    const LogField fields[] = {
+        {"message_id", id}, {"message", notice.error.message}, {"suppressed", *suppressed}};
+    log_.Write(LogLevel::kWarning, "events.failed", fields);
+  }
+  void OnEnded(const Error& error) {
+    end_ = error;
+    has_ended_ = true;
+  }
+
+  bool has_ended() const { return has_ended_; }
+  /// Both after the source has stopped.
+  const Trouble& trouble() const { return trouble_; }
+  const std::optional<Error>& end() const { return end_; }
+
+ private:
+  Log& log_;
+  const Clock& clock_;
+  RepeatedEvent event_{std::chrono::seconds(10)};
+  Trouble trouble_;
+  std::optional<Error> end_;
+  std::atomic<bool> has_ended_ = false;
+};
+
+void WaitForEnd(const World& world, const QueueReports& reports) {
+  while (!world.interrupted() && !reports.has_ended()) {
     [[maybe_unused]] const Status looked = Await<void>([&](Done<void> done) {
       world.scheduler.At(world.clock.Now() + kLook,
                          [done = std::move(done)]() mutable { done({}); });
@@ -84,20 +120,23 @@ Result<Exit> ReadQueue(const SqsQueue& queue, EventReleaser& releaser, Context& 
   const World& world = context.world();
   WEIR_ASSIGN_OR_RETURN(const auto connection, ConnectSqs(queue, {.log = &context.log()},
                                                           world.clock, SurroundingsOf(world)));
-  Trouble trouble;  // told on the scheduler's thread, read when the source has stopped
+  QueueReports reports(context.log(), world.clock);
   const SqsSourceOptions options{
-      .queue_url = queue.url, .seed = SystemSeed(), .notice = [&](const SqsNotice& notice) {
-        trouble.Note(fmt::format("{}{}{}", notice.message_id, notice.message_id.empty() ? "" : ": ",
-                                 notice.error.message));
-      }};
+      .queue_url = queue.url,
+      .seed = SystemSeed(),
+      .notice = [&](const SqsNotice& notice) { reports.OnNotice(notice); },
+      .ended = [&](const Error& error) { reports.OnEnded(error); }};
   SqsSource source(
       connection->client(), connection->scheduler(),
       [&](std::string_view body, Done<void> done) { releaser.Take(body, std::move(done)); },
       options);
   WEIR_RETURN_IF_ERROR(source.Start());
-  WaitForSignal(world);
+  WaitForEnd(world, reports);
   WEIR_RETURN_IF_ERROR(Await<void>([&](auto done) { source.Stop(std::move(done)); }));
-  return Answer(context, releaser, trouble);
+  if (reports.end()) {
+    return Fail(reports.end()->code, fmt::format("{}: {}", queue.url, reports.end()->message));
+  }
+  return Answer(context, releaser, reports.trouble());
 }
 
 Result<Exit> Events(const EventOptions& options, Context& context, const EventRules& rules,

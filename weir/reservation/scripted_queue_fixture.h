@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ class ScriptedQueue final : public JsonClient {
   void Send(const std::string& body) { messages_[++last_] = {body, {}}; }
   /// The nth call from now on (the first is 1) fails; where `lost`, the queue did it.
   void FailAt(std::size_t nth, bool lost) { fault_ = {calls.size() + nth, lost}; }
+  /// All calls from now on fail so.
+  void FailAlways(AwsFailure failure) { broken_ = std::move(failure); }
   std::size_t size() const { return messages_.size(); }
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override {
@@ -29,6 +32,7 @@ class ScriptedQueue final : public JsonClient {
     calls.push_back(call.operation);
     const auto asked = json::parse(call.body);
     EXPECT_EQ(asked["QueueUrl"], "https://h/1/q");
+    if (broken_) return done(tl::unexpected(*broken_));
     const bool fails = fault_.first == calls.size();
     if (fails && !fault_.second) return Refuse(std::move(done));
     const bool receives = call.operation == "ReceiveMessage";
@@ -83,6 +87,7 @@ class ScriptedQueue final : public JsonClient {
   Scheduler& scheduler_;
   std::map<int, Message> messages_;
   int last_ = 0;
+  std::optional<AwsFailure> broken_;
   std::pair<std::size_t, bool> fault_{0, false};
 };
 

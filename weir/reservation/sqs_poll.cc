@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace weir {
+namespace {
+
+bool IsPermanent(Code code) {
+  return code == Code::kPermissionDenied || code == Code::kNotFound ||
+         code == Code::kInvalidArgument;
+}
+
+}  // namespace
 
 SqsPoll::SqsPoll(const SqsPollOptions& options, std::uint64_t seed)
     : options_(options), rng_(seed), backoff_(options.first_backoff, options.longest_backoff) {}
@@ -21,6 +29,11 @@ SqsPoll::Step SqsPoll::OnWake(Instant now) {
 SqsPoll::Step SqsPoll::OnReceived(Result<std::vector<SqsMessage>> received, Instant now) {
   if (!received) {
     ++stats_.receive_errors;
+    if (IsPermanent(received.error().code) && !stopping_) {
+      stage_ = Stage::kStopped;
+      step_.ended = std::move(received.error());
+      return Give();
+    }
     Fault({}, std::move(received.error()));
     return EndRound(now);
   }

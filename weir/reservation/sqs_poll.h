@@ -54,7 +54,10 @@ class SqsPoll {
     std::vector<std::string> receipts;  ///< not empty: DeleteMessageBatch of these, then OnDeleted
     std::vector<SqsNotice> notices;
     std::optional<Instant> wake;  ///< call OnWake then
-    bool stopped = false;         ///< nothing is under way, and nothing will be
+    bool stopped = false;         ///< nothing is in flight, and no call follows
+    /// The queue can never be received from (no such queue, no permission): nothing is in flight,
+    /// and no call follows. Stop gives the last step then as well.
+    std::optional<Error> ended{};
   };
 
   SqsPoll(const SqsPollOptions& options, std::uint64_t seed);

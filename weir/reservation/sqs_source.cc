@@ -87,6 +87,7 @@ void SqsSource::State::CarryOut(SqsPoll::Step step) {
   for (const SqsNotice& notice : step.notices) {
     if (options_.notice) options_.notice(notice);
   }
+  if (step.ended && options_.ended) options_.ended(*step.ended);
   Arm(step.wake);
   if (step.receive) {
     Call("ReceiveMessage", ReceiveBody(options_.queue_url, options_.poll.receive),

@@ -19,8 +19,12 @@ struct SqsSourceOptions {
   SqsPollOptions poll;
   milliseconds call_timeout{10'000};  ///< of a call, beyond what it waits for messages
   std::uint64_t seed = 0;             ///< of the pauses after failures
-  /// Is told of what did not go well. On the scheduler's thread; may be empty.
+  /// Receives each failure after which the source goes on. On the scheduler's thread; may be empty.
   std::function<void(const SqsNotice&)> notice;
+  /// Receives the error after which the source receives no more: the queue does not exist, or this
+  /// caller may not read it. On the scheduler's thread, at most once; may be empty. Stop remains
+  /// to be called.
+  std::function<void(const Error&)> ended{};
 };
 
 /// Thread-safe. A message is deleted when its handling succeeded and not before: what is handled

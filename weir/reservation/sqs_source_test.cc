@@ -44,13 +44,15 @@ class SqsSourceTest : public testing::Test {
   bool keeps_ = false;
   std::vector<Done<void>> kept_;
   std::vector<std::string> notices_;
+  std::vector<std::string> ended_;
   std::optional<Status> stopped_;
   std::unique_ptr<SqsSource> source_ = std::make_unique<SqsSource>(
       queue_, scheduler_,
       [this](std::string_view body, Done<void> done) { Handle(body, std::move(done)); },
-      SqsSourceOptions{.queue_url = "https://h/1/q", .notice = [this](const SqsNotice& notice) {
-                         notices_.push_back(notice.message_id);
-                       }});
+      SqsSourceOptions{
+          .queue_url = "https://h/1/q",
+          .notice = [this](const SqsNotice& notice) { notices_.push_back(notice.message_id); },
+          .ended = [this](const Error& error) { ended_.push_back(error.message); }});
 };
 
 TEST_F(SqsSourceTest, ReceivesHandlesAndDeletes) {
@@ -113,6 +115,29 @@ TEST_F(SqsSourceTest, AnyCallMayFail) {
       EXPECT_EQ(source_->stats().receive_errors + source_->stats().delete_errors, errors + 1);
     }
   }
+}
+
+// R9. Fails if: a queue that cannot be received from is asked for ever, or the source cannot be
+// stopped after it.
+TEST_F(SqsSourceTest, R9AQueueThatDoesNotExistEndsIt) {
+  queue_.FailAlways({.kind = FailureClass::kPermanent, .message = "no such queue"});
+  Start();
+  scheduler_.Advance(minutes(5));
+  EXPECT_THAT(queue_.calls, SizeIs(1));
+  EXPECT_THAT(ended_, ElementsAre("no such queue"));
+  EXPECT_THAT(notices_, IsEmpty());
+  Stop();
+  EXPECT_TRUE(stopped_ && *stopped_);
+}
+
+// R9. Fails if: an outage ends it.
+TEST_F(SqsSourceTest, R9AnOutageDoesNotEndIt) {
+  queue_.FailAlways({.kind = FailureClass::kTransient, .message = "away"});
+  Start();
+  scheduler_.Advance(minutes(5));
+  EXPECT_THAT(queue_.calls, SizeIs(testing::AllOf(testing::Gt(10U), testing::Lt(100U))));
+  EXPECT_THAT(ended_, IsEmpty());
+  EXPECT_EQ(notices_.size(), source_->stats().receive_errors);
 }
 
 TEST_F(SqsSourceTest, AWaitBeyondTheServicesIsRefused) {

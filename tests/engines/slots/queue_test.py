@@ -102,6 +102,16 @@ class Queue(unittest.TestCase):
         self.assertEqual(watcher.returncode, 1, "one message was no event")
         self.assertEqual(self.left(), 1, "it is the queue's own rule what becomes of that")
 
+    def test_r9_a_queue_that_does_not_exist_is_an_error(self):
+        done = subprocess.run(
+            [WEIR, "--store", f"sqlite:{self.folder}/weir.db", "reservation", "events",
+             "--rules", self.folder / "rules.yaml", "--sqs", self.queue + "-gone"],
+            env=self.moto.environment(), text=True, capture_output=True, check=False,
+            timeout=WAIT_SECONDS)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ended-gone: ", done.stderr)
+        self.assertIn("does not exist", done.stderr)
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
