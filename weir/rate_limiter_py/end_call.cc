@@ -48,7 +48,7 @@ EndCall::Step EndCall::Next() {
     return Released(release_->Begin());
   }
   if (query_.start_after) return query_;
-  if (released_ > 0 || ended_.remember_until <= now_) return released_;
+  if (ended_.remember_until <= now_) return released_;
   release_.reset();
   return Remember(std::nullopt);
 }

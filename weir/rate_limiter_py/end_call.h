@@ -1,5 +1,5 @@
 // One ReleaseResource in rate-limiter-py's non-fungible table: a protocol without I/O. The index
-// tells where slots of the thing may be; each is read and released for itself. Where none was, a
+// tells where slots of the thing may be; each is read and released for itself. Then a
 // tombstone remembers the end for those that are bound later.
 #pragma once
 

@@ -86,7 +86,9 @@ TEST_F(SlotStoreTest, AThingThatEndsReleasesItsSlotsOfWhateverKey) {
   EXPECT_THAT(Ids(), ElementsAre(IdOf(2)));
   EXPECT_EQ(table_.RosterOf(other).held, 0);
   ExpectInStep();
-  EXPECT_FALSE(table_.sim.Get(EndedKey("j-1"))) << "there is nothing to be remembered";
+  const auto tombstone = table_.sim.Get(EndedKey("j-1"));
+  ASSERT_TRUE(tombstone);
+  EXPECT_EQ(dynamo::GetNumber(*tombstone, kEndedAt), now_.value);
   EXPECT_EQ(client_.ReleaseResource({"j-1", now_}, now_).value(), 0U);
 }
 

@@ -57,18 +57,33 @@ EventReleasePlan::Step EventReleasePlan::OnAnswer(Ticket ticket, const Result<st
   if (!answer) {
     OnFailure(place, answer.error(), now);
   } else if (*answer > 0) {
-    OnReleased(place, *answer);
+    OnReleased(place, *answer, now);
   } else {
     OnNothing(place, now);
   }
   return Go(now);
 }
 
-void EventReleasePlan::OnReleased(Place place, std::size_t slots) {
-  ++stats_.released;
+// A slot that is bound a moment later is found by one request more.
+void EventReleasePlan::OnReleased(Place place, std::size_t slots, Instant now) {
+  Pending& pending = place->second;
+  if (!std::exchange(pending.released, true)) {
+    ++stats_.released;
+    ++released_;
+  }
   stats_.slots += slots;
   Settle(place, {});
-  Forget(place);
+  pending.failures = 0;
+  pending.backoff.Reset();
+  settled_ids_.try_emplace(pending.ended.resource_id, place->first);
+  if (!WaitsAgain(place, now)) Forget(place);
+}
+
+// False: it was asked for as often as the options say.
+bool EventReleasePlan::WaitsAgain(Place place, Instant now) {
+  if (place->second.asked_again == options_.ask_again.size()) return false;
+  WaitUntil(place, now + options_.ask_again[place->second.asked_again++]);
+  return true;
 }
 
 void EventReleasePlan::OnNothing(Place place, Instant now) {
@@ -76,11 +91,9 @@ void EventReleasePlan::OnNothing(Place place, Instant now) {
   Pending& pending = place->second;
   pending.failures = 0;
   pending.backoff.Reset();
+  if (pending.released) return Forget(place);
   if (JoinEarlier(place, now)) return;
-  if (pending.asked_again == options_.ask_again.size()) {
-    return End(place, UnreleasedResource::Why::kUnknown);
-  }
-  WaitUntil(place, now + options_.ask_again[pending.asked_again++]);
+  if (!WaitsAgain(place, now)) End(place, UnreleasedResource::Why::kUnknown);
 }
 
 /// The earlier one then stands for both, and its waits begin anew.
@@ -93,9 +106,9 @@ bool EventReleasePlan::JoinEarlier(Place place, Instant now) {
   ended.ended_at = std::max(ended.ended_at, place->second.ended.ended_at);
   ended.remember_until = std::max(ended.remember_until, place->second.ended.remember_until);
   earlier->second.asked_again = 0;
-  if (!earlier->second.in_flight && !options_.ask_again.empty()) {
+  if (!earlier->second.in_flight) {
     due_.erase({earlier->second.due, earlier->first});
-    WaitUntil(earlier, now + options_.ask_again[earlier->second.asked_again++]);
+    WaitsAgain(earlier, now);
   }
   ++stats_.repeated;
   Forget(place);
@@ -124,6 +137,7 @@ void EventReleasePlan::Settle(Place place, Status status) {
 }
 
 void EventReleasePlan::End(Place place, UnreleasedResource::Why why) {
+  if (place->second.released) return Forget(place);
   using enum UnreleasedResource::Why;
   ++(why == kUnknown ? stats_.unknown : why == kGivenUp ? stats_.given_up : stats_.failed);
   step_.unreleased.push_back({why, place->second.ended});
@@ -135,6 +149,7 @@ void EventReleasePlan::Forget(Place place) {
   if (id != settled_ids_.end() && id->second == place->first) settled_ids_.erase(id);
   due_.erase({place->second.due, place->first});
   settled_.erase(place->first);
+  if (place->second.released) --released_;
   pending_.erase(place);
 }
 
@@ -153,7 +168,7 @@ EventReleasePlan::Step EventReleasePlan::Go(Instant now) {
 
 ReleaseStats EventReleasePlan::stats() const {
   ReleaseStats stats = stats_;
-  stats.pending = pending_.size();
+  stats.pending = pending_.size() - released_;
   return stats;
 }
 

@@ -19,8 +19,9 @@
 namespace weir {
 
 struct ReleaseOptions {
-  /// Where nothing was released, the store is asked again so long after each answer: what finds
-  /// slots by their resource may be late, and clients of rate-limiter-py bind what has ended.
+  /// The store is asked again so long after each answer, until one that follows a release finds
+  /// nothing: what finds slots by their resource may be late, and clients of rate-limiter-py bind
+  /// what has ended.
   std::vector<milliseconds> ask_again{milliseconds(1'000), milliseconds(5'000),
                                       milliseconds(30'000), milliseconds(120'000)};
   std::size_t most_pending = 10'000;  ///< resources that are asked for, now or again; positive
@@ -41,7 +42,7 @@ struct ReleaseStats {
   std::uint64_t given_up = 0;  ///< not asked for as often as wanted, for want of room
   std::uint64_t failed = 0;    ///< the store did not answer
   std::uint64_t refused = 0;   ///< for want of room, before the store was asked
-  std::size_t pending = 0;     ///< now
+  std::size_t pending = 0;     ///< now, without those of which slots were released
 };
 
 /// What became of a resource of which no slot was released.
@@ -89,16 +90,18 @@ class EventReleasePlan {
     std::uint32_t failures = 0;   // in a row
     std::size_t asked_again = 0;  // how many of the waits have begun
     bool settled = false;
+    bool released = false;  // a slot or more
     bool in_flight = false;
     Instant due{};  // unless in flight
   };
   using Place = std::map<Ticket, Pending>::iterator;
 
   bool GiveUpOldest();
-  void OnReleased(Place place, std::size_t slots);
+  void OnReleased(Place place, std::size_t slots, Instant now);
   void OnNothing(Place place, Instant now);
   void OnFailure(Place place, const Error& error, Instant now);
   bool JoinEarlier(Place place, Instant now);
+  bool WaitsAgain(Place place, Instant now);
   void WaitUntil(Place place, Instant due);
   void Settle(Place place, Status status);
   void End(Place place, UnreleasedResource::Why why);
@@ -113,7 +116,8 @@ class EventReleasePlan {
   std::set<Ticket> settled_;
   std::map<std::string, Ticket> settled_ids_;  // one ticket for each resource
   std::size_t in_flight_ = 0;
-  Step step_;  // as far as it is made
+  std::size_t released_ = 0;  // of the pending
+  Step step_;                 // as far as it is made
   ReleaseStats stats_;
 };
 

@@ -47,17 +47,77 @@ class EventReleasePlanTest : public testing::Test {
   Plan plan_{options_, 1};
 };
 
-TEST_F(EventReleasePlanTest, WhatIsReleasedIsSettledAndForgotten) {
+TEST_F(EventReleasePlanTest, WhatIsReleasedIsSettledAtOnce) {
   const auto ticket = Begun("j");
   const auto step = plan_.OnAnswer(ticket, std::size_t{2}, now_);
   ASSERT_THAT(step.settled, SizeIs(1));
   EXPECT_EQ(step.settled[0].ticket, ticket);
   EXPECT_TRUE(step.settled[0].status);
-  EXPECT_FALSE(step.wake);
   const ReleaseStats stats = plan_.stats();
   EXPECT_EQ(stats.released, 1U);
   EXPECT_EQ(stats.slots, 2U);
   EXPECT_EQ(stats.pending, 0U);
+}
+
+// R7. Fails if: a second slot that is bound a moment after the first was released stays.
+TEST_F(EventReleasePlanTest, R7AfterAReleaseItIsAskedForOnceMore) {
+  const auto ticket = Begun("j");
+  auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  ASSERT_EQ(step.wake, now_ + seconds(1));
+  now_ = *step.wake;
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  step = Nothing(ticket);
+  EXPECT_THAT(step.settled, IsEmpty()) << "it is settled once";
+  EXPECT_THAT(step.unreleased, IsEmpty());
+  EXPECT_FALSE(step.wake);
+  const ReleaseStats stats = plan_.stats();
+  EXPECT_EQ(stats.released, 1U);
+  EXPECT_EQ(stats.slots, 1U);
+  EXPECT_EQ(stats.pending, 0U);
+}
+
+// R7. Fails if: a store that always finds a slot more is asked without end.
+TEST_F(EventReleasePlanTest, R7RequestsAfterReleasesAreBounded) {
+  const auto ticket = Begun("j");
+  auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  std::size_t asked = 0;
+  for (; step.wake; ++asked) {
+    ASSERT_LT(asked, options_.ask_again.size());
+    now_ = *step.wake;
+    EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+    step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  }
+  EXPECT_EQ(asked, options_.ask_again.size());
+  EXPECT_EQ(plan_.stats().released, 1U);
+  EXPECT_EQ(plan_.stats().slots, 1 + options_.ask_again.size());
+  EXPECT_EQ(plan_.stats().pending, 0U);
+}
+
+// R7. Fails if: a resource of which slots were released is reported as unreleased.
+TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
+  options_.most_tries = 1;
+  plan_ = Plan(options_, 1);
+  const auto ticket = Begun("j");
+  now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  EXPECT_THAT(Failed(ticket).unreleased, IsEmpty());
+  EXPECT_EQ(plan_.stats().failed, 0U);
+  EXPECT_EQ(plan_.stats().pending, 0U);
+}
+
+// R7. Fails if: the same event once more is pending beside the one that is to be asked for again.
+TEST_F(EventReleasePlanTest, R7TheSameEventAgainJoinsTheOneThatReleased) {
+  const auto first = Begun("j", 5);
+  (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+  const auto step = Nothing(Begun("j", 7));
+  EXPECT_THAT(step.settled, SizeIs(1));
+  EXPECT_EQ(plan_.stats().repeated, 1U);
+  now_ = *step.wake;
+  const auto later = plan_.OnWake(now_);
+  EXPECT_EQ(Asked(later), first);
+  EXPECT_THAT(later.asks[0].ended, IsEnded("j", 7));
+  EXPECT_FALSE(Nothing(first).wake);
+  EXPECT_EQ(plan_.stats().taken, plan_.stats().released + plan_.stats().repeated);
 }
 
 TEST_F(EventReleasePlanTest, WhereNothingIsBoundItIsSettledAndAskedForAgain) {

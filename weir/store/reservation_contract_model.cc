@@ -195,7 +195,7 @@ class SlotComparison {
     RC_ASSERT(released.has_value());
     RC_ASSERT(*released >= held && *released <= counted);
     for (HeldSlot* slot : bound) ObviousSlots::End(*slot);
-    if (held == 0 && counted == held) model_.Remember(ended);
+    if (counted == held) model_.Remember(ended);
   }
 
   void List(const AccountKey& key, std::size_t limit) {

@@ -119,6 +119,26 @@ TEST_P(ReservationContract, AnEndThatComesBeforeTheBindingIsRemembered) {
   EXPECT_EQ(store_.ReleaseResource(end, start_ + 8s), 0U);
 }
 
+// R7. Fails if: an end that released a slot is not remembered: a second slot of the same thing that
+// is bound after it then stays until it expires.
+TEST_P(ReservationContract, R7AnEndThatReleasedASlotIsRememberedToo) {
+  const AccountKey key = FreshKey();
+  const std::string cluster = Fresh("j");
+  Bind(Hold(key, 2, start_), cluster, start_ + 1s);
+  const HeldSlot second = Hold(key, 2, start_ + 2s);
+  harness_->Settle();
+  const EndedResource end{
+      .resource_id = cluster, .ended_at = start_ + 5s, .remember_until = start_ + kHour};
+  EXPECT_EQ(store_.ReleaseResource(end, start_ + 6s), 1U);
+  EXPECT_EQ(HeldIds(key, start_ + 6s), std::vector{second.id});
+  EXPECT_EQ(ErrorOf(store_.Bind(RefOf(second), cluster, kSlotLife, start_ + 7s)).code,
+            Code::kFailedPrecondition);
+  EXPECT_EQ(CountHeld(key, start_ + 7s), 0U);
+  // A later thing of the same name.
+  Bind(Hold(key, 1, start_ + 8s), cluster, start_ + 9s);
+  EXPECT_EQ(CountHeld(key, start_ + 9s), 1U);
+}
+
 TEST_P(ReservationContract, ARememberedEndMeansNoOtherThing) {
   const AccountKey key = FreshKey();
   const EndedResource end{

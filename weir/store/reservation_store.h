@@ -71,8 +71,8 @@ struct EndedResource {
   std::string resource_id;
   /// Slots that were claimed later belong to a later thing of the same name, and stay.
   UnixMillis ended_at;
-  /// Where no slot is bound to it: one that is claimed before `ended_at` and bound until then is
-  /// released at its binding. Not after now: nothing is remembered.
+  /// A slot that is claimed before `ended_at` and bound until then is released at its binding,
+  /// whether or not others were bound to the thing before. Not after now: nothing is remembered.
   UnixMillis remember_until{0};
 };
 

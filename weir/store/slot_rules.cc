@@ -142,9 +142,7 @@ Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& end
     WEIR_RETURN_IF_ERROR(rows.EraseSlot({.key = slot.key, .id = slot.id}));
     if (IsHeld(slot, now)) ++released;
   }
-  if (released == 0 && now < ended.remember_until) {
-    WEIR_RETURN_IF_ERROR(Remember(rows, ended, now));
-  }
+  if (now < ended.remember_until) WEIR_RETURN_IF_ERROR(Remember(rows, ended, now));
   return released;
 }
 
