@@ -10,10 +10,6 @@ namespace {
 using kinesis::RecordResult;
 
 constexpr std::size_t kMostMessages = 5;
-/// A wake-up of the collector and one more of a request: what a result may be later than the
-/// expiry, beside the time of a request.
-constexpr nanoseconds kSlack = milliseconds(100);
-
 /// Of a delivery: shard, sequence number, place.
 using Place = std::tuple<std::string, std::string, std::optional<std::uint64_t>>;
 
@@ -57,7 +53,7 @@ class Audit {
     }
     if (result.stored) CheckPlace(text, name, result);
     const nanoseconds late = put.told - put.expires;
-    if (late > run_.scenario().timeout + kSlack) {
+    if (late > kinesis::kLastWait) {
       Add("{} had its result {} ms after it expired{}", text, late / milliseconds(1), History(put));
     }
     if (run_.scenario().calm) CheckCalm(text, put);

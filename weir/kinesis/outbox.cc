@@ -70,8 +70,11 @@ std::optional<Outbox::Sent> Outbox::Send(Instant now) {
   if (waiting_.empty()) expires_.reset();
   Count(goes.load);
   const std::uint64_t id = next_id_++;
+  const Instant expires = std::ranges::min(goes.records, {}, &KinesisRecord::expires).expires;
+  expiries_.emplace(expires, id);
   const auto flight =
-      under_way_.emplace(id, Out{{std::move(goes.records), now}, std::move(goes.load)}).first;
+      under_way_.emplace(id, Out{{std::move(goes.records), now}, std::move(goes.load), expires})
+          .first;
   return Sent{id, &flight->second.flight.records};
 }
 
@@ -79,6 +82,7 @@ std::optional<Outbox::Flight> Outbox::Take(std::uint64_t id) {
   const auto at = under_way_.find(id);
   if (at == under_way_.end()) return std::nullopt;
   Discount(at->second.load);
+  if (at->second.expires) expiries_.erase({*at->second.expires, id});
   Flight flight = std::move(at->second.flight);
   under_way_.erase(at);
   return flight;
@@ -87,6 +91,36 @@ std::optional<Outbox::Flight> Outbox::Take(std::uint64_t id) {
 const Outbox::Flight* Outbox::UnderWay(std::uint64_t id) const {
   const auto at = under_way_.find(id);
   return at == under_way_.end() ? nullptr : &at->second.flight;
+}
+
+void Outbox::ReportOverdue(Instant by, std::vector<Overdue>& out) {
+  while (!expiries_.empty() && expiries_.begin()->first <= by) {
+    const std::uint64_t id = expiries_.extract(expiries_.begin()).value().second;
+    Out& late = under_way_.at(id);
+    late.expires = Report(late.flight, by, out);
+    if (late.expires) expiries_.emplace(*late.expires, id);
+  }
+}
+
+std::optional<Instant> Outbox::Report(Flight& flight, Instant by, std::vector<Overdue>& out) {
+  std::optional<Instant> next;
+  for (KinesisRecord& record : flight.records) {
+    for (UserRecord& user : record.records) {
+      if (user.is_reported) continue;
+      if (user.expires > by) {
+        next = std::min(next.value_or(user.expires), user.expires);
+      } else {
+        user.is_reported = true;
+        out.push_back({&user, flight.began});
+      }
+    }
+  }
+  return next;
+}
+
+std::optional<Instant> Outbox::OverdueWake() const {
+  if (expiries_.empty()) return std::nullopt;
+  return expiries_.begin()->first;
 }
 
 void Outbox::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
@@ -112,6 +146,7 @@ std::vector<Outbox::Flight> Outbox::TakeUnderWay() {
   flights.reserve(under_way_.size());
   for (auto& [id, under_way] : under_way_) flights.push_back(std::move(under_way.flight));
   under_way_.clear();
+  expiries_.clear();
   shard_requests_.clear();
   bytes_ = 0;
   return flights;

@@ -5,6 +5,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "weir/kinesis/collector.h"
@@ -31,6 +33,11 @@ class Outbox {
     std::uint64_t id = 0;              ///< never 0
     const Request* records = nullptr;  ///< until Take
   };
+  /// A user record under way that has expired.
+  struct Overdue {
+    const UserRecord* record = nullptr;  ///< until Take
+    Instant began;                       ///< its request
+  };
 
   explicit Outbox(const OutboxOptions& options) : options_(options) {}
 
@@ -44,6 +51,12 @@ class Outbox {
   std::optional<Flight> Take(std::uint64_t id);
   /// As Take, leaving it; null where there is none.
   const Flight* UnderWay(std::uint64_t id) const;
+  /// Appends the user records under way that expired at `by` or before, each once: it marks them
+  /// as reported. They stay in their requests. A call costs what the requests with such a record
+  /// hold.
+  void ReportOverdue(Instant by, std::vector<Overdue>& out);
+  /// When the first user record under way expires that is not reported.
+  std::optional<Instant> OverdueWake() const;
   /// Takes what waits and has expired out of its requests.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
   /// When the first of what waits expires.
@@ -67,8 +80,12 @@ class Outbox {
   struct Out {
     Flight flight;
     Load load;
+    std::optional<Instant> expires;  ///< the first that is not reported
   };
+  using Expiry = std::pair<Instant, std::uint64_t>;
 
+  /// When the first expires that is left.
+  static std::optional<Instant> Report(Flight& flight, Instant by, std::vector<Overdue>& out);
   static Load LoadOf(const Request& request);
   std::deque<Waiting>::const_iterator Next() const;
   Waiting Admit(Request request);
@@ -81,6 +98,7 @@ class Outbox {
   std::deque<Waiting> waiting_;
   std::optional<Instant> expires_;  // the earliest of waiting_, or earlier
   std::map<std::uint64_t, Out> under_way_;
+  std::set<Expiry> expiries_;  // of under_way_
   std::map<std::optional<ShardId>, std::size_t> shard_requests_;
   std::size_t bytes_ = 0;
   std::uint64_t next_id_ = 1;

@@ -51,6 +51,39 @@ TEST(Outbox, SendsInOrderUpToItsBound) {
   EXPECT_FALSE(outbox.Take(1)) << "it is under way no more";
 }
 
+// Fails if: a record under way is reported twice, or not as soon as it has expired.
+TEST(Outbox, I14ReportsEachExpiredRecordUnderWayOnce) {
+  Outbox outbox({});
+  EXPECT_EQ(outbox.OverdueWake(), std::nullopt);
+  KinesisRecord record = RecordTo(1, ShardId{0}, 10, kStart + milliseconds(1));
+  record.records.front().expires = kStart + milliseconds(5);
+  record.records.push_back({.number = 2, .expires = kStart + milliseconds(1)});
+  outbox.Put(One(std::move(record)));
+  EXPECT_EQ(outbox.OverdueWake(), std::nullopt) << "it is not under way";
+  EXPECT_THAT(Sends(outbox), ElementsAre(1));
+  EXPECT_EQ(outbox.OverdueWake(), kStart + milliseconds(1));
+  std::vector<Outbox::Overdue> overdue;
+  outbox.ReportOverdue(kStart, overdue);
+  EXPECT_THAT(overdue, IsEmpty());
+  outbox.ReportOverdue(kStart + milliseconds(4), overdue);
+  ASSERT_THAT(overdue, SizeIs(1));
+  EXPECT_EQ(overdue.front().record->number, 2U);
+  EXPECT_EQ(overdue.front().began, kStart);
+  EXPECT_EQ(outbox.OverdueWake(), kStart + milliseconds(5));
+  outbox.ReportOverdue(kStart + milliseconds(9), overdue);
+  ASSERT_THAT(overdue, SizeIs(2));
+  EXPECT_EQ(overdue.back().record->number, 1U);
+  EXPECT_EQ(outbox.OverdueWake(), std::nullopt);
+}
+
+TEST(Outbox, I14WhatIsAnsweredIsNotOverdue) {
+  Outbox outbox({});
+  outbox.Put(One(RecordTo(1, ShardId{0})));
+  EXPECT_THAT(Sends(outbox), ElementsAre(1));
+  ASSERT_TRUE(outbox.Take(1));
+  EXPECT_EQ(outbox.OverdueWake(), std::nullopt);
+}
+
 TEST(Outbox, WhatIsPutFirstGoesFirst) {
   Outbox outbox({});
   outbox.Put(One(RecordTo(1, ShardId{0})));

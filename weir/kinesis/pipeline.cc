@@ -4,11 +4,19 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weir/runtime/deadline.h"
+
 namespace weir::kinesis {
 namespace {
 
 void Earlier(std::optional<Instant>& wake, const std::optional<Instant>& other) {
   if (other && (!wake || *other < *wake)) wake = other;
+}
+
+/// Of a record in flight; nothing if it never expires.
+std::optional<Instant> LatestResult(const std::optional<Instant>& expires) {
+  if (!expires || Deadline::Never().at() - *expires < kLastWait) return std::nullopt;
+  return *expires + kLastWait;
 }
 
 }  // namespace
@@ -59,6 +67,7 @@ PipelineStep Pipeline::Flush(Instant now) {
 PipelineStep Pipeline::Go(Instant now) {
   PipelineStep step;
   GiveUpExpired(now);
+  ReportOverdue(now);
   ExpireWaiting(now);
   TakeAgain(now);
   aggregator_.TakeDue(now, aggregated_);
@@ -80,6 +89,7 @@ PipelineStep Pipeline::Go(Instant now) {
   map_wake_ = map.wake;
   hurries_ = hurries_ && pending_ > 0;
   step.results = std::exchange(results_, {});
+  step.released = std::exchange(released_, {});
   step.wake = Wake();
   const bool is_paced = refusal_pace_.is_slow() && outbox_.Wake() && outbox_.in_flight() == 0;
   if (is_paced && refusal_pace_.next() > now) Earlier(step.wake, refusal_pace_.next());
@@ -180,6 +190,7 @@ std::optional<Instant> Pipeline::Wake() const {
   Earlier(wake, aggregator_.Wake());
   Earlier(wake, collector_.Wake());
   Earlier(wake, outbox_.Wake());
+  Earlier(wake, LatestResult(outbox_.OverdueWake()));
   if (budget_) Earlier(wake, budget_->Wake());
   for (const Parked& parked : parked_) Earlier(wake, parked.record.expires);
   return wake;

@@ -51,7 +51,11 @@ struct RecordResult {
   std::optional<std::uint64_t> sub_number;  ///< its place in an aggregate
   Attempts attempts;
   bool maybe_duplicate = false;  ///< stored more often than once, or, where it failed, perhaps once
+  bool is_in_flight = false;     ///< it expired before its request was answered
 };
+
+/// A record in flight waits for the answer this long after it has expired, and no longer.
+inline constexpr nanoseconds kLastWait = std::chrono::seconds(1);
 
 /// The service's answer for one entry of a request.
 struct EntryAnswer {
@@ -72,6 +76,9 @@ struct PipelineStep {
   std::optional<std::string> list;  ///< send ListShards for the page of this token
   std::vector<BudgetAsk> asks;      ///< then OnBudget
   std::vector<RecordResult> results;
+  /// Numbers of records with an earlier result in flight, whose requests have ended: the pipeline
+  /// holds them no more.
+  std::vector<std::uint64_t> released;
   std::optional<Instant> wake;  ///< call OnWake then, at the latest
 };
 
@@ -84,7 +91,8 @@ struct PipelineCounts {
   std::uint64_t retries = 0;    ///< of user records
 };
 
-/// Each record that was put gets exactly one result. A value; not thread-safe.
+/// Each record that was put gets exactly one result: in flight at most kLastWait after it expires,
+/// else when it expires. A value; not thread-safe.
 class Pipeline {
  public:
   Pipeline(const PipelineOptions& options, std::uint64_t seed);
@@ -174,6 +182,9 @@ class Pipeline {
   void GiveUpExpired(Instant now);
   void ExpireWaiting(Instant now);
   void ExpireNewcomers(Instant now);
+  /// The service is silent, and younger records still wait for it.
+  void ReportOverdue(Instant now);
+  bool Release(const UserRecord& record);
   void Expire(KinesisRecord record, Instant now);
   /// What of a Kinesis record has not expired goes on.
   void FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> records, Instant now);
@@ -206,6 +217,7 @@ class Pipeline {
   std::vector<KinesisRecord> aggregated_;  // to the gate, where there is one
   std::vector<KinesisRecord> passed_;      // to the lanes
   std::vector<RecordResult> results_;
+  std::vector<std::uint64_t> released_;
   PipelineCounts counts_;
   std::size_t pending_ = 0;
   bool hurries_ = false;

@@ -196,6 +196,8 @@ void Pipeline::Succeed(KinesisRecord record, const Attempts::Shared& attempt,
   std::uint64_t place = 0;
   retry_budget_.OnStored(record.records.front().attempts.count() + 1);
   for (UserRecord& user : record.records) {
+    const std::uint64_t sub_number = place++;
+    if (Release(user)) continue;
     user.attempts.Add(attempt);
     RecordResult& result = results_.emplace_back();
     result = {.number = user.number,
@@ -204,9 +206,9 @@ void Pipeline::Succeed(KinesisRecord record, const Attempts::Shared& attempt,
               .sequence_number = sequence_number,
               .attempts = std::move(user.attempts),
               .maybe_duplicate = user.maybe_duplicate};
-    if (framed) result.sub_number = place++;
+    if (framed) result.sub_number = sub_number;
+    --pending_;
   }
-  pending_ -= record.records.size();
   if (gate_) gate_->Done(record.ticket, passed_);
 }
 

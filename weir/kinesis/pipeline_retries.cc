@@ -13,6 +13,20 @@ namespace {
 /// Until when a record may wait for company and still be sent: half of the time that it has left.
 Instant InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
 
+Attempt ExpiredAt(Instant now) {
+  return {.began = now,
+          .ended = now,
+          .code = std::string(kExpired),
+          .message = "its time to live ended before it was stored"};
+}
+
+Attempt Unanswered(Instant began, Instant now) {
+  return {.began = began,
+          .ended = now,
+          .code = std::string(Name(FailureClass::kAmbiguous)),
+          .message = "its request was not answered in time"};
+}
+
 }  // namespace
 
 // All of one Kinesis record at one instant, so that they travel together again.
@@ -23,6 +37,7 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
   std::optional<Instant> earliest;
   const bool is_over_budget = !retry_budget_.Take(kind);
   for (UserRecord& user : record.records) {
+    if (Release(user)) continue;
     user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
     if (MayCome(kind, attempt->code) && !user.held_since) user.held_since = attempt->began;
@@ -125,14 +140,34 @@ void Pipeline::FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> rec
 }
 
 void Pipeline::FailExpired(UserRecord record, Instant now) {
-  record.attempts.Add({.began = now,
-                       .ended = now,
-                       .code = std::string(kExpired),
-                       .message = "its time to live ended before it was stored"});
+  record.attempts.Add(ExpiredAt(now));
   Fail(std::move(record));
 }
 
+// The request may still succeed: what it holds has its result and is not tried again.
+void Pipeline::ReportOverdue(Instant now) {
+  std::vector<Outbox::Overdue> overdue;
+  outbox_.ReportOverdue(now - kLastWait, overdue);
+  for (const Outbox::Overdue& each : overdue) {
+    RecordResult result{.number = each.record->number,
+                        .attempts = each.record->attempts,
+                        .maybe_duplicate = true,
+                        .is_in_flight = true};
+    result.attempts.Add(Unanswered(each.began, now));
+    result.attempts.Add(ExpiredAt(now));
+    results_.push_back(std::move(result));
+    --pending_;
+  }
+}
+
+// True: it has its result, and this was the last of it.
+bool Pipeline::Release(const UserRecord& record) {
+  if (record.is_reported) released_.push_back(record.number);
+  return record.is_reported;
+}
+
 void Pipeline::Fail(UserRecord record) {
+  if (Release(record)) return;
   results_.push_back({.number = record.number,
                       .attempts = std::move(record.attempts),
                       .maybe_duplicate = record.maybe_duplicate});

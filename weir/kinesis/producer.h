@@ -88,8 +88,8 @@ class Producer {
   [[nodiscard]] Status Put(Stream& stream, Record record, PutDone done);
   /// The same, and never waits.
   [[nodiscard]] Status TryPut(Stream& stream, Record record, PutDone done);
-  /// Waits for the result, which comes by a second after the TTL of the last record of its request.
-  /// Not from a task of the scheduler. kFailedPrecondition: called within a `done`.
+  /// Waits for the result, which comes by a second after its TTL. Not from a task of the scheduler.
+  /// kFailedPrecondition: called within a `done`.
   [[nodiscard]] Result<RecordResult> PutBlocking(Stream& stream, Record record);
   /// As many Puts. Says how many it took, the first ones; `done` runs once for each of them, with
   /// its place. The error of the first that was not taken, if that is the first of all.

@@ -7,9 +7,6 @@
 namespace weir::kinesis {
 namespace {
 
-/// The wait for an answer ends this time after the last record of the request has expired.
-constexpr nanoseconds kLastWait = std::chrono::seconds(1);
-
 Instant LastExpiry(const std::vector<KinesisRecord>& records) {
   Instant last = records.front().expires;
   for (const KinesisRecord& record : records) {

@@ -87,9 +87,11 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
   void Hurry() WEIR_EXCLUDES(mutex);
   void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
-  Settled Settle(Stream& stream, const std::vector<RecordResult>& results) WEIR_REQUIRES(mutex);
+  Settled Settle(Stream& stream, const PipelineStep& step) WEIR_REQUIRES(mutex);
+  /// The debts of the results; the room of what the pipeline holds no more is added to `load`.
+  static std::vector<Debt> TakeDebts(Stream& stream, const PipelineStep& step, Load& load);
   void Tell(Waiter& waiter);
-  void Pay(Stream& stream, std::vector<RecordResult> results) WEIR_EXCLUDES(mutex);
+  void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   void Arm(Stream& stream, std::optional<Instant> wake);
   void EndHurry() WEIR_EXCLUDES(mutex);
   bool HasFlushers() const WEIR_EXCLUDES(mutex);

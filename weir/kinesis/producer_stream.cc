@@ -101,6 +101,13 @@ Debt Ledger::Take(std::uint64_t number) {
   return std::exchange(debts_[number], {});
 }
 
+Debt Ledger::TakeAllButBytes(std::uint64_t number) {
+  Debt kept{.bytes = debts_[number].bytes};
+  Debt taken = std::exchange(debts_[number], std::move(kept));
+  taken.bytes = 0;
+  return taken;
+}
+
 Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock, Record record,
                          PutDone done) {
   WEIR_ASSIGN_OR_RETURN(UserRecord user, Prepare(config, std::move(record), clock));

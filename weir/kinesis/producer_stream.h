@@ -36,6 +36,8 @@ class Ledger {
   std::uint64_t Add(Debt debt);
   /// REQUIRES: Add gave this number, and nobody has taken it since.
   Debt Take(std::uint64_t number);
+  /// As Take, but its bytes are owed until Take. REQUIRES: as Take; once for each number.
+  Debt TakeAllButBytes(std::uint64_t number);
 
  private:
   std::vector<Debt> debts_;

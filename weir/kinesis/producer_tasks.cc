@@ -43,24 +43,37 @@ void Producer::State::Follow(Stream& stream, PipelineStep step) {
   if (step.list && !cut_off_) List(stream, *std::move(step.list));
   for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
   Dispatch();
-  Pay(stream, std::move(step.results));
+  Pay(stream, std::move(step));
 }
 
-Producer::State::Settled Producer::State::Settle(Stream& stream,
-                                                 const std::vector<RecordResult>& results) {
-  Settled settled;
-  Load load;
-  for (const RecordResult& result : results) {
-    Debt& debt = settled.owed.emplace_back(stream.ledger.Take(result.number));
+// A request in flight occupies the memory of its records, also of those that have results.
+std::vector<Debt> Producer::State::TakeDebts(Stream& stream, const PipelineStep& step, Load& load) {
+  std::vector<Debt> owed;
+  owed.reserve(step.results.size());
+  for (const RecordResult& result : step.results) {
+    const Debt& debt =
+        owed.emplace_back(result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
+                                              : stream.ledger.Take(result.number));
     load.bytes += debt.bytes;
     ++load.records;
+  }
+  for (const std::uint64_t number : step.released) load.bytes += stream.ledger.Take(number).bytes;
+  return owed;
+}
+
+Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineStep& step) {
+  Load load;
+  Settled settled{.owed = TakeDebts(stream, step, load)};
+  for (const Debt& debt : settled.owed) {
     const auto epoch = epochs_.find(debt.epoch);
     if (--epoch->second == 0) epochs_.erase(epoch);
+  }
+  for (const RecordResult& result : step.results) {
     ++(result.stored ? stats.stored : stats.failed);
     stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
   }
   std::vector<Room::Ticket> tickets;
-  if (load.records > 0) room.GiveBack(stream.tenant, load, tickets);
+  if (load.records > 0 || load.bytes > 0) room.GiveBack(stream.tenant, load, tickets);
   for (const Room::Ticket ticket : tickets) {
     Putter putter = std::move(putters_.extract(ticket).mapped());
     BeginAt(putter.incoming, Now());
@@ -75,13 +88,14 @@ Producer::State::Settled Producer::State::Settle(Stream& stream,
 }
 
 // Callers come last: what they do in `done` may take time, and may put again.
-void Producer::State::Pay(Stream& stream, std::vector<RecordResult> results) {
+void Producer::State::Pay(Stream& stream, PipelineStep step) {
   Settled settled;
   {
     const MutexLock lock(mutex);
     stream.counts = stream.pipeline.counts();
-    settled = Settle(stream, results);
+    settled = Settle(stream, step);
   }
+  std::vector<RecordResult>& results = step.results;
   const Instant now = Now();
   for (std::size_t i = 0; i < results.size(); ++i) {
     stream.metrics.OnResult(results[i], settled.owed[i].origin, now);

@@ -336,6 +336,56 @@ TEST_F(ProducerTest, K7EveryResultOfASilentServiceComesByASecondAfterTheTimeToLi
   EXPECT_LE(latest, seconds(31));
 }
 
+// Fails if: a record waits for the answer as long as the youngest of its request.
+TEST_F(ProducerTest, I14EachResultOfASilentServiceComesByASecondAfterItsOwnTimeToLive) {
+  Make({.record_max_buffered_time = milliseconds(500)});
+  auto& stream = Open("s");
+  kinesis_.is_silent = true;
+  nanoseconds latest{0};
+  int results = 0;
+  for (int i = 0; i < 600; ++i) {
+    const milliseconds ttl = seconds(2) + milliseconds(i * 7919 % 28'000);
+    const Instant expires = scheduler_.clock().Now() + ttl;
+    Record record{.partition_key = "key", .data = "data", .ttl = ttl};
+    ASSERT_TRUE(
+        producer_->TryPut(stream, std::move(record), [&, expires](const RecordResult& result) {
+          ++results;
+          EXPECT_FALSE(result.stored);
+          latest = std::max(latest, scheduler_.clock().Now() - expires);
+        }));
+    scheduler_.Advance(milliseconds(20));
+  }
+  scheduler_.Advance(seconds(60));
+  EXPECT_EQ(results, 600);
+  EXPECT_LE(latest, seconds(1));
+  EXPECT_EQ(producer_->pending_bytes(), 0U);
+}
+
+// Fails if: a late success gives a second result, or room is given back that a request occupies.
+TEST_F(ProducerTest, I14ALateSuccessIsNoSecondResult) {
+  Make();
+  auto& stream = Open("s");
+  scheduler_.Advance(seconds(1));
+  kinesis_.trip = seconds(5);
+  for (const seconds ttl : {seconds(1), seconds(20)}) {
+    Record record{.partition_key = "key", .data = std::string(1000, 'x'), .ttl = ttl};
+    ASSERT_TRUE(producer_->TryPut(stream, std::move(record), Keep()));
+  }
+  const std::size_t bytes = producer_->pending_bytes();
+  scheduler_.Advance(seconds(2));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_FALSE(results_.front().stored);
+  EXPECT_TRUE(results_.front().maybe_duplicate);
+  EXPECT_EQ(producer_->pending(), 1U);
+  EXPECT_EQ(producer_->pending_bytes(), bytes) << "the request in flight holds both";
+  scheduler_.Advance(seconds(5));
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_TRUE(results_.back().stored);
+  EXPECT_EQ(producer_->pending(), 0U);
+  EXPECT_EQ(producer_->pending_bytes(), 0U);
+  EXPECT_EQ(producer_->stats().stored + producer_->stats().failed, 2U);
+}
+
 // Fails if: Close reports records as perhaps stored that were never sent.
 TEST_F(ProducerTest, K7CloseReportsWhatWaitedForAConnectionAsNotStored) {
   Make({.max_connections = 1});

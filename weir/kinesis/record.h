@@ -25,6 +25,7 @@ struct UserRecord {
   Instant expires;   ///< after that it is not sent again
   Attempts attempts{};
   bool maybe_duplicate = false;  ///< an attempt that did not succeed may have stored it
+  bool is_reported = false;      ///< it expired in flight and has its result
   /// When the first attempt began that failed for what may come (MayCome).
   std::optional<Instant> held_since{};
 

@@ -10,7 +10,7 @@ Room::Tenant Room::AddTenant() {
 }
 
 bool Room::Fits(Tenant tenant, Load load) const {
-  if (used_.records == 0) return true;
+  if (used_.records == 0 && used_.bytes == 0) return true;
   const Load after{used_.records + load.records, used_.bytes + load.bytes};
   if (after.records > options_.max_records || after.bytes > options_.max_bytes) return false;
   if (tenants_.size() == 1) return true;

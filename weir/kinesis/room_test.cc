@@ -30,6 +30,17 @@ TEST(Room, IsBoundedByRecordsAndByBytes) {
   EXPECT_TRUE(room.Take(tenant, {5, 500}));
 }
 
+// Fails if: bytes are still held without a record, and the room counts as empty.
+TEST(Room, I14BytesThatAreHeldWithoutARecordCount) {
+  Room room(kSmallRoom);
+  const auto tenant = room.AddTenant();
+  ASSERT_TRUE(room.Take(tenant, {1, 900}));
+  EXPECT_THAT(Back(room, tenant, {1, 0}), IsEmpty());
+  EXPECT_FALSE(room.Take(tenant, {1, 200}));
+  EXPECT_THAT(Back(room, tenant, {0, 900}), IsEmpty());
+  EXPECT_TRUE(room.Take(tenant, {1, 5000})) << "it is empty";
+}
+
 TEST(Room, OneThatIsLargerThanAllGoesInAlone) {
   Room room(kSmallRoom);
   const auto tenant = room.AddTenant();
