@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "apps/weir/json.h"
 #include "apps/weir/plan_words.h"
@@ -50,38 +51,75 @@ AccountLimitChange ChangeOf(const LoadStep& step) {
   return PutAccountLimit{.row = *step.file, .seen = step.live};
 }
 
+// Each once, in order.
+std::vector<AccountKey> AllKeys(const std::vector<AccountKey>& listed,
+                                const std::vector<AccountLimitRow>& declared) {
+  std::set<AccountKey> keys(listed.begin(), listed.end());
+  for (const AccountLimitRow& row : declared) keys.insert(row.key);
+  return {keys.begin(), keys.end()};
+}
+
+Status AddTo(LiveLimits& live, const AccountKey& key,
+             const Result<std::optional<AccountLimitRow>>& found) {
+  if (found && *found) live.rows.push_back(**found);
+  if (found) return {};
+  if (found.error().code != Code::kFailedPrecondition) return Fail(found.error());
+  live.unreadable.emplace(key, found.error().message);
+  return {};
+}
+
+std::vector<LoadStep> StepsToMake(const LoadPlan& plan) {
+  std::vector<LoadStep> steps;
+  std::ranges::copy_if(plan.steps, std::back_inserter(steps),
+                       [](const LoadStep& step) { return step.action != PlannedAction::kLeave; });
+  return steps;
+}
+
+// Rows that were listed, and have been another service's since.
+void DropForeign(LiveLimits& live, const std::string& service,
+                 const std::vector<AccountLimitRow>& declared) {
+  const Rows ours = ByKey(declared);
+  std::erase_if(live.rows, [&](const AccountLimitRow& row) {
+    return row.service != service && !ours.contains(row.key);
+  });
+}
+
 }  // namespace
 
 std::size_t LoadPlan::Count(PlannedAction action) const {
   return static_cast<std::size_t>(std::ranges::count(steps, action, &LoadStep::action));
 }
 
-Result<std::vector<AccountLimitRow>> ReadAccountLimits(AccountLimitStore& store,
-                                                       const std::string& service,
-                                                       const std::vector<AccountLimitRow>& declared,
-                                                       const NextDeadline& deadline) {
-  using Found = std::vector<AccountLimitRow>;
-  WEIR_ASSIGN_OR_RETURN(Found rows, Await<Found>([&](auto done) {
-                          store.OfService(service, deadline(), std::move(done));
+Result<LiveLimits> ReadAccountLimits(AccountLimitStore& store, const std::string& service,
+                                     const std::vector<AccountLimitRow>& declared,
+                                     const NextDeadline& deadline) {
+  using Keys = std::vector<AccountKey>;
+  using MaybeRow = std::optional<AccountLimitRow>;
+  WEIR_ASSIGN_OR_RETURN(const Keys listed, Await<Keys>([&](auto done) {
+                          store.KeysOfService(service, deadline(), std::move(done));
                         }));
-  Rows known = ByKey(rows);
-  for (const AccountLimitRow& row : declared) {
-    if (known.contains(row.key)) continue;
-    WEIR_ASSIGN_OR_RETURN(auto found, Await<std::optional<AccountLimitRow>>([&](auto done) {
-                            store.Get(row.key, deadline(), std::move(done));
-                          }));
-    if (found) rows.push_back(*std::move(found));
+  const Keys keys = AllKeys(listed, declared);
+  LiveLimits live;
+  for (std::size_t i = 0; i < keys.size(); i += kLoadInFlight) {
+    const auto get = [&](std::size_t n, Done<MaybeRow> done) {
+      store.Get(keys[i + n], deadline(), std::move(done));
+    };
+    const auto found = AwaitAll<MaybeRow>(std::min(kLoadInFlight, keys.size() - i), get);
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      WEIR_RETURN_IF_ERROR(AddTo(live, keys[i + n], found[n]));
+    }
   }
-  return rows;
+  DropForeign(live, service, declared);
+  return live;
 }
 
-Result<LoadPlan> MakeLoadPlan(const std::vector<AccountLimitRow>& declared,
-                              const std::vector<AccountLimitRow>& live, const std::string& service,
-                              bool prune) {
+Result<LoadPlan> MakeLoadPlan(const std::vector<AccountLimitRow>& declared, const LiveLimits& live,
+                              const std::string& service, bool prune) {
   using enum PlannedAction;
   LoadPlan plan;
-  Rows left = ByKey(live);
+  Rows left = ByKey(live.rows);
   for (const AccountLimitRow& row : declared) {
+    if (live.unreadable.contains(row.key)) continue;
     const auto at = left.find(row.key);
     if (at == left.end()) {
       plan.steps.push_back({.action = kCreate, .live = {}, .file = row});
@@ -103,17 +141,20 @@ Result<LoadPlan> MakeLoadPlan(const std::vector<AccountLimitRow>& declared,
 }
 
 Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store, const NextDeadline& deadline) {
-  std::size_t made = 0;
-  for (const LoadStep& step : plan.steps) {
-    if (step.action == PlannedAction::kLeave) continue;
-    const Status changed =
-        Await<void>([&](auto done) { store.Change(ChangeOf(step), deadline(), std::move(done)); });
-    if (!changed) {
-      return Fail(changed.error().code,
-                  fmt::format("{} changes are made, then {}: {}; load again to go on", made,
-                              Describe(KeyOf(step)), changed.error().message));
-    }
-    ++made;
+  const std::vector<LoadStep> steps = StepsToMake(plan);
+  for (std::size_t i = 0; i < steps.size(); i += kLoadInFlight) {
+    const auto change = [&](std::size_t n, Done<void> done) {
+      store.Change(ChangeOf(steps[i + n]), deadline(), std::move(done));
+    };
+    const auto made = AwaitAll<void>(std::min(kLoadInFlight, steps.size() - i), change);
+    const auto failed = std::ranges::find(made, false, &Status::has_value);
+    if (failed == made.end()) continue;
+    const auto count =
+        i + static_cast<std::size_t>(std::ranges::count(made, true, &Status::has_value));
+    const LoadStep& step = steps[i + static_cast<std::size_t>(failed - made.begin())];
+    return Fail(failed->error().code,
+                fmt::format("{} of {} changes are made; {}: {}; load again to go on", count,
+                            steps.size(), Describe(KeyOf(step)), failed->error().message));
   }
   return {};
 }

@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "apps/weir/account_limits_file.h"
 #include "apps/weir/account_limits_load.h"
 #include "weir/runtime/await.h"
+#include "weir/runtime/loop.h"
 #include "weir/store/memory_reservations.h"
 
 namespace weir::app {
@@ -87,6 +92,58 @@ TEST(RateLimiterPyDefects, L16_AFractionIsNoLimit) {
       R"({"limits": [{"accountId": "a", "resourceName": "r", "limit": 0.5}]})", "f", "jobs"));
 }
 
+// A store whose list of a service's rows is an old one, and which answers so many requests at a
+// time on a thread of its own.
+class LimitsWithALaggingIndex final : public AccountLimitStore {
+ public:
+  explicit LimitsWithALaggingIndex(AccountLimitStore& inner) : inner_(inner) {}
+
+  void Get(const AccountKey& key, Deadline deadline,
+           Done<std::optional<AccountLimitRow>> done) override {
+    if (key == unreadable) {
+      return done(Fail(Code::kFailedPrecondition, "its limit is no number"));
+    }
+    Hold([this, key, deadline, done = std::move(done)]() mutable {
+      inner_.Get(key, deadline, std::move(done));
+    });
+  }
+  void KeysOfService(const std::string&, Deadline, Done<std::vector<AccountKey>> done) override {
+    done(listed);
+  }
+  void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
+    Hold([this, change, deadline, done = std::move(done)]() mutable {
+      inner_.Change(change, deadline, std::move(done));
+    });
+  }
+
+  std::vector<AccountKey> listed;
+  std::optional<AccountKey> unreadable;
+  std::size_t answers_at = 1;  ///< requests in flight
+  std::atomic<std::size_t> most_in_flight = 0;
+
+ private:
+  using Answer = std::move_only_function<void()>;
+
+  void Hold(Answer answer) {
+    if (answers_at == 1) return answer();
+    held_.push_back(std::move(answer));
+    most_in_flight = std::max(most_in_flight.load(), ++in_flight_);
+    if (held_.size() < answers_at) return;
+    loop_.Post([this, held = std::exchange(held_, {})]() mutable {
+      for (Answer& each : held) {
+        --in_flight_;
+        each();
+      }
+    });
+  }
+
+  AccountLimitStore& inner_;
+  std::vector<Answer> held_;
+  std::atomic<std::size_t> in_flight_ = 0;
+  SystemClock clock_;
+  Loop loop_{clock_};
+};
+
 class AccountLimitsLoadTest : public testing::Test {
  protected:
   AccountLimitStore& store() { return backend_->limits(); }
@@ -102,13 +159,67 @@ class AccountLimitsLoadTest : public testing::Test {
         .value();
   }
   Result<LoadPlan> Plan(const Rows& declared, bool prune = false) {
-    WEIR_ASSIGN_OR_RETURN(const Rows live,
+    WEIR_ASSIGN_OR_RETURN(const LiveLimits live,
                           ReadAccountLimits(store(), "jobs", declared, Deadline::Never));
     return MakeLoadPlan(declared, live, "jobs", prune);
   }
 
   std::unique_ptr<ReservationBackend> backend_ = MakeMemoryReservations();
 };
+
+// Fails if: what an index says of a row is taken for what the row says now.
+TEST_F(AccountLimitsLoadTest, R6RowsOfALaggingIndexAreNotBelieved) {
+  Put(Row("other", 1));
+  Put(Row("taken", 1, "web"));
+  LimitsWithALaggingIndex lagging(store());
+  lagging.listed = {Row("other", 1).key, Row("taken", 1).key, Row("deleted", 1).key};
+  const auto live = ReadAccountLimits(lagging, "jobs", {Row("new", 1)}, Deadline::Never);
+  ASSERT_TRUE(live) << live.error().message;
+  EXPECT_THAT(live->rows, ElementsAre(Row("other", 1)));
+  const auto plan = MakeLoadPlan({Row("new", 1)}, *live, "jobs", true);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(TextOf(*plan),
+            "+ create emr for new: 1\n- delete emr for other: 1\n"
+            "create 1, update 0, delete 1, leave 0, unchanged 0\n");
+}
+
+// Fails if: the requests of a large file follow one another, or are all in flight at once.
+TEST_F(AccountLimitsLoadTest, R6ALargeFileHasABoundedNumberOfRequestsInFlight) {
+  Rows declared;
+  for (int i = 0; i < 1000; ++i) declared.push_back(Row("a" + std::to_string(1000 + i), i));
+  LimitsWithALaggingIndex slow(store());
+  slow.answers_at = kLoadInFlight;
+  const Rows first(declared.begin(), declared.begin() + 960);  // a multiple of what is in flight
+  const auto live = ReadAccountLimits(slow, "jobs", first, Deadline::Never);
+  ASSERT_TRUE(live) << live.error().message;
+  EXPECT_EQ(slow.most_in_flight, kLoadInFlight);
+  slow.most_in_flight = 0;
+  const auto plan = MakeLoadPlan(first, *live, "jobs", false);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(ApplyLoadPlan(*plan, slow, Deadline::Never));
+  EXPECT_EQ(slow.most_in_flight, kLoadInFlight);
+  EXPECT_EQ(Plan(declared)->Count(PlannedAction::kCreate), 40U);
+  EXPECT_EQ(Plan(declared)->unchanged, 960U);
+}
+
+// Fails if: one row that says no limit keeps all others of the file from being loaded.
+TEST_F(AccountLimitsLoadTest, R16ARowThatCannotBeReadIsLeftOutByItself) {
+  Put(Row("good", 1));
+  Put(Row("bad", 1));
+  LimitsWithALaggingIndex damaged(store());
+  damaged.listed = {Row("good", 1).key, Row("bad", 1).key};
+  damaged.unreadable = Row("bad", 1).key;
+  const Rows declared = {Row("bad", 2), Row("good", 2)};
+  const auto live = ReadAccountLimits(damaged, "jobs", declared, Deadline::Never);
+  ASSERT_TRUE(live) << live.error().message;
+  EXPECT_EQ(live->unreadable.size(), 1U);
+  EXPECT_EQ(live->unreadable.at(Row("bad", 1).key), "its limit is no number");
+  const auto plan = MakeLoadPlan(declared, *live, "jobs", true);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(ApplyLoadPlan(*plan, damaged, Deadline::Never));
+  EXPECT_EQ(Get("good"), Row("good", 2));
+  EXPECT_EQ(Get("bad"), Row("bad", 1)) << "it is neither changed nor deleted";
+}
 
 TEST_F(AccountLimitsLoadTest, CreatesUpdatesAndLeavesAlone) {
   Put(Row("same", 1));
@@ -137,11 +248,11 @@ TEST_F(AccountLimitsLoadTest, Z5EachRowHasADeadlineOfItsOwn) {
   const Rows declared = {Row("new", 3), Row("other", 2), Row("same", 1)};
   const auto live = ReadAccountLimits(store(), "jobs", declared, each);
   ASSERT_TRUE(live) << live.error().message;
-  EXPECT_EQ(requests, 3) << "the rows of the service, and the two that it lacks";
+  EXPECT_EQ(requests, 4) << "the list of the service's rows, and each row";
   const auto plan = MakeLoadPlan(declared, *live, "jobs", false);
   ASSERT_TRUE(plan) << plan.error().message;
   ASSERT_TRUE(ApplyLoadPlan(*plan, store(), each));
-  EXPECT_EQ(requests, 5) << "two more are created";
+  EXPECT_EQ(requests, 6) << "one is created and one changed";
 }
 
 // An empty file deletes nothing there, and a file that is not empty deletes what it lacks.
@@ -182,7 +293,7 @@ TEST_F(AccountLimitsLoadTest, WhatChangedSinceThePlanIsNotOverwritten) {
   }));
   const Status applied = ApplyLoadPlan(*plan, store(), Deadline::Never);
   ASSERT_FALSE(applied);
-  EXPECT_THAT(applied.error().message, HasSubstr("1 changes are made, then emr for b"));
+  EXPECT_THAT(applied.error().message, HasSubstr("1 of 2 changes are made; emr for b: "));
   EXPECT_EQ(Get("b"), Row("b", 9, "web"));
 }
 

@@ -31,13 +31,14 @@ Result<Exit> Load(const AccountLoadOptions& options, Context& context,
   WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> declared,
                         ParseAccountLimits(text, options.file, options.service));
   AccountLimitStore& store = opened.backend.limits();
-  WEIR_ASSIGN_OR_RETURN(const std::vector<AccountLimitRow> live,
+  WEIR_ASSIGN_OR_RETURN(const LiveLimits live,
                         ReadAccountLimits(store, options.service, declared, context.EachRequest()));
   WEIR_ASSIGN_OR_RETURN(const LoadPlan plan,
                         MakeLoadPlan(declared, live, options.service, options.prune));
   if (!options.plan) WEIR_RETURN_IF_ERROR(ApplyLoadPlan(plan, store, context.EachRequest()));
+  for (const auto& [key, why] : live.unreadable) context.left_out().push_back(why);
   context.Answer(ToJson(plan), TextOf(plan));
-  return Exit::kDone;
+  return live.unreadable.empty() ? Exit::kDone : Exit::kFailed;
 }
 
 struct LoadVerb {

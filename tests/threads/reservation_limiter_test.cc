@@ -80,10 +80,10 @@ class LoopReservations final : public ReservationBackend,
     Run([this, key, deadline](auto next) { memory_->limits().Get(key, deadline, std::move(next)); },
         std::move(done));
   }
-  void OfService(const std::string& service, Deadline deadline,
-                 Done<std::vector<AccountLimitRow>> done) override {
-    Run([this, service,
-         deadline](auto next) { memory_->limits().OfService(service, deadline, std::move(next)); },
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override {
+    Run([this, service, deadline](
+            auto next) { memory_->limits().KeysOfService(service, deadline, std::move(next)); },
         std::move(done));
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {

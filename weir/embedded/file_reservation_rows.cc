@@ -86,9 +86,8 @@ constexpr std::string_view kPutEnded = "REPLACE INTO ended VALUES(?, ?, ?)";
 constexpr std::string_view kFindLimit =
     "SELECT resource, account, \"limit\", window, service FROM account_limit "
     "WHERE resource = ? AND account = ?";
-constexpr std::string_view kLimitsOf =
-    "SELECT resource, account, \"limit\", window, service FROM account_limit "
-    "WHERE service = ? ORDER BY resource, account";
+constexpr std::string_view kLimitKeysOf =
+    "SELECT resource, account FROM account_limit WHERE service = ? ORDER BY resource, account";
 constexpr std::string_view kPutLimit = "REPLACE INTO account_limit VALUES(?, ?, ?, ?, ?)";
 constexpr std::string_view kEraseLimit =
     "DELETE FROM account_limit WHERE resource = ? AND account = ?";
@@ -235,25 +234,25 @@ Status FileReservationRows::PutEnded(const EndedResource& ended) {
   return Run(kPutEnded, {ended.resource_id, ended.ended_at.value, ended.remember_until.value});
 }
 
-Result<std::vector<AccountLimitRow>> FileReservationRows::ReadLimits(std::string_view sql,
-                                                                     Values values) {
-  std::vector<AccountLimitRow> rows;
-  WEIR_RETURN_IF_ERROR(ForEach(sql, values, [&](const sqlite::Statement& row) {
-    rows.push_back(
-        {.key = ReadKey(row),
-         .limit = {.limit = row.Integer(2), .window = std::chrono::seconds(row.Integer(3))},
-         .service = std::string(row.Text(4))});
+Result<std::optional<AccountLimitRow>> FileReservationRows::FindLimit(const AccountKey& key) {
+  std::optional<AccountLimitRow> found;
+  WEIR_RETURN_IF_ERROR(
+      ForEach(kFindLimit, {key.resource, key.account}, [&](const sqlite::Statement& row) {
+        found = {.key = ReadKey(row),
+                 .limit = {.limit = row.Integer(2), .window = std::chrono::seconds(row.Integer(3))},
+                 .service = std::string(row.Text(4))};
+        return Status();
+      }));
+  return found;
+}
+
+Result<std::vector<AccountKey>> FileReservationRows::LimitKeysOf(const std::string& service) {
+  std::vector<AccountKey> keys;
+  WEIR_RETURN_IF_ERROR(ForEach(kLimitKeysOf, {service}, [&](const sqlite::Statement& row) {
+    keys.push_back(ReadKey(row));
     return Status();
   }));
-  return rows;
-}
-
-Result<std::optional<AccountLimitRow>> FileReservationRows::FindLimit(const AccountKey& key) {
-  return OnlyOne(ReadLimits(kFindLimit, {key.resource, key.account}));
-}
-
-Result<std::vector<AccountLimitRow>> FileReservationRows::LimitsOf(const std::string& service) {
-  return ReadLimits(kLimitsOf, {service});
+  return keys;
 }
 
 Status FileReservationRows::PutLimit(const AccountLimitRow& row) {

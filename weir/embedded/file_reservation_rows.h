@@ -41,7 +41,7 @@ class FileReservationRows final : public ReservationRows {
   Status PutEnded(const EndedResource& ended) override;
 
   Result<std::optional<AccountLimitRow>> FindLimit(const AccountKey& key) override;
-  Result<std::vector<AccountLimitRow>> LimitsOf(const std::string& service) override;
+  Result<std::vector<AccountKey>> LimitKeysOf(const std::string& service) override;
   Status PutLimit(const AccountLimitRow& row) override;
   Status EraseLimit(const AccountKey& key) override;
 
@@ -58,7 +58,6 @@ class FileReservationRows final : public ReservationRows {
   Status ForEach(std::string_view sql, Values values, const OnRow& on_row);
   Status Run(std::string_view sql, Values values);
   Result<std::vector<HeldSlot>> ReadSlots(std::string_view sql, Values values);
-  Result<std::vector<AccountLimitRow>> ReadLimits(std::string_view sql, Values values);
   Result<sqlite::Statement*> Prepared(std::string_view sql);
   Status Note(Status done);
 

@@ -111,7 +111,7 @@ class FileReservations : public testing::Test {
   }
   void ExpectFilled() {
     EXPECT_EQ(client_->List(kAccount, {}, kStart + 3s)->items.size(), 1U);
-    EXPECT_EQ(client_->LimitsOf("s")->size(), 1U);
+    EXPECT_EQ(client_->LimitKeysOf("s")->size(), 1U);
     EXPECT_EQ(client_->Take(kAccount, kTen, 1, kStart + 3s)->available, 2);
     EXPECT_FALSE(client_->Bind(kClaim.slot, "j-1", 60s, kStart + 3s)) << "it has ended";
   }

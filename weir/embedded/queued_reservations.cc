@@ -88,11 +88,11 @@ class QueuedLimits final : public AccountLimitStore {
     };
     calls_.Run<Found>(deadline, [get] { return AnswerOf<Found>(get); }, std::move(done));
   }
-  void OfService(const std::string& service, Deadline deadline,
-                 Done<std::vector<AccountLimitRow>> done) override {
-    using Found = std::vector<AccountLimitRow>;
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override {
+    using Found = std::vector<AccountKey>;
     const auto list = [this, service, deadline](Done<Found> answer) {
-      inner_.OfService(service, deadline, std::move(answer));
+      inner_.KeysOfService(service, deadline, std::move(answer));
     };
     calls_.Run<Found>(deadline, [list] { return AnswerOf<Found>(list); }, std::move(done));
   }

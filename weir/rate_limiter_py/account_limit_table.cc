@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "weir/dynamo/then.h"
@@ -18,7 +19,7 @@ using dynamo::Item;
 using dynamo::Of;
 using dynamo::Write;
 
-using Rows = std::vector<AccountLimitRow>;
+using Keys = std::vector<AccountKey>;
 using MaybeRow = std::optional<AccountLimitRow>;
 
 constexpr std::size_t kMostRows = 100'000;
@@ -90,21 +91,23 @@ Status Judge(const AccountKey& key, const std::optional<Item>& old_item, const M
               fmt::format("limit of {}: somebody else changed it; look again", Describe(key)));
 }
 
-Result<Rows> ReadRows(const std::vector<Item>& items) {
-  Rows rows;
-  rows.reserve(items.size());
-  for (const Item& item : items) {
-    WEIR_ASSIGN_OR_RETURN(rows.emplace_back(), ReadRow(item));
-  }
-  std::ranges::sort(rows, {}, &AccountLimitRow::key);
-  return rows;
+AccountKey AccountKeyOf(const Item& item) {
+  return {TextOr(item, kResourceName), TextOr(item, kAccountId)};
+}
+
+Keys KeysOf(const std::vector<Item>& items) {
+  Keys keys;
+  keys.reserve(items.size());
+  std::ranges::transform(items, std::back_inserter(keys),
+                         [](const Item& item) { return AccountKeyOf(item); });
+  std::ranges::sort(keys);
+  return keys;
 }
 
 }  // namespace
 
 Result<AccountLimitRow> ReadRow(const Item& item) {
-  AccountLimitRow row{.key = {TextOr(item, kResourceName), TextOr(item, kAccountId)},
-                      .service = TextOr(item, kServiceName)};
+  AccountLimitRow row{.key = AccountKeyOf(item), .service = TextOr(item, kServiceName)};
   const std::string name = fmt::format("limit of {}", Describe(row.key));
   WEIR_ASSIGN_OR_RETURN(const auto limit, ReadWhole(item, kLimit, name, kLimits));
   WEIR_ASSIGN_OR_RETURN(const auto window, ReadWhole(item, kWindowSec, name, kWindows));
@@ -131,12 +134,13 @@ void AccountLimitTable::Get(const AccountKey& key, Deadline deadline, Done<Maybe
                  }));
 }
 
-void AccountLimitTable::OfService(const std::string& service, Deadline deadline, Done<Rows> done) {
+void AccountLimitTable::KeysOfService(const std::string& service, Deadline deadline,
+                                      Done<Keys> done) {
   if (Status valid = CheckService(service); !valid) return done(Fail(std::move(valid.error())));
   table_.QueryAll({.index = service_index_, .partition = service}, kMostRows, deadline,
                   dynamo::Then<std::vector<Item>>(
-                      std::move(done), [](const std::vector<Item>& items, Done<Rows> told) {
-                        told(ReadRows(items));
+                      std::move(done), [](const std::vector<Item>& items, Done<Keys> then) {
+                        then(KeysOf(items));
                       }));
 }
 

@@ -13,7 +13,8 @@
 namespace weir::rate_limiter_py {
 
 /// Contract: store/account_limits.h. Get reads what was written last. A put leaves attributes of
-/// others in the row. Of one service at most 100,000 rows: kResourceExhausted beyond.
+/// others in the row. KeysOfService reads the service's index, which lags; at most 100,000 rows:
+/// kResourceExhausted beyond.
 ///
 /// Thread-safe. `table` has the layout of tables.h, and `service_index` is one of it; the table
 /// must outlive it and every call.
@@ -23,8 +24,8 @@ class AccountLimitTable final : public AccountLimitStore {
 
   void Get(const AccountKey& key, Deadline deadline,
            Done<std::optional<AccountLimitRow>> done) override;
-  void OfService(const std::string& service, Deadline deadline,
-                 Done<std::vector<AccountLimitRow>> done) override;
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override;
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override;
 
  private:

@@ -124,9 +124,9 @@ class ProbeReservations final : public ReservationBackend,
     Call<std::optional<AccountLimitRow>>(
         std::move(done), [&](auto next) { inner_.limits().Get(key, deadline, std::move(next)); });
   }
-  void OfService(const std::string& service, Deadline deadline,
-                 Done<std::vector<AccountLimitRow>> done) override {
-    inner_.limits().OfService(service, deadline, std::move(done));
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override {
+    inner_.limits().KeysOfService(service, deadline, std::move(done));
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
     inner_.limits().Change(change, deadline, std::move(done));

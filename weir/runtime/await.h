@@ -4,8 +4,10 @@
 #include <semaphore.h>
 
 #include <atomic>
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "weir/base/done.h"
 
@@ -96,6 +98,21 @@ Result<T> Await(Start&& start) {
   std::forward<Start>(start)(Done<T>(internal::AwaitedDone<T>(awaited)));
   awaited.arrival.Wait();
   return *std::move(awaited.result);
+}
+
+/// As `count` Awaits at once: `start` is called with 0, 1, .. and a Done<T> each, on this thread.
+/// Returns their results in that order, when all are there.
+template <class T, class Start>
+std::vector<Result<T>> AwaitAll(std::size_t count, Start&& start) {
+  std::vector<internal::Awaited<T>> awaited(count);
+  for (std::size_t i = 0; i < count; ++i) start(i, Done<T>(internal::AwaitedDone<T>(awaited[i])));
+  std::vector<Result<T>> results;
+  results.reserve(count);
+  for (internal::Awaited<T>& each : awaited) {
+    each.arrival.Wait();
+    results.push_back(*std::move(each.result));
+  }
+  return results;
 }
 
 }  // namespace weir

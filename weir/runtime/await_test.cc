@@ -42,6 +42,34 @@ TEST(Await, TakesValuesThatOnlyMoveAndCallsWithoutAValue) {
   EXPECT_TRUE(Await<void>([](Done<void> done) { done({}); }));
 }
 
+// Fails if: a call begins only when another has its answer, or results are not in order.
+TEST(AwaitAll, HasAllCallsInFlightAndReturnsTheirResultsInOrder) {
+  std::vector<Done<int>> in_flight;
+  const auto results = AwaitAll<int>(3, [&](std::size_t i, Done<int> done) {
+    in_flight.push_back(std::move(done));
+    if (i < 2) return;
+    in_flight[2](20);
+    in_flight[0](0);
+    in_flight[1](Fail(Code::kUnavailable, "away"));
+  });
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[0], 0);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().message, "away");
+  EXPECT_EQ(results[2], 20);
+  EXPECT_TRUE(AwaitAll<int>(0, [](std::size_t, Done<int>) { FAIL(); }).empty());
+}
+
+TEST(AwaitAll, WaitsForAnswersFromAnotherThread) {
+  SystemClock clock;
+  Loop loop(clock);
+  const auto results = AwaitAll<std::size_t>(20, [&](std::size_t i, Done<std::size_t> done) {
+    loop.At(clock.Now() + nanoseconds(100'000 * (20 - static_cast<std::int64_t>(i))),
+            [i, done = std::move(done)]() mutable { done(i); });
+  });
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i], i);
+}
+
 TEST(Await, ACallThatIsDroppedUnansweredIsCancelled) {
   const Result<int> at_once = Await<int>([](Done<int>) {});
   ASSERT_FALSE(at_once);

@@ -57,9 +57,10 @@ class AccountLimitStore {
 
   virtual void Get(const AccountKey& key, Deadline deadline,
                    Done<std::optional<AccountLimitRow>> done) = 0;
-  /// All rows of a service, in order of their keys. May be a moment behind.
-  virtual void OfService(const std::string& service, Deadline deadline,
-                         Done<std::vector<AccountLimitRow>> done) = 0;
+  /// The keys of all rows of a service, in their order. They may be those of a moment ago: Get says
+  /// whether a row is there, what it says and whose it is.
+  virtual void KeysOfService(const std::string& service, Deadline deadline,
+                             Done<std::vector<AccountKey>> done) = 0;
   /// One change. kAborted where the row is not as it was seen. A lost answer may be followed by the
   /// same change: it answers success where the row is as wished.
   virtual void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) = 0;

@@ -137,12 +137,12 @@ Result<std::optional<AccountLimitRow>> MemoryRows::FindLimit(const AccountKey& k
   return Find(limits_, key);
 }
 
-Result<std::vector<AccountLimitRow>> MemoryRows::LimitsOf(const std::string& service) {
-  std::vector<AccountLimitRow> rows;
+Result<std::vector<AccountKey>> MemoryRows::LimitKeysOf(const std::string& service) {
+  std::vector<AccountKey> keys;
   for (const auto& [key, row] : limits_) {
-    if (row.service == service) rows.push_back(row);
+    if (row.service == service) keys.push_back(key);
   }
-  return rows;
+  return keys;
 }
 
 Status MemoryRows::PutLimit(const AccountLimitRow& row) {

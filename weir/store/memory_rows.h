@@ -26,7 +26,7 @@ class MemoryRows final : public ReservationRows {
   Status PutEnded(const EndedResource& ended) override;
 
   Result<std::optional<AccountLimitRow>> FindLimit(const AccountKey& key) override;
-  Result<std::vector<AccountLimitRow>> LimitsOf(const std::string& service) override;
+  Result<std::vector<AccountKey>> LimitKeysOf(const std::string& service) override;
   Status PutLimit(const AccountLimitRow& row) override;
   Status EraseLimit(const AccountKey& key) override;
 

@@ -66,10 +66,10 @@ Result<std::optional<AccountLimitRow>> ReservationClient::GetLimit(AccountKey ke
   });
 }
 
-Result<std::vector<AccountLimitRow>> ReservationClient::LimitsOf(std::string service) {
-  return Call<std::vector<AccountLimitRow>>([&](Done<std::vector<AccountLimitRow>> done) {
+Result<std::vector<AccountKey>> ReservationClient::LimitKeysOf(std::string service) {
+  return Call<std::vector<AccountKey>>([&](Done<std::vector<AccountKey>> done) {
     const std::string lent = std::move(service);
-    backend_.limits().OfService(lent, kNever, std::move(done));
+    backend_.limits().KeysOfService(lent, kNever, std::move(done));
   });
 }
 

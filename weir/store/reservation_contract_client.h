@@ -23,8 +23,8 @@ class ReservationHarness {
   /// Another client of the same place, as another process has it; null where there is no such
   /// thing. Its answers arrive by Pump too. It ends before this one.
   virtual std::unique_ptr<ReservationBackend> AnotherClient() { return nullptr; }
-  /// Returns when all that was answered is seen by ReleaseResource and OfService: indexes may be a
-  /// moment behind.
+  /// Returns when all that was answered is seen by ReleaseResource and KeysOfService: indexes may
+  /// be a moment behind.
   virtual void Settle() {}
 
   /// What time it is there.
@@ -63,7 +63,7 @@ class ReservationClient : public ContractCaller {
   Result<Page<HeldSlot>> List(AccountKey key, PageRequest page, UnixMillis now);
 
   Result<std::optional<AccountLimitRow>> GetLimit(AccountKey key);
-  Result<std::vector<AccountLimitRow>> LimitsOf(std::string service);
+  Result<std::vector<AccountKey>> LimitKeysOf(std::string service);
   Status Change(AccountLimitChange change);
 
   Result<TokenAnswer> Take(AccountKey key, AccountLimit limit, std::int64_t count, UnixMillis now);

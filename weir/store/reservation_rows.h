@@ -51,8 +51,8 @@ class ReservationRows {
   virtual Status PutEnded(const EndedResource& ended) = 0;
 
   virtual Result<std::optional<AccountLimitRow>> FindLimit(const AccountKey& key) = 0;
-  /// In order of their keys.
-  virtual Result<std::vector<AccountLimitRow>> LimitsOf(const std::string& service) = 0;
+  /// In their order.
+  virtual Result<std::vector<AccountKey>> LimitKeysOf(const std::string& service) = 0;
   virtual Status PutLimit(const AccountLimitRow& row) = 0;
   virtual Status EraseLimit(const AccountKey& key) = 0;
 

@@ -100,11 +100,11 @@ class RowLimits final : public AccountLimitStore {
           place_, deadline, [&](ReservationRows& rows) { return rows.FindLimit(key); });
     }));
   }
-  void OfService(const std::string& service, Deadline deadline,
-                 Done<std::vector<AccountLimitRow>> done) override {
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override {
     done(CheckService(service).and_then([&] {
-      return Read<std::vector<AccountLimitRow>>(
-          place_, deadline, [&](ReservationRows& rows) { return rows.LimitsOf(service); });
+      return Read<std::vector<AccountKey>>(
+          place_, deadline, [&](ReservationRows& rows) { return rows.LimitKeysOf(service); });
     }));
   }
   void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {

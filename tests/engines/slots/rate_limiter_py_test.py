@@ -154,6 +154,20 @@ class Both(unittest.TestCase):
         self.assertIn("theirs", done.stderr)
         weir("limits", "load", "--service", "theirs", self.limits_file(7))
 
+    # Fails if: a row that says no limit keeps all others of the file from being loaded (R16).
+    def test_r16_a_row_that_cannot_be_read_is_left_out_by_itself(self):
+        engine.call_dynamodb(dynoxide.url, "PutItem", {
+            "TableName": f"{BASE}-limits",
+            "Item": {"resourceName": {"S": "emr"}, "accountId": {"S": "half"},
+                     "limit": {"N": "0.5"}, "serviceName": {"S": "r16"}}})
+        done = run_weir("reservation", "load-limits", "--service", "r16", "--prune",
+                        self.limits_file(1))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(json.loads(done.stdout)["create"], 1)
+        self.assertIn("left out: limit of emr for half: limit: 0.5", done.stderr)
+        self.assertEqual(self.weir_reserves(9).returncode, 0)
+        self.assertEqual(self.weir_reserves(9).returncode, REFUSED)
+
     def weir_takes(self, limit, window):
         return run_weir("tokens", "take", "api", self.account, "--limit", str(limit), "--window",
                         f"{window}s").returncode
