@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "weir/backends/open_reservations.h"
 #include "weir/dynamo/connection.h"
 #include "weir/dynamo/dynamo_backend.h"
 #include "weir/dynamo/version.h"
@@ -17,6 +18,7 @@
 #include "weir/model/namespace_name.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
+#include "weir/store/closing_reservations.h"
 #include "weir/store/memory_backend.h"
 #include "weir/store/namespace_store.h"
 
@@ -28,11 +30,12 @@ constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TA
 // A file together with the thread that writes it, and one for the deadlines of those who wait.
 class FileBackend final : public EmbeddedBackend {
  public:
-  static Result<std::unique_ptr<Backend>> Open(const std::string& path, const Clock& clock,
+  static Result<std::unique_ptr<Backend>> Open(const std::string& url, const Clock& clock,
                                                EmbeddedOptions options) {
-    std::unique_ptr<FileBackend> backend(new FileBackend(clock));
+    WEIR_ASSIGN_OR_RETURN(const FileUrl file, ParseFileUrl(url));
+    std::unique_ptr<FileBackend> backend(new FileBackend(url, clock));
     options.timers = &backend->timers_;
-    WEIR_ASSIGN_OR_RETURN(backend->file_, OpenEmbedded(path, backend->file_io_, options));
+    WEIR_ASSIGN_OR_RETURN(backend->file_, OpenEmbedded(file.path, backend->file_io_, options));
     return backend;
   }
 
@@ -41,7 +44,11 @@ class FileBackend final : public EmbeddedBackend {
   AuditLog& audit() override { return file_->audit(); }
   UsageStore& usage() override { return file_->usage(); }
   NamespaceStore& namespaces() override { return file_->namespaces(); }
-  Status Close() override { return file_->Close(); }
+  Result<ReservationBackend*> reservations() override { return reservations_.Get(); }
+  Status Close() override {
+    reservations_.Close();
+    return file_->Close();
+  }
   std::string Describe() const override { return file_->Describe(); }
   EmbeddedStats stats() const override { return file_->stats(); }
   HistogramSnapshot CommitTime() const override { return file_->CommitTime(); }
@@ -51,12 +58,16 @@ class FileBackend final : public EmbeddedBackend {
   const DamageReport& damage() const override { return file_->damage(); }
 
  private:
-  explicit FileBackend(const Clock& clock) : timers_(clock), file_io_(clock) {}
+  FileBackend(const std::string& url, const Clock& clock)
+      : timers_(clock),
+        file_io_(clock),
+        reservations_([url, &clock] { return OpenReservations(url, clock, {}); }) {}
 
   // These outlive the file, whose tasks run on them.
   Loop timers_;
   Loop file_io_;
   std::unique_ptr<EmbeddedBackend> file_;
+  LazyReservations reservations_;
 };
 
 Result<std::string> PathOf(std::string_view url, std::string_view rest) {
@@ -126,7 +137,7 @@ Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clo
   embedded.namespace_name = file.namespace_name;
   if (options.principal) embedded.principal = options.principal;
   if (options.log != nullptr) embedded.log = options.log;
-  return FileBackend::Open(file.path, clock, embedded);
+  return FileBackend::Open(std::string(url), clock, embedded);
 }
 
 // A namespace of a table together with the connection to it.
@@ -150,6 +161,12 @@ class TableBackend final : public Backend {
   AuditLog& audit() override { return backend_->audit(); }
   UsageStore& usage() override { return backend_->usage(); }
   NamespaceStore& namespaces() override { return backend_->namespaces(); }
+  Result<ReservationBackend*> reservations() override {
+    return Fail(Code::kUnimplemented,
+                fmt::format("{}: a table of zae-limiter keeps no slots; rate-limiter-py's do "
+                            "(OpenReservations, rate-limiter-py://BASE)",
+                            Describe()));
+  }
   Status Close() override { return backend_->Close(); }
   Status RegisterMetrics(Registry& registry) const override {
     return backend_->RegisterMetrics(registry);

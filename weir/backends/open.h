@@ -54,6 +54,9 @@ struct FileUrl {
 /// namespace that must be registered, also by its id; `mode=ro` is for callers to keep), which is
 /// an EmbeddedBackend; or `dynamodb://TABLE?region=..&endpoint=..&namespace=..`
 /// (dynamo/dynamo_url.h), one namespace of a table that must be there already: nothing is created.
+/// Slots, accounts' limits and accounts' tokens (Backend::reservations) are those that
+/// OpenReservations opens for `memory:` and for `sqlite:PATH` without a namespace; the other
+/// backends, and a file that is opened to read, refuse them by name.
 /// The backend owns the threads it needs: destroy it neither from one of them nor from an answer.
 /// `clock` must outlive it, and for all but memory must be a real one.
 ///

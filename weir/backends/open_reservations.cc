@@ -13,8 +13,8 @@
 #include "weir/embedded/queued_reservations.h"
 #include "weir/rate_limiter_py/tables_backend.h"
 #include "weir/rate_limiter_py/tables_url.h"
-#include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
+#include "weir/store/closing_reservations.h"
 #include "weir/store/memory_reservations.h"
 
 namespace weir {
@@ -26,13 +26,7 @@ class QueuedFile final : public ReservationBackend {
   QueuedFile(std::unique_ptr<ReservationBackend> file, const Clock& clock)
       : loops_(std::make_unique<Loops>(clock)),
         queued_(QueueReservations(std::move(file), loops_->worker, loops_->timers)) {}
-  ~QueuedFile() override {
-    // What was asked without waiting for the answer, as a release, is made before the file closes.
-    (void)Await<void>([&](Done<void> done) {
-      loops_->worker.Post([done = std::move(done)]() mutable { done({}); });
-    });
-    loops_.reset();  // what runs ends before what it works on
-  }
+  ~QueuedFile() override { loops_.reset(); }  // what runs ends before what it works on
 
   ReservationStore& slots() override { return queued_->slots(); }
   AccountLimitStore& limits() override { return queued_->limits(); }
@@ -58,7 +52,7 @@ Result<std::unique_ptr<ReservationBackend>> OpenFile(std::string_view url, const
         fmt::format("'{}': slots of a file have no namespaces; leave ?namespace= away", url));
   }
   WEIR_ASSIGN_OR_RETURN(auto reservations, OpenFileReservations(file.path, clock));
-  return std::make_unique<QueuedFile>(std::move(reservations), clock);
+  return MakeClosing(std::make_unique<QueuedFile>(std::move(reservations), clock));
 }
 
 // The tables together with the connection to them.
@@ -88,7 +82,8 @@ Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, con
       .table = where.names.slots, .region = where.region, .endpoint = where.endpoint};
   WEIR_ASSIGN_OR_RETURN(auto connection,
                         dynamo::Connection::Open(service, clock, surroundings, log));
-  return std::make_unique<ConnectedTables>(std::move(connection), std::move(where.names));
+  return MakeClosing(
+      std::make_unique<ConnectedTables>(std::move(connection), std::move(where.names)));
 }
 
 tl::unexpected<Error> NoSlots(std::string_view url) {
@@ -106,7 +101,7 @@ Result<std::unique_ptr<ReservationBackend>> OpenReservations(std::string_view ur
                                                              const Clock& clock,
                                                              const Surroundings& surroundings,
                                                              Log* log) {
-  if (url == "memory:") return MakeMemoryReservations(&clock);
+  if (url == "memory:") return MakeClosing(MakeMemoryReservations(&clock));
   if (url.starts_with("sqlite:")) return OpenFile(url, clock);
   if (url.starts_with(rate_limiter_py::kUrlScheme)) {
     return OpenTables(url, clock, surroundings, log);

@@ -15,8 +15,9 @@ namespace weir {
 /// `memory:`; `sqlite:PATH`, which is a file `PATH-reservations` that any number of processes may
 /// have open; or `rate-limiter-py://BASE?region=..&endpoint=..`, rate-limiter-py's three tables,
 /// named by BASE, or by the environment if the URL has none (rate_limiter_py/tables_url.h). They
-/// must exist. The place owns the threads it needs: destroy it neither from one of them nor from an
-/// answer. `clock` must outlive it, and for tables must be a real one.
+/// must exist. The place owns the threads it needs: close and destroy it neither from one of them
+/// nor from an answer; both wait for the calls in flight (store/closing_reservations.h). `clock`
+/// must outlive it, and for tables must be a real one.
 ///
 /// `log`, which must outlive the place, gets the events of the calls on AWS; null: none are
 /// written.

@@ -7,6 +7,7 @@
 
 #include "weir/base/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
+#include "weir/store/reservation_backend.h"
 
 namespace weir {
 namespace {
@@ -67,6 +68,41 @@ TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
     EXPECT_TRUE(std::filesystem::exists(name)) << name;
   }
   std::filesystem::current_path(before);
+}
+
+// One backend. Fails if: slots are opened for those who have none, or outlive the backend.
+TEST_F(OpenBackendTest, I14SlotsAreOpenedAtFirstUseAndClosedWithTheFile) {
+  const std::string path = folder_ / "weir.db";
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto backend = OpenBackend("sqlite:" + path, clock_);
+    ASSERT_TRUE(backend) << backend.error().message;
+    EXPECT_EQ(std::filesystem::exists(path + "-reservations"), opened == 1);
+    const auto slots = (*backend)->reservations();
+    ASSERT_TRUE(slots) << slots.error().message;
+    const SlotClaim claim{.slot = {{"emr", "acme"}, "s-" + std::to_string(opened)},
+                          .limit = 1,
+                          .ttl = std::chrono::minutes(5)};
+    const auto claimed = Await<ClaimAnswer>([&](Done<ClaimAnswer> done) {
+      (*slots)->slots().Claim(claim, (*slots)->Now(clock_), Deadline::Never(), std::move(done));
+    });
+    ASSERT_TRUE(claimed) << claimed.error().message;
+    EXPECT_EQ(claimed->slot.has_value(), opened == 0) << "it is held across openings";
+    ASSERT_TRUE((*backend)->Close());
+    EXPECT_EQ((*backend)->reservations().error().code, Code::kUnavailable);
+  }
+}
+
+TEST_F(OpenBackendTest, I14SlotsOfANamespaceAreRefusedByName) {
+  const std::string url = "sqlite:" + (folder_ / "weir.db");
+  const auto file = OpenBackend(url, clock_);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(Await<Namespace>([&](Done<Namespace> done) {
+    (*file)->namespaces().Register("team-a", Deadline::Never(), std::move(done));
+  }));
+  const auto team = OpenBackend(url + "?namespace=team-a", clock_);
+  ASSERT_TRUE(team) << team.error().message;
+  EXPECT_THAT((*team)->reservations().error().message,
+              testing::HasSubstr("slots of a file have no namespaces"));
 }
 
 // Fails if: a namespace that is not there is made, or the data of two are in one file.

@@ -66,6 +66,8 @@ Status Backend::RegisterMetrics(Registry& registry) const {
   static_cast<void>(registry);
   return {};
 }
+Result<ReservationBackend*> Backend::reservations() { return NotHere("slots"); }
+
 AuditLog& Backend::audit() { return no_audit; }
 UsageStore& Backend::usage() { return no_usage; }
 NamespaceStore& Backend::namespaces() { return no_namespaces; }

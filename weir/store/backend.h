@@ -12,6 +12,7 @@
 namespace weir {
 
 class Registry;
+class ReservationBackend;
 
 /// Owns one of each store. Thread-safe. Outlives every call that is under way on its stores:
 /// destroy it only after each `done` ran.
@@ -29,8 +30,13 @@ class Backend {
   virtual UsageStore& usage();
   /// All namespaces of the place, whichever of them this is.
   virtual NamespaceStore& namespaces();
+  /// Slots, accounts' limits and accounts' tokens of the place, opened at the first call that
+  /// succeeds; they live as long as the backend, and Close closes them. kUnimplemented, with what
+  /// would be right, if the place keeps none. May block.
+  [[nodiscard]] virtual Result<ReservationBackend*> reservations();
   /// Makes everything answered so far durable, then stops; later calls answer kUnavailable. What
-  /// could not be kept is the error. Called by the destructor where nobody called it.
+  /// could not be kept is the error. Called by the destructor where nobody called it. Calls on
+  /// reservations() have their answers when it returns: not within one of those.
   [[nodiscard]] virtual Status Close() = 0;
   /// Adds what the backend counts (docs/design/metrics.md): nothing, if it does no I/O. It must
   /// outlive the registry. kAlreadyExists: the registry has the metrics of such a backend already;

@@ -3,9 +3,11 @@
 #include <variant>
 
 #include "weir/base/mutex.h"
+#include "weir/store/closing_reservations.h"
 #include "weir/store/config_table.h"
 #include "weir/store/config_transaction.h"
 #include "weir/store/memory_records.h"
+#include "weir/store/memory_reservations.h"
 
 namespace weir {
 namespace {
@@ -117,14 +119,18 @@ BucketTableOptions WithTime(BucketTableOptions options, const std::optional<Buck
 class MemoryBackend final : public Backend {
  public:
   MemoryBackend(BucketTableOptions options, const Clock* clock)
-      : gate_(clock), table_(WithTime(options, gate_.time())) {}
+      : gate_(clock),
+        table_(WithTime(options, gate_.time())),
+        reservations_([clock] { return MakeClosing(MakeMemoryReservations(clock)); }) {}
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
+  Result<ReservationBackend*> reservations() override { return reservations_.Get(); }
   Status Close() override {
+    reservations_.Close();
     gate_.Close();
     return {};
   }
@@ -138,6 +144,7 @@ class MemoryBackend final : public Backend {
   MemoryConfig config_{table_, gate_, audit_};
   MemoryUsage usage_{gate_};
   MemoryNamespaces namespaces_{gate_};
+  LazyReservations reservations_;
 };
 
 }  // namespace

@@ -11,8 +11,9 @@
 
 namespace weir {
 
-/// Owns one of each. Thread-safe. Outlives every call that is under way on its stores. What was
-/// answered is durable already.
+/// Owns one of each. Thread-safe. What was answered is durable already. It must outlive every call
+/// that is in flight on its stores, unless it comes from MakeClosing (closing_reservations.h), as
+/// those of OpenBackend and OpenReservations do: that one waits for them.
 class ReservationBackend {
  public:
   virtual ~ReservationBackend() = default;
@@ -24,6 +25,9 @@ class ReservationBackend {
   UnixMillis Now(const Clock& clock) const { return OwnTime().value_or(clock.WallNow()); }
   /// Bucket time; nothing if the place has none. A backend that wraps another one asks that one.
   virtual std::optional<UnixMillis> OwnTime() const = 0;
+  /// Later calls are kUnavailable, and those before have their answers when it returns. Nothing, if
+  /// calls are answered before they return.
+  virtual void Close() {}
   /// As people name it, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;
 };

@@ -1,0 +1,180 @@
+#include "weir/store/closing_reservations.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir {
+namespace {
+
+/// How many calls are in flight, and whether there may be more. Thread-safe.
+class CallCount {
+ public:
+  /// One call; it ends when this is destroyed, also if it is dropped without an answer.
+  class Pass {
+   public:
+    explicit Pass(CallCount& count) : count_(&count) {}
+    Pass(Pass&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+    Pass& operator=(Pass&&) = delete;
+    ~Pass() {
+      if (count_ != nullptr) count_->End();
+    }
+
+   private:
+    CallCount* count_;
+  };
+
+  std::optional<Pass> Begin() {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return std::nullopt;
+    ++in_flight_;
+    return Pass(*this);
+  }
+
+  void Close() {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    ended_.wait(lock, [this] { return in_flight_ == 0; });
+  }
+
+ private:
+  // Under the lock until the end: who waits may destroy this when it has it.
+  void End() {
+    const std::lock_guard lock(mutex_);
+    if (--in_flight_ == 0) ended_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t in_flight_ = 0;
+  bool closed_ = false;
+};
+
+class ClosingReservations final : public ReservationBackend,
+                                  private ReservationStore,
+                                  private AccountLimitStore,
+                                  private TokenStore {
+ public:
+  explicit ClosingReservations(std::unique_ptr<ReservationBackend> inner)
+      : inner_(std::move(inner)) {}
+  ~ClosingReservations() override { calls_.Close(); }
+
+  ReservationStore& slots() override { return *this; }
+  AccountLimitStore& limits() override { return *this; }
+  TokenStore& tokens() override { return *this; }
+  std::optional<UnixMillis> OwnTime() const override { return inner_->OwnTime(); }
+  std::string Describe() const override { return inner_->Describe(); }
+  void Close() override { calls_.Close(); }
+
+ private:
+  void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
+             Done<ClaimAnswer> done) override {
+    Call(std::move(done),
+         [&](auto answer) { inner_->slots().Claim(claim, now, deadline, std::move(answer)); });
+  }
+  void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
+            Deadline deadline, Done<HeldSlot> done) override {
+    Call(std::move(done), [&](auto answer) {
+      inner_->slots().Bind(slot, resource_id, ttl, now, deadline, std::move(answer));
+    });
+  }
+  void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
+             Done<HeldSlot> done) override {
+    Call(std::move(done),
+         [&](auto answer) { inner_->slots().Renew(slot, ttl, now, deadline, std::move(answer)); });
+  }
+  void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
+    Call(std::move(done),
+         [&](auto answer) { inner_->slots().Release(slot, now, deadline, std::move(answer)); });
+  }
+  void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
+                      Done<bool> done) override {
+    Call(std::move(done), [&](auto answer) {
+      inner_->slots().ReleaseUnbound(slot, now, deadline, std::move(answer));
+    });
+  }
+  void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
+                       Done<std::size_t> done) override {
+    Call(std::move(done), [&](auto answer) {
+      inner_->slots().ReleaseResource(ended, now, deadline, std::move(answer));
+    });
+  }
+  void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
+            Done<Page<HeldSlot>> done) override {
+    Call(std::move(done),
+         [&](auto answer) { inner_->slots().List(key, page, now, deadline, std::move(answer)); });
+  }
+
+  void Get(const AccountKey& key, Deadline deadline,
+           Done<std::optional<AccountLimitRow>> done) override {
+    Call(std::move(done),
+         [&](auto answer) { inner_->limits().Get(key, deadline, std::move(answer)); });
+  }
+  void KeysOfService(const std::string& service, Deadline deadline,
+                     Done<std::vector<AccountKey>> done) override {
+    Call(std::move(done), [&](auto answer) {
+      inner_->limits().KeysOfService(service, deadline, std::move(answer));
+    });
+  }
+  void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) override {
+    Call(std::move(done),
+         [&](auto answer) { inner_->limits().Change(change, deadline, std::move(answer)); });
+  }
+
+  void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count, UnixMillis now,
+            Deadline deadline, Done<TokenAnswer> done) override {
+    Call(std::move(done), [&](auto answer) {
+      inner_->tokens().Take(key, limit, count, now, deadline, std::move(answer));
+    });
+  }
+
+  template <class T, class Verb>
+  void Call(Done<T> done, const Verb& verb) {
+    std::optional<CallCount::Pass> pass = calls_.Begin();
+    if (!pass) {
+      return done(
+          Fail(Code::kUnavailable, fmt::format("{}: the backend is closed", inner_->Describe())));
+    }
+    verb(Done<T>([pass = *std::move(pass), done = std::move(done)](Result<T> answer) mutable {
+      const CallCount::Pass last = std::move(pass);
+      done(std::move(answer));
+    }));
+  }
+
+  const std::unique_ptr<ReservationBackend> inner_;
+  CallCount calls_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReservationBackend> MakeClosing(std::unique_ptr<ReservationBackend> inner) {
+  return std::make_unique<ClosingReservations>(std::move(inner));
+}
+
+Result<ReservationBackend*> LazyReservations::Get() {
+  const MutexLock lock(mutex_);
+  if (closed_) return Fail(Code::kUnavailable, "reservations: the backend is closed");
+  if (opened_ == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(opened_, open_());
+  }
+  return opened_.get();
+}
+
+// Opening holds the lock: what is opened meanwhile is closed too.
+void LazyReservations::Close() {
+  ReservationBackend* opened = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    opened = opened_.get();
+  }
+  if (opened != nullptr) opened->Close();
+}
+
+}  // namespace weir

@@ -1,0 +1,154 @@
+#include "weir/store/closing_reservations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weir/runtime/await.h"
+#include "weir/store/memory_backend.h"
+#include "weir/store/memory_reservations.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+using FoundLimit = std::optional<AccountLimitRow>;
+
+const AccountKey kKey{"emr", "acme"};
+
+// A place whose answers to Get wait for the test.
+class SilentLimits final : public ReservationBackend, private AccountLimitStore {
+ public:
+  explicit SilentLimits(std::vector<Done<FoundLimit>>& held) : held_(held) {}
+
+  ReservationStore& slots() override { return memory_->slots(); }
+  AccountLimitStore& limits() override { return *this; }
+  TokenStore& tokens() override { return memory_->tokens(); }
+  std::optional<UnixMillis> OwnTime() const override { return UnixMillis{7}; }
+  std::string Describe() const override { return "silent"; }
+
+ private:
+  void Get(const AccountKey&, Deadline, Done<FoundLimit> done) override {
+    held_.push_back(std::move(done));
+  }
+  void KeysOfService(const std::string&, Deadline, Done<std::vector<AccountKey>> done) override {
+    done(std::vector<AccountKey>());
+  }
+  void Change(const AccountLimitChange&, Deadline, Done<void> done) override { done({}); }
+
+  std::vector<Done<FoundLimit>>& held_;
+  const std::unique_ptr<ReservationBackend> memory_ = MakeMemoryReservations();
+};
+
+Result<FoundLimit> GetLimit(ReservationBackend& backend) {
+  return Await<FoundLimit>(
+      [&](auto done) { backend.limits().Get(kKey, Deadline::Never(), std::move(done)); });
+}
+
+class ClosingReservationsTest : public testing::Test {
+ protected:
+  // Closes on another thread and waits until further calls are refused.
+  std::future<void> CloseElsewhere() {
+    auto closed = std::async(std::launch::async, [this] { backend_->Close(); });
+    while (IsOpen()) std::this_thread::yield();
+    return closed;
+  }
+  bool IsOpen() {
+    return Await<std::vector<AccountKey>>([&](auto done) {
+             backend_->limits().KeysOfService("s", Deadline::Never(), std::move(done));
+           })
+        .has_value();
+  }
+  static bool IsReady(const std::future<void>& closed) {
+    return closed.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+  std::vector<Done<FoundLimit>> held_;
+  std::unique_ptr<ReservationBackend> backend_ = MakeClosing(std::make_unique<SilentLimits>(held_));
+};
+
+// R1. Fails if: a call outlives the place that it works on.
+TEST_F(ClosingReservationsTest, R1CloseReturnsWhenEveryCallHasItsAnswer) {
+  int answers = 0;
+  for (int i = 0; i < 2; ++i) {
+    backend_->limits().Get(kKey, Deadline::Never(), [&](const auto&) { ++answers; });
+  }
+  std::future<void> closed = CloseElsewhere();
+  EXPECT_FALSE(IsReady(closed));
+  held_[0](FoundLimit());
+  EXPECT_FALSE(IsReady(closed)) << "one is in flight";
+  held_[1](FoundLimit());
+  closed.get();
+  EXPECT_EQ(answers, 2);
+  backend_.reset();
+}
+
+// Fails if: Close waits without end for a call that is dropped without an answer.
+TEST_F(ClosingReservationsTest, ACallThatIsDroppedIsNotWaitedFor) {
+  backend_->limits().Get(kKey, Deadline::Never(), [](const auto&) {});
+  std::future<void> closed = CloseElsewhere();
+  held_.clear();
+  closed.get();
+}
+
+TEST_F(ClosingReservationsTest, LaterCallsAreRefusedByName) {
+  backend_->Close();
+  const auto found = GetLimit(*backend_);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, Code::kUnavailable);
+  EXPECT_THAT(found.error().message, HasSubstr("silent: the backend is closed"));
+  EXPECT_TRUE(held_.empty());
+  EXPECT_EQ(backend_->OwnTime(), UnixMillis{7});
+  backend_->Close();
+}
+
+class LazyReservationsTest : public testing::Test {
+ protected:
+  LazyReservations lazy_{[this]() -> Result<std::unique_ptr<ReservationBackend>> {
+    ++opened_;
+    if (opened_ == 1) return Fail(Code::kUnavailable, "away");
+    return MakeClosing(MakeMemoryReservations());
+  }};
+  int opened_ = 0;
+};
+
+TEST_F(LazyReservationsTest, IsOpenedAtTheFirstCallThatSucceeds) {
+  EXPECT_EQ(opened_, 0);
+  EXPECT_EQ(lazy_.Get().error().message, "away");
+  const auto first = lazy_.Get();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(lazy_.Get(), first);
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(LazyReservationsTest, CloseClosesWhatIsOpenAndOpensNothing) {
+  (void)lazy_.Get();
+  const auto opened = lazy_.Get();
+  ASSERT_TRUE(opened);
+  EXPECT_TRUE(GetLimit(**opened));
+  lazy_.Close();
+  EXPECT_EQ(GetLimit(**opened).error().code, Code::kUnavailable);
+  EXPECT_EQ(lazy_.Get().error().code, Code::kUnavailable);
+  EXPECT_EQ(opened_, 2);
+}
+
+// One backend: its slots are closed with it.
+TEST(MemoryBackend, I14HasSlotsThatCloseWithIt) {
+  const auto backend = MakeMemoryBackend();
+  const auto slots = backend->reservations();
+  ASSERT_TRUE(slots) << slots.error().message;
+  EXPECT_TRUE(GetLimit(**slots));
+  EXPECT_EQ(backend->reservations(), slots);
+  ASSERT_TRUE(backend->Close());
+  EXPECT_EQ(GetLimit(**slots).error().code, Code::kUnavailable);
+  EXPECT_EQ(backend->reservations().error().code, Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace weir
