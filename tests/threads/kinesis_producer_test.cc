@@ -15,32 +15,43 @@ constexpr std::string_view kOneShard =
     R"({"Shards":[{"ShardId":"shardId-000000000000","HashKeyRange":{"StartingHashKey":"0",)"
     R"("EndingHashKey":"340282366920938463463374607431768211455"}}]})";
 
-/// Stores everything; answers on a thread of its own.
+constexpr std::string_view kTwoShards =
+    R"({"Shards":[{"ShardId":"shardId-000000000000","HashKeyRange":{"StartingHashKey":"0",)"
+    R"("EndingHashKey":"9"}},{"ShardId":"shardId-000000000001","HashKeyRange":)"
+    R"({"StartingHashKey":"10","EndingHashKey":"340282366920938463463374607431768211455"}}]})";
+constexpr std::string_view kStored = R"({"ShardId":"shardId-000000000000","SequenceNumber":"1"})";
+constexpr std::string_view kRefused =
+    R"({"ErrorCode":"ProvisionedThroughputExceededException","ErrorMessage":"too much"})";
+
+/// Stores everything, except records with the partition key "hot", which it throttles. Answers on a
+/// thread of its own.
 class LoopKinesis final : public JsonClient {
  public:
-  explicit LoopKinesis(const Clock& clock) : loop_(clock) {}
+  explicit LoopKinesis(const Clock& clock, std::string_view shards = kOneShard)
+      : shards_(shards), loop_(clock) {}
 
   void Call(JsonCall call, Deadline, JsonDone done) override {
-    loop_.Post([call = std::move(call), done = std::move(done)]() mutable {
+    loop_.Post([this, call = std::move(call), done = std::move(done)]() mutable {
       done(JsonReply{.body = Answer(call)});
     });
   }
 
  private:
-  static std::string Answer(const JsonCall& call) {
-    if (call.operation == "ListShards") return std::string(kOneShard);
+  std::string Answer(const JsonCall& call) const {
+    if (call.operation == "ListShards") return std::string(shards_);
     std::string body = R"({"FailedRecordCount":0,"Records":[)";
     std::string_view between;
+    constexpr std::string_view kKey = R"("PartitionKey":")";
     const std::string_view asked = call.body;
-    for (auto at = asked.find("\"Data\""); at != std::string_view::npos;
-         at = asked.find("\"Data\"", at + 1)) {
+    for (auto at = asked.find(kKey); at != std::string_view::npos; at = asked.find(kKey, at + 1)) {
       body += between;
-      body += R"({"ShardId":"shardId-000000000000","SequenceNumber":"1"})";
+      body += asked.substr(at + kKey.size()).starts_with("hot\"") ? kRefused : kStored;
       between = ",";
     }
     return body + "]}";
   }
 
+  const std::string_view shards_;
   Loop loop_;
 };
 
@@ -101,6 +112,43 @@ TEST(ProducerThreads, CloseEndsThoseThatWaitForRoom) {
   producer.Close(Deadline::Never());
   thread.join();
   EXPECT_TRUE(waited || waited.error().code == Code::kCancelled);
+}
+
+// Fails if: a caller waits for room because a shard that is stuck has all of it. (It is then
+// refused after put_timeout; else nothing here takes as long.)
+TEST(ProducerThreads, ACallerDoesNotWaitForTheRoomOfAShardThatIsStuck) {
+  const SystemClock clock;
+  LoopKinesis kinesis(clock, kTwoShards);
+  Loop loop(clock);
+  ProducerConfig config = Config(100);
+  config.aggregation_enabled = false;
+  config.put_timeout = std::chrono::seconds(5);
+  Producer producer({kinesis, loop}, config, 1);
+  auto& stream = **producer.Open({.name = "a", .arn = ""});
+  const Record cold{.partition_key = "cold", .explicit_hash_key = "10"};
+  ASSERT_TRUE(producer.PutBlocking(stream, cold)) << "its shards are known";
+  const auto stuck = [&] {
+    const Record hot{.partition_key = "hot", .explicit_hash_key = "0"};
+    const auto is_open = [](const Status& put) {
+      return put || put.error().code != Code::kCancelled;
+    };
+    while (is_open(producer.Put(stream, hot, [](const RecordResult&) {}))) {
+    }
+  };
+  std::jthread thread(stuck);
+  while (producer.pending() < 50) std::this_thread::yield();
+  std::atomic<int> stored = 0;
+  std::atomic<int> results = 0;
+  int taken = 0;
+  const auto count = [&](const RecordResult& result) {
+    stored += result.stored ? 1 : 0;
+    ++results;
+  };
+  while (taken < 1'000 && producer.Put(stream, cold, count)) ++taken;
+  while (results < taken) std::this_thread::yield();
+  producer.Close(Deadline::After(clock, std::chrono::seconds(0)));
+  EXPECT_EQ(taken, 1'000);
+  EXPECT_EQ(stored, 1'000);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ class FakeStream {
   std::map<std::uint64_t, FakeShard> shards;
   bool tells_children = true;
   std::size_t shards_of_page = 1000;
+  bool pages_end = true;              ///< false: each page of a listing has a token
   double faults = 0;                  ///< how often an answer is none
   bool expires = true;                ///< iterators, among the faults
   int listings = 0;                   ///< answered to their end
@@ -133,6 +134,7 @@ class FakeStream {
     listings += at == shards.end() ? 1 : 0;
     Json answer{{"Shards", list}};
     if (at != shards.end()) answer["NextToken"] = std::to_string(at->first);
+    if (at == shards.end() && !pages_end) answer["NextToken"] = "999999";
     return answer;
   }
 

@@ -9,6 +9,10 @@
 namespace weir::kinesis {
 namespace {
 
+/// A record that is granted so shortly after it expired is sent all the same: if a shard has more
+/// load than it takes, each record that its budget is asked for is about to expire.
+constexpr nanoseconds kLateGrant = milliseconds(100);
+
 void Earlier(std::optional<Instant>& wake, const std::optional<Instant>& other) {
   if (other && (!wake || *other < *wake)) wake = other;
 }
@@ -34,18 +38,20 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
 }
 
 PipelineStep Pipeline::Put(UserRecord record, Instant now) {
-  Take(std::move(record));
+  Take(std::move(record), now);
   return Go(now);
 }
 
 PipelineStep Pipeline::PutAll(std::vector<UserRecord> records, Instant now) {
-  for (UserRecord& record : records) Take(std::move(record));
+  for (UserRecord& record : records) Take(std::move(record), now);
   return Go(now);
 }
 
-void Pipeline::Take(UserRecord record) {
+Instant Pipeline::InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
+
+void Pipeline::Take(UserRecord record, Instant now) {
   ++pending_;
-  record.deadline = std::min(record.deadline, record.expires);
+  record.deadline = std::min(record.deadline, InTime(now, record.expires));
   map_.answered() ? Aggregate(std::move(record)) : KeepNewcomer(std::move(record));
 }
 
@@ -144,9 +150,17 @@ void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
 }
 
 PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
-  std::vector<KinesisRecord> records;
-  if (budget_) budget_->OnAnswer(shard, decision, now, records);
-  Collect(std::move(records), now);
+  std::vector<KinesisRecord> granted;
+  if (budget_) budget_->OnAnswer(shard, decision, now, granted);
+  std::vector<KinesisRecord> in_time;
+  for (KinesisRecord& record : granted) {
+    if (record.expires > now - kLateGrant) {
+      in_time.push_back(std::move(record));
+    } else {
+      Expire(std::move(record), now);
+    }
+  }
+  Collect(std::move(in_time), now);
   return Go(now);
 }
 
@@ -192,7 +206,7 @@ std::optional<Instant> Pipeline::Wake() const {
   Earlier(wake, outbox_.Wake());
   Earlier(wake, LatestResult(outbox_.OverdueWake()));
   if (budget_) Earlier(wake, budget_->Wake());
-  for (const Parked& parked : parked_) Earlier(wake, parked.record.expires);
+  if (!parked_.empty()) Earlier(wake, parked_.begin()->first);
   return wake;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -92,7 +93,8 @@ struct PipelineCounts {
 };
 
 /// Each record that was put gets exactly one result: in flight at most kLastWait after it expires,
-/// else when it expires. A value; not thread-safe.
+/// else when it expires or, if its shared budget is asked for it then, when that answers. A value;
+/// not thread-safe.
 class Pipeline {
  public:
   Pipeline(const PipelineOptions& options, std::uint64_t seed);
@@ -119,6 +121,8 @@ class Pipeline {
 
   /// What was sent under this id; null where it is answered, or was never sent.
   const Outbox::Flight* UnderWay(std::uint64_t id) const { return outbox_.UnderWay(id); }
+  /// ShardMap::ranges.
+  const std::shared_ptr<const ShardRanges>& shards() const { return map_.ranges(); }
   /// User records without a result.
   std::size_t pending() const { return pending_; }
   const PipelineCounts& counts() const { return counts_; }
@@ -147,7 +151,9 @@ class Pipeline {
 
   // pipeline.cc: the way to the service.
   PipelineStep Go(Instant now);
-  void Take(UserRecord record);
+  void Take(UserRecord record, Instant now);
+  /// Until when a record may wait for company and still be sent: half of the time that it has left.
+  static Instant InTime(Instant now, Instant expires);
   void KeepNewcomer(UserRecord record);
   void TakeNewcomers();
   void Aggregate(UserRecord record);
@@ -210,7 +216,7 @@ class Pipeline {
   std::optional<BudgetGate> budget_;
   Collector collector_;
   Outbox outbox_;
-  std::vector<Parked> parked_;
+  std::multimap<Instant, Parked> parked_;  // by their expiry
   RetryBudget retry_budget_;
   RefusalPace refusal_pace_;
   // On their way within one event.

@@ -119,7 +119,7 @@ void Pipeline::HeedListing(Instant now) {
     return place && lane.limiter.empty() && !map_.RangeOf(*place);
   });
   PlaceAnew(now);
-  for (Parked& parked : std::exchange(parked_, {})) {
+  for (auto& [expires, parked] : std::exchange(parked_, {})) {
     ++parked.listings;
     Judge(std::move(parked), now);
   }
@@ -176,7 +176,8 @@ void Pipeline::Judge(Parked parked, Instant now) {
                       now);
     case Landing::Verdict::kUnknown:
       if (parked.listings >= options_.most_listings) return GiveUp(std::move(parked), now);
-      parked_.push_back(std::move(parked));
+      const Instant expires = parked.record.expires;
+      parked_.emplace(expires, std::move(parked));
   }
 }
 

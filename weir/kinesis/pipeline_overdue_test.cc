@@ -46,6 +46,8 @@ class OverdueRun {
     }
     now = until;
   }
+  /// The shared budget's answer to the latest question.
+  void Grant() { Take(pipeline.OnBudget(asks.back().shard, {.granted = true}, now)); }
   /// The service's answer to the oldest request.
   void Answer(const PutAnswer& answer) {
     const std::uint64_t id = requests.front();
@@ -54,6 +56,7 @@ class OverdueRun {
   }
   void Take(PipelineStep step) {
     for (const PipelineStep::Send& send : step.sends) requests.push_back(send.id);
+    asks.insert(asks.end(), step.asks.begin(), step.asks.end());
     for (RecordResult& result : step.results) {
       latest[result.number] = now;
       results[result.number].push_back(std::move(result));
@@ -66,6 +69,7 @@ class OverdueRun {
   Instant now = kStart;
   std::optional<Instant> wake;
   std::vector<std::uint64_t> requests;  // that are not answered
+  std::vector<BudgetAsk> asks;          // all of them
   std::map<std::uint64_t, std::vector<RecordResult>> results;
   std::map<std::uint64_t, Instant> latest;  // of the last result
   std::map<std::uint64_t, int> released;
@@ -185,6 +189,33 @@ TEST(PipelineOverdue, I14InOrderedModeAReportedRecordKeepsItsTurn) {
   run.Answer(StoredOn(kOnlyShard));
   run.AdvanceTo(kStart + seconds(7));
   EXPECT_THAT(run.requests, SizeIs(1)) << "the third record";
+}
+
+// Fails if: a record is sent that expired while its shared budget was asked, or its result comes
+// later than the budget's answer.
+TEST(PipelineOverdue, I14ARecordThatExpiredBeforeItsBudgetIsGrantedIsNotSent) {
+  for (const bool ordered : {false, true}) {
+    OverdueRun run({.shared_budget = BudgetOptions{}, .ordered = ordered});
+    ASSERT_THAT(run.asks, SizeIs(1));
+    run.AdvanceTo(kStart + milliseconds(2500));
+    run.Grant();
+    ASSERT_THAT(run.results[0], SizeIs(1)) << "ordered " << ordered;
+    const RecordResult& expired = run.results[0].front();
+    EXPECT_FALSE(expired.stored);
+    EXPECT_FALSE(expired.maybe_duplicate) << "it was never sent";
+    EXPECT_EQ(expired.attempts.kept().back()->code, kExpired);
+    EXPECT_THAT(run.requests, IsEmpty());
+    ASSERT_THAT(run.asks, SizeIs(2)) << "the younger one alone";
+    EXPECT_EQ(run.asks.back().records, 1U);
+    run.Grant();
+    run.AdvanceTo(kStart + seconds(3));
+    ASSERT_THAT(run.requests, SizeIs(1));
+    run.Answer(StoredOn(kOnlyShard));
+    ASSERT_THAT(run.results[1], SizeIs(1));
+    EXPECT_TRUE(run.results[1].front().stored);
+    EXPECT_EQ(run.results[1].front().sub_number, std::nullopt);
+    EXPECT_THAT(run.results[0], SizeIs(1));
+  }
 }
 
 TEST(PipelineOverdue, ARecordThatNeverExpiresIsWaitedFor) {

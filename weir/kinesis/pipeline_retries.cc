@@ -10,9 +10,6 @@ namespace weir::kinesis {
 
 namespace {
 
-/// Until when a record may wait for company and still be sent: half of the time that it has left.
-Instant InTime(Instant now, Instant expires) { return now + (expires - now) / 2; }
-
 Attempt ExpiredAt(Instant now) {
   return {.began = now,
           .ended = now,
@@ -96,12 +93,8 @@ std::vector<KinesisRecord> Pipeline::FrameAnew(std::vector<UserRecord> records) 
 }
 
 void Pipeline::GiveUpExpired(Instant now) {
-  for (Parked& parked : std::exchange(parked_, {})) {
-    if (parked.record.expires > now) {
-      parked_.push_back(std::move(parked));
-    } else {
-      GiveUp(std::move(parked), now);
-    }
+  while (!parked_.empty() && parked_.begin()->first <= now) {
+    GiveUp(std::move(parked_.extract(parked_.begin()).mapped()), now);
   }
 }
 
@@ -218,7 +211,7 @@ PipelineStep Pipeline::Close(Instant now) {
     const auto cut = std::make_shared<const Attempt>(std::move(late));
     for (KinesisRecord& record : flight.records) FailAll(std::move(record.records), cut, true);
   }
-  for (Parked& parked : std::exchange(parked_, {})) {
+  for (auto& [expires, parked] : std::exchange(parked_, {})) {
     if (parked.record.records.size() == 1) {
       GiveUp(std::move(parked), now);
     } else {

@@ -89,6 +89,30 @@ TEST(PipelineStream, K5OneHotKeyOfAStreamThatMayNotBeListedIsSentAtItsShardsRate
   EXPECT_LT(counts.throttled, counts.kinesis_records / 2);
 }
 
+// Fails if: records that a shard's rate admits just before they expire are not sent.
+TEST(PipelineStream, I14AShardWithTwiceItsLoadIsSentItsWholeRate) {
+  for (const auto& budget : {std::optional<BudgetOptions>(), std::optional(BudgetOptions{})}) {
+    PipelineOptions options = AsProducer();
+    options.aggregator.mode = AggregatorOptions::Mode::kSeparately;
+    options.shared_budget = budget;
+    SimStream run(1, options);
+    run.budget_trip = milliseconds(10);
+    run.Begin();
+    const auto overload = [&run](int hundredths) {
+      for (int i = 0; i < hundredths; ++i) {
+        for (int k = 0; k < 20; ++k) run.Put("key", "x", seconds(2));
+        run.scheduler.Advance(milliseconds(10));
+      }
+    };
+    overload(500);
+    const Instant half = run.Now();
+    overload(500);
+    EXPECT_GE(run.StoredSince(half), 5 * 900U) << "90 % of the shard, budget " << !!budget;
+    run.scheduler.Advance(seconds(5));
+    EXPECT_EQ(run.results.size(), run.records);
+  }
+}
+
 // Fails if: a large record waits until no small ones come.
 TEST(PipelineStream, K2LargeRecordsAreStoredAmongSmallOnes) {
   for (const std::size_t mib : {std::size_t{5}, std::size_t{9}}) {

@@ -16,6 +16,7 @@ namespace weir::kinesis {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -468,6 +469,42 @@ TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
   }
 }
 
+// Fails if: a record whose shard no listing names waits for a listing when it has expired, or for
+// another record that expires later.
+TEST(Pipeline, I14ARecordOnAnUnknownShardHasItsResultWhenItExpires) {
+  Pipeline pipeline({}, 1);
+  std::vector<std::uint64_t> requests{ParkTwo(pipeline)};
+  pipeline.EndFlush();
+  for (std::uint64_t i = 2; i < 4; ++i) {
+    UserRecord record = Numbered(i);
+    record.hash = i;
+    record.deadline = kStart + seconds(1);
+    record.expires = kStart + seconds(5);
+    (void)pipeline.Put(std::move(record), kStart);
+  }
+  PipelineStep step = pipeline.Flush(kStart);
+  ASSERT_THAT(step.sends, SizeIs(1));
+  requests.push_back(step.sends.front().id);
+  Instant now = kStart;
+  for (const std::uint64_t id : requests) {
+    step = pipeline.OnAnswer(
+        id, std::vector<EntryAnswer>{{.shard = "shardId-000000000005", .sequence_number = "1"}},
+        now);
+  }
+  std::map<std::uint64_t, nanoseconds> after;
+  for (int wakes = 0; step.wake && wakes < 10; ++wakes) {
+    now = std::max(now, *step.wake);
+    step = pipeline.OnWake(now);
+    for (const RecordResult& result : step.results) {
+      after[result.number] = now - kStart;
+      EXPECT_FALSE(result.stored);
+      EXPECT_TRUE(result.maybe_duplicate) << "it is stored, and perhaps not delivered";
+    }
+  }
+  EXPECT_THAT(after, ElementsAre(std::pair(0, seconds(9)), std::pair(1, seconds(9)),
+                                 std::pair(2, seconds(5)), std::pair(3, seconds(5))));
+}
+
 // Fails if: a record fails before its time to live ends, for its next try would have been later.
 TEST(Pipeline, K12WhatMayBeTriedAgainFailsWhenItExpiresAndNotBefore) {
   for (const bool ordered : {false, true}) {
@@ -668,6 +705,19 @@ TEST(Pipeline, ManyPutAtOnceAreAsManyPutOneByOne) {
   const PipelineStep step = pipeline.Flush(kStart);
   ASSERT_THAT(step.sends, SizeIs(1));
   EXPECT_THAT(step.sends.front().records->front().records, SizeIs(10));
+}
+
+// Fails if: a record waits for others until it expires.
+TEST(Pipeline, I14ARecordThatLivesShorterThanItMayWaitIsSent) {
+  for (const bool ordered : {false, true}) {
+    for (const int ttl : {10, 90, 100}) {
+      Trial run(1, {}, {.ordered = ordered});
+      run.Advance(seconds(1));
+      run.Put("k", "0", milliseconds(ttl));
+      run.Finish();
+      EXPECT_TRUE(run.ResultOf(0).stored) << ttl << " ms, ordered " << ordered;
+    }
+  }
 }
 
 // K16. Fails if: a retry waits for company until it expires.

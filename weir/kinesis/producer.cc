@@ -46,7 +46,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
     options.sends_on_demand = true;
     if (parts.budget != nullptr) options.shared_budget.emplace();
     const std::string& name = address.name.empty() ? address.arn : address.name;
-    stream = std::make_unique<Stream>(address, room.AddTenant(), Pipeline(options, rng_.Next()),
+    stream = std::make_unique<Stream>(address, room.AddStream(), Pipeline(options, rng_.Next()),
                                       metrics.Stream(name), parts.log);
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
       self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
@@ -65,9 +65,14 @@ void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
 }
 
+Room::Tenant Producer::State::TenantOf(const Stream& stream, HashKey hash) const {
+  return {.stream = stream.number, .shard = stream.shards->ShardOf(hash)};
+}
+
 Result<bool> Producer::State::PutIfRoom(Stream& stream, Incoming& incoming) {
   if (closed_) return Closed();
-  if (!room.Take(stream.tenant, {1, incoming.debt.bytes})) return false;
+  incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
+  if (!room.Take(incoming.debt.tenant, {1, incoming.debt.bytes})) return false;
   PutIn(stream, std::move(incoming));
   return true;
 }
@@ -109,7 +114,8 @@ void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void>
 }
 
 void Producer::State::Queue(Putter putter) {
-  const Room::Ticket ticket = room.Wait(putter.stream.tenant, {1, putter.incoming.debt.bytes});
+  const Debt& debt = putter.incoming.debt;
+  const Room::Ticket ticket = room.Wait(debt.tenant, {1, debt.bytes});
   const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
   if (config.put_timeout != milliseconds::max() && !end.is_never()) {
     putter.waiter.timer = parts.scheduler.At(
@@ -120,12 +126,16 @@ void Producer::State::Queue(Putter putter) {
 
 void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
   Done<void> done;
+  std::vector<Waiter> served;
   {
     const MutexLock lock(mutex);
-    if (!room.Leave(ticket)) return;
+    std::vector<Room::Ticket> tickets;
+    if (!room.Leave(ticket, tickets)) return;
     done = std::move(putters_.extract(ticket).mapped().waiter.done);
+    served = PutServed(tickets);
   }
   done(Full());
+  for (Waiter& waiter : served) Tell(waiter);
 }
 
 bool Producer::State::IsThrough(std::uint64_t epoch) const {
@@ -161,8 +171,8 @@ void Producer::State::AwaitResults(Deadline deadline, Done<void> done) {
 
 std::vector<Done<void>> Producer::State::Refused() {
   std::vector<Done<void>> refused;
+  room.LeaveAll();
   for (auto& [ticket, putter] : std::exchange(putters_, {})) {
-    room.Leave(ticket);
     refused.push_back(std::move(putter.waiter.done));
   }
   return refused;

@@ -28,8 +28,8 @@ struct Record {
   std::string data;           ///< may be empty
   /// Decimal, 0 to 2^128 - 1: where it goes instead of where its partition key's hash says.
   std::optional<std::string> explicit_hash_key;
-  /// How long it may wait for company, and how long it is tried; nothing: as the producer's
-  /// configuration says.
+  /// How long it may wait for company, at most half of its ttl, and how long it is tried; nothing:
+  /// as the producer's configuration says.
   std::optional<milliseconds> buffered_time;
   std::optional<milliseconds> ttl;
 };
@@ -113,7 +113,8 @@ class Producer {
   ProducerStats stats() const;
   /// Under the Kinesis Producer Library's names, and for Prometheus; lives as long as the producer.
   const ProducerMetrics& metrics() const;
-  /// Records without a result, and what they occupy as max_outstanding_bytes counts it.
+  /// Records without a result, and what they and those of requests in flight occupy as
+  /// max_outstanding_bytes counts it.
   std::size_t pending() const;
   std::size_t pending_bytes() const;
 

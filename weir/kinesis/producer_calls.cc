@@ -7,6 +7,9 @@
 namespace weir::kinesis {
 namespace {
 
+/// A request in flight ends before its records have their results, so that they say why it failed.
+constexpr nanoseconds kAnswerWait = kLastWait - std::chrono::milliseconds(100);
+
 Instant LastExpiry(const std::vector<KinesisRecord>& records) {
   Instant last = records.front().expires;
   for (const KinesisRecord& record : records) {
@@ -137,10 +140,10 @@ Deadline Producer::State::CallDeadline() const {
 // When nothing of a request can be sent again, its answer is waited for a little longer only.
 Deadline Producer::State::PutDeadline(const std::vector<KinesisRecord>& records) const {
   const Deadline usual = CallDeadline();
-  const Instant enough = usual.at() - kLastWait;
+  const Instant enough = usual.at() - kAnswerWait;
   if (records.front().expires >= enough) return usual;
   const Instant last = LastExpiry(records);
-  return last >= enough ? usual : Deadline::At(last + kLastWait);
+  return last >= enough ? usual : Deadline::At(last + kAnswerWait);
 }
 
 }  // namespace weir::kinesis

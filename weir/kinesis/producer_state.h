@@ -73,6 +73,8 @@ struct Producer::State : std::enable_shared_from_this<State> {
   using Key = std::pair<std::string, std::string>;
 
   void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
+  /// By the pipeline's latest listing. A record keeps its tenant when later listings differ.
+  Room::Tenant TenantOf(const Stream& stream, HashKey hash) const WEIR_REQUIRES(mutex);
   /// False: there is no room.
   Result<bool> PutIfRoom(Stream& stream, Incoming& incoming) WEIR_REQUIRES(mutex);
   void PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) WEIR_EXCLUDES(mutex);
@@ -87,9 +89,11 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
   void Hurry() WEIR_EXCLUDES(mutex);
   void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  /// Puts the records that have room now; returns their callers.
+  std::vector<Waiter> PutServed(const std::vector<Room::Ticket>& tickets) WEIR_REQUIRES(mutex);
   Settled Settle(Stream& stream, const PipelineStep& step) WEIR_REQUIRES(mutex);
-  /// The debts of the results; the room of what the pipeline holds no more is added to `load`.
-  static std::vector<Debt> TakeDebts(Stream& stream, const PipelineStep& step, Load& load);
+  /// Gives back the room of what the pipeline holds no more. Returns the debts of the results.
+  std::vector<Debt> TakeDebts(Stream& stream, const PipelineStep& step) WEIR_REQUIRES(mutex);
   void Tell(Waiter& waiter);
   void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   void Arm(Stream& stream, std::optional<Instant> wake);

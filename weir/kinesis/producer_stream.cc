@@ -102,7 +102,7 @@ Debt Ledger::Take(std::uint64_t number) {
 }
 
 Debt Ledger::TakeAllButBytes(std::uint64_t number) {
-  Debt kept{.bytes = debts_[number].bytes};
+  Debt kept{.tenant = debts_[number].tenant, .bytes = debts_[number].bytes};
   Debt taken = std::exchange(debts_[number], std::move(kept));
   taken.bytes = 0;
   return taken;

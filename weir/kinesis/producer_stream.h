@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +19,7 @@ namespace weir::kinesis {
 /// through. Epochs: those that began with a Flush are numbered by it.
 struct Debt {
   PutDone done;
+  Room::Tenant tenant;  ///< that gets its room back
   std::size_t bytes = 0;
   std::uint64_t epoch = 0;
   PutOrigin origin;
@@ -36,7 +37,8 @@ class Ledger {
   std::uint64_t Add(Debt debt);
   /// REQUIRES: Add gave this number, and nobody has taken it since.
   Debt Take(std::uint64_t number);
-  /// As Take, but its bytes are owed until Take. REQUIRES: as Take; once for each number.
+  /// As Take, but its bytes are owed to its tenant until Take. REQUIRES: as Take; once for each
+  /// number.
   Debt TakeAllButBytes(std::uint64_t number);
 
  private:
@@ -46,15 +48,16 @@ class Ledger {
 
 class Producer::Stream {
  public:
-  Stream(StreamAddress to, Room::Tenant as, Pipeline through, StreamMetrics& tells, Log& log)
+  Stream(StreamAddress to, std::size_t as, Pipeline through, StreamMetrics& tells, Log& log)
       : address(std::move(to)),
-        tenant(as),
+        number(as),
         pipeline(std::move(through)),
         metrics(tells),
-        events(log, address.name.empty() ? address.arn : address.name) {}
+        events(log, address.name.empty() ? address.arn : address.name),
+        shards(pipeline.shards()) {}
 
   const StreamAddress address;
-  const Room::Tenant tenant;
+  const std::size_t number;  ///< to the room
 
   // For tasks of the scheduler.
   Pipeline pipeline;
@@ -67,6 +70,7 @@ class Producer::Stream {
   // Guarded by the producer's lock.
   std::vector<Incoming> inbox;
   PipelineCounts counts;
+  std::shared_ptr<const ShardRanges> shards;  ///< the pipeline's
 };
 
 /// As if it were put at `now`: the time in which it waited for room is none of its times.

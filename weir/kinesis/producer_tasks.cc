@@ -47,23 +47,36 @@ void Producer::State::Follow(Stream& stream, PipelineStep step) {
 }
 
 // A request in flight occupies the memory of its records, also of those that have results.
-std::vector<Debt> Producer::State::TakeDebts(Stream& stream, const PipelineStep& step, Load& load) {
+std::vector<Debt> Producer::State::TakeDebts(Stream& stream, const PipelineStep& step) {
   std::vector<Debt> owed;
   owed.reserve(step.results.size());
   for (const RecordResult& result : step.results) {
     const Debt& debt =
         owed.emplace_back(result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
                                               : stream.ledger.Take(result.number));
-    load.bytes += debt.bytes;
-    ++load.records;
+    room.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
   }
-  for (const std::uint64_t number : step.released) load.bytes += stream.ledger.Take(number).bytes;
+  for (const std::uint64_t number : step.released) {
+    const Debt debt = stream.ledger.Take(number);
+    room.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
+  }
   return owed;
 }
 
+std::vector<Producer::State::Waiter> Producer::State::PutServed(
+    const std::vector<Room::Ticket>& tickets) {
+  std::vector<Waiter> served;
+  for (const Room::Ticket ticket : tickets) {
+    Putter putter = std::move(putters_.extract(ticket).mapped());
+    BeginAt(putter.incoming, Now());
+    PutIn(putter.stream, std::move(putter.incoming));
+    served.push_back(std::move(putter.waiter));
+  }
+  return served;
+}
+
 Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineStep& step) {
-  Load load;
-  Settled settled{.owed = TakeDebts(stream, step, load)};
+  Settled settled{.owed = TakeDebts(stream, step)};
   for (const Debt& debt : settled.owed) {
     const auto epoch = epochs_.find(debt.epoch);
     if (--epoch->second == 0) epochs_.erase(epoch);
@@ -73,13 +86,8 @@ Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineS
     stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
   }
   std::vector<Room::Ticket> tickets;
-  if (load.records > 0 || load.bytes > 0) room.GiveBack(stream.tenant, load, tickets);
-  for (const Room::Ticket ticket : tickets) {
-    Putter putter = std::move(putters_.extract(ticket).mapped());
-    BeginAt(putter.incoming, Now());
-    PutIn(putter.stream, std::move(putter.incoming));
-    settled.served.push_back(std::move(putter.waiter));
-  }
+  room.Serve(tickets);
+  settled.served = PutServed(tickets);
   for (Flusher& flusher : std::exchange(flushers_, {})) {
     (IsThrough(flusher.epoch) ? settled.flushed : flushers_).push_back(std::move(flusher));
   }
@@ -90,9 +98,14 @@ Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineS
 // Callers come last: what they do in `done` may take time, and may put again.
 void Producer::State::Pay(Stream& stream, PipelineStep step) {
   Settled settled;
+  std::shared_ptr<const ShardRanges> shards = stream.pipeline.shards();
   {
     const MutexLock lock(mutex);
     stream.counts = stream.pipeline.counts();
+    if (shards != stream.shards) {
+      stream.shards.swap(shards);
+      room.SetShards(stream.number, stream.shards->size());
+    }
     settled = Settle(stream, step);
   }
   std::vector<RecordResult>& results = step.results;

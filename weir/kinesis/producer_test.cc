@@ -35,7 +35,7 @@ class FakeKinesis final : public JsonClient {
     const Instant now = scheduler_.clock().Now();
     const bool silent = is_silent && call.operation == "PutRecords";
     const Instant at = silent ? deadline.at() : now + trip;
-    auto answer = fails ? Denied() : silent ? Lost() : Answer(call);
+    auto answer = fails ? Denied() : silent ? NoAnswer() : Answer(call);
     scheduler_.At(at, [this, done = std::move(done), answer = std::move(answer)]() mutable {
       --under_way;
       done(std::move(answer));
@@ -43,7 +43,8 @@ class FakeKinesis final : public JsonClient {
   }
 
   bool is_silent = false;
-  bool fails = false;  ///< every call, for want of credentials
+  bool connects = true;  ///< false: a request to a silent service has not been sent at its deadline
+  bool fails = false;    ///< every call, for want of credentials
   nanoseconds trip = milliseconds(10);
   std::map<std::string, std::vector<std::size_t>> requests;  ///< entries of each, by stream
   std::vector<std::string> order;                            ///< the streams, in turn
@@ -51,7 +52,11 @@ class FakeKinesis final : public JsonClient {
   int most_under_way = 0;
 
  private:
-  static tl::expected<JsonReply, AwsFailure> Lost() {
+  tl::expected<JsonReply, AwsFailure> NoAnswer() const {
+    if (!connects) {
+      return tl::unexpected(
+          AwsFailure{.kind = FailureClass::kDeadline, .message = "could not connect"});
+    }
     return tl::unexpected(AwsFailure{
         .kind = FailureClass::kAmbiguous, .message = "no answer", .maybe_applied = true});
   }
@@ -359,6 +364,25 @@ TEST_F(ProducerTest, I14EachResultOfASilentServiceComesByASecondAfterItsOwnTimeT
   EXPECT_EQ(results, 600);
   EXPECT_LE(latest, seconds(1));
   EXPECT_EQ(producer_->pending_bytes(), 0U);
+}
+
+// Fails if: the result comes before the call has ended, and does not say why it failed.
+TEST_F(ProducerTest, I14ARequestThatNeverHadAConnectionIsNotReportedAsPerhapsStored) {
+  for (const seconds ttl : {seconds(1), seconds(2), seconds(5)}) {
+    Make({.record_ttl = ttl});
+    results_.clear();
+    kinesis_.is_silent = true;
+    kinesis_.connects = false;
+    ASSERT_TRUE(TryPut(Open("s")));
+    scheduler_.Advance(ttl + seconds(1));
+    ASSERT_THAT(results_, SizeIs(1)) << ttl;
+    EXPECT_FALSE(results_.front().stored);
+    EXPECT_FALSE(results_.front().maybe_duplicate) << ttl;
+    ASSERT_NE(results_.front().attempts.LastCause(), nullptr);
+    EXPECT_EQ(results_.front().attempts.LastCause()->message, "could not connect");
+    EXPECT_EQ(producer_->pending_bytes(), 0U);
+    EndProducer();
+  }
 }
 
 // Fails if: a late success gives a second result, or room is given back that a request occupies.

@@ -78,17 +78,20 @@ Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
   return shards;
 }
 
-// What is no base64 leaves `good` false.
+// A record without a sequence number, or without data in base64, leaves `good` false.
 StoredRecord ReadStored(JsonObject fields, bool& good) {
   StoredRecord record;
+  bool has_data = false;
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
     if (name == "SequenceNumber") record.sequence_number = TextOf(json);
     if (name == "PartitionKey") record.partition_key = TextOf(json);
     if (name == "Data") {
       const std::string_view text = json.get_string();
       good &= absl::Base64Unescape({text.data(), text.size()}, &record.data);
+      has_data = true;
     }
   });
+  good &= has_data && !record.sequence_number.empty();
   return record;
 }
 
@@ -194,7 +197,9 @@ Result<RecordPage> ReadGetRecords(std::string_view body) {
     }
   }));
   if (!there) return MalformedAnswer("GetRecords", "it has no Records");
-  if (!good) return MalformedAnswer("GetRecords", "the data of a record are not base64");
+  if (!good) {
+    return MalformedAnswer("GetRecords", "a record has no sequence number, or no data in base64");
+  }
   WEIR_ASSIGN_OR_RETURN(page.children, ParseShards("GetRecords", children));
   return page;
 }

@@ -1,5 +1,6 @@
 #include "weir/kinesis/read_wire.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,6 +101,21 @@ TEST(ReadWire, WhatIsNoSuchAnswerIsDamaged) {
   EXPECT_FALSE(ReadGetRecords("{}"));
   EXPECT_FALSE(ReadGetRecords(R"({"Records":[{"Data":"?"}]})"));
   EXPECT_FALSE(ReadGetRecords(R"({"Records":[],"MillisBehindLatest":"soon"})"));
+}
+
+// Fails if: a record that lacks a part is delivered as one that is empty, or is read from on.
+TEST(ReadWire, I14ARecordWithoutDataOrSequenceNumberIsDamaged) {
+  for (const char* record : {R"({"SequenceNumber":"7","PartitionKey":"k"})",
+                             R"({"SequenceNumber":"7","PartitionKey":"k","Data":null})",
+                             R"({"PartitionKey":"k","Data":"aGVsbG8="})",
+                             R"({"SequenceNumber":null,"PartitionKey":"k","Data":"aGVsbG8="})"}) {
+    const auto page = ReadGetRecords(fmt::format(R"({{"Records":[{}]}})", record));
+    ASSERT_FALSE(page) << record;
+    EXPECT_EQ(page.error().code, Code::kDataLoss);
+    EXPECT_THAT(page.error().message, HasSubstr("GetRecords"));
+  }
+  EXPECT_TRUE(ReadGetRecords(R"({"Records":[{"SequenceNumber":"7","Data":""}]})"))
+      << "data may be empty";
 }
 
 }  // namespace

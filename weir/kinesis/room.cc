@@ -1,58 +1,99 @@
 #include "weir/kinesis/room.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 
 namespace weir::kinesis {
+namespace {
 
-Room::Tenant Room::AddTenant() {
-  tenants_.emplace_back();
-  return tenants_.size() - 1;
+bool IsNothing(const Load& load) { return load.records == 0 && load.bytes == 0; }
+
+void Grow(Load& used, const Load& load) {
+  used.records += load.records;
+  used.bytes += load.bytes;
 }
 
-bool Room::Fits(Tenant tenant, Load load) const {
-  if (used_.records == 0 && used_.bytes == 0) return true;
-  const Load after{used_.records + load.records, used_.bytes + load.bytes};
-  if (after.records > options_.max_records || after.bytes > options_.max_bytes) return false;
-  if (tenants_.size() == 1) return true;
-  const Load& own = tenants_[tenant];
-  return own.records + load.records <= options_.max_records - used_.records &&
-         own.bytes + load.bytes <= options_.max_bytes - used_.bytes;
+void Shrink(Load& used, const Load& load) {
+  used.records -= load.records;
+  used.bytes -= load.bytes;
 }
 
-void Room::Add(Tenant tenant, Load load) {
-  used_.records += load.records;
-  used_.bytes += load.bytes;
-  tenants_[tenant].records += load.records;
-  tenants_[tenant].bytes += load.bytes;
+/// What is over `used`, or nothing.
+Load Over(const Load& most, const Load& used) {
+  return {.records = most.records - std::min(most.records, used.records),
+          .bytes = most.bytes - std::min(most.bytes, used.bytes)};
 }
 
-bool Room::Take(Tenant tenant, Load load) {
+}  // namespace
+
+std::size_t Room::AddStream() {
+  streams_.emplace_back();
+  return streams_.size() - 1;
+}
+
+Load Room::used(const Tenant& tenant) const {
+  const auto known = tenants_.find(tenant);
+  return known == tenants_.end() ? Load{} : known->second;
+}
+
+bool Room::Fits(const Tenant& tenant, Load load) const {
+  if (IsNothing(used_)) return true;
+  const Stream& stream = streams_[tenant.stream];
+  Load left = Over({options_.max_records, options_.max_bytes}, used_);
+  if (streams_.size() > 1) left = Over(left, stream.used);
+  if (stream.shards > 1) left = Over(left, used(tenant));
+  return load.records <= left.records && load.bytes <= left.bytes;
+}
+
+void Room::Add(const Tenant& tenant, Load load) {
+  Grow(used_, load);
+  Grow(streams_[tenant.stream].used, load);
+  Grow(tenants_[tenant], load);
+}
+
+bool Room::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
+  if (waiting.tenant.stream != tenant.stream) return false;
+  return waiting.tenant == tenant || !tenants_.contains(waiting.tenant);
+}
+
+bool Room::Take(const Tenant& tenant, Load load) {
   const bool others_first = std::ranges::any_of(
-      waiting_, [tenant](const Waiting& waiting) { return waiting.tenant == tenant; });
+      waiting_, [&](const Waiting& waiting) { return IsBehind(tenant, waiting); });
   if (others_first || !Fits(tenant, load)) return false;
   Add(tenant, load);
   return true;
 }
 
-Room::Ticket Room::Wait(Tenant tenant, Load load) {
+Room::Ticket Room::Wait(const Tenant& tenant, Load load) {
   waiting_.push_back({next_ticket_, tenant, load});
   return next_ticket_++;
 }
 
-bool Room::Leave(Ticket ticket) {
-  return std::erase_if(waiting_,
-                       [ticket](const Waiting& waiting) { return waiting.ticket == ticket; }) > 0;
+bool Room::Leave(Ticket ticket, std::vector<Ticket>& served) {
+  const auto is_it = [ticket](const Waiting& waiting) { return waiting.ticket == ticket; };
+  if (std::erase_if(waiting_, is_it) == 0) return false;
+  Serve(served);
+  return true;
 }
 
-void Room::GiveBack(Tenant tenant, Load load, std::vector<Ticket>& served) {
-  used_.records -= load.records;
-  used_.bytes -= load.bytes;
-  tenants_[tenant].records -= load.records;
-  tenants_[tenant].bytes -= load.bytes;
-  std::vector<bool> stuck(tenants_.size());
+void Room::GiveBack(const Tenant& tenant, Load load) {
+  Shrink(used_, load);
+  Shrink(streams_[tenant.stream].used, load);
+  const auto own = tenants_.find(tenant);
+  Shrink(own->second, load);
+  if (IsNothing(own->second)) tenants_.erase(own);
+}
+
+void Room::Serve(std::vector<Ticket>& served) {
+  if (waiting_.empty()) return;
+  absl::flat_hash_set<Tenant> stuck;
+  std::vector<bool> is_short(streams_.size());
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (stuck[at->tenant] || !Fits(at->tenant, at->load)) {
-      stuck[at->tenant] = true;
+    const bool is_behind = is_short[at->tenant.stream] || stuck.contains(at->tenant);
+    if (is_behind || !Fits(at->tenant, at->load)) {
+      stuck.insert(at->tenant);
+      if (!tenants_.contains(at->tenant)) is_short[at->tenant.stream] = true;
       ++at;
       continue;
     }

@@ -1,13 +1,15 @@
 // How much a producer may hold: records without a result, and the bytes they occupy.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <cstdint>
 #include <list>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "weir/base/done.h"
+#include "weir/kinesis/shard_ranges.h"
 
 namespace weir::kinesis {
 
@@ -25,47 +27,80 @@ struct Load {
   std::size_t bytes = 0;
 };
 
-/// A value. Who finds no room may wait: first come, first served within a tenant (a stream), and
-/// nobody waits behind another tenant that could not be served anyway. Where there are several, a
-/// tenant has no more than is free, so that one that is stuck cannot take all of it (dynamic
+/// A value. Room is taken by a tenant: a shard of a stream, or the stream if the shard is not
+/// known. A stream has no more than it leaves free, and a shard no more than it leaves free of what
+/// its stream may have, so that a tenant that is stuck leaves room for the others (dynamic
 /// thresholds; Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
-/// switches", 1998): one that is busy alone has half. A load larger than the room is let in when
-/// the room is empty.
+/// switches", 1998). The only stream has no such limit, nor has the only shard of a stream. So one
+/// busy shard among others of the only stream has half of the room, one busy shard among others of
+/// several streams a third, and one busy stream among others half. A load larger than the room is
+/// let in when the room is empty.
+///
+/// Callers that find no room may wait: first come, first served within a tenant. A load does not
+/// wait behind a load of another tenant, with one exception, without which a large load could wait
+/// for ever: if a tenant that has nothing yet does not fit, later loads of its stream wait behind
+/// it.
 class Room {
  public:
-  using Tenant = std::size_t;  ///< as AddTenant numbers them
+  struct Tenant {
+    std::size_t stream = 0;        ///< as AddStream numbers them
+    std::optional<ShardId> shard;  ///< nothing: not known
+
+    friend bool operator==(const Tenant&, const Tenant&) = default;
+    template <class H>
+    friend H AbslHashValue(H state, const Tenant& tenant) {
+      const std::uint64_t number = tenant.shard ? tenant.shard->number : 0;
+      return H::combine(std::move(state), tenant.stream, tenant.shard.has_value(), number);
+    }
+  };
   /// Names one who waits. 0: none.
   using Ticket = std::uint64_t;
 
   explicit Room(const RoomOptions& options) : options_(options) {}
 
-  Tenant AddTenant();
+  /// A stream whose shards are not known.
+  std::size_t AddStream();
+  /// The stream has this number of shards from now on. Tenants of the time before keep their room.
+  void SetShards(std::size_t stream, std::size_t shards) { streams_[stream].shards = shards; }
   /// True: `load` is taken.
-  bool Take(Tenant tenant, Load load);
-  /// As Take as soon as there is room, which GiveBack tells.
-  Ticket Wait(Tenant tenant, Load load);
-  /// False: nobody waits under this ticket any more.
-  bool Leave(Ticket ticket);
-  /// Who waited and has taken its room now is appended to `served`.
-  void GiveBack(Tenant tenant, Load load, std::vector<Ticket>& served);
+  bool Take(const Tenant& tenant, Load load);
+  /// As Take as soon as there is room, which Serve tells.
+  Ticket Wait(const Tenant& tenant, Load load);
+  /// False: this ticket does not wait any more. Tickets that waited behind it and fit now have
+  /// taken their room and are appended to `served`.
+  bool Leave(Ticket ticket, std::vector<Ticket>& served);
+  /// No ticket waits any more, and none is served.
+  void LeaveAll() { waiting_.clear(); }
+  /// REQUIRES: `tenant` has taken it. Serve follows.
+  void GiveBack(const Tenant& tenant, Load load);
+  /// Tickets that waited and have taken their room now are appended to `served`.
+  void Serve(std::vector<Ticket>& served);
 
   const Load& used() const { return used_; }
-  const Load& used(Tenant tenant) const { return tenants_[tenant]; }
+  Load used(const Tenant& tenant) const;
+  /// How many hold room now: only these are remembered.
+  std::size_t tenants() const { return tenants_.size(); }
   bool anybody_waits() const { return !waiting_.empty(); }
 
  private:
+  struct Stream {
+    Load used;
+    std::size_t shards = 1;
+  };
   struct Waiting {
     Ticket ticket = 0;
-    Tenant tenant = 0;
+    Tenant tenant;
     Load load;
   };
 
-  bool Fits(Tenant tenant, Load load) const;
-  void Add(Tenant tenant, Load load);
+  bool Fits(const Tenant& tenant, Load load) const;
+  bool IsBehind(const Tenant& tenant, const Waiting& waiting) const;
+  void Add(const Tenant& tenant, Load load);
 
   RoomOptions options_;
   Load used_;
-  std::vector<Load> tenants_;
+  std::vector<Stream> streams_;
+  absl::flat_hash_map<Tenant, Load> tenants_;  // that hold room
   std::list<Waiting> waiting_;
   Ticket next_ticket_ = 1;
 };

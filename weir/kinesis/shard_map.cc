@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/base/integer_text.h"
-
 namespace weir::kinesis {
 namespace {
-
-constexpr std::string_view kPrefix = "shardId-";
 
 Status Check(const Shard& shard) {
   if (shard.range.first <= shard.range.last) return {};
@@ -20,26 +16,8 @@ Status Check(const Shard& shard) {
 
 }  // namespace
 
-Result<ShardId> ParseShardId(std::string_view name) {
-  if (name.starts_with(kPrefix)) {
-    const auto number = ReadInteger<std::uint64_t>(name.substr(kPrefix.size()));
-    if (number) return ShardId{*number};
-  }
-  return Fail(
-      Code::kInvalidArgument,
-      fmt::format("shard '{}': expected a name like shardId-000000000012", name.substr(0, 128)));
-}
-
-std::string FormatShardId(ShardId id) { return fmt::format("{}{:012}", kPrefix, id.number); }
-
 ShardMap::ShardMap(const ShardMapOptions& options, std::uint64_t seed)
     : options_(options), rng_(seed), backoff_(options.first_backoff, options.longest_backoff) {}
-
-std::optional<ShardId> ShardMap::ShardOf(HashKey key) const {
-  const auto piece = pieces_.lower_bound(key);
-  if (piece == pieces_.end() || key < piece->second.first) return std::nullopt;
-  return piece->second.id;
-}
 
 std::optional<HashRange> ShardMap::RangeOf(ShardId id) const {
   const auto known = known_.find(id.number);
@@ -72,6 +50,7 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
   if (!taken) {
     error_ = std::move(taken.error());
     listing_.clear();
+    pages_ = 0;
     next_token_.clear();
     wanted_ = true;
     begins_ = now + backoff_.Next(rng_);
@@ -86,6 +65,11 @@ Status ShardMap::Take(ShardPage page) {
     return Fail(Code::kResourceExhausted,
                 fmt::format("ListShards: more than {} shards", options_.most_shards));
   }
+  // A token may be followed by another one without end.
+  if (++pages_ > options_.most_pages) {
+    return Fail(Code::kResourceExhausted,
+                fmt::format("ListShards: more than {} pages", options_.most_pages));
+  }
   listing_.insert(listing_.end(), page.shards.begin(), page.shards.end());
   next_token_ = std::move(page.next_token);
   return {};
@@ -95,34 +79,22 @@ void ShardMap::Finish(Instant now) {
   for (auto& [number, known] : known_) {
     if (!known.closed) known.closed = now;
   }
-  pieces_.clear();
+  // From the youngest: what a child holds stays its own.
   std::ranges::sort(listing_, std::ranges::greater(), &Shard::id);
+  const auto ranges = std::make_shared<ShardRanges>();
   for (const Shard& shard : listing_) {
     known_[shard.id.number] = {.range = shard.range, .closed = std::nullopt};
-    PutUncovered(shard);
+    ranges->PutUncovered(shard);
   }
+  ranges_ = ranges;
   listing_.clear();
+  pages_ = 0;
   ForgetClosed(now);
   ++listings_;
   began_ = begins_;
   begins_ = begins_ + options_.least_gap;
   error_.reset();
   backoff_.Reset();
-}
-
-// Younger shards were put before: what they hold stays theirs.
-void ShardMap::PutUncovered(const Shard& shard) {
-  HashKey first = shard.range.first;
-  auto next = pieces_.lower_bound(first);
-  while (next != pieces_.end() && next->second.first <= shard.range.last) {
-    if (first < next->second.first) {
-      pieces_.emplace_hint(next, next->second.first - 1, Piece{first, shard.id});
-    }
-    if (next->first >= shard.range.last) return;
-    first = next->first + 1;
-    ++next;
-  }
-  pieces_.emplace_hint(next, shard.range.last, Piece{first, shard.id});
 }
 
 void ShardMap::ForgetClosed(Instant now) {

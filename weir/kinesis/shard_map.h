@@ -3,37 +3,20 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include <compare>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "weir/base/result.h"
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
 #include "weir/kinesis/hash_key.h"
+#include "weir/kinesis/shard_ranges.h"
 #include "weir/runtime/backoff.h"
 
 namespace weir::kinesis {
-
-/// The number in the name that the service gives a shard. Children have higher ones than parents.
-struct ShardId {
-  std::uint64_t number = 0;
-
-  friend auto operator<=>(ShardId, ShardId) = default;
-};
-
-/// Reads "shardId-000000000012". kInvalidArgument where it is no such name.
-[[nodiscard]] Result<ShardId> ParseShardId(std::string_view name);
-std::string FormatShardId(ShardId id);
-
-struct Shard {
-  ShardId id;
-  HashRange range;
-};
 
 /// One page of ListShards with the filter AT_LATEST.
 struct ShardPage {
@@ -48,6 +31,7 @@ struct ShardMapOptions {
   /// For so long after a listing no longer has a shard its range is still known.
   nanoseconds keep_closed = std::chrono::seconds(60);
   std::size_t most_shards = 100'000;  ///< a longer listing is refused
+  std::size_t most_pages = 1'000;     ///< the same; a page may be empty
 };
 
 /// A protocol without I/O: after each event ask Next what to do. One listing at a time, at most one
@@ -59,7 +43,10 @@ class ShardMap {
 
   /// The shard that holds `key` as of the last listing. Nothing before the first, and where the
   /// listing had a gap. Where a parent was listed beside its child, the child.
-  std::optional<ShardId> ShardOf(HashKey key) const;
+  std::optional<ShardId> ShardOf(HashKey key) const { return ranges_->ShardOf(key); }
+  /// The ranges that ShardOf looks up. Immutable, so other threads may keep them: the next listing
+  /// replaces the pointer.
+  const std::shared_ptr<const ShardRanges>& ranges() const { return ranges_; }
   /// What a shard holds or, if it was closed lately, held.
   std::optional<HashRange> RangeOf(ShardId id) const;
   /// The first listing was read to its end, or failed.
@@ -82,10 +69,6 @@ class ShardMap {
   const std::optional<Error>& last_error() const { return error_; }
 
  private:
-  struct Piece {
-    HashKey first;
-    ShardId id;
-  };
   struct Known {
     HashRange range;
     std::optional<Instant> closed;
@@ -93,13 +76,12 @@ class ShardMap {
 
   Status Take(ShardPage page);
   void Finish(Instant now);
-  void PutUncovered(const Shard& shard);
   void ForgetClosed(Instant now);
 
   ShardMapOptions options_;
   Rng rng_;
   Backoff backoff_;
-  std::map<HashKey, Piece> pieces_;  // by their last key; none overlap
+  std::shared_ptr<const ShardRanges> ranges_ = std::make_shared<const ShardRanges>();
   absl::flat_hash_map<std::uint64_t, Known> known_;
 
   bool wanted_ = true;
@@ -107,6 +89,7 @@ class ShardMap {
   std::optional<Instant> began_;  // the listing that is in force
   Instant begins_{};              // the one under way or, before it, the earliest time for it
   std::vector<Shard> listing_;
+  std::size_t pages_ = 0;  // of listing_
   std::string next_token_;
   std::optional<Error> error_;
   std::uint64_t listings_ = 0;

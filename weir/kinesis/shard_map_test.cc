@@ -1,5 +1,6 @@
 #include "weir/kinesis/shard_map.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -9,6 +10,7 @@ namespace weir::kinesis {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::HasSubstr;
 
 HashKey Key(std::string_view decimal) { return ParseHashKey(decimal).value(); }
 
@@ -205,6 +207,31 @@ TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
   small.Next(now_);
   small.OnListed(ShardPage{{{{1}, {0, 5}}, {{2}, {6, kMaxHashKey}}}, ""}, now_);
   EXPECT_EQ(small.last_error()->code, Code::kResourceExhausted);
+}
+
+// Fails if: a listing whose pages never end is followed without end, or if its pages, or those of
+// the listings before, count for the next one.
+TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
+  ShardMap map({.most_pages = 3}, 1);
+  for (int page = 1; page <= 4; ++page) {
+    EXPECT_FALSE(map.answered()) << page;
+    ASSERT_TRUE(map.Next(now_).list) << page;
+    map.OnListed(ShardPage{{}, "more"}, now_);
+  }
+  ASSERT_TRUE(map.last_error());
+  EXPECT_EQ(map.last_error()->code, Code::kResourceExhausted);
+  EXPECT_THAT(map.last_error()->message, HasSubstr("more than 3 pages"));
+  for (std::uint64_t listing = 1; listing <= 3; ++listing) {
+    now_ = now_ + seconds(60);
+    map.Doubt(now_);
+    for (const char* token : {"more", "more", ""}) {
+      const ShardMap::Step step = map.Next(now_);
+      ASSERT_TRUE(step.list);
+      map.OnListed(ShardPage{{}, token}, now_);
+    }
+    EXPECT_EQ(map.listings(), listing);
+    EXPECT_EQ(map.last_error(), std::nullopt);
+  }
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "weir/aws/attempt.h"
 #include "weir/kinesis/pipeline.h"
+#include "weir/kinesis/sim_client_fixture.h"
 #include "weir/kinesis/wire.h"
 #include "weir/sim/sim_kinesis.h"
 #include "weir/sim/sim_network.h"
@@ -76,6 +76,7 @@ class SimStream {
   sim::SimTransport network;
   Pipeline pipeline;
   StreamAddress address{.name = "s", .arn = {}};
+  nanoseconds budget_trip{0};  ///< until a shared budget grants what it is asked for
   std::uint64_t records = 0;
   std::map<std::uint64_t, Told> results;
 
@@ -98,6 +99,11 @@ class SimStream {
       Call("ListShards", ListShardsBody(kFormat, address, *step.list),
            [this](const Answer& answer) { Follow(pipeline.OnListed(ToShards(answer), Now())); });
     }
+    for (const BudgetAsk& ask : step.asks) {
+      scheduler.At(Now() + budget_trip, [this, shard = ask.shard] {
+        Follow(pipeline.OnBudget(shard, {.granted = true}, Now()));
+      });
+    }
     if (timer_) scheduler.Cancel(*timer_);
     timer_.reset();
     if (step.wake) timer_ = scheduler.At(*step.wake, [this] { Begin(); });
@@ -112,23 +118,14 @@ class SimStream {
   }
   void Call(const std::string& operation, std::string body,
             std::move_only_function<void(const Answer&)> answered) {
-    HttpRequest request;
-    request.headers = {{"content-type", std::string(ContentType(kFormat))},
-                       {"x-amz-target", std::string(kTargetPrefix) + "." + operation}};
-    request.body = std::move(body);
-    network.Send(std::move(request), {.answer_within = std::chrono::seconds(1)},
-                 [operation, answered = std::move(answered)](
-                     tl::expected<HttpResponse, HttpFailure> answer) mutable {
-                   weir::Attempt attempt =
-                       Judge(std::move(answer), {.operation = operation, .host = "stream"});
-                   if (!attempt.result) {
-                     AwsFailure& failure = attempt.result.error();
-                     failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;
-                   }
-                   answered(attempt.result);
-                 });
+    client_.Call(
+        {.operation = operation, .body = std::move(body)}, Deadline::Never(),
+        [answered = std::move(answered)](tl::expected<JsonReply, AwsFailure> reply) mutable {
+          answered(std::move(reply).map([](JsonReply got) { return got.body; }));
+        });
   }
 
+  SimClient client_{network, kFormat};
   std::vector<Instant> puts_;
   std::optional<TimerId> timer_;
 };

@@ -61,6 +61,7 @@ class StreamReader {
     Instant due{};
     std::string token{};
     std::vector<ReadShard> found{};
+    std::size_t pages = 0;  ///< of `found`
     Tries tries;
   };
 

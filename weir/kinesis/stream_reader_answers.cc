@@ -12,6 +12,8 @@ namespace weir::kinesis {
 namespace {
 
 constexpr nanoseconds kListingGap = std::chrono::seconds(1);
+/// Of a listing. A page has at most 1,000 shards.
+constexpr std::size_t kMostPages = 1'000;
 
 /// An answer that cannot be read is as good as lost.
 AwsFailure Unreadable(const Error& error) {
@@ -33,6 +35,10 @@ Status StreamReader::OnListing(const Answer& answer, Instant now) {
   auto page = ReadListAllShards(*answer);
   if (!page) return OnListingFailed(Unreadable(page.error()), now);
   Succeed(listing_.tries);
+  if (++listing_.pages > kMostPages) {
+    return Fail(Code::kResourceExhausted,
+                fmt::format("ListShards: more than {} pages", kMostPages));
+  }
   std::ranges::move(page->shards, std::back_inserter(listing_.found));
   listing_.token = std::move(page->next_token);
   listing_.wanted |= !listing_.token.empty();
@@ -44,6 +50,7 @@ Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
   if (failure.code == "ExpiredNextTokenException") {
     listing_.token.clear();
     listing_.found.clear();
+    listing_.pages = 0;
     listing_.due = now + kListingGap;
     return {};
   }
@@ -53,6 +60,7 @@ Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
 
 // All pages at once: a child may stand before its parent.
 Status StreamReader::OnListed(Instant now) {
+  listing_.pages = 0;
   for (const ReadShard& shard : std::exchange(listing_.found, {})) {
     WEIR_RETURN_IF_ERROR(CheckReadable(shard));
     Learn(shard, now);

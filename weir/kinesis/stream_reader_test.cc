@@ -358,6 +358,29 @@ TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   EXPECT_TRUE(session.error);
 }
 
+// Fails if: a listing whose pages never end is followed without end.
+TEST(StreamReader, I14AListingOfTooManyPagesIsAnError) {
+  FakeStream stream;
+  stream.shards[0];
+  stream.pages_end = false;
+  Session session(stream);
+  session.Run();
+  EXPECT_TRUE(session.done);
+  ASSERT_TRUE(session.error);
+  EXPECT_EQ(session.error->code, Code::kResourceExhausted);
+  EXPECT_THAT(session.error->message, HasSubstr("more than 1000 pages"));
+}
+
+// Fails if: the pages of all listings count as those of one.
+TEST(StreamReader, I14ManyListingsAreNoLongListing) {
+  FakeStream stream;
+  stream.shards[0].closed = true;
+  Session session(stream, {.follow = true});
+  session.RunFor(std::chrono::hours(5));
+  EXPECT_GT(stream.listings, 1000);
+  EXPECT_FALSE(session.done);
+}
+
 // Fails if: the count of failures ends a reading that follows.
 TEST(StreamReader, OneThatFollowsOutlastsAnyNumberOfFailuresAndReportsThemOnce) {
   FakeStream stream;
