@@ -7,8 +7,8 @@
 #include <string>
 
 #include "fuzz/require.h"
-#include "weir/reservation/event_json.h"
-#include "weir/reservation/event_rules.h"
+#include "weir/events/event_json.h"
+#include "weir/events/event_rules.h"
 #include "weir/store/reservation_checks.h"
 
 namespace weir {

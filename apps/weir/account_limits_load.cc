@@ -59,12 +59,21 @@ std::vector<AccountKey> AllKeys(const std::vector<AccountKey>& listed,
   return {keys.begin(), keys.end()};
 }
 
+// What is wrong with the row; nothing if the error is not the row's own.
+std::optional<std::string> DamageOf(const AccountKey& key, const Error& error) {
+  if (error.code == Code::kFailedPrecondition) return error.message;
+  // Another client wrote a key that stores refuse: its error names only the bad part of the key.
+  if (error.code != Code::kInvalidArgument) return std::nullopt;
+  return fmt::format("limit of {}: {}", Quoted(Describe(key)), error.message);
+}
+
 Status AddTo(LiveLimits& live, const AccountKey& key,
              const Result<std::optional<AccountLimitRow>>& found) {
   if (found && *found) live.rows.push_back(**found);
   if (found) return {};
-  if (found.error().code != Code::kFailedPrecondition) return Fail(found.error());
-  live.unreadable.emplace(key, found.error().message);
+  std::optional<std::string> damage = DamageOf(key, found.error());
+  if (!damage) return Fail(found.error());
+  live.unreadable.emplace(key, *std::move(damage));
   return {};
 }
 

@@ -37,7 +37,8 @@ struct LoadPlan {
 
 /// The service's own rows, and those of the keys that the file declares, whoever put them there.
 /// Each is read by itself, kLoadInFlight at once, each within a deadline of its own: the list of a
-/// service's rows may be that of a moment ago. Blocks.
+/// service's rows may be that of a moment ago. A row that says no limit, and one whose key the
+/// store refuses, is unreadable. Blocks.
 [[nodiscard]] Result<LiveLimits> ReadAccountLimits(AccountLimitStore& store,
                                                    const std::string& service,
                                                    const std::vector<AccountLimitRow>& declared,

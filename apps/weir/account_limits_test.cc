@@ -17,6 +17,7 @@
 namespace weir::app {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -219,6 +220,28 @@ TEST_F(AccountLimitsLoadTest, R16ARowThatCannotBeReadIsLeftOutByItself) {
   ASSERT_TRUE(ApplyLoadPlan(*plan, damaged, Deadline::Never));
   EXPECT_EQ(Get("good"), Row("good", 2));
   EXPECT_EQ(Get("bad"), Row("bad", 1)) << "it is neither changed nor deleted";
+}
+
+// Fails if: a key that another client wrote, and that stores refuse, keeps all rows from being
+// loaded.
+TEST_F(AccountLimitsLoadTest, R16AKeyThatStoresRefuseIsLeftOutByItself) {
+  Put(Row("good", 1));
+  LimitsWithALaggingIndex foreign(store());
+  const AccountKey too_long = Row(std::string(300, 'a'), 1).key;
+  const AccountKey empty = Row("", 1).key;
+  foreign.listed = {Row("good", 1).key, too_long, empty};
+  const Rows declared = {Row("good", 2)};
+  const auto live = ReadAccountLimits(foreign, "jobs", declared, Deadline::Never);
+  ASSERT_TRUE(live) << live.error().message;
+  EXPECT_EQ(live->unreadable.size(), 2U);
+  EXPECT_THAT(live->unreadable.at(too_long),
+              AllOf(HasSubstr("limit of 'emr for aaa"), HasSubstr("is 300 bytes long")));
+  EXPECT_THAT(live->unreadable.at(empty),
+              AllOf(HasSubstr("limit of 'emr for ': "), HasSubstr("is empty")));
+  const auto plan = MakeLoadPlan(declared, *live, "jobs", true);
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(ApplyLoadPlan(*plan, foreign, Deadline::Never));
+  EXPECT_EQ(Get("good"), Row("good", 2));
 }
 
 TEST_F(AccountLimitsLoadTest, CreatesUpdatesAndLeavesAlone) {

@@ -156,6 +156,23 @@ TEST_F(CommandTest, TheDefaultStoreIsInTheStateFolder) {
   EXPECT_THAT(err_.str(), HasSubstr("--store sqlite:PATH"));
 }
 
+// Fails if: the refusal does not say which variable chose the store.
+TEST_F(CommandTest, SlotsInAStoreThatKeepsNoneAreRefusedByTheVariable) {
+  environment_ = {{"HOME", "/home/sam"}, {"ZAEL_STACK", "limits"}};
+  EXPECT_EQ(RunArgs({"reservation", "list", "emr", "acme"}), Exit::kUsage);
+  EXPECT_EQ(err_.str(),
+            "weir: ZAEL_STACK names the store 'dynamodb:': a table of zae-limiter keeps no slots; "
+            "name another store with --store or WEIR_STORE: sqlite:PATH or "
+            "rate-limiter-py://BASE\n");
+}
+
+TEST_F(CommandTest, RateLimiterPysTablesHaveNoStatus) {
+  EXPECT_EQ(RunArgs({"--store", "rate-limiter-py://acme", "table", "status"}), Exit::kUsage);
+  EXPECT_EQ(err_.str(),
+            "weir: store 'rate-limiter-py://acme' is rate-limiter-py's three tables, which only "
+            "'table create' works on: name a table of zae-limiter with --store dynamodb://TABLE\n");
+}
+
 TEST_F(CommandTest, TheFileOfAUrlIsWhatFollowsTheScheme) {
   EXPECT_EQ(FileOfUrl("sqlite:a/b.db"), "a/b.db");
   EXPECT_EQ(FileOfUrl("sqlite:/a/b.db"), "/a/b.db");

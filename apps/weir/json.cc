@@ -8,7 +8,7 @@
 namespace weir::app {
 namespace {
 
-std::string_view NameOf(Level::Kind kind) {
+std::string_view KindName(Level::Kind kind) {
   switch (kind) {
     case Level::Kind::kSystem:
       return "system";
@@ -95,7 +95,7 @@ Json ToJson(const std::vector<Limit>& limits) {
 }
 
 Json ToJson(const LevelRecord& record) {
-  Json json = {{"level", NameOf(record.level.kind)}};
+  Json json = {{"level", KindName(record.level.kind)}};
   if (!record.level.entity.empty()) json["entity"] = record.level.entity;
   if (!record.level.resource.empty()) json["resource"] = record.level.resource;
   json["limits"] = ToJson(record.limits.limits);

@@ -5,72 +5,30 @@
 #include <memory>
 #include <optional>
 
+#include "apps/weir/event_lines.h"
+#include "apps/weir/event_report.h"
 #include "apps/weir/files.h"
-#include "apps/weir/json.h"
-#include "apps/weir/line_reader.h"
 #include "apps/weir/options.h"
 #include "apps/weir/reservation_verbs.h"
 #include "weir/base/rng.h"
-#include "weir/reservation/event_releaser.h"
-#include "weir/reservation/sqs_queue.h"
-#include "weir/reservation/sqs_source.h"
-#include "weir/reservation/sqs_wire.h"
+#include "weir/events/event_releaser.h"
+#include "weir/events/sqs_queue.h"
+#include "weir/events/sqs_source.h"
+#include "weir/events/sqs_wire.h"
 #include "weir/runtime/await.h"
 #include "weir/telemetry/repeated_event.h"
 
 namespace weir::app {
 namespace {
 
-constexpr std::size_t kLongestEvent = 1 << 20;
-constexpr milliseconds kLook{100};  // whether to stop
-
 struct EventOptions {
   std::string rules;
   std::optional<SqsQueue> queue;
+  bool metrics = false;
 };
 
-/// What did not go well, and the first of it.
-struct Trouble {
-  std::uint64_t count = 0;
-  std::string first;
-
-  void Note(std::string what) {
-    if (count++ == 0) first = std::move(what);
-  }
-};
-
-Json ToJson(const EventReleaserStats& stats) {
-  return {{"seen", stats.seen},           {"bad", stats.bad},
-          {"matched", stats.matched},     {"released", stats.release.released},
-          {"slots", stats.release.slots}, {"failed", stats.release.failed + stats.release.refused}};
-}
-
-std::string TextOf(const EventReleaserStats& stats) {
-  return fmt::format("{} events, {} of them no events; {} tell of an end, {} slots released\n",
-                     stats.seen, stats.bad, stats.matched, stats.release.slots);
-}
-
-Result<Exit> Answer(Context& context, const EventReleaser& releaser, const Trouble& trouble) {
-  context.Answer(ToJson(releaser.stats()), TextOf(releaser.stats()));
-  if (trouble.count == 0) return Exit::kDone;
-  context.Warn(
-      fmt::format("{} events were not dealt with, the first: {}", trouble.count, trouble.first));
-  return Exit::kFailed;
-}
-
-Result<Exit> ReadLines(EventReleaser& releaser, Context& context) {
-  LineReader lines(context.world().in, kLongestEvent);
-  Trouble trouble;
-  for (auto got = lines.Next(); got != LineReader::Got::kEnd; got = lines.Next()) {
-    Status taken = Fail(Code::kInvalidArgument, "it is longer than a megabyte");
-    if (got == LineReader::Got::kLine) {
-      if (lines.line().empty()) continue;
-      taken = Await<void>([&](auto done) { releaser.Take(lines.line(), std::move(done)); });
-    }
-    if (!taken) trouble.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));
-  }
-  if (lines.broken()) trouble.Note("standard input cannot be read");
-  return Answer(context, releaser, trouble);
+EventReleaserOptions OptionsFor(Context& context) {
+  return {.seed = SystemSeed(), .log = &context.log()};
 }
 
 /// Collects what the source of a queue reports, and logs it. The callbacks run on the source's
@@ -81,7 +39,7 @@ class QueueReports {
 
   void OnNotice(const SqsNotice& notice) {
     const std::string& id = notice.message_id;
-    trouble_.Note(fmt::format("{}{}{}", id, id.empty() ? "" : ": ", notice.error.message));
+    if (notice.is_left) trouble_.Note(fmt::format("message {}: {}", id, notice.error.message));
     const auto suppressed = event_.Take(clock_.Now());
     if (!suppressed) return;
     const LogField fields[] = {
@@ -108,42 +66,55 @@ class QueueReports {
 };
 
 void WaitForEnd(const World& world, const QueueReports& reports) {
-  while (!world.interrupted() && !reports.has_ended()) {
-    [[maybe_unused]] const Status looked = Await<void>([&](Done<void> done) {
-      world.scheduler.At(world.clock.Now() + kLook,
-                         [done = std::move(done)]() mutable { done({}); });
-    });
-  }
+  while (!world.interrupted() && !reports.has_ended()) PauseBetweenLooks(world.scheduler);
 }
 
-Result<Exit> ReadQueue(const SqsQueue& queue, EventReleaser& releaser, Context& context) {
+// Tasks of the scheduler of the slots tell the source, which uses the connection: they are over
+// before it goes.
+void AwaitTasks(Scheduler& scheduler) {
+  [[maybe_unused]] const Status ran = Await<void>(
+      [&](Done<void> done) { scheduler.Post([done = std::move(done)]() mutable { done({}); }); });
+}
+
+Result<Exit> ReadUntilEnd(const EventOptions& given, const EventReleaser& releaser,
+                          SqsSource& source, const QueueReports& reports, Context& context) {
+  WEIR_RETURN_IF_ERROR(source.Start());
+  WaitForEnd(context.world(), reports);
+  WEIR_RETURN_IF_ERROR(Await<void>([&](auto done) { source.Stop(std::move(done)); }));
+  const EventReading reading{.releaser = releaser, .source = &source, .metrics = given.metrics};
+  WEIR_ASSIGN_OR_RETURN(const Exit exit, AnswerEvents(context, reading, reports.trouble()));
+  if (!reports.end()) return exit;
+  return Fail(reports.end()->code, fmt::format("{}: {}", given.queue->url, reports.end()->message));
+}
+
+Result<Exit> ReadQueue(const EventOptions& given, const EventRules& rules,
+                       const OpenedReservations& opened, Context& context) {
   const World& world = context.world();
-  WEIR_ASSIGN_OR_RETURN(const auto connection, ConnectSqs(queue, {.log = &context.log()},
+  WEIR_ASSIGN_OR_RETURN(const auto connection, ConnectSqs(*given.queue, {.log = &context.log()},
                                                           world.clock, SurroundingsOf(world)));
   QueueReports reports(context.log(), world.clock);
-  const SqsSourceOptions options{
-      .queue_url = queue.url,
-      .seed = SystemSeed(),
-      .notice = [&](const SqsNotice& notice) { reports.OnNotice(notice); },
-      .ended = [&](const Error& error) { reports.OnEnded(error); }};
-  SqsSource source(
+  auto releaser =
+      std::make_unique<EventReleaser>(rules, opened.backend, opened.scheduler, OptionsFor(context));
+  auto source = std::make_unique<SqsSource>(
       connection->client(), connection->scheduler(),
-      [&](std::string_view body, Done<void> done) { releaser.Take(body, std::move(done)); },
-      options);
-  WEIR_RETURN_IF_ERROR(source.Start());
-  WaitForEnd(world, reports);
-  WEIR_RETURN_IF_ERROR(Await<void>([&](auto done) { source.Stop(std::move(done)); }));
-  if (reports.end()) {
-    return Fail(reports.end()->code, fmt::format("{}: {}", queue.url, reports.end()->message));
-  }
-  return Answer(context, releaser, reports.trouble());
+      [&taker = *releaser](std::string_view body, std::optional<UnixMillis> sent,
+                           EventProgress progress) { taker.Take(body, sent, std::move(progress)); },
+      SqsSourceOptions{.queue_url = given.queue->url,
+                       .seed = SystemSeed(),
+                       .notice = [&](const SqsNotice& notice) { reports.OnNotice(notice); },
+                       .ended = [&](const Error& error) { reports.OnEnded(error); }});
+  const auto exit = ReadUntilEnd(given, *releaser, *source, reports, context);
+  source.reset();
+  releaser.reset();
+  AwaitTasks(opened.scheduler);
+  return exit;
 }
 
 Result<Exit> Events(const EventOptions& options, Context& context, const EventRules& rules,
                     const OpenedReservations& opened) {
-  EventReleaser releaser(rules, opened.backend, opened.scheduler, {.seed = SystemSeed()});
-  if (options.queue) return ReadQueue(*options.queue, releaser, context);
-  return ReadLines(releaser, context);
+  if (options.queue) return ReadQueue(options, rules, opened, context);
+  EventReleaser releaser(rules, opened.backend, opened.scheduler, OptionsFor(context));
+  return ReadEventLines(options.metrics, releaser, opened.scheduler, context);
 }
 
 Result<EventRules> ReadRules(const EventOptions& options, Context& context) {
@@ -174,6 +145,8 @@ void AddReservationEvents(CLI::App& group, Action& chosen,
   AddParsed(verb, "--sqs", options->queue, ParseQueueUrl,
             "take them from this queue of Amazon SQS, until a signal comes")
       ->option_text("URL");
+  verb.add_flag("--metrics", options->metrics,
+                "also print the metrics of the events at the end, as Prometheus reads them");
 }
 
 }  // namespace weir::app

@@ -326,15 +326,35 @@ class RulesFile {
 TEST_F(ReservationVerbsTest, EventsFreeSlots) {
   const RulesFile rules("rules:\n  - source: aws.emr\n    id: detail.clusterId\n");
   Run({"reservation", "bind", "emr", "acme", Reserved(), "j-1"});
+  scheduler_ = &hasty_;
   in_.str(R"({"source": "aws.emr", "detail": {"clusterId": "j-1"}})"
           "\nnonsense\n\n"
           R"({"source": "other"})");
-  const json told = RunJson({"reservation", "events", "--rules", rules.path()});
+  const json told = RunJson({"reservation", "events", "--rules", rules.path(), "--metrics"});
   EXPECT_EQ(told["slots"], 1);
+  EXPECT_THAT(told["metrics"].get<std::string>(),
+              HasSubstr("weir_events_slots_released_total 1\n"));
   EXPECT_EQ(told["bad"], 1);
   EXPECT_EQ(exit_, Exit::kFailed) << "a line was no event";
   EXPECT_THAT(error_, HasSubstr("line 2"));
   EXPECT_EQ(Slots().size(), 0U);
+}
+
+// R8. Fails if: the command ends, without a word, while a slot that is bound late would be freed.
+TEST_F(ReservationVerbsTest, R8WhatIsReadIsLookedForAgainUntilAnInterrupt) {
+  const RulesFile rules("rules:\n  - source: aws.emr\n    id: detail.clusterId\n");
+  scheduler_ = &hasty_;
+  in_.str(R"({"source": "aws.emr", "detail": {"clusterId": "j-1"}})");
+  Run({"reservation", "events", "--rules", rules.path()});
+  EXPECT_EQ(exit_, Exit::kDone) << error_;
+  EXPECT_GT(Elapsed(), std::chrono::seconds(150));
+  scheduler_ = &loop_;
+  world_.interrupted = [] { return true; };
+  in_.clear();
+  in_.str(R"({"source": "aws.emr", "detail": {"clusterId": "j-2"}})");
+  Run({"reservation", "events", "--rules", rules.path()});
+  EXPECT_EQ(exit_, Exit::kFailed);
+  EXPECT_THAT(error_, HasSubstr("interrupted")) << err_.str();
 }
 
 TEST_F(ReservationVerbsTest, RulesThatAreNoneAreAnErrorOfUsage) {

@@ -13,6 +13,16 @@ bool IsMissingTable(const Error& error) {
          error.message.find("ResourceNotFoundException") != std::string::npos;
 }
 
+Error NoSlotsOfStack(Context& context, const StoreChoice& choice) {
+  context.failure = Exit::kUsage;
+  return {
+      Code::kInvalidArgument,
+      fmt::format("ZAEL_STACK names the store '{}': a table of zae-limiter keeps no slots; name "
+                  "another store with --store or WEIR_STORE: sqlite:PATH or "
+                  "rate-limiter-py://BASE",
+                  choice.url)};
+}
+
 }  // namespace
 
 Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& work) {
@@ -24,15 +34,16 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
   const auto backend =
       OpenReservations(choice.url, world.clock, SurroundingsOf(world), &context.log());
   if (!backend) {
+    if (choice.source == StoreSource::kStack) return Fail(NoSlotsOfStack(context, choice));
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(context.OfStore(backend.error()));
   }
   Result<Exit> done = work({.backend = **backend, .scheduler = world.scheduler});
   if (done || !IsMissingTable(done.error())) return done;
   return Fail(done.error().code,
-              fmt::format("{}: one of them does not exist; 'weir --store "
-                          "rate-limiter-py://BASE table create' creates them: {}",
-                          (*backend)->Describe(), done.error().message));
+              fmt::format("{}: one of them does not exist; weir --store '{}' table create creates "
+                          "them: {}",
+                          (*backend)->Describe(), choice.url, done.error().message));
 }
 
 }  // namespace weir::app

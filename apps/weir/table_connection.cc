@@ -8,6 +8,7 @@
 #include "weir/dynamo/audit.h"
 #include "weir/dynamo/connection.h"
 #include "weir/dynamo/usage.h"
+#include "weir/rate_limiter_py/tables_url.h"
 #include "weir/runtime/await.h"
 
 namespace weir::app {
@@ -36,9 +37,13 @@ Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const Reco
 Result<dynamo::DynamoUrl> TableUrl(Context& context) {
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   if (!choice.url.starts_with(kScheme)) {
+    const bool is_three = choice.url.starts_with(rate_limiter_py::kUrlScheme);
     return Fail(
         Code::kInvalidArgument,
-        fmt::format("store '{}' is no table: name one with --store dynamodb://TABLE", choice.url));
+        fmt::format("store '{}' is {}: name a table of zae-limiter with --store dynamodb://TABLE",
+                    choice.url,
+                    is_three ? "rate-limiter-py's three tables, which only 'table create' works on"
+                             : "no table"));
   }
   return dynamo::ParseDynamoUrl(choice.url, context.world().environment);
 }

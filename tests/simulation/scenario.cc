@@ -5,12 +5,33 @@
 namespace weir::simulation {
 namespace {
 
-const Setters<Scenario>& FleetSetters() {
+void AddEventSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["jobs"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 64, s.events.jobs); };
+  setters["foreign"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 999, s.events.foreign); };
+  setters["daemon_crash"] = [](Scenario& s, Text v) { return ReadChance(v, s.events.crash); };
+  setters["daemon_stop"] = [](Scenario& s, Text v) { return ReadChance(v, s.events.stop); };
+  setters["queue_refuse"] = [](Scenario& s, Text v) {
+    return ReadChance(v, s.events.queue.refuse);
+  };
+  setters["queue_lose_answer"] = [](Scenario& s, Text v) {
+    return ReadChance(v, s.events.queue.lose_answer);
+  };
+  setters["event_duplicate"] = [](Scenario& s, Text v) {
+    return ReadChance(v, s.events.queue.duplicate);
+  };
+  setters["event_delay"] = [](Scenario& s, Text v) {
+    return ReadTime(v, s.events.queue.longest_delay);
+  };
+  setters["index_lag"] = [](Scenario& s, Text v) { return ReadTime(v, s.table.longest_index_lag); };
+}
+
+Setters<Scenario> FleetSetters() {
   using sim::DynamoFaults;
   using sim::NetworkFaults;
   constexpr auto kNetwork = &Scenario::network;
   constexpr auto kTable = &Scenario::table;
-  static const Setters<Scenario> setters{
+  Setters<Scenario> setters{
       {"processes",
        [](Scenario& s, std::string_view v) { return ReadWithin(v, 1, 64, s.processes); }},
       {"writes",
@@ -38,6 +59,7 @@ const Setters<Scenario>& FleetSetters() {
       {"table_conflict", ChanceIn(kTable, &DynamoFaults::conflict)},
       {"table_unprocessed", ChanceIn(kTable, &DynamoFaults::unprocessed)},
   };
+  AddEventSetters(setters);
   return setters;
 }
 

@@ -6,10 +6,20 @@
 
 #include "tests/simulation/seed_runs.h"
 #include "weir/base/result.h"
+#include "weir/events/scripted_queue_fixture.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_network.h"
 
 namespace weir::simulation {
+
+/// Of resources that end while slots are bound to them, and of the daemons that read of it.
+struct EventScenario {
+  int jobs = 0;      ///< resources of Weir's clients at a time; 0: none, and no daemon
+  int foreign = 0;   ///< resources of rate-limiter-py's clients, in all
+  double crash = 0;  ///< of the daemon, in each second
+  double stop = 0;   ///< of the daemon, gracefully, in each second
+  QueueFaults queue;
+};
 
 struct Scenario {
   int processes = 1;
@@ -19,6 +29,7 @@ struct Scenario {
   std::int64_t writes = 1'000;  ///< a second on one item, before its bucket is divided
   sim::NetworkFaults network;
   sim::DynamoFaults table;
+  EventScenario events;
 };
 
 /// Of all runs.

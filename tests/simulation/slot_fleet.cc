@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/simulation/slot_events.h"
 #include "weir/dynamo/dynamo_fixture.h"
 
 namespace weir::simulation {
@@ -45,7 +46,7 @@ struct SlotFleet::Process {
   std::vector<SlotRef> past;  // what it held once
 };
 
-SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed)
+SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed, EventBug bug)
     : rng_(seed),
       scenario_(scenario),
       scheduler_(rng_.Next()),
@@ -59,6 +60,10 @@ SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed)
     process.world.network().faults = scenario.network;
     Act(process);
   }
+  if (scenario.events.jobs == 0) return;
+  events_ = std::make_unique<SlotEvents>(
+      SlotEvents::Surroundings{scheduler_, server_, Names(), layouts_.slots, history_}, scenario,
+      rng_.Next(), bug);
 }
 
 SlotFleet::~SlotFleet() = default;
@@ -68,13 +73,17 @@ SlotFleet::Process& SlotFleet::Join(milliseconds skew) {
   return *processes_.back();
 }
 
-bool SlotFleet::Run() { return scheduler_.RunAll(); }
+bool SlotFleet::Run() {
+  if (events_) events_->Run();
+  return scheduler_.RunAll();
+}
 
 const sim::DynamoTable& SlotFleet::table() const { return *server_.Table(kSlotsTable); }
 
 sim::NetworkCounts SlotFleet::CountFaults() const {
   sim::NetworkCounts counts;
   for (const auto& process : processes_) counts += process->world.network().counts();
+  if (events_) counts += events_->CountFaults();
   return counts;
 }
 

@@ -1,5 +1,5 @@
 // Processes that claim, bind, renew, release and forget slots of one table, and what they were
-// told.
+// told; if the scenario has jobs, these too, and the daemons that release their slots.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulation/event_daemon.h"
 #include "tests/simulation/scenario.h"
 #include "weir/base/rng.h"
 #include "weir/dynamo/sim_process_fixture.h"
@@ -45,9 +46,11 @@ struct SlotHistory {
   int crashes = 0;
 };
 
+class SlotEvents;
+
 class SlotFleet {
  public:
-  SlotFleet(const Scenario& scenario, std::uint64_t seed);
+  SlotFleet(const Scenario& scenario, std::uint64_t seed, EventBug bug = EventBug::kNone);
   ~SlotFleet();
 
   /// Runs the workload to its end. False if something was still scheduled then.
@@ -56,6 +59,8 @@ class SlotFleet {
   std::vector<std::string> Settle();
 
   const SlotHistory& history() const { return history_; }
+  /// Null if the scenario has no jobs.
+  const SlotEvents* events() const { return events_.get(); }
   const sim::DynamoTable& table() const;
   sim::NetworkCounts CountFaults() const;
   const sim::DynamoCounts& table_counts() const { return server_.counts(); }
@@ -90,6 +95,7 @@ class SlotFleet {
   std::vector<std::unique_ptr<Process>> processes_;
   Instant end_;
   SlotHistory history_;
+  std::unique_ptr<SlotEvents> events_;
 };
 
 }  // namespace weir::simulation

@@ -39,6 +39,9 @@ constexpr KnownCode kKnownCodes[] = {
     {"BandwidthLimitExceeded", kThrottle},
     {"SlowDown", kThrottle},
     {"KMSThrottlingException", kThrottle},
+    {"KmsThrottled", kThrottle},
+    {"KMS.ThrottlingException", kThrottle},
+    {"OverLimit", kThrottle},
 
     {"TransactionConflictException", kConflict},
     {"ReplicatedWriteConflictException", kConflict},
@@ -73,6 +76,8 @@ constexpr KnownCode kKnownCodes[] = {
     {"AccessDenied", kAuth},
     {"NotAuthorized", kAuth},
     {"KMSAccessDeniedException", kAuth},
+    {"KmsAccessDenied", kAuth},
+    {"KMS.AccessDeniedException", kAuth},
     {"OptInRequired", kAuth},
 
     {"ValidationException", kPermanent},
@@ -201,7 +206,7 @@ AuthMend MendOf(std::string_view code) {
 
 bool IsPermission(std::string_view code) {
   return OneOf(code, {"AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired",
-                      "KMSAccessDeniedException"});
+                      "KMSAccessDeniedException", "KmsAccessDenied", "KMS.AccessDeniedException"});
 }
 
 std::string ErrorCode(const HttpResponse& response) {
@@ -248,7 +253,10 @@ Error ToError(const AwsFailure& failure) {
     case kPermanent:
       break;
   }
-  if (failure.code == "ResourceNotFoundException") return as(Code::kNotFound);
+  if (OneOf(failure.code, {"ResourceNotFoundException", "QueueDoesNotExist",
+                           "AWS.SimpleQueueService.NonExistentQueue"})) {
+    return as(Code::kNotFound);
+  }
   const bool in_the_way = OneOf(failure.code, {"ResourceInUseException", kLimitExceeded});
   return as(in_the_way ? Code::kFailedPrecondition : Code::kInvalidArgument);
 }

@@ -78,8 +78,8 @@ std::string RequestId(const HttpResponse& response);
 
 /// As an error of ours, with the failure's message: kThrottle, kTransient, kConflict, kAmbiguous
 /// kUnavailable; kDeadline kDeadlineExceeded; kAuth kPermissionDenied where the caller is known,
-/// else kUnauthenticated; kConditional kAborted; kPermanent kNotFound for a table or stream that
-/// does not exist, kFailedPrecondition for one that is in use or a limit of the account, else
+/// else kUnauthenticated; kConditional kAborted; kPermanent kNotFound for a table, stream or queue
+/// that does not exist, kFailedPrecondition for one that is in use or a limit of the account, else
 /// kInvalidArgument.
 Error ToError(const AwsFailure& failure);
 

@@ -68,6 +68,13 @@ INSTANTIATE_TEST_SUITE_P(Kinesis, ClassifyTest,
                                            Case{400, "ExpiredIteratorException", kPermanent},
                                            Case{500, "InternalFailureException", kAmbiguous}));
 
+INSTANTIATE_TEST_SUITE_P(Sqs, ClassifyTest,
+                         ::testing::Values(Case{403, "OverLimit", kThrottle},
+                                           Case{400, "KmsThrottled", kThrottle},
+                                           Case{400, "KMS.ThrottlingException", kThrottle},
+                                           Case{400, "KmsAccessDenied", kAuth},
+                                           Case{400, "QueueDoesNotExist", kPermanent}));
+
 INSTANTIATE_TEST_SUITE_P(EveryService, ClassifyTest,
                          ::testing::Values(Case{400, "Throttling", kThrottle},
                                            Case{403, "RequestThrottled", kThrottle},
@@ -244,6 +251,9 @@ TEST(ToError, TellsTheCallerWhatToDo) {
   EXPECT_EQ(code_of(kAuth, "ExpiredTokenException"), Code::kUnauthenticated);
   EXPECT_EQ(code_of(kPermanent, "ValidationException"), Code::kInvalidArgument);
   EXPECT_EQ(code_of(kPermanent, "ResourceNotFoundException"), Code::kNotFound);
+  EXPECT_EQ(code_of(kPermanent, "QueueDoesNotExist"), Code::kNotFound);
+  EXPECT_EQ(code_of(kPermanent, "AWS.SimpleQueueService.NonExistentQueue"), Code::kNotFound);
+  EXPECT_EQ(code_of(kAuth, "KmsAccessDenied"), Code::kPermissionDenied);
   EXPECT_EQ(code_of(kPermanent, "ResourceInUseException"), Code::kFailedPrecondition);
   EXPECT_EQ(code_of(kPermanent, "LimitExceededException"), Code::kFailedPrecondition);
   EXPECT_EQ(ToError({.kind = kThrottle, .message = "why"}).message, "why");

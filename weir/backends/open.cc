@@ -243,7 +243,7 @@ Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& 
   const std::string_view scheme = url.substr(0, colon);
   const std::string_view rest = url.substr(colon + 1);
   if (scheme == "memory") {
-    if (!rest.empty()) return BadUrl(url, "memory has no name");
+    if (!rest.empty()) return BadUrl(url, kMemoryHasNoName);
     return MakeMemoryBackend({.log = options.log}, &clock);
   }
   if (scheme == "sqlite") return OpenFile(url, clock, options);

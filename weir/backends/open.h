@@ -39,6 +39,10 @@ struct BackendOptions {
 /// kInvalidArgument, naming the URL, why it is none, and what there is.
 tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why);
 
+/// Why `memory:NAME` is no URL.
+inline constexpr std::string_view kMemoryHasNoName =
+    "nothing may follow 'memory:', because no other opening could find it";
+
 /// The file of `sqlite:PATH?namespace=NAME&mode=ro`; without `namespace` none of its namespaces but
 /// the file itself. The first '?' ends the path.
 struct FileUrl {

@@ -86,13 +86,16 @@ Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, con
       std::make_unique<ConnectedTables>(std::move(connection), std::move(where.names)));
 }
 
+std::string_view WhyNoSlots(std::string_view url) {
+  if (url.starts_with("dynamodb:")) return "a table of zae-limiter keeps no slots";
+  if (url.starts_with("memory:")) return kMemoryHasNoName;
+  return "no store of slots has this scheme";
+}
+
 tl::unexpected<Error> NoSlots(std::string_view url) {
-  const std::string_view why = url.starts_with("dynamodb:")
-                                   ? "a table of zae-limiter keeps no slots"
-                                   : "no store of slots has this scheme";
   return Fail(Code::kInvalidArgument,
               fmt::format("'{}': {}; write memory:, sqlite:PATH or rate-limiter-py://BASE",
-                          url.substr(0, url.find('?')), why));
+                          url.substr(0, url.find('?')), WhyNoSlots(url)));
 }
 
 }  // namespace

@@ -96,6 +96,12 @@ TEST_F(OpenReservationsTest, R10WhatTheSchemeCannotDoIsRefusedByName) {
             "or rate-limiter-py://BASE");
 }
 
+TEST_F(OpenReservationsTest, ANameOfMemoryIsRefusedAsSuch) {
+  EXPECT_EQ(Opened("memory:x"),
+            "'memory:x': nothing may follow 'memory:', because no other opening could find it; "
+            "write memory:, sqlite:PATH or rate-limiter-py://BASE");
+}
+
 TEST_F(OpenReservationsTest, WhatIsNoPlaceIsRefused) {
   for (const char* const url : {"", "redis://host", "memory:x", "sqlite:", "rate-limiter-py://a b",
                                 "dynamodb:", "sqlite:weir.db?namespace=team"}) {

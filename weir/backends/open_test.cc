@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "weir/backends/open_reservations.h"
 #include "weir/base/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
 #include "weir/store/reservation_backend.h"
@@ -103,6 +104,17 @@ TEST_F(OpenBackendTest, I14SlotsOfANamespaceAreRefusedByName) {
   ASSERT_TRUE(team) << team.error().message;
   EXPECT_THAT((*team)->reservations().error().message,
               testing::HasSubstr("slots of a file have no namespaces"));
+}
+
+// Fails if: the refusal does not say how the slots are opened.
+TEST_F(OpenBackendTest, I14SlotsOfAFileThatIsReadAreOpenedAlone) {
+  const std::string url = "sqlite:" + (folder_ / "weir.db");
+  ASSERT_TRUE(OpenBackend(url, clock_));
+  const auto reader = OpenBackend(url, clock_, {.file_use = FileUse::kRead});
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_THAT((*reader)->reservations().error().message,
+              AllOf(HasSubstr(url + ": opened for reading only"), HasSubstr("OpenReservations")));
+  EXPECT_TRUE(OpenReservations(url, clock_, {}));
 }
 
 // Fails if: a namespace that is not there is made, or the data of two are in one file.
@@ -206,6 +218,7 @@ TEST_F(OpenBackendTest, SaysWhatThereIs) {
     EXPECT_THAT(error.message, AllOf(HasSubstr(std::string("'") + url + "'"),
                                      HasSubstr("write memory:, sqlite:PATH or dynamodb:")));
   }
+  EXPECT_THAT(OpenError("memory:mine").message, HasSubstr("nothing may follow 'memory:'"));
   EXPECT_THAT(OpenError("redis://localhost").message, HasSubstr("no backend is called 'redis'"));
 }
 

@@ -47,13 +47,17 @@ void CreateTableIn(sim::SimServer& server, std::string_view name, const TableLay
   if (made.status != 200) std::abort();
 }
 
-void DirectClient::Call(JsonCall call, Deadline, JsonDone done) {
+void DirectClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
   if (before_each) {
     const auto before = std::exchange(before_each, nullptr);
     before(call);
     before_each = before;
   }
   ++calls_;
+  if (clock != nullptr && deadline.ExpiredAt(clock->Now())) {
+    return done(tl::unexpected(
+        AwsFailure{.kind = FailureClass::kDeadline, .message = "the deadline has passed"}));
+  }
   if (FailsNow() && fault_at_->second == Fault::kUnsent) {
     return done(tl::unexpected(NoAnswer(call, Fault::kUnsent)));
   }

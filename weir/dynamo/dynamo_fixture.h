@@ -46,6 +46,8 @@ class DirectClient final : public JsonClient {
   std::string refusal;
   /// Runs before each call, for what somebody else does in between. Not for the calls in it.
   std::function<void(const JsonCall&)> before_each;
+  /// If given, a call whose deadline has passed is not sent. Otherwise deadlines have no effect.
+  const Clock* clock = nullptr;
 
   std::uint64_t calls() const { return calls_; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "weir/dynamo/service_url.h"
 #include "weir/model/namespace_name.h"
@@ -22,10 +23,12 @@ std::string Default(const Environment& environment, const std::string& variable,
   return value && !value->empty() ? *value : std::string(otherwise);
 }
 
-// Says where a name came from that the URL does not hold.
-Status From(Status status, bool is_given, std::string_view variable) {
-  if (status || is_given) return status;
-  return Fail(status.error().code, fmt::format("{}: {}", variable, status.error().message));
+// Of a name that the URL does not hold: says which variable it came from.
+Status From(Status status, std::string_view url, std::string_view variable) {
+  if (status) return status;
+  return Fail(status.error().code,
+              fmt::format("{} uses {}: {}", Quoted(url.substr(0, url.find('?'))), variable,
+                          status.error().message));
 }
 
 }  // namespace
@@ -47,9 +50,12 @@ Result<DynamoUrl> ParseDynamoUrl(std::string_view url, const Environment& enviro
       .endpoint = fields.endpoint.value_or(""),
       .namespace_name = fields.namespace_name ? *fields.namespace_name
                                               : Default(environment, "ZAEL_NAMESPACE", "default")};
-  WEIR_RETURN_IF_ERROR(From(CheckTableName(read.table), fields.name.has_value(), "ZAEL_STACK"));
-  WEIR_RETURN_IF_ERROR(From(CheckNameOrId(read.namespace_name), fields.namespace_name.has_value(),
-                            "ZAEL_NAMESPACE"));
+  Status table = CheckTableName(read.table);
+  if (!fields.name) table = From(std::move(table), url, "ZAEL_STACK");
+  WEIR_RETURN_IF_ERROR(table);
+  Status space = CheckNameOrId(read.namespace_name);
+  if (!fields.namespace_name) space = From(std::move(space), url, "ZAEL_NAMESPACE");
+  WEIR_RETURN_IF_ERROR(space);
   return read;
 }
 

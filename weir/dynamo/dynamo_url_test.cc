@@ -90,8 +90,10 @@ TEST(DynamoUrl, RefusalsSayWhatIsWrong) {
 }
 
 TEST(DynamoUrl, ABadVariableIsNamed) {
-  EXPECT_THAT(Refused("dynamodb:", {{"ZAEL_STACK", "a b"}}).message, HasSubstr("ZAEL_STACK"));
-  EXPECT_THAT(Refused("dynamodb:", {{"ZAEL_NAMESPACE", "_"}}).message, HasSubstr("ZAEL_NAMESPACE"));
+  EXPECT_THAT(Refused("dynamodb:", {{"ZAEL_STACK", "a b"}}).message,
+              HasSubstr("'dynamodb:' uses ZAEL_STACK: table 'a b': right would be"));
+  EXPECT_THAT(Refused("dynamodb://limits", {{"ZAEL_NAMESPACE", "_"}}).message,
+              HasSubstr("'dynamodb://limits' uses ZAEL_NAMESPACE: "));
 }
 
 TEST(DynamoUrl, APasswordInAnEndpointIsRefusedAndNotRepeated) {

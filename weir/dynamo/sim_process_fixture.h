@@ -33,6 +33,7 @@ class SimProcess {
   /// One attempt for each call: what is lost is the protocol's to see.
   JsonClient& client() { return *client_; }
   sim::SimTransport& network() { return transport_; }
+  const sim::SimTransport& network() const { return transport_; }
   /// By its own clock.
   UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
 

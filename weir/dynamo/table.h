@@ -109,10 +109,13 @@ class Table {
   void TransactPatiently(const std::vector<Write>& writes, std::string_view token,
                          Deadline deadline, WriteDone done);
   /// The same for writes that carry a time: `make` is called before each try, the first included,
-  /// on the thread of the call or of the scheduler. No two of its transactions share a token. What
-  /// is repeated because an answer was lost is the try as it was.
+  /// on the thread of the call or of the scheduler. A try ends `longest_try` after it was made,
+  /// also if it still waits for a connection or is being repeated by the client, so it is hardly
+  /// written later than that. One that ended without a result is made again, and may have been
+  /// written: the writes must be refused by their conditions then. No two tries share a token.
   using MakeTransaction = std::move_only_function<Transaction()>;
-  void TransactPatiently(MakeTransaction make, Deadline deadline, WriteDone done);
+  void TransactPatiently(MakeTransaction make, nanoseconds longest_try, Deadline deadline,
+                         WriteDone done);
   /// Any number; not atomic.
   void DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done);
 
@@ -123,6 +126,7 @@ class Table {
 
  private:
   struct Retries;
+  struct Transacting;
 
   std::optional<Instant> NextTry(Pace& pace) WEIR_EXCLUDES(mutex_);
   std::string WriteBody(const Write& write) const;

@@ -1,8 +1,7 @@
-// The operations of a table that go on where it was too busy to do all of one.
+// The batches of a table, which go on where it was too busy to do all of one.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <utility>
@@ -65,17 +64,6 @@ std::string BatchDeleteBody(const Table& table, const std::vector<TableKey>& key
   return body + "}}";
 }
 
-// Nothing was written, and the same writes may succeed in a moment.
-bool IsPassing(const WriteFailure& failure) {
-  if (failure.kind == FailureClass::kConflict) return true;
-  if (failure.kind != FailureClass::kConditional || failure.reasons.empty()) return false;
-  static constexpr std::array<std::string_view, 4> kPassing = {
-      "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"};
-  return std::ranges::all_of(failure.reasons, [](const CancellationReason& reason) {
-    return std::ranges::find(kPassing, reason.code) != kPassing.end();
-  });
-}
-
 }  // namespace
 
 // Calls under way. Whoever will hear of the next event owns them.
@@ -109,28 +97,9 @@ struct Table::Retries {
     static constexpr std::string_view kOperation = "BatchWriteItem";
     std::size_t Take(const BatchWriteAnswer& some);
   };
-  struct Transacting {
-    using MakeBody = std::move_only_function<std::string()>;
-    Transacting(Table& its_table, MakeBody make, Deadline deadline, WriteDone answer)
-        : table(its_table), body(std::move(make)), pace(deadline), done(std::move(answer)) {}
-    Transacting(Transacting&&) = delete;
-    ~Transacting() {
-      if (done && last) done(tl::unexpected(std::move(*last)));
-    }
-    void Tell(tl::expected<WriteAnswer, WriteFailure> answer) {
-      std::exchange(done, nullptr)(std::move(answer));
-    }
-
-    Table& table;
-    MakeBody body;  ///< of the next try
-    Pace pace;
-    WriteDone done;
-    std::optional<WriteFailure> last{};  // told if it is dropped while it waits
-  };
 
   static void Step(std::unique_ptr<BatchGetting> state);
   static void Step(std::unique_ptr<Deleting> state);
-  static void Step(std::unique_ptr<Transacting> state);
 
   template <class State>
   static void StepAt(Instant at, std::unique_ptr<State> state) {
@@ -229,34 +198,6 @@ void Table::Retries::Step(std::unique_ptr<Deleting> state) {
   const std::vector<TableKey> some = TakeSome(state->left, kMostDeletes);
   std::string body = BatchDeleteBody(state->table, some);
   Send(std::move(state), std::move(body), some.size(), &ReadBatchWrite);
-}
-
-void Table::TransactPatiently(const std::vector<Write>& writes, std::string_view token,
-                              Deadline deadline, WriteDone done) {
-  Retries::Step(std::make_unique<Retries::Transacting>(
-      *this, [body = TransactionBody(writes, token)] { return body; }, deadline, std::move(done)));
-}
-
-void Table::TransactPatiently(MakeTransaction make, Deadline deadline, WriteDone done) {
-  auto body = [this, make = std::move(make)]() mutable {
-    const Transaction transaction = make();
-    return TransactionBody(transaction.writes, transaction.token);
-  };
-  Retries::Step(
-      std::make_unique<Retries::Transacting>(*this, std::move(body), deadline, std::move(done)));
-}
-
-void Table::Retries::Step(std::unique_ptr<Transacting> state) {
-  Transacting& sent = *state;
-  sent.table.SendTransaction(
-      sent.body(), sent.pace.deadline(),
-      [state = std::move(state)](tl::expected<WriteAnswer, WriteFailure> answer) mutable {
-        if (answer || !IsPassing(answer.error())) return state->Tell(std::move(answer));
-        const auto at = state->table.NextTry(state->pace);
-        if (!at) return state->Tell(std::move(answer));
-        state->last = std::move(answer.error());
-        StepAt(*at, std::move(state));
-      });
 }
 
 }  // namespace weir::dynamo

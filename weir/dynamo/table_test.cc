@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <set>
 
 #include "weir/dynamo/dynamo_fixture.h"
@@ -33,7 +34,7 @@ class BusyClient final : public JsonClient {
     when.push_back(clock_.Now());
     deadlines.push_back(deadline);
     bodies.push_back(call.body);
-    if (call.operation == "TransactWriteItems") return Transact(std::move(done));
+    if (call.operation == "TransactWriteItems") return Transact(deadline, std::move(done));
     done(JsonReply{.body = call.operation == "BatchGetItem" ? Get(call.body) : Delete(call.body)});
   }
 
@@ -48,6 +49,9 @@ class BusyClient final : public JsonClient {
   bool does_nothing = false;
   std::deque<std::vector<std::string>> cancels;
   bool cancels_all = false;
+  /// The first transactions end so, after this wait.
+  std::deque<FailureClass> unanswered;
+  std::function<void(Deadline)> wait = [](Deadline) {};
   std::vector<Instant> when;
   std::vector<Deadline> deadlines;
   std::vector<std::string> bodies;
@@ -89,7 +93,15 @@ class BusyClient final : public JsonClient {
     if (left.empty()) return "{}";
     return fmt::format(R"({{"UnprocessedItems":{{"t":[{}]}}}})", fmt::join(left, ","));
   }
-  void Transact(JsonDone done) {
+  void Transact(Deadline deadline, JsonDone done) {
+    if (!unanswered.empty()) {
+      wait(deadline);
+      const FailureClass kind = unanswered.front();
+      unanswered.pop_front();
+      return done(tl::unexpected(AwsFailure{.kind = kind,
+                                            .message = "no answer",
+                                            .maybe_applied = kind == FailureClass::kAmbiguous}));
+    }
     if (cancels.empty()) return done(JsonReply{.body = "{}"});
     std::string reasons;
     for (const std::string& code : cancels.front()) {
@@ -347,7 +359,7 @@ TEST(TableTransaction, R13OneThatIsMadeForEachTryIsMadeThen) {
         return {.writes = {Write{.key = {"p", "s"}, .item = {}, .expression = {}}},
                 .token = fmt::format("try-{}", made.size())};
       },
-      Deadline::Never(),
+      seconds(1), Deadline::Never(),
       [&](const auto& answer) {
         ++times;
         EXPECT_TRUE(answer);
@@ -359,6 +371,69 @@ TEST(TableTransaction, R13OneThatIsMadeForEachTryIsMadeThen) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_THAT(t.client.bodies[i], testing::HasSubstr(fmt::format("\"try-{}\"", i + 1)));
   }
+}
+
+// Transactions whose tries take a second at most, and wait until then for an answer.
+struct SlowTable : BusyTable {
+  SlowTable() {
+    client.wait = [this](Deadline until) {
+      scheduler->Advance(until.Left(scheduler->clock().Now()));
+    };
+  }
+  tl::expected<WriteAnswer, WriteFailure> TransactWithin(nanoseconds time) {
+    tl::expected<WriteAnswer, WriteFailure> told = WriteAnswer{};
+    int times = 0;
+    table.TransactPatiently([this] { return Make(); }, seconds(1), Within(time),
+                            [&](auto answer) {
+                              ++times;
+                              told = std::move(answer);
+                            });
+    EXPECT_TRUE(scheduler->RunAll(10'000));
+    EXPECT_EQ(times, 1);
+    return told;
+  }
+  Transaction Make() {
+    made.push_back(scheduler->clock().Now());
+    return {.writes = {}, .token = fmt::format("try-{}", made.size())};
+  }
+  std::vector<Instant> made;
+};
+
+// R13. Fails if: writes that carry a time may be written much later, because the request waits for
+// a connection or is repeated by the client.
+TEST(TableTransaction, R13ATryThatTakesTooLongIsMadeAgain) {
+  SlowTable t;
+  t.client.unanswered = {FailureClass::kDeadline, FailureClass::kAmbiguous};
+  EXPECT_TRUE(t.TransactWithin(seconds(30)));
+  EXPECT_EQ(t.made, t.client.when);
+  ASSERT_THAT(t.made, SizeIs(3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(t.client.deadlines[i], Deadline::At(t.made[i] + seconds(1)));
+    EXPECT_THAT(t.client.bodies[i], HasSubstr(fmt::format("\"try-{}\"", i + 1)));
+  }
+}
+
+// Fails if: a call outlasts its deadline, or a failure that is no try's own is tried again.
+TEST(TableTransaction, R13WhatEndsForAnotherReasonIsNotMadeAgain) {
+  SlowTable t;
+  t.client.unanswered = {FailureClass::kAmbiguous};
+  EXPECT_TRUE(t.TransactWithin(milliseconds(500)).error().maybe_applied);
+  EXPECT_THAT(t.made, SizeIs(1));
+  EXPECT_EQ(t.client.deadlines[0], Deadline::At(t.made[0] + milliseconds(500)));
+  t.client.unanswered = {FailureClass::kAmbiguous};
+  t.client.wait = [](Deadline) {};
+  EXPECT_FALSE(t.TransactWithin(seconds(30)));
+  EXPECT_THAT(t.made, SizeIs(2)) << "the client gave up before the try's time was over";
+}
+
+// Fails if: a caller is told for sure that nothing was written, and an earlier try may have been.
+TEST(TableTransaction, R13ATryThatMayHaveBeenWrittenIsNotForgotten) {
+  SlowTable t;
+  t.client.unanswered = {FailureClass::kAmbiguous, FailureClass::kAuth};
+  const auto told = t.TransactWithin(seconds(30));
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().kind, FailureClass::kAuth);
+  EXPECT_TRUE(told.error().maybe_applied);
 }
 
 TEST(TableTransaction, AnImpatientOneIsSentOnce) {

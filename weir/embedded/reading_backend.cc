@@ -193,6 +193,12 @@ class ReadingBackend final : public Backend, public DamageSource {
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
+  Result<ReservationBackend*> reservations() override {
+    return Fail(Code::kFailedPrecondition,
+                fmt::format("{}: opened for reading only, without its slots; OpenReservations "
+                            "opens them, also while another process owns the file",
+                            name_));
+  }
   std::string Describe() const override { return name_; }
   const DamageReport& damage() const override { return damage_; }
   Status Close() override {

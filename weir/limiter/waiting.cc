@@ -5,6 +5,17 @@
 
 namespace weir {
 
+Waiting::Waiting(Scheduler& scheduler, std::size_t max)
+    : clock_(scheduler.clock()),
+      max_(max),
+      pump_(scheduler,
+            {.next = [this] { return NextTurn(); }, .take_due = [this] { return TakeTurns(); }}) {}
+
+void Waiting::Bind(const std::weak_ptr<Host>& host) {
+  host_ = host;
+  pump_.Bind(host);
+}
+
 std::uint64_t Waiting::Stamp(std::span<const Charge> charges) const {
   std::uint64_t sum = changes_.load();
   for (const Charge& charge : charges) sum += stamps_[charge.target->hash % kStamps].load();
@@ -36,7 +47,7 @@ Waiting::Verdict Waiting::Join(CallPtr& call) {
     if (bucket == nullptr) return Verdict::kTry;
     if (!Place(call, *bucket, std::nullopt)) return Verdict::kFull;
   }
-  Kick();
+  pump_.Kick();
   return Verdict::kQueued;
 }
 
@@ -50,7 +61,7 @@ Waiting::Verdict Waiting::Stay(CallPtr& call, const TargetPtr& bucket, Instant r
     // After the place is counted: whoever gives back changes the stamp and then looks at the count.
     if (Stamp(charges) != patience.stamp) queue_.Wake(*bucket);
   }
-  Kick();
+  pump_.Kick();
   return Verdict::kQueued;
 }
 
@@ -78,7 +89,7 @@ void Waiting::Leave(Call& call) {
     queue_.Leave(call.patience->id);
     Count();
   }
-  Kick();
+  pump_.Kick();
 }
 
 void Waiting::GaveBack(std::span<const Charge> charges) {
@@ -88,7 +99,7 @@ void Waiting::GaveBack(std::span<const Charge> charges) {
     const MutexLock lock(mutex_);
     for (const Charge& charge : charges) queue_.Wake(*charge.target);
   }
-  Kick();
+  pump_.Kick();
 }
 
 void Waiting::WakeAll() {
@@ -98,21 +109,19 @@ void Waiting::WakeAll() {
     const MutexLock lock(mutex_);
     queue_.WakeAll();
   }
-  Kick();
+  pump_.Kick();
 }
 
 void Waiting::Close() {
   std::map<WaitQueue::Id, CallPtr> calls;
-  std::optional<Timer> timer;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
     calls.swap(calls_);
-    timer.swap(timer_);
     queue_.Clear();
     Count();
   }
-  if (timer) scheduler_.Cancel(timer->id);
+  pump_.Close();
   const auto host = host_.lock();
   for (auto& [id, call] : calls) {
     call->patience->queued = false;
@@ -120,74 +129,31 @@ void Waiting::Close() {
   }
 }
 
-// Has Pump run soon, if there is anything for it to do.
-void Waiting::Kick() {
-  {
-    const MutexLock lock(mutex_);
-    const auto next = queue_.NextWake();
-    const bool sooner = next && (!timer_ || *next < timer_->at);
-    if (closed() || posted_ || !(queue_.due() || sooner)) return;
-    posted_ = true;
-  }
-  scheduler_.Post([this, host = host_] {
-    if (const auto alive = host.lock()) Pump();
-  });
+std::optional<Instant> Waiting::NextTurn() const {
+  const MutexLock lock(mutex_);
+  if (closed()) return std::nullopt;
+  return queue_.due() ? std::optional(clock_.Now()) : queue_.NextWake();
 }
 
-void Waiting::Pump() {
+bool Waiting::TakeTurns() {
   const auto host = host_.lock();
-  for (;;) {
-    const Instant now = scheduler_.clock().Now();
-    std::vector<CallPtr> expired;
-    std::vector<CallPtr> tries;
-    {
-      const MutexLock lock(mutex_);
-      const WaitQueue::Step step = queue_.Advance(now);
-      for (const WaitQueue::Id id : step.expired) {
-        expired.push_back(Take(id));
-        expired.back()->patience->queued = false;
-      }
-      for (const WaitQueue::Id id : step.tries) tries.push_back(Take(id));
-      Count();
-      posted_ = !expired.empty() || !tries.empty();
-      if (!posted_) break;
+  const Instant now = clock_.Now();
+  std::vector<CallPtr> expired;
+  std::vector<CallPtr> tries;
+  {
+    const MutexLock lock(mutex_);
+    if (closed()) return false;
+    const WaitQueue::Step step = queue_.Advance(now);
+    for (const WaitQueue::Id id : step.expired) {
+      expired.push_back(Take(id));
+      expired.back()->patience->queued = false;
     }
-    for (CallPtr& call : expired) host->Expire(std::move(call));
-    for (CallPtr& call : tries) host->TakeTurn(std::move(call));
+    for (const WaitQueue::Id id : step.tries) tries.push_back(Take(id));
+    Count();
   }
-  Arm();
-}
-
-// One timer for all: at the first instant at which there may be something to do.
-void Waiting::Arm() {
-  std::optional<Instant> next;
-  std::optional<Timer> old;
-  {
-    const MutexLock lock(mutex_);
-    next = queue_.NextWake();
-    if (closed() || (timer_ && next == timer_->at)) return;
-    old = std::exchange(timer_, std::nullopt);
-  }
-  if (old) scheduler_.Cancel(old->id);
-  if (!next) return;
-  const TimerId id = scheduler_.At(*next, [this, host = host_] {
-    if (const auto alive = host.lock()) Ring();
-  });
-  {
-    const MutexLock lock(mutex_);
-    if (!closed()) timer_ = Timer{*next, id};
-    if (!closed()) return;
-  }
-  scheduler_.Cancel(id);
-}
-
-void Waiting::Ring() {
-  {
-    const MutexLock lock(mutex_);
-    timer_.reset();
-    posted_ = true;
-  }
-  Pump();
+  for (CallPtr& call : expired) host->Expire(std::move(call));
+  for (CallPtr& call : tries) host->TakeTurn(std::move(call));
+  return !expired.empty() || !tries.empty();
 }
 
 CallPtr Waiting::Take(WaitQueue::Id id) {

@@ -13,6 +13,7 @@
 #include "weir/limiter/call.h"
 #include "weir/limiter/wait_queue.h"
 #include "weir/runtime/scheduler.h"
+#include "weir/runtime/turn_pump.h"
 
 namespace weir {
 
@@ -32,9 +33,9 @@ class Waiting {
     virtual void Abandon(CallPtr call) = 0;
   };
 
-  Waiting(Scheduler& scheduler, std::size_t max) : scheduler_(scheduler), max_(max) {}
+  Waiting(Scheduler& scheduler, std::size_t max);
   /// Before anything else. Tasks of the scheduler keep the host alive while they run.
-  void Bind(std::weak_ptr<Host> host) { host_ = std::move(host); }
+  void Bind(const std::weak_ptr<Host>& host);
 
   /// True if nobody waits for any bucket. One relaxed load.
   bool idle() const { return size_.load(std::memory_order_relaxed) == 0; }
@@ -77,21 +78,14 @@ class Waiting {
  private:
   static constexpr std::size_t kStamps = 256;
 
-  struct Timer {
-    Instant at;
-    TimerId id;
-  };
-
-  void Kick();
-  void Pump();
-  void Arm();
-  void Ring();
+  std::optional<Instant> NextTurn() const;
+  bool TakeTurns();
   bool Place(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at)
       WEIR_REQUIRES(mutex_);
   CallPtr Take(WaitQueue::Id id) WEIR_REQUIRES(mutex_);
   void Count() WEIR_REQUIRES(mutex_) { size_.store(queue_.size(), std::memory_order_seq_cst); }
 
-  Scheduler& scheduler_;
+  const Clock& clock_;
   const std::size_t max_;
   std::weak_ptr<Host> host_;
   std::atomic<WaitQueue::Id> next_id_ = 1;
@@ -103,8 +97,8 @@ class Waiting {
   mutable Mutex mutex_;
   WaitQueue queue_ WEIR_GUARDED_BY(mutex_);
   std::map<WaitQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< those that do not try
-  bool posted_ WEIR_GUARDED_BY(mutex_) = false;                     ///< Pump runs, or will
-  std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
+
+  TurnPump pump_;
 };
 
 }  // namespace weir

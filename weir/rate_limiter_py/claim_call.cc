@@ -152,14 +152,14 @@ ClaimCall::Step ClaimCall::Replace(const Roster& after) const {
 }
 
 // A query may miss what a transaction of a moment ago wrote: it is told of each item for itself,
-// when that is there. So nothing may have been written for twice the skew, which is at least once
-// the skew by any two clocks.
+// when that is there. A try is dated when it is made, and written up to the skew later; the
+// writer's clock may differ by the skew. So nothing may have been dated for three times the skew.
 bool ClaimCall::MayRecount(UnixMillis now) const {
   const auto ago = [now](UnixMillis time) {
     return now >= time ? now - time : time - now;  // the writer's clock may be ahead
   };
   return !recount_ && ago(seen_.counted) >= options_.recount_after &&
-         ago(seen_.written) >= 2 * options_.skew;
+         ago(seen_.written) >= 3 * options_.skew;
 }
 
 ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryAnswer page) {

@@ -18,7 +18,8 @@ namespace weir::rate_limiter_py {
 
 struct SlotStoreOptions {
   /// How far apart the clocks of those who share the table may be. A slot of ours is given to
-  /// another so long after it expired. More: two may hold one.
+  /// another so long after it expired. More: two may hold one. Also how long one try of a claim, a
+  /// binding or a renewal may take: positive.
   milliseconds skew{1000};
   /// How long a full roster is believed before it is recounted. Where something that was deleted
   /// behind our back frees a slot, that is seen so much later.

@@ -31,6 +31,11 @@ EndCall::EndCall(EndedResource ended, std::string index, UnixMillis now)
   query_.limit = kPage;
 }
 
+// First of all: if it fails, no slot is released yet that the answer would not count.
+EndCall::Step EndCall::Begin() {
+  return ended_.remember_until <= now_ ? Step(query_) : Remember(std::nullopt);
+}
+
 EndCall::Step EndCall::OnQuery(dynamo::QueryAnswer page) {
   for (const dynamo::Item& item : page.items) {
     places_.push_back(KeyOf(item, {std::string(kCoordinate), std::string(kReservationId), ""}));
@@ -42,15 +47,13 @@ EndCall::Step EndCall::OnQuery(dynamo::QueryAnswer page) {
 // An index is a moment behind, and may hold little of a row: each is read again.
 EndCall::Step EndCall::Next() {
   if (!places_.empty()) {
-    const ReleaseFence fence{ended_.resource_id, ended_.ended_at + kEndPrecision};
+    const ReleaseFence fence{ended_.resource_id, ended_.ended_at, ended_.spares_undated};
     release_.emplace(ReleaseTarget{.place = std::move(places_.back()), .fence = fence}, now_);
     places_.pop_back();
     return Released(release_->Begin());
   }
   if (query_.start_after) return query_;
-  if (ended_.remember_until <= now_) return released_;
-  release_.reset();
-  return Remember(std::nullopt);
+  return released_;
 }
 
 EndCall::Step EndCall::Released(ReleaseCall::Step step) {
@@ -64,7 +67,7 @@ EndCall::Step EndCall::Released(ReleaseCall::Step step) {
 // Of two ends that are remembered the later, for the longer time: neither takes from the other.
 EndCall::Step EndCall::Remember(const std::optional<dynamo::Item>& there) {
   std::int64_t ended_at = ended_.ended_at.value;
-  std::int64_t until = dynamo::WholeSeconds(ended_.remember_until + kEndPrecision);
+  std::int64_t until = dynamo::WholeSeconds(ended_.remember_until) + 1;
   Write tombstone{.key = EndedKey(ended_.resource_id), .item = {}, .expression = {}};
   dynamo::Expression& e = tombstone.expression;
   if (there) {
@@ -74,7 +77,7 @@ EndCall::Step EndCall::Remember(const std::optional<dynamo::Item>& there) {
       ended_at = std::max(ended_at, ended_before.value_or(0));
       until = std::max(until, *until_before);
     }
-    if (ended_at == ended_before && until == until_before) return released_;
+    if (ended_at == ended_before && until == until_before) return query_;
     e.RequireSame(kEndedAt, ValueIn(*there, kEndedAt));
     e.RequireSame(kExpirationTime, ValueIn(*there, kExpirationTime));
   } else {
@@ -86,7 +89,7 @@ EndCall::Step EndCall::Remember(const std::optional<dynamo::Item>& there) {
 
 EndCall::Step EndCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
   if (release_) return Released(release_->OnWrite(outcome, now));
-  if (outcome) return released_;
+  if (outcome) return query_;
   if (!IsRefusedBy(outcome.error(), 0)) return Fail(outcome.error().error);
   if (++rounds_ <= kMostRounds) return Remember(outcome.error().reasons[0].item);
   return Fail(Code::kUnavailable, fmt::format("{}: its end is told all the time; try again",

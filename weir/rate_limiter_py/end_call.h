@@ -1,6 +1,6 @@
-// One ReleaseResource in rate-limiter-py's non-fungible table: a protocol without I/O. The index
-// tells where slots of the thing may be; each is read and released for itself. Then a
-// tombstone remembers the end for those that are bound later.
+// One ReleaseResource in rate-limiter-py's non-fungible table: a protocol without I/O. First a
+// tombstone remembers the end for those that are bound later. Then the index tells where slots of
+// the thing may be; each is read and released for itself.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class EndCall {
   /// `index`: of resource ids.
   EndCall(EndedResource ended, std::string index, UnixMillis now);
 
-  Step Begin() { return query_; }
+  Step Begin();
   Step OnQuery(dynamo::QueryAnswer page);
   Step OnRead(const Items& items) { return Released(release_->OnRead(items)); }
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);

@@ -38,7 +38,7 @@ Write NotEndedCheck(const HeldSlot& moved, UnixMillis now) {
               .expression = {}};
   dynamo::Expression& e = check.expression;
   e.Require(fmt::format("(attribute_not_exists({0}) OR {0} < {1} OR {2} <= {3})", e.Name(kEndedAt),
-                        e.Of(Of((moved.claimed - kEndPrecision).value)), e.Name(kExpirationTime),
+                        e.Of(Of(moved.claimed.value)), e.Name(kExpirationTime),
                         e.Of(Of(dynamo::WholeSeconds(now)))));
   return check;
 }
@@ -57,6 +57,7 @@ ReleaseCall::Step ReleaseCall::Plan(const std::optional<dynamo::Item>& item) {
   if (const auto& fence = target_.fence) {
     if ((*slot)->resource_id != fence->resource_id) return false;
     if ((*slot)->claimed > fence->claimed_until) return false;
+    if (fence->spares_undated && (*slot)->claimed == UnixMillis{0}) return false;
   }
   const bool was_bound = rounds_ == 0 || slot_.bound();
   slot_ = **slot;

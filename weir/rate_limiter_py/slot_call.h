@@ -16,8 +16,9 @@ namespace weir::rate_limiter_py {
 
 /// What a slot must be to be released in somebody's name.
 struct ReleaseFence {
-  std::string resource_id;   ///< bound to this; its own id: not bound
-  UnixMillis claimed_until;  ///< not claimed later
+  std::string resource_id;      ///< bound to this; its own id: not bound
+  UnixMillis claimed_until;     ///< not claimed later
+  bool spares_undated = false;  ///< as EndedResource
 };
 
 struct ReleaseTarget {

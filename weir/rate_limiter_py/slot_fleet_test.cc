@@ -24,31 +24,39 @@ constexpr char kTable[] = "slots";
 constexpr std::int64_t kMost = 5;
 constexpr milliseconds kFar{500};  // a clock is so far from the true time, at the most
 
-// Calls arrive late, and their answers later; some of either never do.
+// Calls arrive late, and their answers later; some of either never do. One that is late for its
+// deadline may arrive all the same.
 class LateClient final : public JsonClient {
+  using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
+
  public:
   LateClient(sim::SimScheduler& scheduler, sim::SimServer& server, Rng& rng, double loss)
       : scheduler_(scheduler), server_(server), rng_(rng), loss_(loss) {}
 
-  void Call(JsonCall call, Deadline, JsonDone done) override {
-    Later([this, call = std::move(call), done = std::move(done),
-           is_lost = rng_.Chance(loss_)]() mutable {
-      if (is_lost) return done(tl::unexpected(NoAnswer(FailureClass::kTransient)));
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
+    const auto waiting = std::make_shared<JsonDone>(std::move(done));
+    const auto tell = [waiting](JsonAnswer answer) {
+      if (*waiting) std::exchange(*waiting, nullptr)(std::move(answer));
+    };
+    if (!deadline.is_never()) {
+      scheduler_.At(deadline.at(), [tell] { tell(NoAnswer(FailureClass::kAmbiguous)); });
+    }
+    Later([this, call = std::move(call), tell, is_lost = rng_.Chance(loss_)] {
+      if (is_lost) return tell(NoAnswer(FailureClass::kTransient));
       HttpResponse response = server_.Handle(dynamo::RequestOf(call));
-      Later([call = std::move(call), response = std::move(response), done = std::move(done),
-             was_lost = rng_.Chance(loss_)]() mutable {
-        if (was_lost) return done(tl::unexpected(NoAnswer(FailureClass::kAmbiguous)));
-        done(dynamo::ReplyTo(call.operation, std::move(response)));
+      Later([call, tell, response = std::move(response), was_lost = rng_.Chance(loss_)]() mutable {
+        if (was_lost) return tell(NoAnswer(FailureClass::kAmbiguous));
+        tell(dynamo::ReplyTo(call.operation, std::move(response)));
       });
     });
   }
 
  private:
-  static AwsFailure NoAnswer(FailureClass kind) {
-    return {.kind = kind,
-            .message = "no answer",
-            .attempts = 1,
-            .maybe_applied = kind == FailureClass::kAmbiguous};
+  static JsonAnswer NoAnswer(FailureClass kind) {
+    return tl::unexpected(AwsFailure{.kind = kind,
+                                     .message = "no answer",
+                                     .attempts = 1,
+                                     .maybe_applied = kind == FailureClass::kAmbiguous});
   }
   void Later(Task task) {
     const milliseconds trip(rng_.Between(1, rng_.Chance(0.02) ? 3000 : 60));

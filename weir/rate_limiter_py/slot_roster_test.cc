@@ -57,6 +57,8 @@ TEST_F(SlotStoreTest, WhatTheirEventManagerDeletesIsFreeAfterARecount) {
   table_.TheyDelete(kEmr, slot.id);
   EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
   now_ = now_ + seconds(2);
+  EXPECT_FALSE(Claim(1).value().slot) << "R13: its date may be early, by two seconds at most";
+  now_ = now_ + seconds(1);
   const auto next = Claim(1, hours(8)).value().slot;
   ASSERT_TRUE(next);
   table_.TheyDelete(kEmr, next->id);
@@ -80,7 +82,7 @@ TEST_F(SlotStoreTest, R13WhatASlowClaimWritesIsDatedWhenItIsWritten) {
   table_.TheyDelete(kEmr, slot.id);
   now_ = now_ + seconds(9);
   EXPECT_FALSE(Claim(1).value().slot) << "it may have been claimed a moment ago";
-  now_ = now_ + seconds(1);
+  now_ = now_ + seconds(2);
   EXPECT_TRUE(Claim(1).value().slot);
 }
 
@@ -91,6 +93,25 @@ TEST_F(SlotStoreTest, R13WhatASlowRenewalWritesIsDatedWhenItIsWritten) {
   };
   EXPECT_TRUE(client_.Renew(Ref(slot), hours(1), now_));
   EXPECT_EQ(table_.RosterOf(kEmr).written, now_ + seconds(8));
+}
+
+// R13. Fails if: a request that waits for a connection is written under a date that is long over;
+// or a release, which has no date, is made twice.
+TEST_F(SlotStoreTest, R13AClaimThatWaitsToBeSentIsDatedAgain) {
+  bool waits = true;
+  table_.sim.client.clock = &table_.sim.scheduler.clock();
+  table_.sim.client.before_each = [&](const JsonCall& call) {
+    if (call.operation != "TransactWriteItems" || !std::exchange(waits, false)) return;
+    table_.sim.scheduler.Advance(seconds(8));
+  };
+  const HeldSlot slot = Held(hours(8));
+  EXPECT_FALSE(waits);
+  EXPECT_GE(table_.RosterOf(kEmr).written, now_ + seconds(8));
+  waits = true;
+  EXPECT_TRUE(client_.Renew(Ref(slot), hours(16), now_ + seconds(8)));
+  EXPECT_GE(table_.RosterOf(kEmr).written, now_ + seconds(16));
+  waits = true;
+  EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(client_.Release(Ref(slot), now_).value()); }), 2U);
 }
 
 // R13. Fails if: a slow call judges by the time at which it began how long ago others wrote.

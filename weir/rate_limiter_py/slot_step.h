@@ -19,12 +19,17 @@ namespace weir::rate_limiter_py {
 using Reads = std::vector<dynamo::TableKey>;
 using Items = std::vector<std::optional<dynamo::Item>>;
 using Writes = std::vector<dynamo::Write>;
-/// One transaction, as it is if it is sent at `now`; OnWrite gets its outcome. It is made for each
-/// try: a roster says when a slot was last claimed, and a try may come long after its call began.
-using Transaction = std::function<Writes(UnixMillis now)>;
+/// One transaction; OnWrite gets its outcome. It is made for each try: a roster says when a slot
+/// was last claimed, and a try may come long after its call began.
+struct Transaction {
+  std::function<Writes(UnixMillis now)> make;
+  /// Its writes say when they were made, so they may not be written much later. A try of unknown
+  /// outcome is made again: its conditions refuse writes that an earlier try made.
+  bool is_dated = true;
+};
 /// One that is the same at any time.
 inline Transaction AnyTime(Writes writes) {
-  return [writes = std::move(writes)](UnixMillis) { return writes; };
+  return {.make = [writes = std::move(writes)](UnixMillis) { return writes; }, .is_dated = false};
 }
 using WriteOutcome = tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure>;
 

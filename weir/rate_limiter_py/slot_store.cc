@@ -105,13 +105,14 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
   } else if constexpr (std::is_same_v<Asked, Transaction>) {
     // Its owner is the lambda that takes the outcome, after which no transaction is made.
     const Running<Call>& timed = *running;
+    const nanoseconds longest_try = asked.is_dated ? options_.skew : nanoseconds::max();
     table_.TransactPatiently(
-        [this, &timed, writes = std::move(asked)]() -> dynamo::Transaction {
-          Writes now = writes(timed.Now(clock_));
+        [this, &timed, make = std::move(asked.make)]() -> dynamo::Transaction {
+          Writes now = make(timed.Now(clock_));
           std::string token = TokenOf(now);
           return {std::move(now), std::move(token)};
         },
-        deadline,
+        longest_try, deadline,
         [this, &call, running = std::move(running)](const auto& outcome) mutable {
           const UnixMillis now = running->Now(clock_);
           this->Follow(std::move(running), call.OnWrite(outcome, now));

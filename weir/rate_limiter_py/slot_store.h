@@ -37,8 +37,7 @@ class SlotStore final : public ReservationStore {
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override;
   /// Finds slots by the index, which is a moment behind: ask again after it where one may have been
-  /// bound just now. An end counts for slots that were claimed up to a second after it, because
-  /// events tell whole seconds.
+  /// bound just now.
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override;
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,

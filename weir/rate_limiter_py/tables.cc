@@ -13,26 +13,51 @@ constexpr char kAll[] = "ALL";
 struct NameRule {
   const char* variable;
   const char* suffix;
+  const char* what;
   std::string TableNames::* name;
 };
 constexpr NameRule kRules[] = {
-    {"FUNGIBLE_TABLE", "fungible-tokens", &TableNames::tokens},
-    {"LIMIT_TABLE", "limits", &TableNames::limits},
-    {"NON_FUNGIBLE_TABLE", "non-fungible-tokens", &TableNames::slots},
-    {"NON_FUNGIBLE_RES_INDEX", "resource-index", &TableNames::resource_index},
-    {"LIMIT_SERVICE_INDEX", "limits-service-index", &TableNames::service_index},
+    {"FUNGIBLE_TABLE", "fungible-tokens", "table of tokens", &TableNames::tokens},
+    {"LIMIT_TABLE", "limits", "table of limits", &TableNames::limits},
+    {"NON_FUNGIBLE_TABLE", "non-fungible-tokens", "table of slots", &TableNames::slots},
+    {"NON_FUNGIBLE_RES_INDEX", "resource-index", "index of resource ids",
+     &TableNames::resource_index},
+    {"LIMIT_SERVICE_INDEX", "limits-service-index", "index of services",
+     &TableNames::service_index},
 };
 
 std::string WithSuffix(std::string_view base, std::string_view suffix) {
-  if (base.empty()) return "";
   return fmt::format("{}{}{}", base, base.ends_with('-') ? "" : "-", suffix);
 }
 
-std::string NameOf(const NameRule& rule, std::string_view base,
-                   const dynamo::Environment& environment) {
-  if (!base.empty()) return WithSuffix(base, rule.suffix);
-  if (const auto name = environment(rule.variable)) return *name;
-  return WithSuffix(environment(kBaseVariable).value_or(""), rule.suffix);
+Result<std::string> CheckedName(std::string name, const char* variable) {
+  const Status valid = dynamo::CheckTableName(name);
+  if (valid) return name;
+  return Fail(valid.error().code, fmt::format("{}: {}", variable, valid.error().message));
+}
+
+Result<std::string> NameOfBase(const NameRule& rule, std::string_view base) {
+  std::string name = WithSuffix(base, rule.suffix);
+  const Status valid = dynamo::CheckTableName(name);
+  if (valid) return name;
+  return Fail(valid.error().code, fmt::format("{}; name another base", valid.error().message));
+}
+
+Result<std::string> NameOfEnvironment(const NameRule& rule,
+                                      const dynamo::Environment& environment) {
+  if (const auto name = environment(rule.variable)) {
+    if (!name->empty()) return CheckedName(*name, rule.variable);
+    return Fail(Code::kInvalidArgument,
+                fmt::format("{} is set and empty: set it to the name of rate-limiter-py's {}, or "
+                            "unset it, which leaves the name to {}",
+                            rule.variable, rule.what, kBaseVariable));
+  }
+  const auto base = environment(kBaseVariable);
+  if (base && !base->empty()) return CheckedName(WithSuffix(*base, rule.suffix), kBaseVariable);
+  return Fail(Code::kInvalidArgument,
+              fmt::format("no name for rate-limiter-py's {}{}: set {} or {}", rule.what,
+                          base ? fmt::format(", because {} is empty", kBaseVariable) : "",
+                          rule.variable, kBaseVariable));
 }
 
 dynamo::TableLayout Layout(std::string_view hash, std::string_view range) {
@@ -53,18 +78,8 @@ void AddIndex(dynamo::TableLayout& layout, const std::string& name, std::string_
 Result<TableNames> FindNames(std::string_view base, const dynamo::Environment& environment) {
   TableNames names;
   for (const NameRule& rule : kRules) {
-    std::string& name = names.*rule.name;
-    name = NameOf(rule, base, environment);
-    const std::string remedy = base.empty()
-                                   ? fmt::format("set {} or {}", rule.variable, kBaseVariable)
-                                   : "name another base";
-    if (name.empty()) {
-      return Fail(Code::kInvalidArgument,
-                  fmt::format("no name for one of rate-limiter-py's tables: {}", remedy));
-    }
-    if (const Status valid = dynamo::CheckTableName(name); !valid) {
-      return Fail(Code::kInvalidArgument, fmt::format("{}; {}", valid.error().message, remedy));
-    }
+    WEIR_ASSIGN_OR_RETURN(names.*rule.name, base.empty() ? NameOfEnvironment(rule, environment)
+                                                         : NameOfBase(rule, base));
   }
   return names;
 }

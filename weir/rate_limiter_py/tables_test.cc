@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
+#include <utility>
 
 #include "weir/dynamo/dynamo_fixture.h"
 
@@ -54,6 +56,31 @@ TEST(TableNames, WhatIsNoNameIsRefusedByTheVariableThatWouldSetIt) {
     EXPECT_NE(names.error().message.find("LIMIT_TABLE"), std::string::npos);
   }
   EXPECT_FALSE(FindNames("", With({}))) << "neither base nor variables";
+}
+
+// Fails if: the reader of a refusal must guess which variable is empty, wrong or missing.
+TEST(TableNames, ARefusalSaysWhichVariableIsAtFault) {
+  const std::pair<Variables, std::string> cases[] = {
+      {{{"NON_FUNGIBLE_TABLE", ""}, {"LIMITER_TABLES_BASE_NAME", "acme"}},
+       "NON_FUNGIBLE_TABLE is set and empty: set it to the name of rate-limiter-py's table of "
+       "slots, or unset it, which leaves the name to LIMITER_TABLES_BASE_NAME"},
+      {{{"LIMIT_SERVICE_INDEX", "a b"}, {"LIMITER_TABLES_BASE_NAME", "acme"}},
+       "LIMIT_SERVICE_INDEX: table 'a b': right would be 3 to 255 letters, digits and _.-"},
+      {{{"LIMITER_TABLES_BASE_NAME", "a b"}},
+       "LIMITER_TABLES_BASE_NAME: table 'a b-fungible-tokens': right would be 3 to 255 letters, "
+       "digits and _.-"},
+      {{{"LIMITER_TABLES_BASE_NAME", ""}},
+       "no name for rate-limiter-py's table of tokens, because LIMITER_TABLES_BASE_NAME is empty: "
+       "set FUNGIBLE_TABLE or LIMITER_TABLES_BASE_NAME"},
+      {{{"FUNGIBLE_TABLE", "tokens"}},
+       "no name for rate-limiter-py's table of limits: set LIMIT_TABLE or "
+       "LIMITER_TABLES_BASE_NAME"},
+  };
+  for (const auto& [variables, message] : cases) {
+    const auto names = FindNames("", With(variables));
+    ASSERT_FALSE(names) << message;
+    EXPECT_EQ(names.error().message, message);
+  }
 }
 
 // R10. Fails if: a variable changes a name that the base gives.

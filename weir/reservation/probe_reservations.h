@@ -41,6 +41,8 @@ class ProbeReservations final : public ReservationBackend,
   std::optional<std::size_t> only{};   ///< fail and lose this call alone, counted from 0
   const Clock* clock = nullptr;        ///< REQUIRED by recover_at
   std::optional<Error> fail_releases;  ///< these answer this, and ask nobody
+  std::optional<Error> fail_renewals;  ///< the same
+  std::optional<Error> lose_renewals;  ///< these ask, and answer this
   std::optional<Instant> recover_at;   ///< fail and lose no call from then on
   bool forget_expiry = false;          ///< refusals name no expiry
 
@@ -91,6 +93,12 @@ class ProbeReservations final : public ReservationBackend,
   void Renew(const SlotRef& slot, milliseconds ttl, UnixMillis now, Deadline deadline,
              Done<HeldSlot> done) override {
     before_renewal();
+    if (fail_renewals) return done(Fail(*fail_renewals));
+    if (lose_renewals) {
+      done = [error = *lose_renewals, done = std::move(done)](const auto&) mutable {
+        done(Fail(error));
+      };
+    }
     Call<HeldSlot>(std::move(done), [&](Done<HeldSlot> next) {
       inner_.slots().Renew(slot, ttl, now, deadline, std::move(next));
     });

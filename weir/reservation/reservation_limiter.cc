@@ -13,7 +13,6 @@ ReservationLimiter::State::State(ReservationBackend& backend, Scheduler& schedul
                                  const ReservationOptions& options)
     : backend_(backend),
       slots_(backend.slots()),
-      scheduler_(scheduler),
       clock_(scheduler.clock()),
       options_(options),
       lookup_(backend.limits(), scheduler.clock(),
@@ -22,7 +21,9 @@ ReservationLimiter::State::State(ReservationBackend& backend, Scheduler& schedul
       queue_({.full_for = options.full_for,
               .remembered = options.cache_capacity,
               .max_waiting = options.max_waiting,
-              .seed = rng_.Next()}) {}
+              .seed = rng_.Next()}),
+      pump_(scheduler,
+            {.next = [this] { return NextTurn(); }, .take_due = [this] { return TakeTurns(); }}) {}
 
 Deadline ReservationLimiter::State::Timeout() const {
   return Deadline::At(Later(clock_.Now(), options_.store_timeout));
@@ -74,7 +75,9 @@ ReservationStats ReservationLimiter::State::stats() const {
 
 ReservationLimiter::ReservationLimiter(ReservationBackend& backend, Scheduler& scheduler,
                                        ReservationOptions options)
-    : state_(std::make_shared<State>(backend, scheduler, options)) {}
+    : state_(std::make_shared<State>(backend, scheduler, options)) {
+  state_->Bind();
+}
 
 ReservationLimiter::~ReservationLimiter() { state_->Close(); }
 

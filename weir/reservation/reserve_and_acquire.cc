@@ -33,8 +33,9 @@ struct Pending {
 // Shared, because Acquire looks at the request until it returns, which may be after its answer.
 using PendingPtr = std::shared_ptr<Pending>;
 
-// Without waiting for the store; the destructor sends a return in doubt once more. A lease that is
-// not active refuses: nothing was taken.
+// Without waiting for the store. The lease must not outlive the limiter, so it ends at once: a
+// return whose result is lost after that is not sent again. A lease that is not active refuses:
+// nothing was taken.
 void GiveBack(Lease lease, Amounts amounts) {
   for (Amount& amount : amounts) amount.tokens = Tokens::Milli(-amount.tokens.milli());
   lease.Adjust(amounts, [](const Status&) {});

@@ -52,9 +52,9 @@ class SlotAndRate {
 /// Where these are refused or fail the slot is released, without waiting for that. Each request may
 /// wait, one after the other; the slot is held (for `reservation_ttl`) while the tokens are waited
 /// for. If the slot expires meanwhile, the tokens are given back, without waiting for that, and the
-/// error is kAborted. Leaving the outcome's scope unused releases the slot; the tokens count, or
-/// come back where an exception unwinds, as a Lease's do. Errors and deadline as those of Reserve
-/// and Acquire.
+/// error is kAborted; a return whose result is lost is not sent again. Leaving the outcome's scope
+/// unused releases the slot; the tokens count, or come back where an exception unwinds, as a
+/// Lease's do. Errors and deadline as those of Reserve and Acquire.
 void ReserveAndAcquire(SlotsAndRates limiters, const SlotAndRateRequest& request, Deadline deadline,
                        Done<SlotAndRate> done);
 /// Blocks. REQUIRES: not called on a scheduler's own thread.

@@ -90,8 +90,49 @@ TEST_F(ReserveDoubtTest, R17AnIdWhoseSlotHasExpiredIsReplaced) {
   EXPECT_NE(told.reservation().id(), first);
 }
 
+// Fails if: a slot that has just been claimed is renewed as well.
+TEST_F(ReserveDoubtTest, R17ASlotOfAMomentAgoIsGrantedWithoutARenewal) {
+  ToldSlot& told = WaitInDoubt();
+  std::size_t renewals = 0;
+  store_.before_renewal = [&] { ++renewals; };
+  Recover();
+  scheduler_.Advance(3 * kSecond);
+  ASSERT_TRUE(told.reserved());
+  EXPECT_EQ(renewals, 0U);
+  EXPECT_GE(told.reservation().expires() - clock().WallNow(), milliseconds(270'000));
+}
+
+// Fails if: a store that answers claims and is too slow to renew never gives the request its slot.
+TEST_F(ReserveDoubtTest, R17ASlotWhoseRenewalIsInDoubtIsGrantedForWhatIsLeftOfIt) {
+  ToldSlot& told = WaitInDoubt();
+  scheduler_.Advance(100 * kSecond);
+  Recover();
+  store_.lose_renewals = Error{Code::kDeadlineExceeded, "slow"};
+  scheduler_.Advance(3 * kSecond);
+  ASSERT_TRUE(told.reserved());
+  Reservation reservation = told.reservation();
+  EXPECT_GE(reservation.expires() - clock().WallNow(), milliseconds(150'000));
+  EXPECT_LE(reservation.expires(), Held("acme")[0].expires);
+}
+
+// Fails if: a slot is granted that has little left of its life, or may have expired.
+TEST_F(ReserveDoubtTest, R17ASlotThatSoonExpiresIsNotGrantedUnlessItIsRenewed) {
+  ToldSlot& told = WaitInDoubt();
+  scheduler_.Advance(200 * kSecond);
+  Recover();
+  store_.fail_renewals = Error{Code::kUnavailable, "away"};
+  scheduler_.Advance(90 * kSecond);
+  EXPECT_EQ(told.times, 0);
+  scheduler_.Advance(20 * kSecond);
+  ASSERT_TRUE(told.reserved()) << "the slot of the first try has expired";
+  Reservation reservation = told.reservation();
+  EXPECT_GE(reservation.expires() - clock().WallNow(), milliseconds(270'000));
+  EXPECT_EQ(Held("acme").size(), 1U);
+}
+
 TEST_F(ReserveDoubtTest, R17ASlotThatExpiresBeforeItsRenewalIsReplaced) {
   ToldSlot& told = WaitInDoubt();
+  scheduler_.Advance(60 * kSecond);
   const SlotRef first = store_.claims.back().claim.slot;
   Recover();
   store_.before_renewal = [&] {
@@ -107,6 +148,7 @@ TEST_F(ReserveDoubtTest, R17ASlotThatExpiresBeforeItsRenewalIsReplaced) {
 TEST_F(ReserveDoubtTest, R17WhicheverLaterCallIsLostOneSlotIsHeld) {
   for (std::size_t nth = 0; nth < 4; ++nth) {
     ToldSlot& told = WaitInDoubt();
+    scheduler_.Advance(60 * kSecond);  // so that the slot is renewed
     Recover();
     store_.lose = Error{Code::kDeadlineExceeded, "lost"};
     store_.only = store_.calls + nth;

@@ -15,6 +15,7 @@
 #include "weir/reservation/limit_lookup.h"
 #include "weir/reservation/reservation_limiter.h"
 #include "weir/reservation/reserve_queue.h"
+#include "weir/runtime/turn_pump.h"
 #include "weir/telemetry/counter.h"
 
 namespace weir {
@@ -44,6 +45,8 @@ using ReserveCallPtr = std::unique_ptr<ReserveCall>;
 class ReservationLimiter::State final : public std::enable_shared_from_this<State> {
  public:
   State(ReservationBackend& backend, Scheduler& scheduler, const ReservationOptions& options);
+  /// Before anything else.
+  void Bind() { pump_.Bind(weak_from_this()); }
 
   void Reserve(const ReserveRequest& request, Deadline deadline, Done<ReserveOutcome> done);
   /// Abandons those who wait and takes no more.
@@ -64,23 +67,22 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
 
  private:
   using CallPtr = ReserveCallPtr;
-  struct Timer {
-    Instant at;
-    TimerId id;
-  };
-  struct Turns;
 
-  // From the request to the store's answer (reserving.cc).
+  // From the request to a try (reserving.cc).
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
   void Enter(CallPtr call);
   ReserveQueue::Answer Arrive(CallPtr& call);
   void Try(CallPtr call);
-  SlotRef NewSlot(const AccountKey& key);
+
+  // One try (reserve_claim.cc).
   void AskStore(CallPtr call);
+  SlotRef NewSlot(const AccountKey& key);
   void Answered(CallPtr call, Result<ClaimAnswer> answer);
-  void Prolong(CallPtr call);
+  void Prolong(CallPtr call, HeldSlot slot);
   void ClaimAnother(CallPtr call);
   void Unanswered(CallPtr call, Error error);
+
+  // A try that got no slot.
   void Full(CallPtr call, const ClaimAnswer& answer);
   void FailOrWait(CallPtr call, Error error);
 
@@ -96,17 +98,13 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   // Whose turn it is (reserve_turns.cc).
   void TakeTurn(CallPtr call);
   void Leave(ReserveCall& call);
-  void Kick();
-  void Pump();
-  Turns NextTurns();
-  void Arm();
-  void Ring();
+  std::optional<Instant> NextTurn() const;
+  bool TakeTurns();
   void GivenBack();
   CallPtr Take(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
 
   const ReservationBackend& backend_;
   ReservationStore& slots_;
-  Scheduler& scheduler_;
   const Clock& clock_;
   const ReservationOptions options_;
   LimitLookup lookup_;
@@ -117,11 +115,11 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   ReserveQueue queue_ WEIR_GUARDED_BY(mutex_);
   std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< that wait, do not ask
-  bool posted_ WEIR_GUARDED_BY(mutex_) = false;                        ///< Pump runs, or will
-  std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
   std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) =
       0;  ///< releases in flight without a waiting caller
   std::vector<Done<void>> drains_ WEIR_GUARDED_BY(mutex_);
+
+  TurnPump pump_;
 
   Counter reserved_;
   Counter refused_;

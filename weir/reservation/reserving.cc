@@ -1,4 +1,5 @@
-// One Reserve: its limit, its place among the others, the store's answer.
+// One Reserve: its limit, its place among the others, and its end. What it asks the store is in
+// reserve_claim.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(Call
 void ReservationLimiter::State::Enter(CallPtr call) {
   if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
   const ReserveQueue::Answer answer = Arrive(call);
-  Kick();
+  pump_.Kick();
   switch (answer.verdict) {
     case ReserveQueue::Verdict::kAsk:
       return AskStore(std::move(call));
@@ -96,60 +97,6 @@ void ReservationLimiter::State::Try(CallPtr call) {
   AskStore(std::move(call));
 }
 
-SlotRef ReservationLimiter::State::NewSlot(const AccountKey& key) {
-  const MutexLock lock(mutex_);
-  const std::uint64_t high = rng_.Next();
-  return {.key = key, .id = NewSlotId(high, rng_.Next())};
-}
-
-void ReservationLimiter::State::AskStore(CallPtr call) {
-  if (!call->slot) call->slot = NewSlot(call->request.key);
-  const SlotClaim claim{
-      .slot = *call->slot, .limit = call->request.limit, .ttl = options_.reservation_ttl};
-  const Deadline deadline = call->deadline;
-  claims_.Add();
-  slots_.Claim(
-      claim, StoreNow(), deadline,
-      [self = shared_from_this(), call = std::move(call)](Result<ClaimAnswer> got) mutable {
-        self->Answered(std::move(call), std::move(got));
-      });
-}
-
-void ReservationLimiter::State::Answered(CallPtr call, Result<ClaimAnswer> answer) {
-  if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
-  call->failure.reset();
-  if (!answer->slot) return Full(std::move(call), *answer);
-  if (call->may_hold && !closed_) return Prolong(std::move(call));
-  Grant(std::move(call), std::move(*answer->slot));
-}
-
-// An earlier try may have claimed the slot, so less than a reservation's life may be left of it.
-void ReservationLimiter::State::Prolong(CallPtr call) {
-  const SlotRef slot = *call->slot;
-  const Deadline deadline = call->deadline;
-  slots_.Renew(slot, options_.reservation_ttl, StoreNow(), deadline,
-               [self = shared_from_this(), call = std::move(call)](Result<HeldSlot> got) mutable {
-                 if (got) return self->Grant(std::move(call), std::move(*got));
-                 if (got.error().code == Code::kNotFound) {
-                   return self->ClaimAnother(std::move(call));
-                 }
-                 self->Unanswered(std::move(call), std::move(got.error()));
-               });
-}
-
-// The slot that an earlier try claimed has expired, and stores refuse its id.
-void ReservationLimiter::State::ClaimAnother(CallPtr call) {
-  call->slot.reset();
-  call->may_hold = false;
-  AskStore(std::move(call));
-}
-
-void ReservationLimiter::State::Unanswered(CallPtr call, Error error) {
-  if (call->may_hold && error.code == Code::kAlreadyExists) return ClaimAnother(std::move(call));
-  if (IsInDoubt(error)) call->may_hold = true;
-  FailOrWait(std::move(call), std::move(error));
-}
-
 // One who waits asks again until its time is over, and keeps its place.
 void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
   if (!call->request.wait_until || !MaySucceedLater(error)) {
@@ -168,7 +115,7 @@ void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
     else
       call->placed = false;
   }
-  Kick();
+  pump_.Kick();
   // NOLINTNEXTLINE(bugprone-use-after-move): one that waits was moved
   if (!waits) Fail(std::move(call), std::move(error));
 }
@@ -191,7 +138,7 @@ void ReservationLimiter::State::Full(CallPtr call, const ClaimAnswer& answer) {
     call->placed = verdict.verdict == ReserveQueue::Verdict::kWait;
     if (call->placed && !closed_) calls_.emplace(call->request.id, std::move(call));
   }
-  Kick();
+  pump_.Kick();
   if (call == nullptr) return;
   // NOLINTNEXTLINE(bugprone-use-after-move): one that was moved from is null
   if (call->placed) return Fail(std::move(call), Closed());

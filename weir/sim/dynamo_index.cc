@@ -64,4 +64,10 @@ const Entries& DynamoIndex::EntriesAt(Instant now) {
   return entries_;
 }
 
+bool DynamoIndex::IsLate(const KeyPart& partition) const {
+  return std::ranges::any_of(pending_, [&](const Change& change) {
+    return change.entry && KeyIn(*change.entry, spec_.key)->partition == partition;
+  });
+}
+
 }  // namespace weir::sim

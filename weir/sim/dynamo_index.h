@@ -53,6 +53,8 @@ class DynamoIndex {
   /// costs in write units. A local index is never late.
   double Write(const ItemKey& item, Images images, Instant now, nanoseconds lag);
   const Entries& EntriesAt(Instant now);
+  /// After EntriesAt: an entry of this partition was written and is not shown yet.
+  bool IsLate(const KeyPart& partition) const;
 
  private:
   struct Change {

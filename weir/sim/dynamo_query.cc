@@ -180,6 +180,7 @@ std::vector<Candidate> Candidates(DynamoWorld& world, const QueryPlan& plan) {
   };
   if (plan.index != nullptr) {
     const Entries& entries = plan.index->EntriesAt(world.clock.Now());
+    if (plan.index->IsLate(plan.partition)) ++world.counts.late_indexes;
     auto at = entries.lower_bound(Position{{plan.partition, {}}, {}});
     for (; at != entries.end() && at->first.key.partition == plan.partition; ++at) {
       consider(at->first, &at->second);

@@ -44,6 +44,7 @@ struct DynamoCounts {
   std::uint64_t in_progress = 0;
   std::uint64_t unprocessed = 0;
   std::uint64_t stale_reads = 0;
+  std::uint64_t late_indexes = 0;       ///< queries of an index that lacked an entry
   std::uint64_t failed_conditions = 0;  ///< writes that a condition refused; they are billed
   double read_units = 0;
   double write_units = 0;

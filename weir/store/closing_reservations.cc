@@ -16,12 +16,14 @@ namespace {
 /// How many calls are in flight, and whether there may be more. Thread-safe.
 class CallCount {
  public:
-  /// One call; it ends when this is destroyed, also if it is dropped without an answer.
+  /// One call; it ends when this and its copies are destroyed, also if it is dropped without an
+  /// answer.
   class Pass {
    public:
     explicit Pass(CallCount& count) : count_(&count) {}
+    Pass(const Pass& other) : count_(other.count_) { count_->Add(); }
     Pass(Pass&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
-    Pass& operator=(Pass&&) = delete;
+    Pass& operator=(Pass) = delete;
     ~Pass() {
       if (count_ != nullptr) count_->End();
     }
@@ -30,9 +32,13 @@ class CallCount {
     CallCount* count_;
   };
 
-  std::optional<Pass> Begin() {
+  enum class Kind { kAny, kGiveBack };
+
+  // A call in flight may end in a slot that nobody uses: it is given back also after Close.
+  std::optional<Pass> Begin(Kind kind) {
     const std::lock_guard lock(mutex_);
-    if (closed_) return std::nullopt;
+    const bool may_begin = !closed_ || (kind == Kind::kGiveBack && in_flight_ > 0);
+    if (!may_begin) return std::nullopt;
     ++in_flight_;
     return Pass(*this);
   }
@@ -44,6 +50,10 @@ class CallCount {
   }
 
  private:
+  void Add() {
+    const std::lock_guard lock(mutex_);
+    ++in_flight_;
+  }
   // Under the lock until the end: who waits may destroy this when it has it.
   void End() {
     const std::lock_guard lock(mutex_);
@@ -90,12 +100,12 @@ class ClosingReservations final : public ReservationBackend,
          [&](auto answer) { inner_->slots().Renew(slot, ttl, now, deadline, std::move(answer)); });
   }
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override {
-    Call(std::move(done),
-         [&](auto answer) { inner_->slots().Release(slot, now, deadline, std::move(answer)); });
+    GiveBack(std::move(done),
+             [&](auto answer) { inner_->slots().Release(slot, now, deadline, std::move(answer)); });
   }
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override {
-    Call(std::move(done), [&](auto answer) {
+    GiveBack(std::move(done), [&](auto answer) {
       inner_->slots().ReleaseUnbound(slot, now, deadline, std::move(answer));
     });
   }
@@ -136,12 +146,21 @@ class ClosingReservations final : public ReservationBackend,
 
   template <class T, class Verb>
   void Call(Done<T> done, const Verb& verb) {
-    std::optional<CallCount::Pass> pass = calls_.Begin();
+    Run(calls_.Begin(CallCount::Kind::kAny), std::move(done), verb);
+  }
+  template <class Verb>
+  void GiveBack(Done<bool> done, const Verb& verb) {
+    Run(calls_.Begin(CallCount::Kind::kGiveBack), std::move(done), verb);
+  }
+  // The answer may come before the verb returns, on another thread: `pass` keeps the place until
+  // both are over.
+  template <class T, class Verb>
+  void Run(const std::optional<CallCount::Pass>& pass, Done<T> done, const Verb& verb) {
     if (!pass) {
       return done(
           Fail(Code::kUnavailable, fmt::format("{}: the backend is closed", inner_->Describe())));
     }
-    verb(Done<T>([pass = *std::move(pass), done = std::move(done)](Result<T> answer) mutable {
+    verb(Done<T>([pass = *pass, done = std::move(done)](Result<T> answer) mutable {
       const CallCount::Pass last = std::move(pass);
       done(std::move(answer));
     }));

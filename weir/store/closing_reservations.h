@@ -11,9 +11,11 @@
 
 namespace weir {
 
-/// The same place, which counts its calls. After Close each call is kUnavailable; Close and the
-/// destructor return when every call before has its answer, so by the latest deadline of those.
-/// Neither may be called within an answer, nor on a thread that `inner` needs to answer.
+/// The same place, which counts its calls. After Close each call is kUnavailable, except that
+/// Release and ReleaseUnbound are made while another call is in flight, also within its answer: so
+/// a claim that ends in a slot that nobody uses gives it back. Close and the destructor return when
+/// every call has its answer, so by the latest of their deadlines. Neither may be called within an
+/// answer, nor on a thread that `inner` needs to answer.
 std::unique_ptr<ReservationBackend> MakeClosing(std::unique_ptr<ReservationBackend> inner);
 
 /// A place that is opened when it is first asked for. Thread-safe.

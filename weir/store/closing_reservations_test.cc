@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,15 +19,19 @@
 namespace weir {
 namespace {
 
+using testing::Each;
 using testing::HasSubstr;
 using FoundLimit = std::optional<AccountLimitRow>;
 
 const AccountKey kKey{"emr", "acme"};
+constexpr UnixMillis kClosingNow{1'000'000};
 
 // A place whose answers to Get wait for the test.
 class SilentLimits final : public ReservationBackend, private AccountLimitStore {
  public:
-  explicit SilentLimits(std::vector<Done<FoundLimit>>& held) : held_(held) {}
+  /// `after_change`: runs within Change, after its answer.
+  SilentLimits(std::vector<Done<FoundLimit>>& held, std::function<void()>& after_change)
+      : held_(held), after_change_(after_change) {}
 
   ReservationStore& slots() override { return memory_->slots(); }
   AccountLimitStore& limits() override { return *this; }
@@ -40,9 +46,13 @@ class SilentLimits final : public ReservationBackend, private AccountLimitStore 
   void KeysOfService(const std::string&, Deadline, Done<std::vector<AccountKey>> done) override {
     done(std::vector<AccountKey>());
   }
-  void Change(const AccountLimitChange&, Deadline, Done<void> done) override { done({}); }
+  void Change(const AccountLimitChange&, Deadline, Done<void> done) override {
+    done({});
+    after_change_();
+  }
 
   std::vector<Done<FoundLimit>>& held_;
+  std::function<void()>& after_change_;
   const std::unique_ptr<ReservationBackend> memory_ = MakeMemoryReservations();
 };
 
@@ -65,12 +75,21 @@ class ClosingReservationsTest : public testing::Test {
            })
         .has_value();
   }
+  bool Claim(const std::string& id) {
+    const SlotClaim claim{.slot = {kKey, id}, .limit = 2, .ttl = std::chrono::minutes(5)};
+    const auto answer = Await<ClaimAnswer>([&](auto done) {
+      backend_->slots().Claim(claim, kClosingNow, Deadline::Never(), std::move(done));
+    });
+    return answer && answer->slot;
+  }
   static bool IsReady(const std::future<void>& closed) {
     return closed.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
 
   std::vector<Done<FoundLimit>> held_;
-  std::unique_ptr<ReservationBackend> backend_ = MakeClosing(std::make_unique<SilentLimits>(held_));
+  std::function<void()> after_change_ = [] {};
+  std::unique_ptr<ReservationBackend> backend_ =
+      MakeClosing(std::make_unique<SilentLimits>(held_, after_change_));
 };
 
 // R1. Fails if: a call outlives the place that it works on.
@@ -87,6 +106,43 @@ TEST_F(ClosingReservationsTest, R1CloseReturnsWhenEveryCallHasItsAnswer) {
   closed.get();
   EXPECT_EQ(answers, 2);
   backend_.reset();
+}
+
+// Fails if: the owner may destroy the place while a call still runs in it, because its answer came
+// first.
+TEST_F(ClosingReservationsTest, R1CloseReturnsWhenNoCallRunsInThePlace) {
+  std::future<void> closed;
+  after_change_ = [&] {
+    closed = CloseElsewhere();
+    for (int i = 0; i < 1000 && !IsReady(closed); ++i) std::this_thread::yield();
+    EXPECT_FALSE(IsReady(closed));
+  };
+  bool is_answered = false;
+  backend_->limits().Change(DeleteAccountLimit{}, Deadline::Never(),
+                            [&](const auto&) { is_answered = true; });
+  closed.get();
+  EXPECT_TRUE(is_answered);
+}
+
+// R1. Fails if: a slot that nobody uses is held until it expires, because its release comes while
+// the backend closes.
+TEST_F(ClosingReservationsTest, R1ReleasesAreMadeWhileACallIsInFlight) {
+  ASSERT_TRUE(Claim("w-1"));
+  ASSERT_TRUE(Claim("w-2"));
+  std::vector<Result<bool>> released;
+  const auto note = [&](Result<bool> answer) { released.push_back(std::move(answer)); };
+  backend_->limits().Get(kKey, Deadline::Never(), [&](const auto&) {
+    backend_->slots().Release({kKey, "w-1"}, kClosingNow, Deadline::Never(), note);
+    backend_->slots().ReleaseUnbound({kKey, "w-2"}, kClosingNow, Deadline::Never(), note);
+  });
+  std::future<void> closed = CloseElsewhere();
+  held_[0](FoundLimit());
+  closed.get();
+  EXPECT_THAT(released, Each(Result<bool>(true)));
+  EXPECT_FALSE(Claim("w-3")) << "only releases are";
+  backend_->slots().Release({kKey, "w-1"}, kClosingNow, Deadline::Never(), note);
+  ASSERT_EQ(released.size(), 3U);
+  EXPECT_FALSE(released.back()) << "no call is in flight";
 }
 
 // Fails if: Close waits without end for a call that is dropped without an answer.

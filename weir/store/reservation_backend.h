@@ -25,8 +25,11 @@ class ReservationBackend {
   UnixMillis Now(const Clock& clock) const { return OwnTime().value_or(clock.WallNow()); }
   /// Bucket time; nothing if the place has none. A backend that wraps another one asks that one.
   virtual std::optional<UnixMillis> OwnTime() const = 0;
-  /// Later calls are kUnavailable, and those before have their answers when it returns. Nothing, if
-  /// calls are answered before they return.
+  /// True: clients of rate-limiter-py may use the place too. They bind what has ended already, and
+  /// the index that finds slots by their resource is a moment behind.
+  bool HasOtherClients() const { return !OwnTime(); }
+  /// Later calls are kUnavailable, save releases while a call is in flight, and all calls have
+  /// their answers when it returns. Nothing, if calls are answered before they return.
   virtual void Close() {}
   /// As people name it, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;

@@ -74,6 +74,9 @@ struct EndedResource {
   /// A slot that is claimed before `ended_at` and bound until then is released at its binding,
   /// whether or not others were bound to the thing before. Not after now: nothing is remembered.
   UnixMillis remember_until{0};
+  /// Slots whose time of claiming is not stored (rate-limiter-py's) stay: when slots were released
+  /// for this end already, such a slot may be of a later thing of the same name.
+  bool spares_undated = false;
 };
 
 /// As BucketStore in threads, lifetimes and errors. `now` is the caller's clock; stores that are

@@ -47,7 +47,8 @@ Result<HeldSlot> FindHeld(ReservationRows& rows, const SlotRef& slot, UnixMillis
 }
 
 bool Concerns(const EndedResource& ended, UnixMillis claimed) {
-  return claimed - kEndPrecision <= ended.ended_at;
+  if (ended.spares_undated && claimed == UnixMillis{0}) return false;
+  return claimed <= ended.ended_at;
 }
 
 Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, UnixMillis claimed,

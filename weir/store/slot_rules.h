@@ -13,10 +13,6 @@
 
 namespace weir {
 
-/// Events tell whole seconds: a slot that was claimed so much after an end may still be of the
-/// thing that ended.
-inline constexpr milliseconds kEndPrecision{1000};
-
 struct SlotBinding {
   SlotRef slot;
   std::string resource_id;

@@ -68,12 +68,14 @@ class Queue(unittest.TestCase):
         self.send(json.dumps({"source": "aws.emr", "time": "2030-01-01T00:00:00Z",
                               "detail": {"clusterId": thing, "state": state}}))
 
+    def found(self, attribute):
+        return int(call_sqs(self.moto.url, "GetQueueAttributes", {
+            "QueueUrl": self.queue, "AttributeNames": ["All"]})["Attributes"][attribute])
+
     def left(self):
         """Messages in the queue, also those that somebody looks at."""
-        found = call_sqs(self.moto.url, "GetQueueAttributes", {
-            "QueueUrl": self.queue, "AttributeNames": ["All"]})["Attributes"]
-        return (int(found["ApproximateNumberOfMessages"])
-                + int(found["ApproximateNumberOfMessagesNotVisible"]))
+        return (self.found("ApproximateNumberOfMessages")
+                + self.found("ApproximateNumberOfMessagesNotVisible"))
 
     def wait_until(self, reached):
         until = time.monotonic() + WAIT_SECONDS
@@ -101,6 +103,27 @@ class Queue(unittest.TestCase):
         self.assertIn("1 events were not dealt with", err)
         self.assertEqual(watcher.returncode, 1, "one message was no event")
         self.assertEqual(self.left(), 1, "it is the queue's own rule what becomes of that")
+
+    def test_r8_what_is_not_over_goes_back_when_the_command_stops(self):
+        tables = engine.Moto()  # another one, as this one does nothing else while it waits for messages
+        tables.__enter__()
+        self.addCleanup(tables.__exit__)
+        store = ["--store", "rate-limiter-py://ends"]
+        subprocess.run([WEIR, *store, "table", "create"], env=tables.environment(),
+                       capture_output=True, check=True)
+        self.told("j-1")  # nothing is bound to it yet
+        watcher = engine.start(
+            [WEIR, *store, "--json", "reservation", "events", "--metrics",
+             "--rules", self.folder / "rules.yaml", "--sqs", self.queue],
+            env=tables.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(watcher.kill)
+        self.wait_until(lambda: self.found("ApproximateNumberOfMessagesNotVisible") == 1)
+        watcher.send_signal(signal.SIGTERM)
+        out, err = watcher.communicate(timeout=WAIT_SECONDS)
+        self.assertEqual(watcher.returncode, 0, err)
+        self.assertIn("weir_events_pending 1", json.loads(out)["metrics"], err)
+        self.assertEqual(self.found("ApproximateNumberOfMessages"), 1,
+                         "another process receives it at once")
 
     def test_r9_a_queue_that_does_not_exist_is_an_error(self):
         done = subprocess.run(

@@ -1,0 +1,104 @@
+#include "apps/weir/event_lines.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "apps/weir/event_report.h"
+#include "apps/weir/line_reader.h"
+#include "weir/base/mutex.h"
+#include "weir/runtime/await.h"
+
+namespace weir::app {
+namespace {
+
+constexpr std::size_t kLongestEvent = 1 << 20;
+constexpr milliseconds kBetweenLooks{100};
+
+/// Lines whose events are settled and not over. Thread-safe.
+class OpenLines {
+ public:
+  void Open(std::size_t line) {
+    const MutexLock lock(mutex_);
+    open_.insert(line);
+  }
+  void Close(std::size_t line, const Status& over) {
+    const MutexLock lock(mutex_);
+    open_.erase(line);
+    if (!over) lost_.Note(fmt::format("line {}: {}", line, over.error().message));
+  }
+  std::size_t count() const {
+    const MutexLock lock(mutex_);
+    return open_.size();
+  }
+  /// Of lines that were not looked for as often as wanted, those included that still are open.
+  Trouble Lost() const {
+    const MutexLock lock(mutex_);
+    Trouble lost = lost_;
+    for (const std::size_t line : open_) {
+      lost.Note(fmt::format("line {}: interrupted while its slots were looked for again", line));
+    }
+    return lost;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::set<std::size_t> open_ WEIR_GUARDED_BY(mutex_);
+  Trouble lost_ WEIR_GUARDED_BY(mutex_);
+};
+
+Status TakeLine(EventReleaser& releaser, const LineReader& lines,
+                const std::shared_ptr<OpenLines>& open) {
+  const std::size_t line = lines.number();
+  open->Open(line);
+  const auto asked_again = Await<bool>([&](Done<bool> settled) {
+    releaser.Take(lines.line(), std::nullopt,
+                  {.settled = std::move(settled),
+                   .over = [open, line](const Status& over) { open->Close(line, over); }});
+  });
+  if (!asked_again.value_or(false)) open->Close(line, {});
+  return asked_again.transform([](bool) {});
+}
+
+// Nobody else remembers what was read from standard input.
+void AwaitOpen(const OpenLines& open, Scheduler& scheduler, Context& context) {
+  if (open.count() == 0) return;
+  context.Warn(fmt::format(
+      "{} ends are looked for again, for up to 3 minutes: other clients may bind them late",
+      open.count()));
+  while (open.count() > 0 && !context.world().interrupted()) PauseBetweenLooks(scheduler);
+}
+
+}  // namespace
+
+void PauseBetweenLooks(Scheduler& scheduler) {
+  [[maybe_unused]] const Status looked = Await<void>([&](Done<void> done) {
+    scheduler.At(scheduler.clock().Now() + kBetweenLooks,
+                 [done = std::move(done)]() mutable { done({}); });
+  });
+}
+
+Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& scheduler,
+                            Context& context) {
+  LineReader lines(context.world().in, kLongestEvent);
+  const auto open = std::make_shared<OpenLines>();
+  Trouble trouble;
+  for (auto got = lines.Next(); got != LineReader::Got::kEnd; got = lines.Next()) {
+    if (context.world().interrupted()) break;
+    Status taken = Fail(Code::kInvalidArgument, "it is longer than a megabyte");
+    if (got == LineReader::Got::kLine) {
+      if (lines.line().empty()) continue;
+      taken = TakeLine(releaser, lines, open);
+    }
+    if (!taken) trouble.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));
+  }
+  if (lines.broken()) trouble.Note("standard input cannot be read");
+  if (context.world().interrupted()) trouble.Note("interrupted; lines may be left unread");
+  AwaitOpen(*open, scheduler, context);
+  trouble.Add(open->Lost());
+  return AnswerEvents(context, {.releaser = releaser, .metrics = metrics}, trouble);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,55 @@
+// A process that reads a queue of events and releases the slots of resources that ended, as
+// `weir reservation events` does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weir/dynamo/sim_process_fixture.h"
+#include "weir/events/event_releaser.h"
+#include "weir/events/scripted_queue_fixture.h"
+#include "weir/events/sqs_source.h"
+#include "weir/rate_limiter_py/tables_backend.h"
+#include "weir/sim/sim_dynamo.h"
+#include "weir/sim/sim_scheduler.h"
+
+namespace weir::simulation {
+
+/// What is wrong with a daemon, for the test that each is found.
+enum class EventBug {
+  kNone,
+  kNoTombstoneAfterRelease,  ///< the end is remembered only if no slot was released
+  kDeletesBeforeSettled,     ///< a message is deleted when it is received
+};
+
+/// What a daemon lives in; all of it must outlive the daemon.
+struct EventWorld {
+  sim::SimScheduler& scheduler;
+  sim::SimDynamo& server;
+  ScriptedQueue& queue;
+  const rate_limiter_py::TableNames& names;
+};
+
+class EventDaemon {
+ public:
+  EventDaemon(const EventWorld& world, std::uint64_t seed, EventBug bug);
+  ~EventDaemon();
+
+  /// From now on nothing is heard of it: requests that were sent still arrive. It must live on
+  /// until the scheduler is idle.
+  void Crash();
+  void Stop(Done<void> done);
+  sim::SimTransport& network() { return process_.network(); }
+  const sim::NetworkCounts& faults_met() const { return process_.network().counts(); }
+
+ private:
+  class Forgetful;
+
+  dynamo::SimProcess process_;
+  rate_limiter_py::TablesBackend tables_;
+  std::unique_ptr<ReservationBackend> forgetful_;  // null without that bug
+  std::unique_ptr<EventReleaser> releaser_;
+  std::unique_ptr<SqsSource> source_;
+};
+
+}  // namespace weir::simulation

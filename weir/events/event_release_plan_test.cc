@@ -1,0 +1,383 @@
+// When the store is asked, and what is told of it.
+#include "weir/events/event_release_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Plan = EventReleasePlan;
+using Why = UnreleasedResource::Why;
+
+constexpr Instant kStart{86'400'000'000'007};
+
+Error Unavailable() { return {Code::kUnavailable, "away"}; }
+
+class EventReleasePlanTest : public testing::Test {
+ protected:
+  static EndedResource Ended(const std::string& id, std::int64_t at = 5) {
+    return {.resource_id = id, .ended_at = UnixMillis{at}, .remember_until = UnixMillis{at + 9}};
+  }
+  static auto IsEnded(const char* id, std::int64_t at) {
+    return testing::FieldsAre(id, UnixMillis{at}, UnixMillis{at + 9}, testing::_);
+  }
+  /// The only request of the step.
+  static Plan::Ticket Asked(const Plan::Step& step) {
+    EXPECT_THAT(step.asks, SizeIs(1));
+    return step.asks.empty() ? 0 : step.asks[0].ticket;
+  }
+  /// Taken, and asked for the first time.
+  Plan::Ticket Begun(const std::string& id, std::int64_t at = 5) {
+    const auto ticket = plan_.Take(Ended(id, at), now_);
+    EXPECT_TRUE(ticket.has_value());
+    EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket.value_or(0));
+    return ticket.value_or(0);
+  }
+  Plan::Step Nothing(Plan::Ticket ticket) { return plan_.OnAnswer(ticket, std::size_t{0}, now_); }
+  Plan::Step Failed(Plan::Ticket ticket) {
+    return plan_.OnAnswer(ticket, Fail(Unavailable()), now_);
+  }
+
+  Instant now_ = kStart;
+  ReleaseOptions options_;
+  Plan plan_{options_, 1};
+};
+
+TEST_F(EventReleasePlanTest, WhatIsReleasedIsSettledAtOnce) {
+  const auto ticket = Begun("j");
+  const auto step = plan_.OnAnswer(ticket, std::size_t{2}, now_);
+  ASSERT_THAT(step.settled, SizeIs(1));
+  EXPECT_EQ(step.settled[0].ticket, ticket);
+  EXPECT_TRUE(step.settled[0].status);
+  const ReleaseStats stats = plan_.stats();
+  EXPECT_EQ(stats.released, 1U);
+  EXPECT_EQ(stats.slots, 2U);
+  EXPECT_EQ(stats.pending, 0U);
+}
+
+// R7. Fails if: a second slot that is bound a moment after the first was released stays.
+TEST_F(EventReleasePlanTest, R7AfterAReleaseItIsAskedForOnceMore) {
+  const auto ticket = Begun("j");
+  auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  ASSERT_EQ(step.wake, now_ + seconds(1));
+  now_ = *step.wake;
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  step = Nothing(ticket);
+  EXPECT_THAT(step.settled, IsEmpty()) << "it is settled once";
+  EXPECT_THAT(step.unreleased, IsEmpty());
+  EXPECT_FALSE(step.wake);
+  const ReleaseStats stats = plan_.stats();
+  EXPECT_EQ(stats.released, 1U);
+  EXPECT_EQ(stats.slots, 1U);
+  EXPECT_EQ(stats.pending, 0U);
+}
+
+// R7. Fails if: a store that always finds a slot more is asked without end.
+TEST_F(EventReleasePlanTest, R7RequestsAfterReleasesAreBounded) {
+  const auto ticket = Begun("j");
+  auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  std::size_t asked = 0;
+  for (; step.wake; ++asked) {
+    ASSERT_LT(asked, options_.ask_again.size());
+    now_ = *step.wake;
+    EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+    step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
+  }
+  EXPECT_EQ(asked, options_.ask_again.size());
+  EXPECT_EQ(plan_.stats().released, 1U);
+  EXPECT_EQ(plan_.stats().slots, 1 + options_.ask_again.size());
+  EXPECT_EQ(plan_.stats().pending, 0U);
+}
+
+// R7. Fails if: a resource of which slots were released is reported as unreleased.
+TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
+  options_.most_tries = 1;
+  plan_ = Plan(options_, 1);
+  const auto ticket = Begun("j");
+  now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  EXPECT_THAT(Failed(ticket).unreleased, IsEmpty());
+  EXPECT_EQ(plan_.stats().failed, 0U);
+  EXPECT_EQ(plan_.stats().pending, 0U);
+}
+
+// R7. Fails if: the same event once more is pending beside the one that is to be asked for again.
+TEST_F(EventReleasePlanTest, R7TheSameEventAgainJoinsTheOneThatReleased) {
+  const auto first = Begun("j", 5);
+  (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+  const auto step = Nothing(Begun("j", 7));
+  EXPECT_THAT(step.settled, SizeIs(1));
+  EXPECT_EQ(plan_.stats().repeated, 1U);
+  now_ = *step.wake;
+  const auto later = plan_.OnWake(now_);
+  EXPECT_EQ(Asked(later), first);
+  EXPECT_THAT(later.asks[0].ended, IsEnded("j", 7));
+  EXPECT_FALSE(later.asks[0].ended.spares_undated) << "a later end may be of a later resource";
+  EXPECT_EQ(plan_.stats().taken, plan_.stats().released + plan_.stats().repeated);
+}
+
+// R7. Fails if: a later end has fewer waits because slots were released for an earlier one, or the
+// same end more.
+TEST_F(EventReleasePlanTest, R7ALaterEndIsAskedForAsOftenAsAnyTheSameOneIsNot) {
+  for (const int later : {0, 1}) {
+    plan_ = Plan(options_, 1);
+    const auto first = Begun("j", 5);
+    (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+    auto step = Nothing(Begun("j", 5 + later));
+    EXPECT_THAT(step.over, IsEmpty()) << "the first stands for it";
+    std::size_t asked = 0;
+    for (; step.wake; ++asked) {
+      now_ = *step.wake;
+      EXPECT_EQ(Asked(plan_.OnWake(now_)), first);
+      step = Nothing(first);
+    }
+    EXPECT_EQ(asked, later == 1 ? options_.ask_again.size() : 1);
+    ASSERT_THAT(step.over, SizeIs(2)) << "both are over together";
+    for (const Plan::Settled& end : step.over) EXPECT_TRUE(end.status);
+  }
+}
+
+// R8. Fails if: first requests wait for all those that follow others.
+TEST_F(EventReleasePlanTest, R8FirstRequestsGoFirst) {
+  options_.most_in_flight = 1;
+  plan_ = Plan(options_, 1);
+  for (const char* id : {"a", "b"}) Nothing(Begun(id));
+  now_ = now_ + seconds(1);
+  const auto again = Asked(plan_.OnWake(now_));
+  const auto fresh = plan_.Take(Ended("c"), now_);
+  EXPECT_THAT(plan_.OnWake(now_).asks, IsEmpty());
+  EXPECT_EQ(Asked(Nothing(again)), fresh.value_or(0));
+}
+
+// R8. Fails if: an event that was not asked for as often as wanted counts as over.
+TEST_F(EventReleasePlanTest, R8WhatFailsLaterIsLostForItsSourceToGiveAgain) {
+  const auto ticket = Begun("j");
+  const auto joined = Nothing(ticket).wake ? Begun("j") : 0;
+  Nothing(joined);
+  now_ = now_ + seconds(2);
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  const auto step = plan_.OnAnswer(ticket, Fail(Code::kPermissionDenied, "no"), now_);
+  EXPECT_THAT(step.settled, IsEmpty());
+  ASSERT_THAT(step.over, SizeIs(2));
+  for (const Plan::Settled& end : step.over) EXPECT_FALSE(end.status);
+}
+
+// Fails if: an error of the store is taken for "it is no event".
+TEST_F(EventReleasePlanTest, R9OnlyAnEventCanBeNone) {
+  const auto step = plan_.OnAnswer(Begun("j"), Fail(Code::kInvalidArgument, "no index"), now_);
+  ASSERT_THAT(step.settled, SizeIs(1));
+  EXPECT_EQ(step.settled[0].status.error().code, Code::kFailedPrecondition);
+}
+
+// Fails if: a request that was made before a release, or an event that comes again, reaches a slot
+// of a later resource.
+TEST_F(EventReleasePlanTest, AfterAReleaseEveryRequestForThatEndSparesWhatHasNoTime) {
+  const auto first = Begun("j");
+  Nothing(first);
+  now_ = now_ + milliseconds(500);
+  (void)plan_.OnAnswer(Begun("j"), std::size_t{1}, now_);
+  const auto again = plan_.Take(Ended("j"), now_);
+  ASSERT_TRUE(again);
+  now_ = now_ + seconds(1);
+  const auto asks = plan_.OnWake(now_).asks;
+  EXPECT_THAT(asks, SizeIs(testing::Ge(2U)));
+  for (const auto& ask : asks) EXPECT_TRUE(ask.ended.spares_undated) << ask.ticket;
+}
+
+// Fails if: what an answer for an earlier end released protects the slots of a later end.
+TEST_F(EventReleasePlanTest, AReleaseForAnEarlierEndSparesNothingOfALaterOne) {
+  const auto first = Begun("j", 5);
+  Nothing(first);
+  now_ = now_ + seconds(1);
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), first);
+  Nothing(Begun("j", 50));
+  (void)plan_.OnAnswer(first, std::size_t{1}, now_);
+  now_ = now_ + seconds(1);
+  const auto step = plan_.OnWake(now_);
+  ASSERT_THAT(step.asks, SizeIs(1));
+  EXPECT_FALSE(step.asks[0].ended.spares_undated);
+}
+
+// Fails if: a slot that a client of rate-limiter-py has bound to a later thing of the same name is
+// released by the request that follows a release.
+TEST_F(EventReleasePlanTest, AfterAReleaseWhatHasNoTimeIsSpared) {
+  const auto ticket = Begun("j");
+  now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
+  const auto step = plan_.OnWake(now_);
+  ASSERT_THAT(step.asks, SizeIs(1));
+  EXPECT_TRUE(step.asks[0].ended.spares_undated);
+}
+
+TEST_F(EventReleasePlanTest, WhereNothingIsBoundItIsSettledAndAskedForAgain) {
+  auto step = Nothing(Begun("j"));
+  EXPECT_THAT(step.settled, SizeIs(1));
+  for (const auto wait : {seconds(1), seconds(5), seconds(30), seconds(120)}) {
+    ASSERT_EQ(step.wake, now_ + wait);
+    EXPECT_THAT(plan_.OnWake(now_ + wait - nanoseconds(1)).asks, IsEmpty());
+    now_ = now_ + wait;
+    step = plan_.OnWake(now_);
+    ASSERT_THAT(step.asks, SizeIs(1));
+    EXPECT_THAT(step.asks[0].ended, IsEnded("j", 5));
+    step = Nothing(step.asks[0].ticket);
+    EXPECT_THAT(step.settled, IsEmpty()) << "it is settled once";
+    EXPECT_EQ(step.over.empty(), wait != seconds(120)) << "its source keeps it until the end";
+  }
+  ASSERT_THAT(step.unreleased, SizeIs(1));
+  EXPECT_EQ(step.unreleased[0].why, Why::kUnknown);
+  EXPECT_FALSE(step.wake);
+  EXPECT_EQ(plan_.stats().unknown, 1U);
+}
+
+TEST_F(EventReleasePlanTest, WhatIsFoundLaterIsReleased) {
+  Nothing(Begun("j"));
+  now_ = now_ + seconds(1);
+  const auto ticket = Asked(plan_.OnWake(now_));
+  EXPECT_THAT(plan_.OnAnswer(ticket, std::size_t{1}, now_).unreleased, IsEmpty());
+  EXPECT_EQ(plan_.stats().released, 1U);
+}
+
+TEST_F(EventReleasePlanTest, AFailedRequestIsTriedAgainAfterAPause) {
+  const auto ticket = Begun("j");
+  const auto step = Failed(ticket);
+  EXPECT_THAT(step.settled, IsEmpty());
+  ASSERT_TRUE(step.wake);
+  EXPECT_LE(*step.wake - now_, options_.first_backoff);
+  now_ = *step.wake;
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  EXPECT_THAT(plan_.OnAnswer(ticket, std::size_t{1}, now_).settled, SizeIs(1));
+}
+
+TEST_F(EventReleasePlanTest, AWaitThatTheStoreAsksForIsKept) {
+  const auto ticket = Begun("j");
+  Error busy = Unavailable();
+  busy.retry_after = milliseconds(7'000);
+  EXPECT_GE(*plan_.OnAnswer(ticket, Fail(busy), now_).wake, now_ + seconds(7));
+}
+
+TEST_F(EventReleasePlanTest, AfterTheMostTriesItHasFailed) {
+  const auto ticket = Begun("j");
+  Plan::Step step;
+  for (std::uint32_t tries = 1; tries < options_.most_tries; ++tries) {
+    step = Failed(ticket);
+    EXPECT_THAT(step.settled, IsEmpty());
+    now_ = *step.wake;
+    EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  }
+  step = Failed(ticket);
+  ASSERT_THAT(step.settled, SizeIs(1));
+  ASSERT_FALSE(step.settled[0].status);
+  EXPECT_EQ(step.settled[0].status.error(), Unavailable());
+  EXPECT_EQ(step.unreleased[0].why, Why::kFailed);
+  EXPECT_EQ(plan_.stats().failed, 1U);
+  EXPECT_EQ(plan_.stats().pending, 0U);
+}
+
+TEST_F(EventReleasePlanTest, WhatCannotSucceedIsNotTriedAgain) {
+  const auto ticket = Begun("j");
+  const auto step = plan_.OnAnswer(ticket, Fail(Code::kPermissionDenied, "no"), now_);
+  EXPECT_EQ(step.settled[0].status.error().code, Code::kPermissionDenied);
+}
+
+TEST_F(EventReleasePlanTest, AGoodAnswerForgivesTheFailuresBefore) {
+  options_.most_tries = 2;
+  plan_ = Plan(options_, 1);
+  const auto ticket = Begun("j");
+  for (int i = 0; i < 2; ++i) {
+    now_ = *Failed(ticket).wake;
+    EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+    now_ = *Nothing(ticket).wake;
+    EXPECT_EQ(Asked(plan_.OnWake(now_)), ticket);
+  }
+  EXPECT_EQ(plan_.stats().failed, 0U);
+}
+
+TEST_F(EventReleasePlanTest, ARepeatedOneIsAskedForAtOnceAndThenOnlyOnce) {
+  const auto first = Begun("j", 5);
+  Nothing(first);
+  now_ = now_ + milliseconds(500);
+  const auto step = Nothing(Begun("j", 7));
+  EXPECT_THAT(step.settled, SizeIs(1));
+  EXPECT_EQ(step.wake, now_ + seconds(1)) << "the waits begin anew";
+  EXPECT_EQ(plan_.stats().repeated, 1U);
+  EXPECT_EQ(plan_.stats().pending, 1U);
+  now_ = *step.wake;
+  const auto later = plan_.OnWake(now_);
+  EXPECT_EQ(Asked(later), first);
+  EXPECT_THAT(later.asks[0].ended, IsEnded("j", 7)) << "the later end counts";
+}
+
+TEST_F(EventReleasePlanTest, ARepeatedOneMeetsAnEarlierOneThatIsInFlight) {
+  const auto first = Begun("j");
+  Nothing(first);
+  now_ = now_ + seconds(1);
+  EXPECT_EQ(Asked(plan_.OnWake(now_)), first);
+  EXPECT_THAT(Nothing(Begun("j", 7)).settled, SizeIs(1));
+  EXPECT_EQ(Nothing(first).wake, now_ + seconds(1));
+  EXPECT_EQ(plan_.stats().pending, 1U);
+}
+
+TEST_F(EventReleasePlanTest, RequestsInFlightAreBounded) {
+  options_.most_in_flight = 2;
+  plan_ = Plan(options_, 1);
+  for (const char* id : {"a", "b", "c"}) EXPECT_TRUE(plan_.Take(Ended(id), now_));
+  const auto step = plan_.OnWake(now_);
+  ASSERT_THAT(step.asks, SizeIs(2));
+  EXPECT_FALSE(step.wake) << "an answer goes on";
+  const auto next = plan_.OnAnswer(step.asks[0].ticket, std::size_t{1}, now_);
+  ASSERT_THAT(next.asks, SizeIs(1));
+  EXPECT_EQ(next.asks[0].ended.resource_id, "c");
+}
+
+TEST_F(EventReleasePlanTest, WhereThereIsNoRoomTheOldestIsGivenUp) {
+  options_.most_pending = 2;
+  plan_ = Plan(options_, 1);
+  Nothing(Begun("a"));
+  Nothing(Begun("b"));
+  ASSERT_TRUE(plan_.Take(Ended("c"), now_));
+  const auto step = plan_.OnWake(now_);
+  ASSERT_THAT(step.unreleased, SizeIs(1));
+  EXPECT_EQ(step.unreleased[0].why, Why::kGivenUp);
+  EXPECT_EQ(step.unreleased[0].ended.resource_id, "a");
+  EXPECT_EQ(plan_.stats().given_up, 1U);
+  EXPECT_EQ(plan_.stats().pending, 2U);
+}
+
+TEST_F(EventReleasePlanTest, WhatIsNotSettledIsNotGivenUp) {
+  options_.most_pending = 1;
+  plan_ = Plan(options_, 1);
+  const auto first = Begun("a");
+  const auto refused = plan_.Take(Ended("b"), now_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(plan_.stats().refused, 1U);
+  EXPECT_THAT(plan_.OnAnswer(first, std::size_t{1}, now_).settled, SizeIs(1));
+}
+
+TEST_F(EventReleasePlanTest, WithoutWaitsItIsAskedForOnce) {
+  options_.ask_again.clear();
+  plan_ = Plan(options_, 1);
+  EXPECT_EQ(Nothing(Begun("j")).unreleased[0].why, Why::kUnknown);
+  EXPECT_EQ(plan_.stats().pending, 0U);
+}
+
+// 100,000 resources that nobody knows: what is kept stays within its bound, and each is told.
+TEST_F(EventReleasePlanTest, MemoryIsBoundedWhateverArrives) {
+  constexpr std::uint64_t kMany = 100'000;
+  std::uint64_t told = 0;
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    ASSERT_TRUE(plan_.Take(Ended(std::to_string(i)), now_));
+    const auto step = plan_.OnWake(now_);
+    told += step.unreleased.size();
+    told += Nothing(Asked(step)).unreleased.size();
+    ASSERT_LE(plan_.stats().pending, options_.most_pending);
+  }
+  EXPECT_EQ(told, kMany - options_.most_pending);
+  EXPECT_EQ(plan_.stats().given_up, told);
+}
+
+}  // namespace
+}  // namespace weir

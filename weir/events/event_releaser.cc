@@ -1,0 +1,231 @@
+#include "weir/events/event_releaser.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "weir/base/mutex.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kClosed = "the releaser was closed";
+
+std::string_view NameOf(UnreleasedResource::Why why) {
+  using enum UnreleasedResource::Why;
+  return why == kUnknown ? "unknown" : why == kGivenUp ? "given_up" : "failed";
+}
+
+EventReleaserOptions ForBackend(EventReleaserOptions options, const ReservationBackend& backend) {
+  if (!backend.HasOtherClients()) options.release.ask_again.clear();
+  return options;
+}
+
+}  // namespace
+
+/// Steps are made and carried out by tasks of the scheduler only, one after the other.
+class EventReleaser::State : public std::enable_shared_from_this<State> {
+ public:
+  State(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
+        EventReleaserOptions options)
+      : rules_(std::move(rules)),
+        backend_(backend),
+        scheduler_(scheduler),
+        options_(ForBackend(std::move(options), backend)),
+        log_(options_.log != nullptr ? *options_.log : NoLog()),
+        plan_(options_.release, options_.seed) {}
+  ~State();
+
+  void Take(std::string_view event, std::optional<UnixMillis> sent, EventProgress progress);
+  EventReleaserStats stats() const;
+
+ private:
+  using Plan = EventReleasePlan;
+
+  Result<std::optional<EndedResource>> Match(std::string_view event,
+                                             std::optional<UnixMillis> sent);
+  void Begin(EndedResource ended, EventProgress progress);
+  void OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer);
+  void CarryOut(Plan::Step step);
+  void Tell(Plan::Step& step);
+  void LogReleased(const ReleasedResource& resource);
+  void LogUnreleased(const UnreleasedResource& resource);
+  void Ask(const Plan::Ask& ask);
+  void Arm(std::optional<Instant> wake);
+
+  Instant Now() const { return scheduler_.clock().Now(); }
+
+  const EventRules rules_;
+  ReservationBackend& backend_;
+  Scheduler& scheduler_;
+  const EventReleaserOptions options_;
+  Log& log_;
+
+  mutable Mutex mutex_;
+  Plan plan_ WEIR_GUARDED_BY(mutex_);
+  EventReleaserStats stats_ WEIR_GUARDED_BY(mutex_);
+
+  // Of the scheduler's tasks alone.
+  std::map<Plan::Ticket, EventProgress> taken_;
+  std::optional<std::pair<Instant, TimerId>> timer_;
+};
+
+EventReleaser::State::~State() {
+  if (timer_) scheduler_.Cancel(timer_->second);
+  for (auto& [ticket, progress] : taken_) {
+    if (progress.settled) progress.settled(Fail(Code::kCancelled, std::string(kClosed)));
+  }
+}
+
+Result<std::optional<EndedResource>> EventReleaser::State::Match(std::string_view event,
+                                                                 std::optional<UnixMillis> sent) {
+  const Clock& clock = scheduler_.clock();
+  const UnixMillis wall = clock.WallNow();
+  auto matched = MatchEvent(rules_, event, std::min(sent.value_or(wall), wall));
+  if (matched && *matched) {
+    const UnixMillis now = backend_.Now(clock);
+    EndedResource& ended = **matched;
+    ended.ended_at = now - (wall - ended.ended_at);
+    ended.remember_until = now + options_.remember;
+  }
+  const MutexLock lock(mutex_);
+  ++stats_.seen;
+  if (!matched) ++stats_.bad;
+  if (matched && *matched) ++stats_.matched;
+  return matched;
+}
+
+void EventReleaser::State::Take(std::string_view event, std::optional<UnixMillis> sent,
+                                EventProgress progress) {
+  auto matched = Match(event, sent);
+  if (!matched) return progress.settled(Fail(std::move(matched.error())));
+  if (!*matched) return progress.settled(false);
+  scheduler_.Post([weak = weak_from_this(), ended = **std::move(matched),
+                   progress = std::move(progress)]() mutable {
+    if (const auto self = weak.lock()) return self->Begin(std::move(ended), std::move(progress));
+    progress.settled(Fail(Code::kCancelled, std::string(kClosed)));
+  });
+}
+
+void EventReleaser::State::Begin(EndedResource ended, EventProgress progress) {
+  Result<Plan::Ticket> ticket;
+  Plan::Step step;
+  {
+    const MutexLock lock(mutex_);
+    ticket = plan_.Take(std::move(ended), Now());
+    step = plan_.OnWake(Now());
+  }
+  if (!ticket) {
+    CarryOut(std::move(step));
+    return progress.settled(Fail(std::move(ticket.error())));
+  }
+  taken_.emplace(*ticket, std::move(progress));
+  CarryOut(std::move(step));
+}
+
+void EventReleaser::State::OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer) {
+  Plan::Step step;
+  {
+    const MutexLock lock(mutex_);
+    step = plan_.OnAnswer(ticket, answer, Now());
+  }
+  CarryOut(std::move(step));
+}
+
+void EventReleaser::State::CarryOut(Plan::Step step) {
+  Tell(step);
+  Arm(step.wake);
+  for (const Plan::Ask& ask : step.asks) Ask(ask);
+  for (const ReleasedResource& resource : step.released) LogReleased(resource);
+  for (const UnreleasedResource& resource : step.unreleased) {
+    if (options_.unreleased) options_.unreleased(resource);
+    LogUnreleased(resource);
+  }
+}
+
+void EventReleaser::State::LogReleased(const ReleasedResource& resource) {
+  const LogField fields[] = {{"resource_id", resource.ended.resource_id},
+                             {"slots", static_cast<std::int64_t>(resource.slots)}};
+  log_.Write(LogLevel::kInfo, "events.released", fields);
+}
+
+// Most services tell of every end, also of what never had a slot.
+void EventReleaser::State::LogUnreleased(const UnreleasedResource& resource) {
+  const bool is_usual = resource.why == UnreleasedResource::Why::kUnknown;
+  const std::string message = resource.error ? resource.error->message : "";
+  const LogField fields[] = {{"resource_id", resource.ended.resource_id},
+                             {"cause", NameOf(resource.why)},
+                             {"message", message}};
+  log_.Write(is_usual ? LogLevel::kDebug : LogLevel::kWarning, "events.not_released", fields);
+}
+
+void EventReleaser::State::Tell(Plan::Step& step) {
+  std::map<Plan::Ticket, EventProgress> over;
+  for (const Plan::Settled& end : step.over) over.insert(taken_.extract(end.ticket));
+  for (Plan::Settled& settled : step.settled) {
+    const auto at = over.find(settled.ticket);
+    const bool is_over = at != over.end();
+    EventProgress& progress = is_over ? at->second : taken_.at(settled.ticket);
+    auto tell = std::exchange(progress.settled, nullptr);
+    if (is_over) over.erase(at);
+    settled.status ? tell(!is_over) : tell(Fail(std::move(settled.status.error())));
+  }
+  for (Plan::Settled& end : step.over) {
+    const auto at = over.find(end.ticket);
+    if (at != over.end()) at->second.over(std::move(end.status));
+  }
+}
+
+void EventReleaser::State::Ask(const Plan::Ask& ask) {
+  const Clock& clock = scheduler_.clock();
+  backend_.slots().ReleaseResource(
+      ask.ended, backend_.Now(clock), Deadline::After(clock, options_.call_timeout),
+      [weak = weak_from_this(), ticket = ask.ticket](Result<std::size_t> answer) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        self->scheduler_.Post([weak, ticket, answer = std::move(answer)] {
+          if (const auto alive = weak.lock()) alive->OnAnswer(ticket, answer);
+        });
+      });
+}
+
+void EventReleaser::State::Arm(std::optional<Instant> wake) {
+  if (timer_ && wake == timer_->first) return;
+  if (timer_) scheduler_.Cancel(timer_->second);
+  timer_.reset();
+  if (!wake) return;
+  const TimerId id = scheduler_.At(*wake, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->timer_.reset();
+    Plan::Step step;
+    {
+      const MutexLock lock(self->mutex_);
+      step = self->plan_.OnWake(self->Now());
+    }
+    self->CarryOut(std::move(step));
+  });
+  timer_ = {*wake, id};
+}
+
+EventReleaserStats EventReleaser::State::stats() const {
+  const MutexLock lock(mutex_);
+  EventReleaserStats stats = stats_;
+  stats.release = plan_.stats();
+  return stats;
+}
+
+EventReleaser::EventReleaser(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
+                             EventReleaserOptions options)
+    : state_(std::make_shared<State>(std::move(rules), backend, scheduler, std::move(options))) {}
+
+EventReleaser::~EventReleaser() = default;
+
+void EventReleaser::Take(std::string_view event, std::optional<UnixMillis> sent,
+                         EventProgress progress) {
+  state_->Take(event, sent, std::move(progress));
+}
+
+EventReleaserStats EventReleaser::stats() const { return state_->stats(); }
+
+}  // namespace weir

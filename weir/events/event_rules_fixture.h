@@ -1,0 +1,42 @@
+// Rules and events as tests write them. Tests only.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "weir/events/event_rules.h"
+
+namespace weir {
+
+inline constexpr UnixMillis kNow{1'767'225'600'013};
+
+inline EventRules Rules(std::string_view text) {
+  auto rules = ReadEventRules(text, "f.yaml");
+  EXPECT_TRUE(rules.has_value()) << rules.error().message;
+  return rules ? *std::move(rules) : EventRules{};
+}
+
+/// The rule for clusters of EMR, with more lines, each indented by four.
+inline EventRules ClusterRule(std::string_view lines = "") {
+  return Rules(fmt::format("rules:\n  - source: aws.emr\n    id: detail.clusterId\n{}", lines));
+}
+
+/// The id of what the event says has ended; empty: it says nothing.
+inline std::string EndedId(const EventRules& rules, std::string_view event) {
+  const auto matched = MatchEvent(rules, event, kNow);
+  EXPECT_TRUE(matched.has_value()) << matched.error().message;
+  return matched && *matched ? (*matched)->resource_id : "";
+}
+
+/// An event of EMR about this cluster, with more members of its detail.
+inline std::string ClusterEvent(std::string_view id, std::string_view members = "") {
+  return fmt::format(
+      R"({{"source":"aws.emr","detail-type":"EMR Cluster State Change","detail":{{"clusterId":"{}"{}{}}}}})",
+      id, members.empty() ? "" : ",", members);
+}
+
+}  // namespace weir

@@ -1,0 +1,247 @@
+#include "weir/events/sqs_poll.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::seconds kWaitWhileFailing{1};
+constexpr std::uint32_t kRoundsOfAProbe = 10;
+
+bool IsPermanent(Code code) { return code == Code::kPermissionDenied || code == Code::kNotFound; }
+
+/// All else is the store's, and may pass: it is away, or refuses this process.
+bool IsOfTheMessage(Code code) { return code == Code::kInvalidArgument || code == Code::kDataLoss; }
+
+template <class T>
+std::vector<T> TakeBatch(std::deque<T>& from) {
+  const auto end = from.begin() + std::min<std::ptrdiff_t>(std::ssize(from), kMostSqsMessages);
+  std::vector<T> batch(std::move_iterator(from.begin()), std::move_iterator(end));
+  from.erase(from.begin(), end);
+  return batch;
+}
+
+}  // namespace
+
+SqsPoll::SqsPoll(const SqsPollOptions& options, std::uint64_t seed)
+    : options_(options), rng_(seed), backoff_(options.first_backoff, options.longest_backoff) {}
+
+SqsPoll::Step SqsPoll::OnWake(Instant now) {
+  if (in_round_ || stopping_ || ended_) return {};
+  if (now < due_) return {.wake = due_};
+  in_round_ = true;
+  began_ = now;
+  has_failed_ = has_succeeded_ = false;
+  was_empty_ = true;  // so far
+  Receive();
+  HandleFailing();
+  return Go(now);
+}
+
+void SqsPoll::Receive() {
+  const bool is_full = failing_ >= options_.most_failing;
+  full_rounds_ = is_full ? full_rounds_ + 1 : 0;
+  if (held_.size() + to_delete_.size() >= options_.most_held) return;
+  if (is_full && full_rounds_ % kRoundsOfAProbe != 0) return;
+  receiving_ = true;
+  step_.receive = options_.receive;
+  if (is_full) step_.receive->most_messages = 1;
+  // Nothing that fails waits for the end of a long call.
+  if (failing_ > 0) step_.receive->wait = std::min(step_.receive->wait, kWaitWhileFailing);
+}
+
+void SqsPoll::HandleFailing() {
+  if (failing_ == 0) return;
+  for (auto& [key, held] : held_) {
+    if (held.state != State::kFailing) continue;
+    --failing_;
+    Handle(key, held);
+  }
+}
+
+void SqsPoll::Handle(Key key, Held& held) {
+  held.state = State::kHandling;
+  ++handling_;
+  step_.messages.push_back({key, held.message.body, held.message.sent});
+}
+
+SqsPoll::Step SqsPoll::OnReceived(Result<std::vector<SqsMessage>> received, Instant now) {
+  receiving_ = false;
+  if (!received) {
+    ++stats_.receive_errors;
+    if (IsPermanent(received.error().code) && !stopping_) {
+      ended_ = true;
+      step_.ended = std::move(received.error());
+    } else {
+      Fault({}, std::move(received.error()));
+    }
+    return Go(now);
+  }
+  ++stats_.receives;
+  stats_.received += received->size();
+  was_empty_ = received->empty();
+  for (SqsMessage& message : *received) {
+    const Key key = ++last_key_;
+    Handle(key, held_.emplace(key, Held{.message = std::move(message)}).first->second);
+  }
+  return Go(now);
+}
+
+SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant now) {
+  const auto at = held_.find(key);
+  Held& held = at->second;
+  --handling_;
+  if (handled) {
+    has_succeeded_ = true;
+    if (!*handled || !options_.holds) {
+      Delete(key);
+    } else {
+      held.state = State::kNotOver;
+      held.message.body = {};
+      to_hide_.push_back({held.message.receipt, options_.hidden});
+    }
+  } else {
+    OnFailed(key, held, handled.error());
+  }
+  return Go(now);
+}
+
+void SqsPoll::OnFailed(Key key, Held& held, const Error& error) {
+  if (IsOfTheMessage(error.code)) {
+    ++(error.code == Code::kInvalidArgument ? stats_.bad : stats_.failed);
+    step_.notices.push_back({std::move(held.message.id), error, /*is_left=*/true});
+    held_.erase(key);
+    return;
+  }
+  ++stats_.failed;
+  ++held.failures;
+  Fault(held.message.id, error);
+  held.state = State::kFailing;
+  ++failing_;
+  to_hide_.push_back({held.message.receipt, *options_.receive.visibility});
+}
+
+// The store is there, so something is wrong with them: the queue's own rule decides.
+void SqsPoll::LeaveWhatAlwaysFails() {
+  if (failing_ == 0 || !has_succeeded_) return;
+  for (auto at = held_.begin(); at != held_.end();) {
+    const auto next = std::next(at);
+    Held& held = at->second;
+    if (held.state == State::kFailing && held.failures >= options_.most_failures) {
+      --failing_;
+      step_.notices.push_back({std::move(held.message.id),
+                               {Code::kAborted, "its handling fails again and again"},
+                               /*is_left=*/true});
+      held_.erase(at);
+    }
+    at = next;
+  }
+}
+
+// One that is held no more was given back, or deleted when it was handled.
+SqsPoll::Step SqsPoll::OnOver(Key key, const Status& over, Instant now) {
+  const auto at = held_.find(key);
+  if (at == held_.end()) return Go(now);
+  if (over) {
+    Delete(key);
+  } else {
+    step_.notices.push_back({std::move(at->second.message.id), over.error(), /*is_left=*/true});
+    held_.erase(at);
+  }
+  return Go(now);
+}
+
+void SqsPoll::Delete(Key key) {
+  to_delete_.push_back(std::move(held_.extract(key).mapped().message.receipt));
+}
+
+SqsPoll::Step SqsPoll::OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant now) {
+  const std::size_t asked = std::exchange(deleting_, 0);
+  const std::size_t gone = deleted ? std::min(deleted->done, asked) : 0;
+  stats_.deleted += gone;
+  stats_.not_deleted += asked - gone;
+  if (!deleted) {
+    ++stats_.delete_errors;
+    Fault({}, deleted.error());
+    if (stopping_) to_delete_.clear();
+  } else if (gone < asked) {
+    Fault({}, {Code::kUnavailable, "a message was not deleted: " + deleted->first_fault});
+  }
+  return Go(now);
+}
+
+// A message that could not be hidden comes again, and does no harm. When the queue is away at the
+// end, all the others come again by themselves.
+SqsPoll::Step SqsPoll::OnHidden(const Result<SqsBatchOutcome>& hidden, Instant now) {
+  hiding_ = false;
+  if (!hidden) {
+    ++stats_.hide_errors;
+    Fault({}, hidden.error());
+    if (stopping_) to_hide_.clear();
+  } else if (hidden->failed > 0) {
+    Fault({}, {Code::kUnavailable, "a message was not hidden: " + hidden->first_fault});
+  }
+  return Go(now);
+}
+
+void SqsPoll::Fault(std::string message_id, Error error) {
+  has_failed_ = true;
+  step_.notices.push_back({std::move(message_id), std::move(error)});
+}
+
+SqsPoll::Step SqsPoll::Stop(Instant now) {
+  stopping_ = true;
+  return Go(now);
+}
+
+bool SqsPoll::IsIdle() const {
+  return !receiving_ && handling_ == 0 && deleting_ == 0 && !hiding_ && to_delete_.empty() &&
+         to_hide_.empty();
+}
+
+// Those of a round go together.
+bool SqsPoll::IsDue(std::size_t receipts) const {
+  return receipts >= kMostSqsMessages || (receipts > 0 && handling_ == 0);
+}
+
+void SqsPoll::GiveBack() {
+  to_hide_.clear();
+  for (auto& [key, held] : std::exchange(held_, {})) {
+    to_hide_.push_back({std::move(held.message.receipt), std::chrono::seconds(0)});
+  }
+  failing_ = 0;
+}
+
+SqsPoll::Step SqsPoll::Go(Instant now) {
+  if (stopping_ && !receiving_ && handling_ == 0 && !held_.empty()) GiveBack();
+  if (deleting_ == 0 && IsDue(to_delete_.size())) {
+    step_.receipts = TakeBatch(to_delete_);
+    deleting_ = step_.receipts.size();
+  }
+  if (!hiding_ && IsDue(to_hide_.size())) {
+    step_.hidings = TakeBatch(to_hide_);
+    hiding_ = true;
+  }
+  if (stopping_ && IsIdle()) step_.stopped = !std::exchange(stopped_, true);
+  if (!stopping_ && !receiving_ && handling_ == 0) EndRound(now);
+  return std::exchange(step_, {});
+}
+
+void SqsPoll::EndRound(Instant now) {
+  if (!std::exchange(in_round_, false) || ended_) return;
+  LeaveWhatAlwaysFails();
+  due_ = was_empty_ ? std::max(now, began_ + options_.least_gap) : now;
+  if (has_succeeded_ || !has_failed_) backoff_.Reset();
+  if (has_failed_) due_ = now + backoff_.Next(rng_);
+  step_.wake = due_;
+}
+
+SqsStats SqsPoll::stats() const {
+  SqsStats stats = stats_;
+  stats.held = held_.size();
+  return stats;
+}
+
+}  // namespace weir

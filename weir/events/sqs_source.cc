@@ -1,0 +1,212 @@
+#include "weir/events/sqs_source.h"
+
+#include <optional>
+#include <utility>
+
+#include "weir/base/mutex.h"
+
+namespace weir {
+namespace {
+
+SqsSourceOptions ForQueue(SqsSourceOptions options) {
+  if (options.queue_url.ends_with(".fifo")) options.poll.holds = false;
+  return options;
+}
+
+}  // namespace
+
+/// Steps are made and carried out by tasks of the scheduler only, one after the other.
+class SqsSource::State : public std::enable_shared_from_this<State> {
+ public:
+  State(JsonClient& client, Scheduler& scheduler, Handle handle, SqsSourceOptions options)
+      : client_(client),
+        scheduler_(scheduler),
+        handle_(std::move(handle)),
+        options_(ForQueue(std::move(options))),
+        poll_(options_.poll, options_.seed) {}
+  ~State();
+
+  Status Start();
+  void Stop(Done<void> done);
+  SqsStats stats() const;
+
+ private:
+  using Answer = tl::expected<JsonReply, AwsFailure>;
+  using OnText = void (State::*)(Result<std::string> answer);
+
+  /// Makes a step and carries it out. Of the scheduler's tasks alone, as all below.
+  template <class MakeStep>
+  void Advance(const MakeStep& make);
+  void CarryOut(SqsPoll::Step step);
+  void Call(std::string operation, std::string body, OnText then);
+  void OnReceived(Result<std::string> answer);
+  void OnDeleted(Result<std::string> answer);
+  void OnHidden(Result<std::string> answer);
+  void HandOver(const SqsPoll::HandOver& message);
+  /// By a task, unless the source is gone then.
+  template <class MakeStep>
+  static void Later(const std::weak_ptr<State>& weak, MakeStep make);
+  void Arm(std::optional<Instant> wake);
+  void Stopped();
+
+  JsonClient& client_;
+  Scheduler& scheduler_;
+  const Handle handle_;
+  const SqsSourceOptions options_;
+
+  mutable Mutex mutex_;
+  SqsPoll poll_ WEIR_GUARDED_BY(mutex_);
+
+  // Of the scheduler's tasks alone.
+  std::optional<TimerId> timer_;
+  std::optional<Done<void>> stopped_;
+};
+
+SqsSource::State::~State() {
+  if (timer_) scheduler_.Cancel(*timer_);
+  if (stopped_) (*stopped_)(Fail(Code::kCancelled, "the source was destroyed"));
+}
+
+Status SqsSource::State::Start() {
+  WEIR_RETURN_IF_ERROR(Check(options_.poll.receive));
+  if (!options_.poll.receive.visibility) {
+    return Fail(Code::kInvalidArgument,
+                "no visibility timeout; right would be longer than a message's handling takes");
+  }
+  scheduler_.Post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self != nullptr) self->Advance([](SqsPoll& poll, Instant now) { return poll.OnWake(now); });
+  });
+  return {};
+}
+
+void SqsSource::State::Stop(Done<void> done) {
+  scheduler_.Post([weak = weak_from_this(), done = std::move(done)]() mutable {
+    const auto self = weak.lock();
+    if (self == nullptr) return done(Fail(Code::kCancelled, "the source was destroyed"));
+    self->stopped_ = std::move(done);
+    self->Advance([](SqsPoll& poll, Instant now) { return poll.Stop(now); });
+  });
+}
+
+template <class MakeStep>
+void SqsSource::State::Advance(const MakeStep& make) {
+  SqsPoll::Step step;
+  {
+    const MutexLock lock(mutex_);
+    step = make(poll_, scheduler_.clock().Now());
+  }
+  CarryOut(std::move(step));
+}
+
+void SqsSource::State::CarryOut(SqsPoll::Step step) {
+  for (const SqsNotice& notice : step.notices) {
+    if (options_.notice) options_.notice(notice);
+  }
+  if (step.ended && options_.ended) options_.ended(*step.ended);
+  Arm(step.wake);
+  if (step.receive) {
+    Call("ReceiveMessage", ReceiveBody(options_.queue_url, *step.receive), &State::OnReceived);
+  }
+  for (const SqsPoll::HandOver& message : step.messages) HandOver(message);
+  if (!step.hidings.empty()) {
+    Call("ChangeMessageVisibilityBatch", HideBody(options_.queue_url, step.hidings),
+         &State::OnHidden);
+  }
+  if (!step.receipts.empty()) {
+    Call("DeleteMessageBatch", DeleteBody(options_.queue_url, step.receipts), &State::OnDeleted);
+  }
+  if (step.stopped) Stopped();
+}
+
+// All operations may be repeated: a receive whose answer was lost hides its messages for a while,
+// and a receipt that is deleted or hidden twice is deleted or hidden.
+void SqsSource::State::Call(std::string operation, std::string body, OnText then) {
+  const nanoseconds within = options_.poll.receive.wait + options_.call_timeout;
+  client_.Call({std::move(operation), std::move(body), /*repeatable=*/true},
+               Deadline::After(scheduler_.clock(), within),
+               [weak = weak_from_this(), then](Answer answer) {
+                 const auto self = weak.lock();
+                 if (self == nullptr) return;
+                 Result<std::string> text = answer ? Result<std::string>(std::move(answer->body))
+                                                   : Fail(ToError(answer.error()));
+                 self->scheduler_.Post([weak, then, text = std::move(text)]() mutable {
+                   if (const auto alive = weak.lock()) ((*alive).*then)(std::move(text));
+                 });
+               });
+}
+
+void SqsSource::State::OnReceived(Result<std::string> answer) {
+  auto received = answer.and_then([](const std::string& text) { return ReadReceived(text); });
+  Advance([&received](SqsPoll& poll, Instant now) {
+    return poll.OnReceived(std::move(received), now);
+  });
+}
+
+void SqsSource::State::OnDeleted(Result<std::string> answer) {
+  const auto deleted = answer.and_then([](const std::string& text) { return ReadDeleted(text); });
+  Advance([&deleted](SqsPoll& poll, Instant now) { return poll.OnDeleted(deleted, now); });
+}
+
+void SqsSource::State::OnHidden(Result<std::string> answer) {
+  const auto hidden = answer.and_then([](const std::string& text) { return ReadHidden(text); });
+  Advance([&hidden](SqsPoll& poll, Instant now) { return poll.OnHidden(hidden, now); });
+}
+
+template <class MakeStep>
+void SqsSource::State::Later(const std::weak_ptr<State>& weak, MakeStep make) {
+  const auto self = weak.lock();
+  if (self == nullptr) return;
+  self->scheduler_.Post([weak, make = std::move(make)] {
+    if (const auto alive = weak.lock()) alive->Advance(make);
+  });
+}
+
+void SqsSource::State::HandOver(const SqsPoll::HandOver& message) {
+  const std::weak_ptr<State> weak = weak_from_this();
+  const SqsPoll::Key key = message.key;
+  auto settled = [weak, key](Result<bool> handled) {
+    Later(weak, [key, handled = std::move(handled)](SqsPoll& poll, Instant now) {
+      return poll.OnHandled(key, handled, now);
+    });
+  };
+  auto over = [weak, key](Status end) {
+    Later(weak, [key, end = std::move(end)](SqsPoll& poll, Instant now) {
+      return poll.OnOver(key, end, now);
+    });
+  };
+  handle_(message.body, message.sent, {.settled = std::move(settled), .over = std::move(over)});
+}
+
+void SqsSource::State::Arm(std::optional<Instant> wake) {
+  if (!wake) return;
+  timer_ = scheduler_.At(*wake, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->timer_.reset();
+    self->Advance([](SqsPoll& poll, Instant now) { return poll.OnWake(now); });
+  });
+}
+
+void SqsSource::State::Stopped() {
+  if (timer_) scheduler_.Cancel(*std::exchange(timer_, std::nullopt));
+  Done<void> done = *std::exchange(stopped_, std::nullopt);
+  done({});
+}
+
+SqsStats SqsSource::State::stats() const {
+  const MutexLock lock(mutex_);
+  return poll_.stats();
+}
+
+SqsSource::SqsSource(JsonClient& client, Scheduler& scheduler, Handle handle,
+                     SqsSourceOptions options)
+    : state_(std::make_shared<State>(client, scheduler, std::move(handle), std::move(options))) {}
+
+SqsSource::~SqsSource() = default;
+
+Status SqsSource::Start() { return state_->Start(); }
+void SqsSource::Stop(Done<void> done) { state_->Stop(std::move(done)); }
+SqsStats SqsSource::stats() const { return state_->stats(); }
+
+}  // namespace weir

@@ -1,0 +1,76 @@
+#include "weir/runtime/turn_pump.h"
+
+#include <utility>
+
+namespace weir {
+
+template <class Body>
+auto TurnPump::WhileAlive(Body body) {
+  return [owner = owner_, body = std::move(body)] {
+    if (const auto alive = owner.lock()) body();
+  };
+}
+
+void TurnPump::Kick() {
+  const std::optional<Instant> next = queue_.next();
+  {
+    const MutexLock lock(mutex_);
+    const bool sooner = next && (!timer_ || *next < timer_->at);
+    if (closed_ || posted_ || !sooner) return;
+    posted_ = true;
+  }
+  scheduler_.Post(WhileAlive([this] { Pump(); }));
+}
+
+// Whoever changes the queue while `posted_` is set leaves the change to Arm, which looks after it
+// is reset.
+void TurnPump::Pump() {
+  while (queue_.take_due()) {
+  }
+  {
+    const MutexLock lock(mutex_);
+    posted_ = false;
+  }
+  Arm();
+}
+
+// One timer for all: at the first instant at which there may be something to do.
+void TurnPump::Arm() {
+  const std::optional<Instant> next = queue_.next();
+  std::optional<Timer> old;
+  {
+    const MutexLock lock(mutex_);
+    if (closed_ || (timer_ && next == timer_->at)) return;
+    old = std::exchange(timer_, std::nullopt);
+  }
+  if (old) scheduler_.Cancel(old->id);
+  if (!next) return;
+  const TimerId id = scheduler_.At(*next, WhileAlive([this] { Ring(); }));
+  {
+    const MutexLock lock(mutex_);
+    if (!closed_) timer_ = Timer{*next, id};
+    if (!closed_) return;
+  }
+  scheduler_.Cancel(id);
+}
+
+void TurnPump::Ring() {
+  {
+    const MutexLock lock(mutex_);
+    timer_.reset();
+    posted_ = true;
+  }
+  Pump();
+}
+
+void TurnPump::Close() {
+  std::optional<Timer> timer;
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    timer.swap(timer_);
+  }
+  if (timer) scheduler_.Cancel(timer->id);
+}
+
+}  // namespace weir
