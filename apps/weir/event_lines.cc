@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kLongestEvent = 1 << 20;
 constexpr milliseconds kBetweenLooks{100};
+// One more and the releaser would give up the oldest.
+constexpr std::size_t kMostOpen = ReleaseOptions{}.most_pending - 1;
 
 /// Lines whose events are settled and not over. Thread-safe.
 class OpenLines {
@@ -62,13 +64,21 @@ Status TakeLine(EventReleaser& releaser, const LineReader& lines,
   return asked_again.transform([](bool) {});
 }
 
+// Or an interrupt.
+void AwaitUntilOpenAre(std::size_t most, const OpenLines& open, Scheduler& scheduler,
+                       const Context& context) {
+  while (open.count() > most && !context.world().interrupted()) PauseBetweenLooks(scheduler);
+}
+
 // Nobody else remembers what was read from standard input.
 void AwaitOpen(const OpenLines& open, Scheduler& scheduler, Context& context) {
   if (open.count() == 0) return;
-  context.Warn(fmt::format(
-      "{} ends are looked for again, for up to 3 minutes: other clients may bind them late",
-      open.count()));
-  while (open.count() > 0 && !context.world().interrupted()) PauseBetweenLooks(scheduler);
+  context.world().err << fmt::format(
+                             "weir: {} ends are looked for again, for up to 3 minutes: other "
+                             "clients may bind them late\n",
+                             open.count())
+                      << std::flush;
+  AwaitUntilOpenAre(0, open, scheduler, context);
 }
 
 }  // namespace
@@ -90,6 +100,7 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
     Status taken = Fail(Code::kInvalidArgument, "it is longer than a megabyte");
     if (got == LineReader::Got::kLine) {
       if (lines.line().empty()) continue;
+      AwaitUntilOpenAre(kMostOpen, *open, scheduler, context);
       taken = TakeLine(releaser, lines, open);
     }
     if (!taken) trouble.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));

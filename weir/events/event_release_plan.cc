@@ -25,22 +25,17 @@ EventReleasePlan::EventReleasePlan(ReleaseOptions options, std::uint64_t seed)
 
 Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Instant now) {
   ++stats_.taken;
-  if (pending_.size() + joined_ >= options_.most_pending && !GiveUpOldest()) {
+  if (open_ >= options_.most_pending && !GiveUpOldest()) {
     ++stats_.refused;
     return Fail(Code::kResourceExhausted, "too many events wait for the store; ask again later");
   }
   const Ticket ticket = ++last_ticket_;
+  ++open_;
   const auto place =
       pending_
           .emplace(ticket, Pending{.ended = std::move(ended),
                                    .backoff = {options_.first_backoff, options_.longest_backoff}})
           .first;
-  const auto earlier = settled_ids_.find(place->second.ended.resource_id);
-  if (earlier != settled_ids_.end()) {
-    const EndedResource& known = pending_.at(earlier->second).ended;
-    const bool is_later = place->second.ended.ended_at > known.ended_at;
-    place->second.ended.spares_undated = known.spares_undated && !is_later;
-  }
   WaitUntil(place, now);
   return ticket;
 }
@@ -101,6 +96,14 @@ void EventReleasePlan::SpareUndated(Place place) {
   if (other != settled_ids_.end()) spare(pending_.at(other->second));
 }
 
+// Another request for the same end, or a later one, has released.
+void EventReleasePlan::SpareAsKnown(EndedResource& ended) const {
+  const auto at = settled_ids_.find(ended.resource_id);
+  if (at == settled_ids_.end()) return;
+  const EndedResource& known = pending_.at(at->second).ended;
+  if (known.spares_undated && ended.ended_at <= known.ended_at) ended.spares_undated = true;
+}
+
 // False: it was asked for as often as the options say.
 bool EventReleasePlan::WaitsAgain(Place place, Instant now) {
   if (place->second.asked_again == options_.ask_again.size()) return false;
@@ -121,8 +124,7 @@ void EventReleasePlan::OnNothing(Place place, Instant now) {
   if (!WaitsAgain(place, now)) End(place, UnreleasedResource::Why::kUnknown);
 }
 
-/// The earlier one then stands for both, so its source keeps this one, too. If the end is a later
-/// one, its waits begin anew.
+/// The earlier one then stands for both, so its source keeps this one, too.
 bool EventReleasePlan::JoinEarlier(Place place, Instant now) {
   const auto [at, is_first] =
       settled_ids_.try_emplace(place->second.ended.resource_id, place->first);
@@ -132,14 +134,16 @@ bool EventReleasePlan::JoinEarlier(Place place, Instant now) {
     BeginAnew(earlier, place->second.ended, now);
   }
   ++stats_.repeated;
-  ++joined_;
   earlier->second.joined.push_back(place->first);
   settled_.erase(place->first);
   pending_.erase(place);
   return true;
 }
 
+// The requests for the later end release what the earlier ones were to release. So the source need
+// not keep these: it would for ever where a name ends again and again.
 void EventReleasePlan::BeginAnew(Place place, const EndedResource& later, Instant now) {
+  TellOver(place, {});
   Pending& pending = place->second;
   pending.ended = later;
   pending.is_found = false;
@@ -195,10 +199,15 @@ void EventReleasePlan::Forget(Place place, const Status& status) {
   DueOf(pending).erase({pending.due, place->first});
   settled_.erase(place->first);
   if (pending.released) --released_;
-  step_.over.push_back({place->first, status});
-  for (const Ticket ticket : pending.joined) step_.over.push_back({ticket, status});
-  joined_ -= pending.joined.size();
+  TellOver(place, status);
   pending_.erase(place);
+}
+
+void EventReleasePlan::TellOver(Place place, const Status& status) {
+  std::vector<Ticket> tickets = std::exchange(place->second.joined, {});
+  if (!std::exchange(place->second.told_over, true)) tickets.insert(tickets.begin(), place->first);
+  for (const Ticket ticket : tickets) step_.over.push_back({ticket, status});
+  open_ -= tickets.size();
 }
 
 // First requests go before those that follow others.
@@ -227,6 +236,7 @@ EventReleasePlan::Step EventReleasePlan::Go(Instant now) {
     tickets->erase(tickets->begin());
     place->second.in_flight = true;
     place->second.asked_end = place->second.ended.ended_at;
+    SpareAsKnown(place->second.ended);
     ++in_flight_;
     step_.asks.push_back({place->first, place->second.ended});
   }

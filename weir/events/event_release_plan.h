@@ -24,7 +24,7 @@ struct ReleaseOptions {
   /// what has ended.
   std::vector<milliseconds> ask_again{milliseconds(1'000), milliseconds(5'000),
                                       milliseconds(30'000), milliseconds(120'000)};
-  std::size_t most_pending = 10'000;  ///< ends that are asked for, now or again; positive
+  std::size_t most_pending = 10'000;  ///< ends that are not over; positive
   std::size_t most_in_flight = 16;    ///< requests; positive
   std::uint32_t most_tries = 5;       ///< of one request; positive
   nanoseconds first_backoff = milliseconds(100);
@@ -103,6 +103,7 @@ class EventReleasePlan {
     bool released = false;  // a slot or more
     bool is_found = false;  // by the last answer, or the last but one if that one failed
     bool in_flight = false;
+    bool told_over = false;        // of its own ticket; it still stands for a later end
     UnixMillis asked_end{};        // of the request in flight
     std::vector<Ticket> joined{};  // it stands for these, too
     Instant due{};                 // unless in flight
@@ -122,9 +123,11 @@ class EventReleasePlan {
   DueTickets* NextDue(Instant now);
   std::optional<Instant> NextWake() const;
   void SpareUndated(Place place);
+  void SpareAsKnown(EndedResource& ended) const;
   void Settle(Place place, Status status);
   void End(Place place, UnreleasedResource::Why why, std::optional<Error> error = {});
   void Forget(Place place, const Status& status);
+  void TellOver(Place place, const Status& status);
   Step Go(Instant now);
 
   ReleaseOptions options_;
@@ -136,7 +139,7 @@ class EventReleasePlan {
   std::set<Ticket> settled_;
   std::map<std::string, Ticket> settled_ids_;  // one ticket for each resource
   std::size_t in_flight_ = 0;
-  std::size_t joined_ = 0;
+  std::size_t open_ = 0;      // tickets that are not over
   std::size_t released_ = 0;  // of the pending
   Step step_;                 // as far as it is made
   ReleaseStats stats_;

@@ -79,11 +79,11 @@ EventReleaser::State::~State() {
 
 Result<std::optional<EndedResource>> EventReleaser::State::Match(std::string_view event,
                                                                  std::optional<UnixMillis> sent) {
-  const Clock& clock = scheduler_.clock();
-  const UnixMillis wall = clock.WallNow();
+  // Both times of one instant, else copies of one event would have ended at different times.
+  const UnixMillis wall = scheduler_.clock().WallNow();
+  const UnixMillis now = backend_.OwnTime().value_or(wall);
   auto matched = MatchEvent(rules_, event, std::min(sent.value_or(wall), wall));
   if (matched && *matched) {
-    const UnixMillis now = backend_.Now(clock);
     EndedResource& ended = **matched;
     ended.ended_at = now - (wall - ended.ended_at);
     ended.remember_until = now + options_.remember;

@@ -237,5 +237,18 @@ TEST(EventRules, WhatEndedIsNotRememberedUnlessSomebodySaysHowLong) {
   EXPECT_EQ((*matched)->remember_until, UnixMillis{0});
 }
 
+// Fails if: the time to read an event is quadratic in its objects (40 s for this one).
+TEST(EventRules, I14AnEventOfManySmallObjectsIsRead) {
+  std::string text = R"({"source":"x","a":[{})";
+  while (text.size() < 512U << 10) text += ",{}";
+  EXPECT_TRUE(MatchEvent(ClusterRule(), text + "]}", kNow).has_value());
+}
+
+TEST(EventRules, BracketsInTextsAreNoDepth) {
+  const std::string brackets(2 * kMaxEventDepth, '[');
+  const std::string text = R"({"source":"x","a":"\"\\)" + brackets + R"("})";
+  EXPECT_TRUE(MatchEvent(ClusterRule(), text, kNow).has_value());
+}
+
 }  // namespace
 }  // namespace weir

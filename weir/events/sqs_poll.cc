@@ -15,11 +15,18 @@ bool IsPermanent(Code code) { return code == Code::kPermissionDenied || code == 
 /// All else is the store's, and may pass: it is away, or refuses this process.
 bool IsOfTheMessage(Code code) { return code == Code::kInvalidArgument || code == Code::kDataLoss; }
 
-template <class T>
-std::vector<T> TakeBatch(std::deque<T>& from) {
+std::vector<std::string> TakeBatch(std::deque<std::string>& from) {
   const auto end = from.begin() + std::min<std::ptrdiff_t>(std::ssize(from), kMostSqsMessages);
-  std::vector<T> batch(std::move_iterator(from.begin()), std::move_iterator(end));
+  std::vector<std::string> batch(std::move_iterator(from.begin()), std::move_iterator(end));
   from.erase(from.begin(), end);
+  return batch;
+}
+
+std::vector<SqsHiding> TakeBatch(std::map<SqsPoll::Key, SqsHiding>& from) {
+  std::vector<SqsHiding> batch;
+  while (!from.empty() && batch.size() < kMostSqsMessages) {
+    batch.push_back(std::move(from.extract(from.begin()).mapped()));
+  }
   return batch;
 }
 
@@ -37,6 +44,7 @@ SqsPoll::Step SqsPoll::OnWake(Instant now) {
   was_empty_ = true;  // so far
   Receive();
   HandleFailing();
+  HideAgain(now);
   return Go(now);
 }
 
@@ -50,6 +58,25 @@ void SqsPoll::Receive() {
   if (is_full) step_.receive->most_messages = 1;
   // Nothing that fails waits for the end of a long call.
   if (failing_ > 0) step_.receive->wait = std::min(step_.receive->wait, kWaitWhileFailing);
+}
+
+// Under load the requests for an event may take longer than its message is hidden.
+void SqsPoll::HideAgain(Instant now) {
+  while (!hidden_until_.empty()) {
+    const auto [until, key] = *hidden_until_.begin();
+    if (until - *options_.receive.visibility > now) return;
+    Hide(key, held_.at(key), now);
+  }
+}
+
+void SqsPoll::Hide(Key key, Held& held, Instant now) {
+  const bool is_not_over = held.state == State::kNotOver;
+  const auto time = is_not_over ? options_.hidden : *options_.receive.visibility;
+  to_hide_.insert_or_assign(key, SqsHiding{held.message.receipt, time});
+  if (!is_not_over) return;
+  hidden_until_.erase({held.hidden_until, key});
+  held.hidden_until = now + time;
+  hidden_until_.emplace(held.hidden_until, key);
 }
 
 void SqsPoll::HandleFailing() {
@@ -99,16 +126,16 @@ SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant n
       Delete(key);
     } else {
       held.state = State::kNotOver;
-      held.message.body = {};
-      to_hide_.push_back({held.message.receipt, options_.hidden});
+      std::string().swap(held.message.body);  // an assignment would keep its memory
+      Hide(key, held, now);
     }
   } else {
-    OnFailed(key, held, handled.error());
+    OnFailed(key, held, handled.error(), now);
   }
   return Go(now);
 }
 
-void SqsPoll::OnFailed(Key key, Held& held, const Error& error) {
+void SqsPoll::OnFailed(Key key, Held& held, const Error& error, Instant now) {
   if (IsOfTheMessage(error.code)) {
     ++(error.code == Code::kInvalidArgument ? stats_.bad : stats_.failed);
     step_.notices.push_back({std::move(held.message.id), error, /*is_left=*/true});
@@ -120,7 +147,7 @@ void SqsPoll::OnFailed(Key key, Held& held, const Error& error) {
   Fault(held.message.id, error);
   held.state = State::kFailing;
   ++failing_;
-  to_hide_.push_back({held.message.receipt, *options_.receive.visibility});
+  Hide(key, held, now);
 }
 
 // The store is there, so something is wrong with them: the queue's own rule decides.
@@ -140,21 +167,26 @@ void SqsPoll::LeaveWhatAlwaysFails() {
   }
 }
 
-// One that is held no more was given back, or deleted when it was handled.
+// One that is held no more was given back, or deleted when it was handled. One that comes again may
+// come to this process.
 SqsPoll::Step SqsPoll::OnOver(Key key, const Status& over, Instant now) {
   const auto at = held_.find(key);
   if (at == held_.end()) return Go(now);
   if (over) {
     Delete(key);
   } else {
-    step_.notices.push_back({std::move(at->second.message.id), over.error(), /*is_left=*/true});
-    held_.erase(at);
+    step_.notices.push_back({LetGo(key).id, over.error()});
   }
   return Go(now);
 }
 
-void SqsPoll::Delete(Key key) {
-  to_delete_.push_back(std::move(held_.extract(key).mapped().message.receipt));
+void SqsPoll::Delete(Key key) { to_delete_.push_back(LetGo(key).receipt); }
+
+SqsMessage SqsPoll::LetGo(Key key) {
+  Held held = std::move(held_.extract(key).mapped());
+  hidden_until_.erase({held.hidden_until, key});
+  to_hide_.erase(key);
+  return std::move(held.message);
 }
 
 SqsPoll::Step SqsPoll::OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant now) {
@@ -208,8 +240,9 @@ bool SqsPoll::IsDue(std::size_t receipts) const {
 
 void SqsPoll::GiveBack() {
   to_hide_.clear();
+  hidden_until_.clear();
   for (auto& [key, held] : std::exchange(held_, {})) {
-    to_hide_.push_back({std::move(held.message.receipt), std::chrono::seconds(0)});
+    to_hide_.emplace(key, SqsHiding{std::move(held.message.receipt), std::chrono::seconds(0)});
   }
   failing_ = 0;
 }

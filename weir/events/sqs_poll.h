@@ -10,7 +10,9 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/base/result.h"
@@ -24,8 +26,8 @@ namespace weir {
 struct SqsPollOptions {
   /// Its visibility must be longer than a message's handling takes.
   ReceiveOptions receive{.visibility = std::chrono::seconds(60)};
-  /// How long a message is hidden whose event is not over: longer than that takes. It comes again
-  /// when this process is no more.
+  /// How long a message is hidden whose event is not over, and then again: longer than its
+  /// visibility and a round. It comes again when this process is no more.
   std::chrono::seconds hidden{240};
   /// False: a message is deleted once it is handled, though its event is not over. For a FIFO
   /// queue, where a hidden message stops those behind it.
@@ -99,7 +101,7 @@ class SqsPoll {
   /// not become one. It is left to the queue's own rule for messages that are received too often
   /// (its dead-letter queue), as is what can never be handled. What may be handled later is held.
   Step OnHandled(Key key, const Result<bool>& handled, Instant now);
-  /// An error: its message is not deleted, and comes again.
+  /// An error: its message is not deleted, and comes again, perhaps to this process.
   Step OnOver(Key key, const Status& over, Instant now);
   Step OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant now);
   Step OnHidden(const Result<SqsBatchOutcome>& hidden, Instant now);
@@ -116,14 +118,18 @@ class SqsPoll {
     SqsMessage message;
     State state = State::kHandling;
     std::uint32_t failures = 0;
+    Instant hidden_until{};  // of kNotOver
   };
 
   void Receive();
-  void OnFailed(Key key, Held& held, const Error& error);
+  void OnFailed(Key key, Held& held, const Error& error, Instant now);
   void LeaveWhatAlwaysFails();
   void Handle(Key key, Held& held);
   void HandleFailing();
+  void HideAgain(Instant now);
+  void Hide(Key key, Held& held, Instant now);
   void Delete(Key key);
+  SqsMessage LetGo(Key key);
   void Fault(std::string message_id, Error error);
   bool IsIdle() const;
   bool IsDue(std::size_t receipts) const;
@@ -155,8 +161,9 @@ class SqsPoll {
   std::map<Key, Held> held_;
   std::size_t failing_ = 0;  // of the held
   std::deque<std::string> to_delete_;
-  std::deque<SqsHiding> to_hide_;
-  Step step_;  // as far as it is made
+  std::map<Key, SqsHiding> to_hide_;
+  std::set<std::pair<Instant, Key>> hidden_until_;  // of kNotOver
+  Step step_;                                       // as far as it is made
   SqsStats stats_;
 };
 

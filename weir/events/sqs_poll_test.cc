@@ -227,8 +227,54 @@ TEST_F(SqsPollTest, R8WhatIsLostComesAgain) {
   EXPECT_THAT(step.receipts, IsEmpty());
   ASSERT_THAT(step.notices, SizeIs(1));
   EXPECT_EQ(step.notices[0].message_id, "m0");
-  EXPECT_TRUE(step.notices[0].is_left);
+  EXPECT_FALSE(step.notices[0].is_left) << "it may come to this process again";
   EXPECT_EQ(poll_.stats().held, 0U);
+}
+
+// Fails if: other readers receive a message whose event takes longer than it is hidden.
+TEST_F(SqsPollTest, I14WhatIsNotOverForLongIsHiddenAgain) {
+  const auto keys = Receive(1);
+  auto step = HandleNotOver(keys[0]);
+  Instant until = now_ + options_.hidden;
+  Hidden(1);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(step.wake);
+    now_ = *step.wake + seconds(20);
+    const auto begun = poll_.OnWake(*step.wake);
+    ASSERT_TRUE(begun.receive);
+    step = poll_.OnReceived({}, now_);
+    EXPECT_LT(now_, until);
+    if (begun.hidings.empty()) continue;
+    EXPECT_THAT(begun.hidings, ElementsAre(SqsHiding{"r0", options_.hidden}));
+    until = now_ + options_.hidden;
+    Hidden(1);
+  }
+}
+
+// Fails if: a message is hidden after it was deleted, which the queue reports as a failure.
+TEST_F(SqsPollTest, I14WhatIsOverIsNotHidden) {
+  const auto keys = Receive(2);
+  HandleNotOver(keys[0]);
+  poll_.OnOver(keys[0], {}, now_);
+  const auto step = Handle(keys[1]);
+  EXPECT_THAT(step.receipts, ElementsAre("r0", "r1"));
+  EXPECT_THAT(step.hidings, IsEmpty());
+}
+
+// Fails if: while the queue does not answer, each failing handling adds one more hiding.
+TEST_F(SqsPollTest, I14OneHidingIsPendingForAMessage) {
+  const auto keys = Receive(1);
+  auto step = Fails(keys[0]);
+  ASSERT_THAT(step.hidings, SizeIs(1));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(step.wake);
+    now_ = *step.wake;
+    if (poll_.OnWake(now_).receive) poll_.OnReceived({}, now_);
+    step = Fails(keys[0]);
+    EXPECT_THAT(step.hidings, IsEmpty());
+  }
+  EXPECT_THAT(Hidden(1).hidings, SizeIs(1));
+  EXPECT_THAT(Hidden(1).hidings, IsEmpty());
 }
 
 // R8. Fails if: a queue that is away holds up the end for each message that is held.

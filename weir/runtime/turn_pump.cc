@@ -34,24 +34,33 @@ void TurnPump::Pump() {
   Arm();
 }
 
-// One timer for all: at the first instant at which there may be something to do.
+// One timer for all: at the first instant at which there may be something to do. It is taken out
+// before the queue is looked at: whoever changes the queue after that finds none, and posts.
 void TurnPump::Arm() {
+  std::optional<Timer> timer = TakeTimer();
   const std::optional<Instant> next = queue_.next();
-  std::optional<Timer> old;
-  {
-    const MutexLock lock(mutex_);
-    if (closed_ || (timer_ && next == timer_->at)) return;
-    old = std::exchange(timer_, std::nullopt);
+  if (timer && next != timer->at) {
+    scheduler_.Cancel(timer->id);
+    timer.reset();
   }
-  if (old) scheduler_.Cancel(old->id);
-  if (!next) return;
-  const TimerId id = scheduler_.At(*next, WhileAlive([this] { Ring(); }));
+  if (!timer && next) {
+    timer = Timer{*next, scheduler_.At(*next, WhileAlive([this] { Ring(); }))};
+  }
+  if (timer) Keep(*timer);
+}
+
+std::optional<TurnPump::Timer> TurnPump::TakeTimer() {
+  const MutexLock lock(mutex_);
+  return std::exchange(timer_, std::nullopt);
+}
+
+void TurnPump::Keep(const Timer& timer) {
   {
     const MutexLock lock(mutex_);
-    if (!closed_) timer_ = Timer{*next, id};
+    if (!closed_) timer_ = timer;
     if (!closed_) return;
   }
-  scheduler_.Cancel(id);
+  scheduler_.Cancel(timer.id);
 }
 
 void TurnPump::Ring() {

@@ -40,6 +40,8 @@ class TurnPump {
 
   void Pump();
   void Arm();
+  std::optional<Timer> TakeTimer();
+  void Keep(const Timer& timer);
   void Ring();
   template <class Body>
   auto WhileAlive(Body body);

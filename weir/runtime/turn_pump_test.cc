@@ -104,6 +104,21 @@ TEST_F(TurnPumpTest, AChangeAtItsEndIsNotLost) {
   EXPECT_THAT(done_, ElementsAre(begin, begin + seconds(1)));
 }
 
+// Fails if: a change after the last look at the queue relies on a timer that is then cancelled.
+TEST_F(TurnPumpTest, I14AChangeBehindATimerThatGoesIsNotLost) {
+  const Instant begin = Now();
+  Put(seconds(5));
+  scheduler_.RunReady();
+  on_take_ = [this] {
+    due_.clear();
+    after_next_ = [this] { Put(seconds(6)); };
+  };
+  Put(seconds(0));
+  scheduler_.Advance(seconds(60));
+  EXPECT_THAT(done_, ElementsAre(begin, begin + seconds(6)));
+  EXPECT_EQ(scheduler_.pending(), 0U);
+}
+
 TEST_F(TurnPumpTest, AClosedOneBeginsNothing) {
   Put(seconds(1));
   scheduler_.RunReady();
