@@ -75,6 +75,7 @@ PipelineStep Pipeline::Go(Instant now) {
   GiveUpExpired(now);
   ReportOverdue(now);
   ExpireWaiting(now);
+  Collect(std::exchange(granted_, {}), now);
   TakeAgain(now);
   aggregator_.TakeDue(now, aggregated_);
   if (hurries_) aggregator_.TakeAll(aggregated_);
@@ -152,15 +153,13 @@ void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
 PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
   std::vector<KinesisRecord> granted;
   if (budget_) budget_->OnAnswer(shard, decision, now, granted);
-  std::vector<KinesisRecord> in_time;
   for (KinesisRecord& record : granted) {
     if (record.expires > now - kLateGrant) {
-      in_time.push_back(std::move(record));
+      granted_.push_back(std::move(record));
     } else {
       Expire(std::move(record), now);
     }
   }
-  Collect(std::move(in_time), now);
   return Go(now);
 }
 

@@ -222,6 +222,9 @@ class Pipeline {
   // On their way within one event.
   std::vector<KinesisRecord> aggregated_;  // to the gate, where there is one
   std::vector<KinesisRecord> passed_;      // to the lanes
+  // By the budget: to the collector after what expired is taken out. They are paid for, so they are
+  // sent although they may have expired meanwhile.
+  std::vector<KinesisRecord> granted_;
   std::vector<RecordResult> results_;
   std::vector<std::uint64_t> released_;
   PipelineCounts counts_;

@@ -113,6 +113,27 @@ TEST(PipelineStream, I14AShardWithTwiceItsLoadIsSentItsWholeRate) {
   }
 }
 
+// Fails if: what is granted late, and fills a request, expires before the request is sent.
+TEST(PipelineStream, I14WhatIsGrantedAndFillsARequestIsSent) {
+  PipelineOptions options = AsProducer();
+  options.aggregator.mode = AggregatorOptions::Mode::kSeparately;
+  options.shared_budget = BudgetOptions{};
+  options.collector.max_count = 10;
+  SimStream run(1, options);
+  run.budget_trip = milliseconds(10);
+  run.Begin();
+  const auto overload = [&run](int hundredths) {
+    for (int i = 0; i < hundredths; ++i) {
+      for (int k = 0; k < 20; ++k) run.Put("key", "x", seconds(2));
+      run.scheduler.Advance(milliseconds(10));
+    }
+  };
+  overload(500);
+  const Instant half = run.Now();
+  overload(500);
+  EXPECT_GE(run.StoredSince(half), 5 * 900U);
+}
+
 // Fails if: a large record waits until no small ones come.
 TEST(PipelineStream, K2LargeRecordsAreStoredAmongSmallOnes) {
   for (const std::size_t mib : {std::size_t{5}, std::size_t{9}}) {

@@ -46,7 +46,7 @@ ShardMap::Step ShardMap::Next(Instant now) {
 
 void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
   asked_ = false;
-  Status taken = page ? Take(std::move(*page)) : Status(Fail(std::move(page.error())));
+  Status taken = page ? Take(std::move(*page), now) : Status(Fail(std::move(page.error())));
   if (!taken) {
     error_ = std::move(taken.error());
     listing_.clear();
@@ -59,20 +59,33 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
   }
 }
 
-Status ShardMap::Take(ShardPage page) {
+Status ShardMap::Take(ShardPage page, Instant now) {
   for (const Shard& shard : page.shards) WEIR_RETURN_IF_ERROR(Check(shard));
   if (listing_.size() + page.shards.size() > options_.most_shards) {
     return Fail(Code::kResourceExhausted,
                 fmt::format("ListShards: more than {} shards", options_.most_shards));
   }
-  // A token may be followed by another one without end.
+  WEIR_RETURN_IF_ERROR(CheckNext(page, now));
+  listing_.insert(listing_.end(), page.shards.begin(), page.shards.end());
+  next_token_ = std::move(page.next_token);
+  return {};
+}
+
+// A token may be followed by another one, or by itself, without end.
+Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
   if (++pages_ > options_.most_pages) {
     return Fail(Code::kResourceExhausted,
                 fmt::format("ListShards: more than {} pages", options_.most_pages));
   }
-  listing_.insert(listing_.end(), page.shards.begin(), page.shards.end());
-  next_token_ = std::move(page.next_token);
-  return {};
+  if (page.next_token.empty()) return {};
+  if (page.next_token == next_token_) {
+    return Fail(Code::kDataLoss, "ListShards: a page names itself as the next one");
+  }
+  if (now - begins_ < options_.longest_listing) return {};
+  const auto limit = std::chrono::duration_cast<milliseconds>(options_.longest_listing);
+  return Fail(
+      Code::kDeadlineExceeded,
+      fmt::format("ListShards: {} pages in {} ms, and not the last", pages_, limit.count()));
 }
 
 void ShardMap::Finish(Instant now) {

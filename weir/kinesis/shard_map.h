@@ -32,6 +32,8 @@ struct ShardMapOptions {
   nanoseconds keep_closed = std::chrono::seconds(60);
   std::size_t most_shards = 100'000;  ///< a longer listing is refused
   std::size_t most_pages = 1'000;     ///< the same; a page may be empty
+  /// The same: records that are put before the first listing wait for it.
+  nanoseconds longest_listing = std::chrono::seconds(10);
 };
 
 /// A protocol without I/O: after each event ask Next what to do. One listing at a time, at most one
@@ -74,7 +76,8 @@ class ShardMap {
     std::optional<Instant> closed;
   };
 
-  Status Take(ShardPage page);
+  Status Take(ShardPage page, Instant now);
+  Status CheckNext(const ShardPage& page, Instant now);
   void Finish(Instant now);
   void ForgetClosed(Instant now);
 

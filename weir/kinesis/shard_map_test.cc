@@ -216,7 +216,7 @@ TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
   for (int page = 1; page <= 4; ++page) {
     EXPECT_FALSE(map.answered()) << page;
     ASSERT_TRUE(map.Next(now_).list) << page;
-    map.OnListed(ShardPage{{}, "more"}, now_);
+    map.OnListed(ShardPage{{}, "more" + std::to_string(page)}, now_);
   }
   ASSERT_TRUE(map.last_error());
   EXPECT_EQ(map.last_error()->code, Code::kResourceExhausted);
@@ -224,7 +224,7 @@ TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
   for (std::uint64_t listing = 1; listing <= 3; ++listing) {
     now_ = now_ + seconds(60);
     map.Doubt(now_);
-    for (const char* token : {"more", "more", ""}) {
+    for (const char* token : {"more", "still more", ""}) {
       const ShardMap::Step step = map.Next(now_);
       ASSERT_TRUE(step.list);
       map.OnListed(ShardPage{{}, token}, now_);
@@ -232,6 +232,30 @@ TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
     EXPECT_EQ(map.listings(), listing);
     EXPECT_EQ(map.last_error(), std::nullopt);
   }
+}
+
+// Fails if: what is put before the first listing waits for a listing without end until it expires.
+TEST_F(ShardMapTest, I14AListingThatTakesTooLongIsGivenUp) {
+  ShardMap map({}, 1);
+  const Instant begin = now_;
+  for (int page = 1; !map.answered(); ++page) {
+    ASSERT_TRUE(map.Next(now_).list) << page;
+    now_ = now_ + milliseconds(50);
+    ASSERT_LE(now_, begin + seconds(11));
+    map.OnListed(ShardPage{{}, std::to_string(page)}, now_);
+  }
+  EXPECT_EQ(map.last_error()->code, Code::kDeadlineExceeded);
+}
+
+TEST_F(ShardMapTest, I14APageThatNamesItselfAsTheNextOneIsAnError) {
+  ShardMap map({}, 1);
+  ASSERT_TRUE(map.Next(now_).list);
+  map.OnListed(ShardPage{{}, "again"}, now_);
+  EXPECT_FALSE(map.answered());
+  ASSERT_TRUE(map.Next(now_).list);
+  map.OnListed(ShardPage{{}, "again"}, now_);
+  ASSERT_TRUE(map.last_error());
+  EXPECT_EQ(map.last_error()->code, Code::kDataLoss);
 }
 
 }  // namespace
