@@ -58,8 +58,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
 void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   ++stats.records;
   stats.bytes += incoming.record.data.size();
-  incoming.debt.epoch = epoch_;
-  ++epochs_[epoch_];
+  incoming.debt.epoch = stream.epochs.Put();
   stream.inbox.push_back(std::move(incoming));
   if (stream.inbox.size() > 1) return;
   parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
@@ -138,13 +137,10 @@ void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
   for (Waiter& waiter : served) Tell(waiter);
 }
 
-bool Producer::State::IsThrough(std::uint64_t epoch) const {
-  return epochs_.empty() || epochs_.begin()->first > epoch;
-}
-
-void Producer::State::Flush(Deadline deadline, Done<void> done) {
+void Producer::State::Flush(const std::vector<Stream*>& streams, Deadline deadline,
+                            Done<void> done) {
   if (IsClosed()) return done(Closed());
-  AwaitResults(deadline, std::move(done));
+  AwaitResults(streams, deadline, std::move(done));
 }
 
 bool Producer::State::IsClosed() const {
@@ -152,17 +148,25 @@ bool Producer::State::IsClosed() const {
   return closed_;
 }
 
-void Producer::State::AwaitResults(Deadline deadline, Done<void> done) {
+void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline deadline,
+                                   Done<void> done) {
   {
     const MutexLock lock(mutex);
-    const std::uint64_t last = epoch_++;
-    if (!IsThrough(last)) {
-      const std::uint64_t id = next_flusher_++;
-      Flusher& flusher = flushers_.emplace_back(id, last, Waiter{.done = std::move(done)});
-      parts.scheduler.Post([self = shared_from_this()] { self->Hurry(); });
+    std::vector<Stream*> busy;
+    Flusher::Awaits awaits;
+    for (Stream* stream : streams) {
+      const std::uint64_t last = stream->epochs.End();
+      if (stream->epochs.IsThrough(last)) continue;
+      busy.push_back(stream);
+      awaits.emplace(stream, last);
+    }
+    if (!busy.empty()) {
+      Flusher& flusher = flushes_.Add(std::move(awaits), std::move(done));
+      const auto self = shared_from_this();
+      parts.scheduler.Post([self, busy = std::move(busy)] { self->Hurry(busy); });
       if (deadline.is_never()) return;
-      flusher.waiter.timer = parts.scheduler.At(
-          deadline.at(), [self = shared_from_this(), id] { self->EndFlusher(id); });
+      flusher.waiter.timer =
+          parts.scheduler.At(deadline.at(), [self, id = flusher.id] { self->EndFlusher(id); });
       return;
     }
   }
@@ -195,7 +199,7 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
   };
   // Without time, nothing that could only be cut off is sent.
   if (deadline.ExpiredAt(Now())) return cut_off({});
-  AwaitResults(deadline, std::move(cut_off));
+  AwaitResults(Streams(), deadline, std::move(cut_off));
 }
 
 Producer::Producer(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed)
@@ -250,8 +254,17 @@ Result<std::size_t> Producer::PutBatch(Stream& stream, std::vector<Record> recor
   return records.size();
 }
 
+void Producer::Flush(Stream& stream, Deadline deadline, Done<void> done) {
+  state_->Flush({&stream}, deadline, std::move(done));
+}
+
 void Producer::Flush(Deadline deadline, Done<void> done) {
-  state_->Flush(deadline, std::move(done));
+  state_->Flush(state_->Streams(), deadline, std::move(done));
+}
+
+Status Producer::Flush(Stream& stream, Deadline deadline) {
+  WEIR_RETURN_IF_ERROR(state_->CheckMayBlock());
+  return Await<void>([&](Done<void> done) { Flush(stream, deadline, std::move(done)); });
 }
 
 Status Producer::Flush(Deadline deadline) {

@@ -97,14 +97,17 @@ class Producer {
   [[nodiscard]] Result<std::size_t> PutBatch(Stream& stream, std::vector<Record> records,
                                              const BatchDone& done);
 
-  /// Nothing that was put before waits for company. Answers when each has its result, or
-  /// kDeadlineExceeded. The shards' rates are respected. kCancelled: the producer is closed.
+  /// Nothing that was put before, into this stream or into any, waits for company. Answers when the
+  /// `done` of each has run, or kDeadlineExceeded. The shards' rates are respected. kCancelled: the
+  /// producer is closed.
+  void Flush(Stream& stream, Deadline deadline, Done<void> done);
   void Flush(Deadline deadline, Done<void> done);
   /// The same, and waits. Not from a task of the scheduler. kFailedPrecondition: called within a
   /// `done`.
+  [[nodiscard]] Status Flush(Stream& stream, Deadline deadline);
   [[nodiscard]] Status Flush(Deadline deadline);
   /// Takes nothing more, flushes, and when `deadline` comes gives what is left a result that says
-  /// so. Answers when each record has its result.
+  /// so. Answers when the `done` of each record has run.
   void Close(Deadline deadline, Done<void> done);
   /// The same, and waits. Not from a task of the scheduler. kFailedPrecondition: called within a
   /// `done`, and nothing is closed; else it succeeds.

@@ -29,13 +29,16 @@ struct Producer::State : std::enable_shared_from_this<State> {
   Status PutAtOnce(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
   /// kFailedPrecondition: this thread runs callbacks, on which a call that blocks would wait.
   Status CheckMayBlock() const;
-  void Flush(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  void Flush(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
+      WEIR_EXCLUDES(mutex);
   /// As Flush, also when the producer is closed.
-  void AwaitResults(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  void AwaitResults(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
+      WEIR_EXCLUDES(mutex);
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   /// `done` runs when nothing is under way any more, after Close.
   void WhenEnded(Done<void> done) WEIR_EXCLUDES(mutex);
   bool HasEnded() const WEIR_EXCLUDES(mutex);
+  std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
   ProducerStats Stats() const WEIR_EXCLUDES(mutex);
   Instant Now() const { return parts.scheduler.clock().Now(); }
 
@@ -48,27 +51,16 @@ struct Producer::State : std::enable_shared_from_this<State> {
   ProducerMetrics metrics;
 
  private:
-  struct Waiter {
-    Done<void> done{};
-    std::optional<TimerId> timer{};
-  };
   /// A caller that waits for room, blocked as long as this is kept.
   struct Putter {
     Stream& stream;
     Incoming& incoming;
     Waiter waiter{};
   };
-  struct Flusher {
-    std::uint64_t id = 0;
-    std::uint64_t epoch = 0;  ///< the last that it waits for
-    Waiter waiter{};
-  };
   /// What results mean to others.
   struct Settled {
     std::vector<Debt> owed;  ///< for each result
     std::vector<Waiter> served{};
-    std::vector<Flusher> flushed{};
-    bool calm = false;  ///< nobody waits for a Flush any more
   };
   using Key = std::pair<std::string, std::string>;
 
@@ -81,13 +73,12 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Queue(Putter putter) WEIR_REQUIRES(mutex);
   void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsClosed() const WEIR_EXCLUDES(mutex);
-  bool IsThrough(std::uint64_t epoch) const WEIR_REQUIRES(mutex);
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
   std::vector<Done<void>> Refused() WEIR_REQUIRES(mutex);
 
   // producer_tasks.cc: for tasks of the scheduler.
   void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
-  void Hurry() WEIR_EXCLUDES(mutex);
+  void Hurry(const std::vector<Stream*>& streams) WEIR_EXCLUDES(mutex);
   void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   /// Puts the records that have room now; returns their callers.
   std::vector<Waiter> PutServed(const std::vector<Room::Ticket>& tickets) WEIR_REQUIRES(mutex);
@@ -97,12 +88,13 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Tell(Waiter& waiter);
   void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   void Arm(Stream& stream, std::optional<Instant> wake);
-  void EndHurry() WEIR_EXCLUDES(mutex);
-  bool HasFlushers() const WEIR_EXCLUDES(mutex);
+  /// The callbacks of these records have run: who waited for them is told.
+  void Conclude(Stream& stream, const std::vector<Debt>& settled) WEIR_EXCLUDES(mutex);
+  /// Unless somebody waits for a Flush of it.
+  void EndHurry(Stream& stream) WEIR_EXCLUDES(mutex);
   void EndCall() WEIR_EXCLUDES(mutex);
   void CutOff() WEIR_EXCLUDES(mutex);
   void EndIfThrough() WEIR_EXCLUDES(mutex);
-  std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
 
   // producer_calls.cc: the same.
   void Dispatch();
@@ -119,10 +111,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   Rng rng_ WEIR_GUARDED_BY(mutex);
   std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);
   std::map<Room::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
-  std::map<std::uint64_t, std::size_t> epochs_ WEIR_GUARDED_BY(mutex);  // records without a result
-  std::uint64_t epoch_ WEIR_GUARDED_BY(mutex) = 0;
-  std::vector<Flusher> flushers_ WEIR_GUARDED_BY(mutex);
-  std::uint64_t next_flusher_ WEIR_GUARDED_BY(mutex) = 1;
+  Flushes flushes_ WEIR_GUARDED_BY(mutex);
   bool closed_ WEIR_GUARDED_BY(mutex) = false;
   bool ended_ WEIR_GUARDED_BY(mutex) = false;
   Done<void> on_end_ WEIR_GUARDED_BY(mutex);

@@ -23,18 +23,12 @@ void Producer::State::Receive(Stream& stream) {
   if (!records.empty()) Follow(stream, stream.pipeline.PutAll(std::move(records), Now()));
 }
 
-void Producer::State::Hurry() {
-  for (Stream* stream : Streams()) {
+void Producer::State::Hurry(const std::vector<Stream*>& streams) {
+  for (Stream* stream : streams) {
     Receive(*stream);
     Follow(*stream, stream->pipeline.Flush(Now()));
+    EndHurry(*stream);  // the deadline of a Flush may end it before its task runs
   }
-  if (!HasFlushers()) EndHurry();
-}
-
-// The deadline of a Flush may end it before its task runs.
-bool Producer::State::HasFlushers() const {
-  const MutexLock lock(mutex);
-  return !flushers_.empty();
 }
 
 void Producer::State::Follow(Stream& stream, PipelineStep step) {
@@ -63,8 +57,7 @@ std::vector<Debt> Producer::State::TakeDebts(Stream& stream, const PipelineStep&
   return owed;
 }
 
-std::vector<Producer::State::Waiter> Producer::State::PutServed(
-    const std::vector<Room::Ticket>& tickets) {
+std::vector<Waiter> Producer::State::PutServed(const std::vector<Room::Ticket>& tickets) {
   std::vector<Waiter> served;
   for (const Room::Ticket ticket : tickets) {
     Putter putter = std::move(putters_.extract(ticket).mapped());
@@ -77,10 +70,6 @@ std::vector<Producer::State::Waiter> Producer::State::PutServed(
 
 Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineStep& step) {
   Settled settled{.owed = TakeDebts(stream, step)};
-  for (const Debt& debt : settled.owed) {
-    const auto epoch = epochs_.find(debt.epoch);
-    if (--epoch->second == 0) epochs_.erase(epoch);
-  }
   for (const RecordResult& result : step.results) {
     ++(result.stored ? stats.stored : stats.failed);
     stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
@@ -88,10 +77,6 @@ Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineS
   std::vector<Room::Ticket> tickets;
   room.Serve(tickets);
   settled.served = PutServed(tickets);
-  for (Flusher& flusher : std::exchange(flushers_, {})) {
-    (IsThrough(flusher.epoch) ? settled.flushed : flushers_).push_back(std::move(flusher));
-  }
-  settled.calm = flushers_.empty() && !settled.flushed.empty();
   return settled;
 }
 
@@ -114,11 +99,27 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
     stream.metrics.OnResult(results[i], settled.owed[i].origin, now);
   }
   stream.metrics.Publish(now);
+  {
+    const CallbackScope callbacks(parts.scheduler);
+    for (std::size_t i = 0; i < results.size(); ++i) settled.owed[i].done(std::move(results[i]));
+    for (Waiter& waiter : settled.served) Tell(waiter);
+  }
+  if (!results.empty()) Conclude(stream, settled.owed);
+}
+
+// A Flush on another thread must not end while the callbacks of its records run.
+void Producer::State::Conclude(Stream& stream, const std::vector<Debt>& settled) {
+  std::vector<Flusher> flushed;
+  bool is_awaited = false;
+  {
+    const MutexLock lock(mutex);
+    for (const Debt& debt : settled) stream.epochs.Settle(debt.epoch);
+    flushes_.OnSettled(stream, stream.epochs, flushed);
+    is_awaited = flushes_.Awaits(stream);
+  }
+  if (!is_awaited) stream.pipeline.EndFlush();
   const CallbackScope callbacks(parts.scheduler);
-  for (std::size_t i = 0; i < results.size(); ++i) settled.owed[i].done(std::move(results[i]));
-  if (settled.calm) EndHurry();
-  for (Waiter& waiter : settled.served) Tell(waiter);
-  for (Flusher& flusher : settled.flushed) Tell(flusher.waiter);
+  for (Flusher& flusher : flushed) Tell(flusher.waiter);
 }
 
 void Producer::State::Tell(Waiter& waiter) {
@@ -126,24 +127,24 @@ void Producer::State::Tell(Waiter& waiter) {
   waiter.done({});
 }
 
-void Producer::State::EndHurry() {
-  for (Stream* stream : Streams()) stream->pipeline.EndFlush();
+void Producer::State::EndHurry(Stream& stream) {
+  {
+    const MutexLock lock(mutex);
+    if (flushes_.Awaits(stream)) return;
+  }
+  stream.pipeline.EndFlush();
 }
 
 void Producer::State::EndFlusher(std::uint64_t id) {
-  Done<void> done;
-  bool calm = false;
+  std::optional<Flusher> flusher;
   {
     const MutexLock lock(mutex);
-    const auto at = std::ranges::find(flushers_, id, &Flusher::id);
-    if (at == flushers_.end()) return;
-    done = std::move(at->waiter.done);
-    flushers_.erase(at);
-    calm = flushers_.empty();
+    flusher = flushes_.Take(id);
   }
-  if (calm) EndHurry();
+  if (!flusher) return;
+  for (const auto& [stream, epoch] : flusher->awaits) EndHurry(*stream);
   const CallbackScope callbacks(parts.scheduler);
-  done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
+  flusher->waiter.done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
 }
 
 // A timer that comes too early costs less than one that is cancelled at each step.

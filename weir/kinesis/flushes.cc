@@ -1,0 +1,53 @@
+#include "weir/kinesis/flushes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::kinesis {
+
+std::uint64_t Epochs::Put() {
+  ++records_[current_];
+  return current_;
+}
+
+void Epochs::Settle(std::uint64_t epoch) {
+  const auto at = records_.find(epoch);
+  if (--at->second == 0) records_.erase(at);
+}
+
+bool Epochs::IsThrough(std::uint64_t epoch) const {
+  return records_.empty() || records_.begin()->first > epoch;
+}
+
+Flusher& Flushes::Add(Flusher::Awaits awaits, Done<void> done) {
+  Flusher& flusher = flushers_.emplace_back();
+  flusher.id = next_id_++;
+  flusher.awaits = std::move(awaits);
+  flusher.waiter.done = std::move(done);
+  return flusher;
+}
+
+void Flushes::OnSettled(Producer::Stream& stream, const Epochs& epochs,
+                        std::vector<Flusher>& through) {
+  for (Flusher& flusher : std::exchange(flushers_, {})) {
+    const auto at = flusher.awaits.find(&stream);
+    const bool is_through = at != flusher.awaits.end() && epochs.IsThrough(at->second);
+    if (is_through) flusher.awaits.erase(at);
+    (flusher.awaits.empty() ? through : flushers_).push_back(std::move(flusher));
+  }
+}
+
+std::optional<Flusher> Flushes::Take(std::uint64_t id) {
+  const auto at = std::ranges::find(flushers_, id, &Flusher::id);
+  if (at == flushers_.end()) return std::nullopt;
+  Flusher flusher = std::move(*at);
+  flushers_.erase(at);
+  return flusher;
+}
+
+bool Flushes::Awaits(Producer::Stream& stream) const {
+  return std::ranges::any_of(
+      flushers_, [&stream](const Flusher& flusher) { return flusher.awaits.contains(&stream); });
+}
+
+}  // namespace weir::kinesis
