@@ -5,18 +5,34 @@
 
 namespace weir::kinesis {
 
-std::uint64_t Epochs::Put() {
-  ++records_[current_];
+std::uint64_t Epochs::Put(Instant at) {
+  const bool has_present = !epochs_.empty() && epochs_.rbegin()->first == current_;
+  if (has_present) {
+    Epoch& present = epochs_.rbegin()->second;
+    if (at - present.first < kStep) {
+      ++present.records;
+      present.first = std::min(present.first, at);
+      return current_;
+    }
+    ++current_;
+  }
+  epochs_.emplace_hint(epochs_.end(), current_, Epoch{1, at});
   return current_;
 }
 
 void Epochs::Settle(std::uint64_t epoch) {
-  const auto at = records_.find(epoch);
-  if (--at->second == 0) records_.erase(at);
+  const auto first = epochs_.begin();
+  const auto at = first->first == epoch ? first : epochs_.find(epoch);
+  if (--at->second.records == 0) epochs_.erase(at);
 }
 
 bool Epochs::IsThrough(std::uint64_t epoch) const {
-  return records_.empty() || records_.begin()->first > epoch;
+  return epochs_.empty() || epochs_.begin()->first > epoch;
+}
+
+std::optional<Instant> Epochs::oldest() const {
+  if (epochs_.empty()) return std::nullopt;
+  return epochs_.begin()->second.first;
 }
 
 Flusher& Flushes::Add(Flusher::Awaits awaits, Done<void> done) {

@@ -9,25 +9,37 @@
 #include <vector>
 
 #include "weir/base/done.h"
+#include "weir/base/time.h"
 #include "weir/kinesis/producer.h"
 #include "weir/runtime/scheduler.h"
 
 namespace weir::kinesis {
 
-/// The records of a stream that are not settled, by epochs: each Flush ends one. A value.
+/// The records of a stream that are not settled, by epochs. A Flush ends one, and so does kStep
+/// after its first record, so that the age of the oldest record is known without a list of all.
+/// A value.
 class Epochs {
  public:
+  static constexpr nanoseconds kStep = milliseconds(10);
+
   /// A record is put. Returns its epoch.
-  std::uint64_t Put();
+  std::uint64_t Put(Instant at);
   /// A record of this epoch has its result. REQUIRES: Put returned it, once for each call.
   void Settle(std::uint64_t epoch);
   /// Ends the present epoch and returns it: what was put before is of it, or of an earlier one.
   std::uint64_t End() { return current_++; }
   /// No record of this epoch, or of an earlier one, is left.
   bool IsThrough(std::uint64_t epoch) const;
+  /// When the oldest record was put, or up to kStep earlier; nothing: no record is left.
+  std::optional<Instant> oldest() const;
 
  private:
-  std::map<std::uint64_t, std::size_t> records_;  // of epochs that have any
+  struct Epoch {
+    std::size_t records = 0;  ///< at least 1
+    Instant first;            ///< when the first of it was put
+  };
+
+  std::map<std::uint64_t, Epoch> epochs_;
   std::uint64_t current_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/kinesis/producer_fixture.h"
+#include "weir/kinesis/record_fixture.h"
 
 namespace weir::kinesis {
 namespace {
@@ -13,10 +14,10 @@ using ::testing::IsEmpty;
 
 TEST(Epochs, AnEpochIsThroughWhenItsRecordsAndThoseBeforeItAreSettled) {
   Epochs epochs;
-  const std::uint64_t first = epochs.Put();
-  EXPECT_EQ(epochs.Put(), first);
+  const std::uint64_t first = epochs.Put(kStart);
+  EXPECT_EQ(epochs.Put(kStart), first);
   EXPECT_EQ(epochs.End(), first);
-  const std::uint64_t second = epochs.Put();
+  const std::uint64_t second = epochs.Put(kStart);
   EXPECT_EQ(epochs.End(), second);
   epochs.Settle(second);
   EXPECT_FALSE(epochs.IsThrough(second)) << "the first has two records";
@@ -30,8 +31,35 @@ TEST(Epochs, AnEpochIsThroughWhenItsRecordsAndThoseBeforeItAreSettled) {
 TEST(Epochs, WhatIsPutAfterTheEndOfAnEpochDoesNotHoldIt) {
   Epochs epochs;
   const std::uint64_t first = epochs.End();
-  epochs.Put();
+  epochs.Put(kStart);
   EXPECT_TRUE(epochs.IsThrough(first));
+}
+
+TEST(Epochs, KnowTheOldestToTheirStep) {
+  Epochs epochs;
+  EXPECT_EQ(epochs.oldest(), std::nullopt);
+  std::vector<std::uint64_t> puts;
+  for (int i = 0; i < 100; ++i) puts.push_back(epochs.Put(kStart + milliseconds(i)));
+  for (int i = 0; i < 100; ++i) {
+    const Instant oldest = kStart + milliseconds(i);
+    ASSERT_TRUE(epochs.oldest());
+    EXPECT_LE(*epochs.oldest(), oldest);
+    EXPECT_GT(*epochs.oldest(), oldest - Epochs::kStep);
+    epochs.Settle(puts[static_cast<std::size_t>(i)]);
+  }
+  EXPECT_EQ(epochs.oldest(), std::nullopt);
+}
+
+// Fails if: an epoch that is ended by its age is not part of a Flush.
+TEST(Epochs, AFlushWaitsForWhatWasPutInEarlierSteps) {
+  Epochs epochs;
+  const std::uint64_t first = epochs.Put(kStart);
+  const std::uint64_t second = epochs.Put(kStart + Epochs::kStep);
+  const std::uint64_t last = epochs.End();
+  epochs.Settle(second);
+  EXPECT_FALSE(epochs.IsThrough(last));
+  epochs.Settle(first);
+  EXPECT_TRUE(epochs.IsThrough(last));
 }
 
 class FlushesTest : public ProducerTest {
@@ -51,7 +79,7 @@ class FlushesTest : public ProducerTest {
 
 TEST_F(FlushesTest, OneThatAwaitsSeveralStreamsIsThroughWithTheLast) {
   Epochs busy;
-  const std::uint64_t last = busy.Put();
+  const std::uint64_t last = busy.Put(kStart);
   const Epochs calm;
   const std::uint64_t id = flushes_.Add({{&Stream(0), last}, {&Stream(1), 0}}, {}).id;
   EXPECT_THAT(Settled(0, busy), IsEmpty());

@@ -33,7 +33,7 @@ Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64
       config(std::move(as)),
       room({.max_records = SizeOf(config.max_outstanding_records),
             .max_bytes = SizeOf(config.max_outstanding_bytes)}),
-      metrics(MetricsOf(config)),
+      metrics(MetricsOf(config), [this] { return OldestAge(); }),
       rng_(seed) {}
 
 Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
@@ -58,7 +58,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
 void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   ++stats.records;
   stats.bytes += incoming.record.data.size();
-  incoming.debt.epoch = stream.epochs.Put();
+  incoming.debt.epoch = stream.epochs.Put(incoming.debt.origin.put);
   stream.inbox.push_back(std::move(incoming));
   if (stream.inbox.size() > 1) return;
   parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
@@ -284,6 +284,8 @@ Status Producer::Close(Deadline deadline) {
 ProducerStats Producer::stats() const { return state_->Stats(); }
 
 const ProducerMetrics& Producer::metrics() const { return state_->metrics; }
+
+nanoseconds Producer::oldest_age() const { return state_->OldestAge(); }
 
 std::size_t Producer::pending() const {
   const MutexLock lock(state_->mutex);

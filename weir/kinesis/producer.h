@@ -120,6 +120,9 @@ class Producer {
   /// max_outstanding_bytes counts it.
   std::size_t pending() const;
   std::size_t pending_bytes() const;
+  /// Since the oldest record was put whose `done` has not run, up to 10 ms too long. 0: there is
+  /// none.
+  nanoseconds oldest_age() const;
 
  private:
   struct State;

@@ -40,6 +40,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   bool HasEnded() const WEIR_EXCLUDES(mutex);
   std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
   ProducerStats Stats() const WEIR_EXCLUDES(mutex);
+  nanoseconds OldestAge() const WEIR_EXCLUDES(mutex);
   Instant Now() const { return parts.scheduler.clock().Now(); }
 
   const ProducerParts parts;

@@ -209,6 +209,16 @@ std::vector<Producer::Stream*> Producer::State::Streams() const {
   return all;
 }
 
+nanoseconds Producer::State::OldestAge() const {
+  const Instant now = Now();
+  Instant oldest = now;
+  const MutexLock lock(mutex);
+  for (const auto& [key, stream] : streams_) {
+    oldest = std::min(oldest, stream->epochs.oldest().value_or(now));
+  }
+  return now - oldest;
+}
+
 ProducerStats Producer::State::Stats() const {
   const MutexLock lock(mutex);
   ProducerStats all = stats;

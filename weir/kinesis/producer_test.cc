@@ -13,6 +13,7 @@
 #include "weir/kinesis/producer_fixture.h"
 #include "weir/kinesis/producer_stream.h"
 #include "weir/telemetry/recording_log_fixture.h"
+#include "weir/telemetry/registry.h"
 
 namespace weir::kinesis {
 namespace {
@@ -79,6 +80,28 @@ TEST_F(ProducerTest, CountsUnderTheLibrarysNames) {
   EXPECT_EQ(of(Metric::kUserRecordsDataPut).sum, 12);
   EXPECT_EQ(of(Metric::kKinesisRecordsPut).sum, 1);
   EXPECT_EQ(of(Metric::kRequestTime).max, 10);
+}
+
+// Fails if: the age is that of a younger record, or goes on after the last result.
+TEST_F(ProducerTest, TellsTheAgeOfTheOldestRecordWithoutAResult) {
+  Make();
+  Registry registry;
+  ASSERT_TRUE(producer_->metrics().Register(registry));
+  EXPECT_EQ(producer_->oldest_age(), nanoseconds(0));
+  auto& slow = Open("a");
+  auto& fast = Open("b");
+  scheduler_.Advance(seconds(1));
+  kinesis_.trip = seconds(10);
+  ASSERT_TRUE(TryPut(slow));
+  scheduler_.Advance(seconds(1));
+  kinesis_.trip = milliseconds(10);
+  ASSERT_TRUE(TryPut(fast));
+  scheduler_.Advance(seconds(2));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(producer_->oldest_age(), seconds(3)) << "the younger one has its result";
+  EXPECT_THAT(registry.Text(), HasSubstr("weir_kinesis_oldest_user_record_age_seconds 3\n"));
+  scheduler_.Advance(seconds(10));
+  EXPECT_EQ(producer_->oldest_age(), nanoseconds(0));
 }
 
 TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
