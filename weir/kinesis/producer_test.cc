@@ -400,6 +400,17 @@ TEST_F(ProducerTest, StreamsShareTheConnectionsInTurn) {
   EXPECT_THAT(results_, SizeIs(23));
 }
 
+TEST_F(ProducerTest, RequestsUnderWayToOneShardAreBoundedWhereAskedTo) {
+  Make({.aggregation_enabled = false, .collection_max_count = 1, .max_requests_per_shard = 2});
+  auto& stream = Open("a");
+  scheduler_.Advance(seconds(1));
+  kinesis_.most_under_way = 0;
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(2));
+  EXPECT_EQ(kinesis_.most_under_way, 2);
+  EXPECT_THAT(results_, SizeIs(20));
+}
+
 TEST_F(ProducerTest, AStreamThatIsStuckLeavesRoomForAnother) {
   Make({.max_outstanding_records = 100});
   auto& stuck = Open("stuck");
