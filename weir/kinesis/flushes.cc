@@ -43,14 +43,17 @@ Flusher& Flushes::Add(Flusher::Awaits awaits, Done<void> done) {
   return flusher;
 }
 
-void Flushes::OnSettled(Producer::Stream& stream, const Epochs& epochs,
+bool Flushes::OnSettled(Producer::Stream& stream, const Epochs& epochs,
                         std::vector<Flusher>& through) {
+  bool has_ended_wait = false;
   for (Flusher& flusher : std::exchange(flushers_, {})) {
     const auto at = flusher.awaits.find(&stream);
     const bool is_through = at != flusher.awaits.end() && epochs.IsThrough(at->second);
     if (is_through) flusher.awaits.erase(at);
+    has_ended_wait |= is_through;
     (flusher.awaits.empty() ? through : flushers_).push_back(std::move(flusher));
   }
+  return has_ended_wait;
 }
 
 std::optional<Flusher> Flushes::Take(std::uint64_t id) {

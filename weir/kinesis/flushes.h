@@ -63,8 +63,9 @@ class Flushes {
  public:
   /// REQUIRES: `awaits` is not empty.
   Flusher& Add(Flusher::Awaits awaits, Done<void> done);
-  /// Appends those that waited for nothing but these epochs of the stream to `through`.
-  void OnSettled(Producer::Stream& stream, const Epochs& epochs, std::vector<Flusher>& through);
+  /// Appends those that waited for nothing but these epochs of the stream to `through`. True: one
+  /// that waited for the stream does so no more.
+  bool OnSettled(Producer::Stream& stream, const Epochs& epochs, std::vector<Flusher>& through);
   /// One that waits no more; nothing if it is through.
   std::optional<Flusher> Take(std::uint64_t id);
   bool Awaits(Producer::Stream& stream) const;

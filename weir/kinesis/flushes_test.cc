@@ -39,6 +39,7 @@ TEST(Epochs, KnowTheOldestToTheirStep) {
   Epochs epochs;
   EXPECT_EQ(epochs.oldest(), std::nullopt);
   std::vector<std::uint64_t> puts;
+  puts.reserve(100);
   for (int i = 0; i < 100; ++i) puts.push_back(epochs.Put(kStart + milliseconds(i)));
   for (int i = 0; i < 100; ++i) {
     const Instant oldest = kStart + milliseconds(i);
@@ -70,6 +71,7 @@ class FlushesTest : public ProducerTest {
     std::vector<Flusher> through;
     flushes_.OnSettled(Stream(stream), epochs, through);
     std::vector<std::uint64_t> ids;
+    ids.reserve(through.size());
     for (const Flusher& flusher : through) ids.push_back(flusher.id);
     return ids;
   }

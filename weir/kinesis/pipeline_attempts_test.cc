@@ -145,6 +145,7 @@ TEST(PipelineAttempts, TheHalvingOfARequestIsNoAttemptOfItsRecords) {
                                        .http_status = 400});
     }
     std::vector<EntryAnswer> answers;
+    answers.reserve(records.size());
     for (const KinesisRecord& record : records) {
       answers.push_back(++throttles[record.data] == 1 ? ThrottledEntry() : StoredEntry());
     }

@@ -95,6 +95,20 @@ TEST_F(ProducerFlushTest, K8OfOneStreamWithoutTimeLeavesNoHurryBehind) {
   EXPECT_THAT(kinesis_.requests["a"], SizeIs(1));
 }
 
+// Fails if: a Flush whose deadline came while its records were in flight leaves the hurry behind.
+TEST_F(ProducerFlushTest, K8ItsDeadlineEndsTheHurryOfItsStream) {
+  kinesis_.trip = seconds(8);
+  ASSERT_TRUE(TryPut(Open("a")));
+  std::optional<Status> flushed;
+  producer_->Flush(Open("a"), Deadline::After(scheduler_.clock(), seconds(1)), Note(flushed));
+  scheduler_.Advance(seconds(2));
+  ASSERT_TRUE(flushed);
+  EXPECT_EQ(flushed->error().code, Code::kDeadlineExceeded);
+  ASSERT_TRUE(TryPut(Open("a")));
+  scheduler_.Advance(seconds(3));
+  EXPECT_THAT(kinesis_.requests["a"], SizeIs(1));
+}
+
 TEST_F(ProducerFlushTest, OfOneStreamEndsByItsDeadlineAndHurriesForTheOthersThatWait) {
   kinesis_.is_silent = true;
   ASSERT_TRUE(TryPut(Open("a")));

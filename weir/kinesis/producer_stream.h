@@ -24,6 +24,7 @@ struct Debt {
   std::size_t bytes = 0;
   std::uint64_t epoch = 0;  ///< of its stream
   PutOrigin origin;
+  bool is_awaited = false;  ///< PutBlocking waits in `done`, which only wakes it
 };
 
 /// A record that was taken and has not reached its pipeline.

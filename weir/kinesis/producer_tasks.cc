@@ -40,93 +40,6 @@ void Producer::State::Follow(Stream& stream, PipelineStep step) {
   Pay(stream, std::move(step));
 }
 
-// A request in flight occupies the memory of its records, also of those that have results.
-std::vector<Debt> Producer::State::TakeDebts(Stream& stream, const PipelineStep& step) {
-  std::vector<Debt> owed;
-  owed.reserve(step.results.size());
-  for (const RecordResult& result : step.results) {
-    const Debt& debt =
-        owed.emplace_back(result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
-                                              : stream.ledger.Take(result.number));
-    room.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
-  }
-  for (const std::uint64_t number : step.released) {
-    const Debt debt = stream.ledger.Take(number);
-    room.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
-  }
-  return owed;
-}
-
-std::vector<Waiter> Producer::State::PutServed(const std::vector<Room::Ticket>& tickets) {
-  std::vector<Waiter> served;
-  for (const Room::Ticket ticket : tickets) {
-    Putter putter = std::move(putters_.extract(ticket).mapped());
-    BeginAt(putter.incoming, Now());
-    PutIn(putter.stream, std::move(putter.incoming));
-    served.push_back(std::move(putter.waiter));
-  }
-  return served;
-}
-
-Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineStep& step) {
-  Settled settled{.owed = TakeDebts(stream, step)};
-  for (const RecordResult& result : step.results) {
-    ++(result.stored ? stats.stored : stats.failed);
-    stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
-  }
-  std::vector<Room::Ticket> tickets;
-  room.Serve(tickets);
-  settled.served = PutServed(tickets);
-  return settled;
-}
-
-// Callers come last: what they do in `done` may take time, and may put again.
-void Producer::State::Pay(Stream& stream, PipelineStep step) {
-  Settled settled;
-  std::shared_ptr<const ShardRanges> shards = stream.pipeline.shards();
-  {
-    const MutexLock lock(mutex);
-    stream.counts = stream.pipeline.counts();
-    if (shards != stream.shards) {
-      stream.shards.swap(shards);
-      room.SetShards(stream.number, stream.shards->size());
-    }
-    settled = Settle(stream, step);
-  }
-  std::vector<RecordResult>& results = step.results;
-  const Instant now = Now();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    stream.metrics.OnResult(results[i], settled.owed[i].origin, now);
-  }
-  stream.metrics.Publish(now);
-  {
-    const CallbackScope callbacks(parts.scheduler);
-    for (std::size_t i = 0; i < results.size(); ++i) settled.owed[i].done(std::move(results[i]));
-    for (Waiter& waiter : settled.served) Tell(waiter);
-  }
-  if (!results.empty()) Conclude(stream, settled.owed);
-}
-
-// A Flush on another thread must not end while the callbacks of its records run.
-void Producer::State::Conclude(Stream& stream, const std::vector<Debt>& settled) {
-  std::vector<Flusher> flushed;
-  bool is_awaited = false;
-  {
-    const MutexLock lock(mutex);
-    for (const Debt& debt : settled) stream.epochs.Settle(debt.epoch);
-    flushes_.OnSettled(stream, stream.epochs, flushed);
-    is_awaited = flushes_.Awaits(stream);
-  }
-  if (!is_awaited) stream.pipeline.EndFlush();
-  const CallbackScope callbacks(parts.scheduler);
-  for (Flusher& flusher : flushed) Tell(flusher.waiter);
-}
-
-void Producer::State::Tell(Waiter& waiter) {
-  if (waiter.timer) parts.scheduler.Cancel(*waiter.timer);
-  waiter.done({});
-}
-
 void Producer::State::EndHurry(Stream& stream) {
   {
     const MutexLock lock(mutex);
@@ -143,7 +56,7 @@ void Producer::State::EndFlusher(std::uint64_t id) {
   }
   if (!flusher) return;
   for (const auto& [stream, epoch] : flusher->awaits) EndHurry(*stream);
-  const CallbackScope callbacks(parts.scheduler);
+  const CallbackScope callbacks(&parts.scheduler);
   flusher->waiter.done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
 }
 
@@ -179,10 +92,16 @@ void Producer::State::EndIfThrough() {
   Done<void> done;
   {
     const MutexLock lock(mutex);
-    ended_ = true;
-    done = std::exchange(on_end_, nullptr);
+    calls_have_ended_ = true;
+    done = EndIfIdle();
   }
   if (done) done({});
+}
+
+Done<void> Producer::State::EndIfIdle() {
+  if (!calls_have_ended_ || deliveries_ > 0) return nullptr;
+  ended_ = true;
+  return std::exchange(on_end_, nullptr);
 }
 
 bool Producer::State::HasEnded() const {
