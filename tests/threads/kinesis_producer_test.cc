@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <thread>
 #include <vector>
 
 #include "weir/kinesis/producer.h"
 #include "weir/runtime/loop.h"
+#include "weir/runtime/thread_pool.h"
 
 namespace weir::kinesis {
 namespace {
@@ -149,6 +151,140 @@ TEST(ProducerThreads, ACallerDoesNotWaitForTheRoomOfAShardThatIsStuck) {
   producer.Close(Deadline::After(clock, std::chrono::seconds(0)));
   EXPECT_EQ(taken, 1'000);
   EXPECT_EQ(stored, 1'000);
+}
+
+class ProducerCallbackThreads : public testing::Test {
+ protected:
+  Producer Make(ThreadPool& pool, std::int64_t most_records) {
+    return {{.client = kinesis_, .scheduler = loop_, .callbacks = &pool}, Config(most_records), 1};
+  }
+
+  const SystemClock clock_;
+  LoopKinesis kinesis_{clock_};
+  Loop loop_{clock_};
+  const Record record_{.partition_key = "k", .data = "d"};
+};
+
+// Fails if: a callback that blocks stops the producer, or the callbacks behind it. (The test does
+// not end then.)
+TEST_F(ProducerCallbackThreads, ASlowCallbackStopsNeitherTheProducerNorOthers) {
+  ThreadPool pool(2);
+  std::latch others(100);
+  std::atomic<bool> slow_has_ended = false;
+  {
+    Producer producer = Make(pool, 300);
+    auto& stream = **producer.Open({.name = "a", .arn = ""});
+    ASSERT_TRUE(producer.Put(stream, record_, [&](const RecordResult&) {
+      others.wait();
+      slow_has_ended = true;
+    }));
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(producer.Put(stream, record_, [&](const RecordResult&) { others.count_down(); }));
+      if (i % 10 == 0) {
+        ASSERT_TRUE(producer.PutBlocking(stream, record_));
+      }
+    }
+    EXPECT_TRUE(producer.Flush(Deadline::Never()));
+    EXPECT_TRUE(slow_has_ended);
+  }
+}
+
+TEST_F(ProducerCallbackThreads, EachRecordOfEachThreadHasOneResult) {
+  constexpr int kThreads = 3;
+  constexpr int kEach = 400;
+  std::atomic<int> taken = 0;
+  std::atomic<int> results = 0;
+  std::atomic<int> again = 0;
+  ThreadPool pool(3);
+  {
+    Producer producer = Make(pool, 100);
+    const auto work = [&](int number) {
+      auto& stream = **producer.Open({.name = number % 2 == 0 ? "a" : "b", .arn = ""});
+      for (int i = 0; i < kEach; ++i) {
+        const Status put = producer.Put(stream, record_, [&](const RecordResult&) {
+          ++results;
+          // Refused if there is no room at once.
+          if (results % 10 == 0 && producer.PutBlocking(stream, record_)) ++again;
+        });
+        taken += put ? 1 : 0;
+        if (i % 100 != 0) continue;
+        EXPECT_TRUE(producer.Flush(stream, Deadline::Never()));
+        EXPECT_TRUE(producer.Flush(Deadline::Never()));
+        EXPECT_GE(producer.oldest_age(), nanoseconds(0));
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (int number = 0; number < kThreads; ++number) threads.emplace_back(work, number);
+    threads.clear();
+    producer.Close(Deadline::Never());
+    EXPECT_EQ(results, taken);
+    EXPECT_EQ(producer.pending(), 0U);
+    EXPECT_EQ(producer.stats().records, static_cast<std::uint64_t>(taken + again));
+  }
+  EXPECT_EQ(taken, kThreads * kEach);
+  EXPECT_EQ(results, taken);
+}
+
+// Fails if: the result of PutBlocking waits for a thread that waits for it. (The test does not end
+// then.)
+TEST_F(ProducerCallbackThreads, ABlockingPutWithinACallbackNeedsNoOtherThreadOfThePool) {
+  ThreadPool pool(1);
+  std::atomic<bool> is_stored = false;
+  Producer producer = Make(pool, 300);
+  auto& stream = **producer.Open({.name = "a", .arn = ""});
+  ASSERT_TRUE(producer.Put(stream, record_, [&](const RecordResult&) {
+    const auto again = producer.PutBlocking(stream, record_);
+    is_stored = again && again->stored;
+  }));
+  EXPECT_TRUE(producer.Flush(Deadline::Never()));
+  EXPECT_TRUE(is_stored);
+}
+
+// Fails if: the destructor takes a producer for ended of which a callback still runs.
+TEST_F(ProducerCallbackThreads, TheDestructorWaitsForACallbackThatOutlastsClose) {
+  ThreadPool pool(1);
+  std::latch began(1);
+  std::latch release(1);
+  std::atomic<bool> has_ended = false;
+  {
+    Producer producer = Make(pool, 300);
+    auto& stream = **producer.Open({.name = "a", .arn = ""});
+    ASSERT_TRUE(producer.Put(stream, record_, [&](const RecordResult&) {
+      began.count_down();
+      release.wait();
+      for (int yields = 0; yields < 1'000; ++yields) std::this_thread::yield();
+      has_ended = true;
+    }));
+    began.wait();
+    producer.Close(Deadline::At(clock_.Now()), [](const Status&) {});
+    std::latch cut_off(1);
+    loop_.Post([&] { cut_off.count_down(); });
+    cut_off.wait();
+    release.count_down();
+  }
+  EXPECT_TRUE(has_ended);
+}
+
+// Fails if: a callback runs when the producer is gone.
+TEST_F(ProducerCallbackThreads, TheDestructorWaitsForCallbacksUnderWay) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 50; ++round) {
+    std::latch began(1);
+    std::atomic<int> ended = 0;
+    {
+      Producer producer = Make(pool, 300);
+      auto& stream = **producer.Open({.name = "a", .arn = ""});
+      for (int i = 0; i < 5; ++i) {
+        ASSERT_TRUE(producer.Put(stream, record_, [&, i](const RecordResult&) {
+          if (i == 0) began.count_down();
+          for (int yields = 0; yields < 20; ++yields) std::this_thread::yield();
+          ++ended;
+        }));
+      }
+      if (round % 2 == 0) began.wait();
+    }
+    ASSERT_EQ(ended, 5);
+  }
 }
 
 }  // namespace

@@ -44,7 +44,12 @@ void Aggregator::Put(UserRecord record, std::optional<ShardId> shard,
 Aggregator::Group Aggregator::GroupOf(const UserRecord& record,
                                       std::optional<ShardId> shard) const {
   if (options_.mode == AggregatorOptions::Mode::kByShard && shard) return {.shard = shard};
-  return {.shard = shard, .hash = record.hash};
+  Group group{.shard = shard, .hash = record.hash};
+  // Explicit hash keys may be equal where partition keys are not.
+  if (options_.mode == AggregatorOptions::Mode::kByPartitionKey) {
+    group.partition_key = record.partition_key;
+  }
+  return group;
 }
 
 bool Aggregator::IsOfShard(const Group& group) const {
@@ -89,7 +94,7 @@ void Aggregator::Take(Batches::iterator batch, std::vector<KinesisRecord>& out) 
                        .deadline = full.deadline,
                        .expires = full.expires};
   UserRecord& first = full.records.front();
-  if (full.records.size() == 1) {
+  if (full.records.size() == 1 || options_.mode == AggregatorOptions::Mode::kByPartitionKey) {
     record.partition_key = std::move(first.partition_key);
     record.explicit_hash_key = first.explicit_hash_key;
   } else {

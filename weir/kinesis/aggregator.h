@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -16,8 +17,10 @@ namespace weir::kinesis {
 
 struct AggregatorOptions {
   enum class Mode {
-    kByShard,    ///< together what is expected on one shard; where that is not known, as kByKey
-    kByKey,      ///< together what has one hash key: right on every shard, whatever splits
+    kByShard,  ///< together what is expected on one shard; where that is not known, as kByKey
+    kByKey,    ///< together what has one hash key: right on every shard, whatever splits
+    /// As kByKey, and of one partition key, which the Kinesis record has, too.
+    kByPartitionKey,
     kSeparately  ///< each user record is a Kinesis record
   };
   Mode mode = Mode::kByShard;
@@ -49,13 +52,15 @@ class Aggregator {
   std::size_t batches() const { return batches_.size(); }
 
  private:
-  /// What may stand in one frame: one shard's records, or one hash key's.
+  /// What may stand in one frame: one shard's records, or one key's.
   struct Group {
     std::optional<ShardId> shard;
-    HashKey hash = 0;  ///< 0 where the shard says it all
+    HashKey hash = 0;             ///< 0 where the shard says it all
+    std::string partition_key{};  ///< empty unless it counts
 
     friend bool operator<(const Group& a, const Group& b) {
-      return std::tie(a.shard, a.hash) < std::tie(b.shard, b.hash);
+      return std::tie(a.shard, a.hash, a.partition_key) <
+             std::tie(b.shard, b.hash, b.partition_key);
     }
   };
   struct Batch {

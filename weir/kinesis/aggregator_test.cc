@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "weir/kinesis/deaggregate.h"
@@ -49,6 +50,32 @@ TEST(Aggregator, SendsABatchWhenItHasItsCount) {
   EXPECT_EQ(out[0].explicit_hash_key, FormatHashKey(HashOfPartitionKey("a")));
   EXPECT_EQ(ParseAggregate(out[0].data)->size(), 3U);
   EXPECT_EQ(aggregator.Wake(), std::nullopt);
+}
+
+// Fails if: records that consumers tell apart by their key share an aggregate, which has one.
+TEST(Aggregator, ByPartitionKeyItMixesNoKeysAndKeepsTheKey) {
+  Aggregator aggregator({.mode = Mode::kByPartitionKey});
+  std::vector<KinesisRecord> out;
+  UserRecord directed = UserRecordOf(4, "c", 1);
+  directed.hash = HashOfPartitionKey("a");
+  directed.explicit_hash_key = FormatHashKey(directed.hash);
+  aggregator.Put(UserRecordOf(1, "a", 1), ShardId{7}, out);
+  aggregator.Put(UserRecordOf(2, "b", 1), ShardId{7}, out);
+  aggregator.Put(UserRecordOf(3, "a", 1), ShardId{7}, out);
+  aggregator.Put(directed, ShardId{7}, out);
+  aggregator.TakeAll(out);
+  ASSERT_THAT(out, SizeIs(3));
+  std::map<std::string, std::vector<std::uint64_t>> by_key;
+  for (KinesisRecord& record : out) {
+    EXPECT_TRUE(record.partition_key == "c" || !record.explicit_hash_key);
+    by_key[record.partition_key] = NumbersIn(record);
+    const std::string key = record.partition_key;
+    Unframe(record);
+    for (const UserRecord& user : record.records) EXPECT_EQ(user.partition_key, key);
+  }
+  EXPECT_THAT(by_key["a"], ElementsAre(1, 3));
+  EXPECT_THAT(by_key["b"], ElementsAre(2));
+  EXPECT_THAT(by_key["c"], ElementsAre(4)) << "an equal hash is no equal key";
 }
 
 TEST(Aggregator, LeavesOneRecordAsItWasPut) {

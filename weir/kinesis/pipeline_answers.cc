@@ -90,7 +90,10 @@ void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure,
 // The result of a record that expires before it is alone names the failures it had met.
 void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& attempt) {
   for (KinesisRecord& record : records) {
-    for (UserRecord& user : record.records) user.attempts.Add(attempt);
+    for (UserRecord& user : record.records) {
+      user.attempts.Add(attempt);
+      ++user.halvings;
+    }
   }
 }
 

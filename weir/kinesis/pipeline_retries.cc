@@ -1,4 +1,6 @@
 // What was not stored: tried again, expired, or ended.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -24,6 +26,23 @@ Attempt Unanswered(Instant began, Instant now) {
           .message = "its request was not answered in time"};
 }
 
+Attempts::Shared LastOf(const Attempts::Shared& attempt, std::uint32_t max_attempts) {
+  Attempt last = *attempt;
+  last.message += fmt::format(" (the last of {} attempts: max_attempts)", max_attempts);
+  return std::make_shared<const Attempt>(std::move(last));
+}
+
+/// With the one that failed now and is not among them yet.
+std::uint32_t AttemptsOf(const UserRecord& user) {
+  return user.attempts.count() - user.halvings + 1;
+}
+
+bool HasAttemptsLeft(const RetryOptions& options, const std::vector<UserRecord>& records) {
+  return options.max_attempts == 0 || std::ranges::any_of(records, [&](const UserRecord& user) {
+           return AttemptsOf(user) < options.max_attempts;
+         });
+}
+
 }  // namespace
 
 // All of one Kinesis record at one instant, so that they travel together again.
@@ -32,16 +51,21 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
   Unframe(record);
   std::vector<UserRecord> rest;
   std::optional<Instant> earliest;
-  const bool is_over_budget = !retry_budget_.Take(kind);
+  Attempts::Shared last;
+  // What is not tried again takes nothing of the budget, which it could not give back.
+  const bool is_over_budget =
+      HasAttemptsLeft(options_.retry, record.records) && !retry_budget_.Take(kind);
   for (UserRecord& user : record.records) {
     if (Release(user)) continue;
-    user.attempts.Add(attempt);
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
     if (MayCome(kind, attempt->code) && !user.held_since) user.held_since = attempt->began;
     Rng same = rng_;
-    const Failed failed{kind,           user.attempts.count(), user.expires,
-                        is_over_budget, attempt->code,         user.held_since.value_or(now)};
+    const Failed failed{kind,           AttemptsOf(user), user.expires,
+                        is_over_budget, attempt->code,    user.held_since.value_or(now)};
     const auto at = RetryAt(options_.retry, failed, now, same);
+    const bool is_spent = IsSpent(options_.retry, failed, now);
+    if (is_spent && !last) last = LastOf(attempt, options_.retry.max_attempts);
+    user.attempts.Add(is_spent ? last : attempt);
     if (!at) {
       Fail(std::move(user));
     } else {

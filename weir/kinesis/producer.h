@@ -18,6 +18,7 @@
 #include "weir/kinesis/shared_budget.h"
 #include "weir/kinesis/wire.h"
 #include "weir/runtime/deadline.h"
+#include "weir/runtime/executor.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/telemetry/log.h"
 
@@ -56,10 +57,15 @@ struct ProducerParts {
   Scheduler& scheduler;            ///< where all of its work runs
   SharedBudget* budget = nullptr;  ///< of producers that share the shards; null: it has them alone
   Log& log = NoLog();              ///< what goes wrong: docs/design/log.md
+  /// Runs the `done` of each put, in a task of its own, so that it may block; null: `scheduler`
+  /// runs them, and they must not block. The record has its room until its task begins.
+  Executor* callbacks = nullptr;
 };
 
 /// Thread-safe, except that it must not be destroyed while a call is under way, nor from a task of
-/// the scheduler.
+/// the scheduler or of the callbacks' executor. Calls that wait are not for these tasks either.
+/// They are refused within a `done` (kFailedPrecondition), where they might wait for it without
+/// end.
 class Producer {
  public:
   /// One of the producer's streams; lives as long as the producer.
@@ -68,8 +74,8 @@ class Producer {
   /// REQUIRES: `config` as ParseProperties would accept it.
   Producer(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
   /// As Close with a deadline that has passed; then waits until what is under way is answered,
-  /// which takes no longer than the configuration's time-outs. Waits for nothing where a Close has
-  /// answered and nothing is under way.
+  /// which takes no longer than the configuration's time-outs, and each `done` has run. Waits for
+  /// nothing where a Close has answered and nothing is under way.
   ~Producer();
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
@@ -78,45 +84,48 @@ class Producer {
   /// records. kInvalidArgument: not exactly one of name and ARN, or no such thing.
   [[nodiscard]] Result<Stream*> Open(const StreamAddress& address);
 
-  /// Takes a record. Where it is taken, `done` runs exactly once, on the scheduler, and must not
-  /// block; else never. Waits for room up to the configuration's put_timeout, so it must not be
-  /// called from a task of the scheduler, unless that is 0.
+  /// Takes a record. Where it is taken, `done` runs exactly once (ProducerParts::callbacks); else
+  /// never. Waits for room up to the configuration's put_timeout.
   ///
   /// kInvalidArgument: the record can never be put. kResourceExhausted: no room came. kCancelled:
-  /// the producer is closed. kFailedPrecondition: it would wait within a `done`, and with it all
-  /// results, so without end.
+  /// the producer is closed. kFailedPrecondition: it would wait for room within a `done`.
   [[nodiscard]] Status Put(Stream& stream, Record record, PutDone done);
   /// The same, and never waits.
   [[nodiscard]] Status TryPut(Stream& stream, Record record, PutDone done);
-  /// Waits for the result, which comes by a second after its TTL. Not from a task of the scheduler.
-  /// kFailedPrecondition: called within a `done`.
+  /// Waits for the result, which comes by a second after its TTL. Within a `done` that the
+  /// callbacks' executor runs it is allowed, if there is room at once.
   [[nodiscard]] Result<RecordResult> PutBlocking(Stream& stream, Record record);
   /// As many Puts. Says how many it took, the first ones; `done` runs once for each of them, with
-  /// its place. The error of the first that was not taken, if that is the first of all.
+  /// its place, perhaps for several at once (ProducerParts::callbacks). The error of the first that
+  /// was not taken, if that is the first of all.
   using BatchDone = std::function<void(std::size_t place, RecordResult)>;
   [[nodiscard]] Result<std::size_t> PutBatch(Stream& stream, std::vector<Record> records,
                                              const BatchDone& done);
 
-  /// Nothing that was put before waits for company. Answers when each has its result, or
-  /// kDeadlineExceeded. The shards' rates are respected. kCancelled: the producer is closed.
+  /// Nothing that was put before, into this stream or into any, waits for company. Answers when the
+  /// `done` of each has run, or kDeadlineExceeded. The shards' rates are respected. kCancelled: the
+  /// producer is closed. This `done` runs on the scheduler, and must not block.
+  void Flush(Stream& stream, Deadline deadline, Done<void> done);
   void Flush(Deadline deadline, Done<void> done);
-  /// The same, and waits. Not from a task of the scheduler. kFailedPrecondition: called within a
-  /// `done`.
+  /// The same, and waits.
+  [[nodiscard]] Status Flush(Stream& stream, Deadline deadline);
   [[nodiscard]] Status Flush(Deadline deadline);
   /// Takes nothing more, flushes, and when `deadline` comes gives what is left a result that says
-  /// so. Answers when each record has its result.
+  /// so. Answers when the `done` of each record has run, on the scheduler.
   void Close(Deadline deadline, Done<void> done);
-  /// The same, and waits. Not from a task of the scheduler. kFailedPrecondition: called within a
-  /// `done`, and nothing is closed; else it succeeds.
+  /// The same, and waits. Succeeds, unless it is called within a `done`: then nothing is closed.
   Status Close(Deadline deadline);
 
   ProducerStats stats() const;
   /// Under the Kinesis Producer Library's names, and for Prometheus; lives as long as the producer.
   const ProducerMetrics& metrics() const;
-  /// Records without a result, and what they and those of requests in flight occupy as
-  /// max_outstanding_bytes counts it.
+  /// Records without a result or whose `done` waits for its executor, and what they and those of
+  /// requests in flight occupy as max_outstanding_bytes counts it.
   std::size_t pending() const;
   std::size_t pending_bytes() const;
+  /// Since the oldest record was put whose `done` has not run, up to 10 ms too long. 0: there is
+  /// none.
+  nanoseconds oldest_age() const;
 
  private:
   struct State;

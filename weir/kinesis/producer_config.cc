@@ -118,6 +118,9 @@ const std::vector<Known>& KnownProperties() {
       {"put_timeout", NumberFrom(0, kAny, &Config::put_timeout)},
       {"hold_time", NumberFrom(0, kAny, &Config::hold_time)},
       {"ordered", Flag(&Config::ordered)},
+      {"aggregate_same_key_only", Flag(&Config::aggregate_same_key_only)},
+      {"max_attempts", NumberFrom(0, 1'000'000, &Config::max_attempts)},
+      {"max_requests_per_shard", NumberFrom(1, 256, &Config::max_requests_per_shard)},
       {"wire_format", SetWire},
       {"MetricsLevel", OneOf({"none", "summary", "detailed"}, &Config::metrics_level)},
       {"MetricsGranularity", OneOf({"global", "stream", "shard"}, &Config::metrics_granularity)},
@@ -184,6 +187,12 @@ Quota EvenFlow(std::int64_t whole, std::int64_t percent) {
   return PerSecond(part(percent)).Burst(part(kBurstPercent));
 }
 
+AggregatorOptions::Mode ModeOf(const ProducerConfig& config) {
+  using Mode = AggregatorOptions::Mode;
+  if (!config.aggregation_enabled) return Mode::kSeparately;
+  return config.aggregate_same_key_only ? Mode::kByPartitionKey : Mode::kByShard;
+}
+
 std::size_t Size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
@@ -194,8 +203,7 @@ PipelineOptions ProducerConfig::Pipeline() const {
     if (set > 0) return PerSecond(set);
     return EvenFlow(std::max<std::int64_t>(whole * percent / 100, 1), flow);
   };
-  using Mode = AggregatorOptions::Mode;
-  return {.aggregator = {.mode = aggregation_enabled ? Mode::kByShard : Mode::kSeparately,
+  return {.aggregator = {.mode = ModeOf(*this),
                          .max_count = Size(aggregation_max_count),
                          .max_bytes = Size(aggregation_max_bytes)},
           .limiter = {.records = rate(shard_records_per_second, kShardRecords, kRecordFlow),
@@ -203,8 +211,12 @@ PipelineOptions ProducerConfig::Pipeline() const {
           .collector = {.max_count = Size(collection_max_count),
                         .max_bytes = Size(collection_max_bytes),
                         .linger = LingerFor(record_max_buffered_time)},
-          .retry = {.fail_if_throttled = fail_if_throttled, .hold = Bounded(hold_time)},
-          .outbox = {.max_requests = Size(max_connections), .max_bytes = Size(max_in_flight_bytes)},
+          .retry = {.fail_if_throttled = fail_if_throttled,
+                    .max_attempts = static_cast<std::uint32_t>(max_attempts),
+                    .hold = Bounded(hold_time)},
+          .outbox = {.max_requests = Size(max_connections),
+                     .max_bytes = Size(max_in_flight_bytes),
+                     .max_shard_requests = Size(max_requests_per_shard)},
           .retry_linger = HalfOf(record_max_buffered_time),
           .ordered = ordered};
 }

@@ -71,6 +71,16 @@ struct ProducerConfig {
   milliseconds hold_time = milliseconds::max();
   /// ordered: what has one partition key (or explicit hash key) is stored in the order of its puts.
   bool ordered = false;
+  /// aggregate_same_key_only: an aggregate holds records of one partition key only and has this
+  /// key, for consumers that divide a shard's records by it. Not with AggregationEnabled = false.
+  bool aggregate_same_key_only = false;
+  /// max_attempts: a record that was in so many requests without being stored fails with the last
+  /// error. A request counts also if it had no answer, or no connection. 0: it is tried until it
+  /// expires. 0 to 1000000.
+  std::int64_t max_attempts = 0;
+  /// max_requests_per_shard: requests under way that hold records of one shard, or of those whose
+  /// shard is not known. 1 to 256.
+  std::int64_t max_requests_per_shard = 16;
 
   PipelineOptions Pipeline() const;
 };

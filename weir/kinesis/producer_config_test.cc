@@ -99,6 +99,24 @@ TEST(ProducerConfig, KnowsSettingsThatTheLibraryHasNot) {
   EXPECT_EQ(ParseProperties("wire_format=cbor")->config.wire, WireFormat::kCbor);
 }
 
+TEST(ProducerConfig, BoundsKeysAttemptsAndRequestsOfAShardWhereAskedTo) {
+  const auto loaded =
+      ParseProperties("aggregate_same_key_only=true\nmax_attempts=3\nmax_requests_per_shard=1");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_THAT(loaded->unknown, IsEmpty());
+  PipelineOptions options = loaded->config.Pipeline();
+  EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kByPartitionKey);
+  EXPECT_EQ(options.retry.max_attempts, 3U);
+  EXPECT_EQ(options.outbox.max_shard_requests, 1U);
+  options = ProducerConfig{}.Pipeline();
+  EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kByShard);
+  EXPECT_EQ(options.retry.max_attempts, 0U);
+  EXPECT_EQ(options.outbox.max_shard_requests, 16U);
+  options =
+      ParseProperties("aggregate_same_key_only=true\nAggregationEnabled=false")->config.Pipeline();
+  EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kSeparately);
+}
+
 TEST(ProducerConfig, WhatAFileDoesNotNameIsAsTheCallerWantsIt) {
   const ProducerConfig defaults{.record_ttl = std::chrono::minutes(10)};
   EXPECT_EQ(ParseProperties("Region=a", defaults)->config.record_ttl, std::chrono::minutes(10));
@@ -138,6 +156,9 @@ TEST(ProducerConfig, RefusesWithTheRange) {
       {"RequestTimeout=1e3", {"100 to 600000"}},
       {"AggregationEnabled=yes", {"true or false"}},
       {"MetricsLevel=all", {"none, summary, detailed"}},
+      {"aggregate_same_key_only=1", {"line 1", "aggregate_same_key_only", "true or false"}},
+      {"max_attempts=-1", {"max_attempts", "'-1'", "0 to 1000000"}},
+      {"max_requests_per_shard=0", {"max_requests_per_shard", "1 to 256"}},
   };
   for (const auto& [text, parts] : cases) {
     const auto loaded = ParseProperties(text);

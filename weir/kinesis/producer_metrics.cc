@@ -102,6 +102,7 @@ HistogramSnapshot ProducerMetrics::Spread(Metric metric) const {
 Status ProducerMetrics::Register(Registry& registry) const {
   if (options_.level == MetricsLevel::kNone) return {};
   WEIR_RETURN_IF_ERROR(RegisterCounters(registry));
+  WEIR_RETURN_IF_ERROR(RegisterAge(registry));
   if (Keeps(Metric::kUserRecordsPending)) {
     WEIR_RETURN_IF_ERROR(registry.AddGauges(
         {"weir_kinesis_user_records_pending", "User records without a result.", {"stream"}},
@@ -152,6 +153,14 @@ Status ProducerMetrics::RegisterCounters(Registry& registry) const {
         }
         return rows;
       });
+}
+
+Status ProducerMetrics::RegisterAge(Registry& registry) const {
+  if (!oldest_age_) return {};
+  return registry.AddGauge(
+      {"weir_kinesis_oldest_user_record_age_seconds",
+       "Since the oldest user record without a result was put; 0 if there is none."},
+      [read = oldest_age_] { return std::chrono::duration<double>(read()).count(); });
 }
 
 Status ProducerMetrics::RegisterSpread(Registry& registry, Metric metric,

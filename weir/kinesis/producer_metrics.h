@@ -3,11 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/base/mutex.h"
@@ -37,7 +39,11 @@ struct MetricReading {
 /// Thread-safe. Its StreamMetrics live as long as it does.
 class ProducerMetrics {
  public:
-  explicit ProducerMetrics(MetricsOptions options) : options_(options) {}
+  using ReadAge = std::function<nanoseconds()>;
+
+  /// `oldest_age`: Producer::oldest_age, for Prometheus; it outlives the registry. Null: not told.
+  explicit ProducerMetrics(MetricsOptions options, ReadAge oldest_age = nullptr)
+      : options_(options), oldest_age_(std::move(oldest_age)) {}
 
   /// What the producer of this stream tells its events. At granularity global, and at level none,
   /// the same for all streams, whose events must then come on one thread.
@@ -65,9 +71,11 @@ class ProducerMetrics {
                 const std::function<Statistic(const WindowedStatistic&)>& read) const;
   bool Keeps(Metric metric) const;
   Status RegisterCounters(Registry& registry) const;
+  Status RegisterAge(Registry& registry) const;
   Status RegisterSpread(Registry& registry, Metric metric, const MetricName& name) const;
 
   const MetricsOptions options_;
+  const ReadAge oldest_age_;
   mutable Mutex mutex_;
   std::map<std::string, std::unique_ptr<StreamMetrics>, std::less<>> streams_
       WEIR_GUARDED_BY(mutex_);

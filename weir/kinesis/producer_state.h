@@ -13,6 +13,7 @@
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/kinesis/callback_scope.h"
+#include "weir/kinesis/producer_results.h"
 #include "weir/kinesis/producer_stream.h"
 
 namespace weir::kinesis {
@@ -22,21 +23,27 @@ namespace weir::kinesis {
 struct Producer::State : std::enable_shared_from_this<State> {
   State(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
 
-  // producer.cc: for callers, on any thread.
+  // producer_callers.cc: for callers, on any thread.
   Result<Stream*> Open(const StreamAddress& address) WEIR_EXCLUDES(mutex);
   Status TryPut(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
-  Status PutOrWait(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
-  Status PutAtOnce(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
-  /// kFailedPrecondition: this thread runs callbacks, on which a call that blocks would wait.
+  /// Waits for room as the configuration says.
+  Status Put(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  /// kFailedPrecondition: this thread runs a callback, on which a call that blocks might wait.
   Status CheckMayBlock() const;
-  void Flush(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  /// The same for a call that waits for no callback.
+  Status CheckMayAwaitResult() const;
+  void Flush(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
+      WEIR_EXCLUDES(mutex);
   /// As Flush, also when the producer is closed.
-  void AwaitResults(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
+  void AwaitResults(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
+      WEIR_EXCLUDES(mutex);
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
   /// `done` runs when nothing is under way any more, after Close.
   void WhenEnded(Done<void> done) WEIR_EXCLUDES(mutex);
   bool HasEnded() const WEIR_EXCLUDES(mutex);
+  std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
   ProducerStats Stats() const WEIR_EXCLUDES(mutex);
+  nanoseconds OldestAge() const WEIR_EXCLUDES(mutex);
   Instant Now() const { return parts.scheduler.clock().Now(); }
 
   const ProducerParts parts;
@@ -48,30 +55,11 @@ struct Producer::State : std::enable_shared_from_this<State> {
   ProducerMetrics metrics;
 
  private:
-  struct Waiter {
-    Done<void> done{};
-    std::optional<TimerId> timer{};
-  };
-  /// A caller that waits for room, blocked as long as this is kept.
-  struct Putter {
-    Stream& stream;
-    Incoming& incoming;
-    Waiter waiter{};
-  };
-  struct Flusher {
-    std::uint64_t id = 0;
-    std::uint64_t epoch = 0;  ///< the last that it waits for
-    Waiter waiter{};
-  };
-  /// What results mean to others.
-  struct Settled {
-    std::vector<Debt> owed;  ///< for each result
-    std::vector<Waiter> served{};
-    std::vector<Flusher> flushed{};
-    bool calm = false;  ///< nobody waits for a Flush any more
-  };
   using Key = std::pair<std::string, std::string>;
 
+  /// Within a callback: what cannot be taken now must not be waited for.
+  Status PutAtOnce(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  bool IsInCallback() const;
   void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
   /// By the pipeline's latest listing. A record keeps its tenant when later listings differ.
   Room::Tenant TenantOf(const Stream& stream, HashKey hash) const WEIR_REQUIRES(mutex);
@@ -81,28 +69,41 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Queue(Putter putter) WEIR_REQUIRES(mutex);
   void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsClosed() const WEIR_EXCLUDES(mutex);
-  bool IsThrough(std::uint64_t epoch) const WEIR_REQUIRES(mutex);
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
   std::vector<Done<void>> Refused() WEIR_REQUIRES(mutex);
 
+  // producer_results.cc: for tasks of the scheduler, unless said otherwise.
+  void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  /// Gives back the room of what is not delivered elsewhere, and of what the pipeline holds no
+  /// more.
+  Settled Settle(Stream& stream, PipelineStep& step) WEIR_REQUIRES(mutex);
+  void TellMetrics(Stream& stream, const Settled& settled);
+  static Debt TakeDebt(Stream& stream, const RecordResult& result);
+  /// Puts the records that have room now; returns their callers.
+  std::vector<Waiter> Serve() WEIR_REQUIRES(mutex);
+  std::vector<Waiter> PutServed(const std::vector<Room::Ticket>& tickets) WEIR_REQUIRES(mutex);
+  void Deliver(Stream& stream, Settled settled) WEIR_EXCLUDES(mutex);
+  /// On a thread of the callbacks; so are the next three.
+  void DeliverElsewhere(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
+  void ConcludeElsewhere(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
+  void EndDelivery() WEIR_EXCLUDES(mutex);
+  void Tell(Waiter& waiter);
+  /// After the callbacks of a record: a Flush must not end while they run.
+  Concluded Conclude(Stream& stream) WEIR_REQUIRES(mutex);
+  void TellFlushed(Stream& stream, Concluded concluded) WEIR_EXCLUDES(mutex);
+
   // producer_tasks.cc: for tasks of the scheduler.
   void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
-  void Hurry() WEIR_EXCLUDES(mutex);
+  void Hurry(const std::vector<Stream*>& streams) WEIR_EXCLUDES(mutex);
   void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
-  /// Puts the records that have room now; returns their callers.
-  std::vector<Waiter> PutServed(const std::vector<Room::Ticket>& tickets) WEIR_REQUIRES(mutex);
-  Settled Settle(Stream& stream, const PipelineStep& step) WEIR_REQUIRES(mutex);
-  /// Gives back the room of what the pipeline holds no more. Returns the debts of the results.
-  std::vector<Debt> TakeDebts(Stream& stream, const PipelineStep& step) WEIR_REQUIRES(mutex);
-  void Tell(Waiter& waiter);
-  void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   void Arm(Stream& stream, std::optional<Instant> wake);
-  void EndHurry() WEIR_EXCLUDES(mutex);
-  bool HasFlushers() const WEIR_EXCLUDES(mutex);
+  /// Unless somebody waits for a Flush of it.
+  void EndHurry(Stream& stream) WEIR_EXCLUDES(mutex);
   void EndCall() WEIR_EXCLUDES(mutex);
   void CutOff() WEIR_EXCLUDES(mutex);
   void EndIfThrough() WEIR_EXCLUDES(mutex);
-  std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
+  /// Who waits for the end, where it has come.
+  Done<void> EndIfIdle() WEIR_REQUIRES(mutex);
 
   // producer_calls.cc: the same.
   void Dispatch();
@@ -119,11 +120,10 @@ struct Producer::State : std::enable_shared_from_this<State> {
   Rng rng_ WEIR_GUARDED_BY(mutex);
   std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);
   std::map<Room::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
-  std::map<std::uint64_t, std::size_t> epochs_ WEIR_GUARDED_BY(mutex);  // records without a result
-  std::uint64_t epoch_ WEIR_GUARDED_BY(mutex) = 0;
-  std::vector<Flusher> flushers_ WEIR_GUARDED_BY(mutex);
-  std::uint64_t next_flusher_ WEIR_GUARDED_BY(mutex) = 1;
+  Flushes flushes_ WEIR_GUARDED_BY(mutex);
   bool closed_ WEIR_GUARDED_BY(mutex) = false;
+  std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;  // elsewhere, under way
+  bool calls_have_ended_ WEIR_GUARDED_BY(mutex) = false;
   bool ended_ WEIR_GUARDED_BY(mutex) = false;
   Done<void> on_end_ WEIR_GUARDED_BY(mutex);
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/kinesis/flushes.h"
 #include "weir/kinesis/producer.h"
 #include "weir/kinesis/producer_events.h"
 #include "weir/kinesis/producer_metrics.h"
@@ -16,13 +17,14 @@
 namespace weir::kinesis {
 
 /// What a record owes: its result to its caller, its place to the room, and to Flush that it is
-/// through. Epochs: those that began with a Flush are numbered by it.
+/// through.
 struct Debt {
   PutDone done;
   Room::Tenant tenant;  ///< that gets its room back
   std::size_t bytes = 0;
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;  ///< of its stream
   PutOrigin origin;
+  bool is_awaited = false;  ///< PutBlocking waits in `done`, which only wakes it
 };
 
 /// A record that was taken and has not reached its pipeline.
@@ -69,6 +71,7 @@ class Producer::Stream {
 
   // Guarded by the producer's lock.
   std::vector<Incoming> inbox;
+  Epochs epochs;
   PipelineCounts counts;
   std::shared_ptr<const ShardRanges> shards;  ///< the pipeline's
 };

@@ -23,18 +23,12 @@ void Producer::State::Receive(Stream& stream) {
   if (!records.empty()) Follow(stream, stream.pipeline.PutAll(std::move(records), Now()));
 }
 
-void Producer::State::Hurry() {
-  for (Stream* stream : Streams()) {
+void Producer::State::Hurry(const std::vector<Stream*>& streams) {
+  for (Stream* stream : streams) {
     Receive(*stream);
     Follow(*stream, stream->pipeline.Flush(Now()));
+    EndHurry(*stream);  // the deadline of a Flush may end it before its task runs
   }
-  if (!HasFlushers()) EndHurry();
-}
-
-// The deadline of a Flush may end it before its task runs.
-bool Producer::State::HasFlushers() const {
-  const MutexLock lock(mutex);
-  return !flushers_.empty();
 }
 
 void Producer::State::Follow(Stream& stream, PipelineStep step) {
@@ -46,104 +40,24 @@ void Producer::State::Follow(Stream& stream, PipelineStep step) {
   Pay(stream, std::move(step));
 }
 
-// A request in flight occupies the memory of its records, also of those that have results.
-std::vector<Debt> Producer::State::TakeDebts(Stream& stream, const PipelineStep& step) {
-  std::vector<Debt> owed;
-  owed.reserve(step.results.size());
-  for (const RecordResult& result : step.results) {
-    const Debt& debt =
-        owed.emplace_back(result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
-                                              : stream.ledger.Take(result.number));
-    room.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
-  }
-  for (const std::uint64_t number : step.released) {
-    const Debt debt = stream.ledger.Take(number);
-    room.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
-  }
-  return owed;
-}
-
-std::vector<Producer::State::Waiter> Producer::State::PutServed(
-    const std::vector<Room::Ticket>& tickets) {
-  std::vector<Waiter> served;
-  for (const Room::Ticket ticket : tickets) {
-    Putter putter = std::move(putters_.extract(ticket).mapped());
-    BeginAt(putter.incoming, Now());
-    PutIn(putter.stream, std::move(putter.incoming));
-    served.push_back(std::move(putter.waiter));
-  }
-  return served;
-}
-
-Producer::State::Settled Producer::State::Settle(Stream& stream, const PipelineStep& step) {
-  Settled settled{.owed = TakeDebts(stream, step)};
-  for (const Debt& debt : settled.owed) {
-    const auto epoch = epochs_.find(debt.epoch);
-    if (--epoch->second == 0) epochs_.erase(epoch);
-  }
-  for (const RecordResult& result : step.results) {
-    ++(result.stored ? stats.stored : stats.failed);
-    stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
-  }
-  std::vector<Room::Ticket> tickets;
-  room.Serve(tickets);
-  settled.served = PutServed(tickets);
-  for (Flusher& flusher : std::exchange(flushers_, {})) {
-    (IsThrough(flusher.epoch) ? settled.flushed : flushers_).push_back(std::move(flusher));
-  }
-  settled.calm = flushers_.empty() && !settled.flushed.empty();
-  return settled;
-}
-
-// Callers come last: what they do in `done` may take time, and may put again.
-void Producer::State::Pay(Stream& stream, PipelineStep step) {
-  Settled settled;
-  std::shared_ptr<const ShardRanges> shards = stream.pipeline.shards();
+void Producer::State::EndHurry(Stream& stream) {
   {
     const MutexLock lock(mutex);
-    stream.counts = stream.pipeline.counts();
-    if (shards != stream.shards) {
-      stream.shards.swap(shards);
-      room.SetShards(stream.number, stream.shards->size());
-    }
-    settled = Settle(stream, step);
+    if (flushes_.Awaits(stream)) return;
   }
-  std::vector<RecordResult>& results = step.results;
-  const Instant now = Now();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    stream.metrics.OnResult(results[i], settled.owed[i].origin, now);
-  }
-  stream.metrics.Publish(now);
-  const CallbackScope callbacks(parts.scheduler);
-  for (std::size_t i = 0; i < results.size(); ++i) settled.owed[i].done(std::move(results[i]));
-  if (settled.calm) EndHurry();
-  for (Waiter& waiter : settled.served) Tell(waiter);
-  for (Flusher& flusher : settled.flushed) Tell(flusher.waiter);
-}
-
-void Producer::State::Tell(Waiter& waiter) {
-  if (waiter.timer) parts.scheduler.Cancel(*waiter.timer);
-  waiter.done({});
-}
-
-void Producer::State::EndHurry() {
-  for (Stream* stream : Streams()) stream->pipeline.EndFlush();
+  stream.pipeline.EndFlush();
 }
 
 void Producer::State::EndFlusher(std::uint64_t id) {
-  Done<void> done;
-  bool calm = false;
+  std::optional<Flusher> flusher;
   {
     const MutexLock lock(mutex);
-    const auto at = std::ranges::find(flushers_, id, &Flusher::id);
-    if (at == flushers_.end()) return;
-    done = std::move(at->waiter.done);
-    flushers_.erase(at);
-    calm = flushers_.empty();
+    flusher = flushes_.Take(id);
   }
-  if (calm) EndHurry();
-  const CallbackScope callbacks(parts.scheduler);
-  done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
+  if (!flusher) return;
+  for (const auto& [stream, epoch] : flusher->awaits) EndHurry(*stream);
+  const CallbackScope callbacks(&parts.scheduler);
+  flusher->waiter.done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
 }
 
 // A timer that comes too early costs less than one that is cancelled at each step.
@@ -178,10 +92,16 @@ void Producer::State::EndIfThrough() {
   Done<void> done;
   {
     const MutexLock lock(mutex);
-    ended_ = true;
-    done = std::exchange(on_end_, nullptr);
+    calls_have_ended_ = true;
+    done = EndIfIdle();
   }
   if (done) done({});
+}
+
+Done<void> Producer::State::EndIfIdle() {
+  if (!calls_have_ended_ || deliveries_ > 0) return nullptr;
+  ended_ = true;
+  return std::exchange(on_end_, nullptr);
 }
 
 bool Producer::State::HasEnded() const {
@@ -206,6 +126,16 @@ std::vector<Producer::Stream*> Producer::State::Streams() const {
   all.reserve(streams_.size());
   for (const auto& [key, stream] : streams_) all.push_back(stream.get());
   return all;
+}
+
+nanoseconds Producer::State::OldestAge() const {
+  const Instant now = Now();
+  Instant oldest = now;
+  const MutexLock lock(mutex);
+  for (const auto& [key, stream] : streams_) {
+    oldest = std::min(oldest, stream->epochs.oldest().value_or(now));
+  }
+  return now - oldest;
 }
 
 ProducerStats Producer::State::Stats() const {

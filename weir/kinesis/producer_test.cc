@@ -5,86 +5,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
+#include "weir/kinesis/producer_fixture.h"
 #include "weir/kinesis/producer_stream.h"
-#include "weir/sim/sim_scheduler.h"
 #include "weir/telemetry/recording_log_fixture.h"
+#include "weir/telemetry/registry.h"
 
 namespace weir::kinesis {
 namespace {
 
-using nlohmann::json;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-/// One shard; stores everything, after a trip.
-class FakeKinesis final : public JsonClient {
- public:
-  explicit FakeKinesis(sim::SimScheduler& scheduler) : scheduler_(scheduler) {}
-
-  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
-    ++under_way;
-    most_under_way = std::max(most_under_way, under_way);
-    const Instant now = scheduler_.clock().Now();
-    const bool silent = is_silent && call.operation == "PutRecords";
-    const Instant at = silent ? deadline.at() : now + trip;
-    auto answer = fails ? Denied() : silent ? NoAnswer() : Answer(call);
-    scheduler_.At(at, [this, done = std::move(done), answer = std::move(answer)]() mutable {
-      --under_way;
-      done(std::move(answer));
-    });
-  }
-
-  bool is_silent = false;
-  bool connects = true;  ///< false: a request to a silent service has not been sent at its deadline
-  bool fails = false;    ///< every call, for want of credentials
-  nanoseconds trip = milliseconds(10);
-  std::map<std::string, std::vector<std::size_t>> requests;  ///< entries of each, by stream
-  std::vector<std::string> order;                            ///< the streams, in turn
-  int under_way = 0;
-  int most_under_way = 0;
-
- private:
-  tl::expected<JsonReply, AwsFailure> NoAnswer() const {
-    if (!connects) {
-      return tl::unexpected(
-          AwsFailure{.kind = FailureClass::kDeadline, .message = "could not connect"});
-    }
-    return tl::unexpected(AwsFailure{
-        .kind = FailureClass::kAmbiguous, .message = "no answer", .maybe_applied = true});
-  }
-
-  static tl::expected<JsonReply, AwsFailure> Denied() {
-    return tl::unexpected(AwsFailure{.kind = FailureClass::kAuth, .message = "denied"});
-  }
-
-  tl::expected<JsonReply, AwsFailure> Answer(const JsonCall& call) {
-    const json body = json::parse(call.body);
-    if (call.operation == "ListShards") {
-      const json range{{"StartingHashKey", "0"},
-                       {"EndingHashKey", "340282366920938463463374607431768211455"}};
-      const json shard{{"ShardId", "shardId-000000000000"}, {"HashKeyRange", range}};
-      return JsonReply{.body = json{{"Shards", {shard}}}.dump()};
-    }
-    const std::string stream = body.value("StreamName", body.value("StreamARN", ""));
-    requests[stream].push_back(body["Records"].size());
-    order.push_back(stream);
-    json records = json::array();
-    for (std::size_t i = 0; i < body["Records"].size(); ++i) {
-      records.push_back({{"ShardId", "shardId-000000000000"}, {"SequenceNumber", "77"}});
-    }
-    return JsonReply{.body = json{{"FailedRecordCount", 0}, {"Records", records}}.dump()};
-  }
-
-  sim::SimScheduler& scheduler_;
-};
 
 /// Grants what a test lets it.
 class FakeBudget final : public SharedBudget {
@@ -101,38 +39,6 @@ class FakeBudget final : public SharedBudget {
 
   std::vector<std::string> asked;
   std::deque<Done<BudgetDecision>> waiting;
-};
-
-class ProducerTest : public testing::Test {
- protected:
-  ~ProducerTest() override { EndProducer(); }
-
-  Producer& Make(ProducerConfig config = {}) {
-    config.wire = WireFormat::kJson;
-    producer_ = std::make_unique<Producer>(ProducerParts{kinesis_, scheduler_}, config, 1);
-    return *producer_;
-  }
-  Producer::Stream& Open(const std::string& name) {
-    return **producer_->Open({.name = name, .arn = ""});
-  }
-  PutDone Keep() {
-    return [this](RecordResult result) { results_.push_back(std::move(result)); };
-  }
-  Status TryPut(Producer::Stream& stream, std::string data = "data") {
-    Record record{.partition_key = "key", .data = std::move(data)};
-    return producer_->TryPut(stream, std::move(record), Keep());
-  }
-  void EndProducer() {
-    if (producer_ == nullptr) return;
-    producer_->Close(Deadline::At(scheduler_.clock().Now()), [](const Status&) {});
-    scheduler_.Advance(seconds(60));
-    producer_.reset();
-  }
-
-  sim::SimScheduler scheduler_;
-  FakeKinesis kinesis_{scheduler_};
-  std::vector<RecordResult> results_;
-  std::unique_ptr<Producer> producer_;
 };
 
 TEST_F(ProducerTest, GivesEachRecordItsPlaceInTheStream) {
@@ -174,6 +80,28 @@ TEST_F(ProducerTest, CountsUnderTheLibrarysNames) {
   EXPECT_EQ(of(Metric::kUserRecordsDataPut).sum, 12);
   EXPECT_EQ(of(Metric::kKinesisRecordsPut).sum, 1);
   EXPECT_EQ(of(Metric::kRequestTime).max, 10);
+}
+
+// Fails if: the age is that of a younger record, or goes on after the last result.
+TEST_F(ProducerTest, TellsTheAgeOfTheOldestRecordWithoutAResult) {
+  Make();
+  Registry registry;
+  ASSERT_TRUE(producer_->metrics().Register(registry));
+  EXPECT_EQ(producer_->oldest_age(), nanoseconds(0));
+  auto& slow = Open("a");
+  auto& fast = Open("b");
+  scheduler_.Advance(seconds(1));
+  kinesis_.trip = seconds(10);
+  ASSERT_TRUE(TryPut(slow));
+  scheduler_.Advance(seconds(1));
+  kinesis_.trip = milliseconds(10);
+  ASSERT_TRUE(TryPut(fast));
+  scheduler_.Advance(seconds(2));
+  ASSERT_THAT(results_, SizeIs(1));
+  EXPECT_EQ(producer_->oldest_age(), seconds(3)) << "the younger one has its result";
+  EXPECT_THAT(registry.Text(), HasSubstr("weir_kinesis_oldest_user_record_age_seconds 3\n"));
+  scheduler_.Advance(seconds(10));
+  EXPECT_EQ(producer_->oldest_age(), nanoseconds(0));
 }
 
 TEST_F(ProducerTest, RefusesWhatCanNeverBePutAndTakesNothingOfIt) {
@@ -470,6 +398,17 @@ TEST_F(ProducerTest, StreamsShareTheConnectionsInTurn) {
   EXPECT_LT(kinesis_.order.rend() - last_of_second, 10)
       << "three requests behind twenty of another stream do not wait for all of these";
   EXPECT_THAT(results_, SizeIs(23));
+}
+
+TEST_F(ProducerTest, RequestsUnderWayToOneShardAreBoundedWhereAskedTo) {
+  Make({.aggregation_enabled = false, .collection_max_count = 1, .max_requests_per_shard = 2});
+  auto& stream = Open("a");
+  scheduler_.Advance(seconds(1));
+  kinesis_.most_under_way = 0;
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(2));
+  EXPECT_EQ(kinesis_.most_under_way, 2);
+  EXPECT_THAT(results_, SizeIs(20));
 }
 
 TEST_F(ProducerTest, AStreamThatIsStuckLeavesRoomForAnother) {

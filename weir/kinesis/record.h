@@ -24,6 +24,9 @@ struct UserRecord {
   Instant deadline;  ///< when it should be sent
   Instant expires;   ///< after that it is not sent again
   Attempts attempts{};
+  /// Of these, requests that were refused for one of their entries and sent again in halves: they
+  /// say nothing of this record.
+  std::uint32_t halvings = 0;
   bool maybe_duplicate = false;  ///< an attempt that did not succeed may have stored it
   bool is_reported = false;      ///< it expired in flight and has its result
   /// When the first attempt began that failed for what may come (MayCome).

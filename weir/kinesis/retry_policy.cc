@@ -14,6 +14,12 @@ bool MayGoBetter(FailureClass kind) {
          kind == FailureClass::kAmbiguous || kind == FailureClass::kConflict;
 }
 
+bool MayBeRetried(const RetryOptions& options, const Failed& failed, Instant now) {
+  if (options.fail_if_throttled && failed.kind == FailureClass::kThrottle) return false;
+  const bool is_held = MayCome(failed.kind, failed.code) && now - failed.held_since < options.hold;
+  return is_held || MayGoBetter(failed.kind);
+}
+
 nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
   const nanoseconds usual = Backoff(options.base, options.cap, failed.attempts - 1).Next(rng);
   if (!failed.is_over_budget) return usual;
@@ -33,12 +39,14 @@ FailureClass ClassOfEntry(std::string_view code) {
   return Classify(kServerError, code, "PutRecords");
 }
 
+bool IsSpent(const RetryOptions& options, const Failed& failed, Instant now) {
+  return options.max_attempts > 0 && failed.attempts >= options.max_attempts &&
+         MayBeRetried(options, failed, now);
+}
+
 std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
                                Rng& rng) {
-  const bool spent = options.max_attempts > 0 && failed.attempts >= options.max_attempts;
-  const bool refused = options.fail_if_throttled && failed.kind == FailureClass::kThrottle;
-  const bool is_held = MayCome(failed.kind, failed.code) && now - failed.held_since < options.hold;
-  if (spent || refused || !(MayGoBetter(failed.kind) || is_held)) return std::nullopt;
+  if (!MayBeRetried(options, failed, now) || IsSpent(options, failed, now)) return std::nullopt;
   return std::min(now + WaitAfter(options, failed, now, rng), failed.expires);
 }
 

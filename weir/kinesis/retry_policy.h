@@ -14,7 +14,7 @@ namespace weir::kinesis {
 
 struct RetryOptions {
   bool fail_if_throttled = false;
-  std::uint32_t max_attempts = 0;  ///< 0: until it expires
+  std::uint32_t max_attempts = 0;  ///< of a user record; 0: until it expires
   /// The k-th wait is random up to base * 2^k, and up to the cap. REQUIRES: 0 < base <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
@@ -45,6 +45,9 @@ struct Failed {
   std::string_view code{};  ///< the service's
   Instant held_since{};     ///< when the first attempt began that failed for what may come
 };
+
+/// It would be tried again if RetryOptions::max_attempts were larger.
+bool IsSpent(const RetryOptions& options, const Failed& failed, Instant now);
 
 /// What RetryOptions::budget is of: a service in trouble is not met with several times the load.
 /// Sending again takes from it, being stored gives back, a fifth where it was stored at once. What

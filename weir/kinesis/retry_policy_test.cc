@@ -57,6 +57,17 @@ TEST_F(RetryPolicyTest, K4WhatMayComeIsWaitedForAsLongAsTheRecordLives) {
   EXPECT_FALSE(at(FailureClass::kAuth, "auth", {}, {.hold = nanoseconds(0)}));
 }
 
+TEST_F(RetryPolicyTest, OnlyWhatWouldBeTriedAgainIsSpent) {
+  const RetryOptions options{.max_attempts = 2};
+  const auto is_spent = [&](FailureClass kind, std::uint32_t attempts) {
+    return IsSpent(options, {kind, attempts, kStart + seconds(30)}, kStart);
+  };
+  EXPECT_FALSE(is_spent(FailureClass::kThrottle, 1));
+  EXPECT_TRUE(is_spent(FailureClass::kThrottle, 2));
+  EXPECT_FALSE(is_spent(FailureClass::kPermanent, 2)) << "it has failed for another reason";
+  EXPECT_FALSE(IsSpent({}, {FailureClass::kThrottle, 1'000, kStart}, kStart)) << "no bound";
+}
+
 TEST_F(RetryPolicyTest, FailsWhatIsThrottledOnDemand) {
   EXPECT_FALSE(At(FailureClass::kThrottle, {.fail_if_throttled = true}));
   EXPECT_TRUE(At(FailureClass::kAmbiguous, {.fail_if_throttled = true}));

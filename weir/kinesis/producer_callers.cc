@@ -1,0 +1,218 @@
+// What a producer does on the threads of its callers. What follows from it: producer_tasks.cc.
+#include <utility>
+
+#include "weir/kinesis/producer_state.h"
+#include "weir/runtime/await.h"
+
+namespace weir::kinesis {
+namespace {
+
+tl::unexpected<Error> Closed() { return Fail(Code::kCancelled, "the producer is closed"); }
+
+tl::unexpected<Error> WouldNotEnd() {
+  return Fail(Code::kFailedPrecondition,
+              "a call that waits was made within a callback of the producer, where it might wait "
+              "for ever: use TryPut, or Flush and Close with a callback");
+}
+
+tl::unexpected<Error> Full() {
+  return Fail(Code::kResourceExhausted,
+              "the producer holds as many records as it may (max_outstanding_records, "
+              "max_outstanding_bytes): put again when some have their results");
+}
+
+std::size_t SizeOf(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+Status CheckAddress(const StreamAddress& address) {
+  if (address.name.empty() != address.arn.empty()) return {};
+  return Fail(Code::kInvalidArgument, "a stream has a name or an ARN: give one of them");
+}
+
+}  // namespace
+
+Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64_t seed)
+    : parts(with),
+      config(std::move(as)),
+      room({.max_records = SizeOf(config.max_outstanding_records),
+            .max_bytes = SizeOf(config.max_outstanding_bytes)}),
+      metrics(MetricsOf(config), [this] { return OldestAge(); }),
+      rng_(seed) {}
+
+Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
+  WEIR_RETURN_IF_ERROR(CheckAddress(address));
+  const MutexLock lock(mutex);
+  if (closed_) return Closed();
+  std::unique_ptr<Stream>& stream = streams_[{address.name, address.arn}];
+  if (stream == nullptr) {
+    PipelineOptions options = config.Pipeline();
+    options.sends_on_demand = true;
+    if (parts.budget != nullptr) options.shared_budget.emplace();
+    const std::string& name = address.name.empty() ? address.arn : address.name;
+    stream = std::make_unique<Stream>(address, room.AddStream(), Pipeline(options, rng_.Next()),
+                                      metrics.Stream(name), parts.log);
+    parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
+      self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
+    });
+  }
+  return stream.get();
+}
+
+void Producer::State::PutIn(Stream& stream, Incoming incoming) {
+  ++stats.records;
+  stats.bytes += incoming.record.data.size();
+  incoming.debt.epoch = stream.epochs.Put(incoming.debt.origin.put);
+  stream.inbox.push_back(std::move(incoming));
+  if (stream.inbox.size() > 1) return;
+  parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
+}
+
+Room::Tenant Producer::State::TenantOf(const Stream& stream, HashKey hash) const {
+  return {.stream = stream.number, .shard = stream.shards->ShardOf(hash)};
+}
+
+Result<bool> Producer::State::PutIfRoom(Stream& stream, Incoming& incoming) {
+  if (closed_) return Closed();
+  incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
+  if (!room.Take(incoming.debt.tenant, {1, incoming.debt.bytes})) return false;
+  PutIn(stream, std::move(incoming));
+  return true;
+}
+
+Status Producer::State::Put(Stream& stream, Incoming incoming) {
+  if (config.put_timeout == milliseconds(0)) return TryPut(stream, std::move(incoming));
+  if (IsInCallback()) return PutAtOnce(stream, std::move(incoming));
+  return Await<void>([&](Done<void> done) { PutWhenRoom(stream, incoming, std::move(done)); });
+}
+
+Status Producer::State::TryPut(Stream& stream, Incoming incoming) {
+  const MutexLock lock(mutex);
+  WEIR_ASSIGN_OR_RETURN(const bool is_in, PutIfRoom(stream, incoming));
+  if (!is_in) return Full();
+  return {};
+}
+
+Status Producer::State::PutAtOnce(Stream& stream, Incoming incoming) {
+  Status put = TryPut(stream, std::move(incoming));
+  const bool is_full = !put && put.error().code == Code::kResourceExhausted;
+  return is_full ? CheckMayBlock() : put;
+}
+
+// What waits for room, for a Flush or for Close may wait for callbacks that wait for this thread.
+bool Producer::State::IsInCallback() const {
+  return CallbackScope::IsIn(&parts.scheduler) || CallbackScope::IsIn(parts.callbacks);
+}
+
+Status Producer::State::CheckMayBlock() const {
+  if (!IsInCallback()) return {};
+  return WouldNotEnd();
+}
+
+Status Producer::State::CheckMayAwaitResult() const {
+  if (!CallbackScope::IsIn(&parts.scheduler)) return {};
+  return WouldNotEnd();
+}
+
+void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) {
+  Result<bool> is_in;
+  {
+    const MutexLock lock(mutex);
+    is_in = PutIfRoom(stream, incoming);
+    if (is_in && !*is_in) return Queue({stream, incoming, {.done = std::move(done)}});
+  }
+  done(is_in ? Status() : Fail(std::move(is_in.error())));
+}
+
+void Producer::State::Queue(Putter putter) {
+  const Debt& debt = putter.incoming.debt;
+  const Room::Ticket ticket = room.Wait(debt.tenant, {1, debt.bytes});
+  const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
+  if (config.put_timeout != milliseconds::max() && !end.is_never()) {
+    putter.waiter.timer = parts.scheduler.At(
+        end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
+  }
+  putters_.emplace(ticket, std::move(putter));
+}
+
+void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
+  Done<void> done;
+  std::vector<Waiter> served;
+  {
+    const MutexLock lock(mutex);
+    std::vector<Room::Ticket> tickets;
+    if (!room.Leave(ticket, tickets)) return;
+    done = std::move(putters_.extract(ticket).mapped().waiter.done);
+    served = PutServed(tickets);
+  }
+  done(Full());
+  for (Waiter& waiter : served) Tell(waiter);
+}
+
+void Producer::State::Flush(const std::vector<Stream*>& streams, Deadline deadline,
+                            Done<void> done) {
+  if (IsClosed()) return done(Closed());
+  AwaitResults(streams, deadline, std::move(done));
+}
+
+bool Producer::State::IsClosed() const {
+  const MutexLock lock(mutex);
+  return closed_;
+}
+
+void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline deadline,
+                                   Done<void> done) {
+  {
+    const MutexLock lock(mutex);
+    std::vector<Stream*> busy;
+    Flusher::Awaits awaits;
+    for (Stream* stream : streams) {
+      const std::uint64_t last = stream->epochs.End();
+      if (stream->epochs.IsThrough(last)) continue;
+      busy.push_back(stream);
+      awaits.emplace(stream, last);
+    }
+    if (!busy.empty()) {
+      Flusher& flusher = flushes_.Add(std::move(awaits), std::move(done));
+      const auto self = shared_from_this();
+      parts.scheduler.Post([self, busy = std::move(busy)] { self->Hurry(busy); });
+      if (deadline.is_never()) return;
+      flusher.waiter.timer =
+          parts.scheduler.At(deadline.at(), [self, id = flusher.id] { self->EndFlusher(id); });
+      return;
+    }
+  }
+  done({});
+}
+
+std::vector<Done<void>> Producer::State::Refused() {
+  std::vector<Done<void>> refused;
+  room.LeaveAll();
+  for (auto& [ticket, putter] : std::exchange(putters_, {})) {
+    refused.push_back(std::move(putter.waiter.done));
+  }
+  return refused;
+}
+
+void Producer::State::Close(Deadline deadline, Done<void> done) {
+  std::vector<Done<void>> refused;
+  {
+    const MutexLock lock(mutex);
+    closed_ = true;
+    refused = Refused();
+  }
+  for (Done<void>& waiter : refused) waiter(Closed());
+  auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
+    self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
+      self->CutOff();
+      self->AwaitResults(self->Streams(), Deadline::Never(),
+                         [self, done = std::move(done)](const Status&) mutable {
+                           const CallbackScope callbacks(&self->parts.scheduler);
+                           done({});
+                         });
+    });
+  };
+  // Without time, nothing that could only be cut off is sent.
+  if (deadline.ExpiredAt(Now())) return cut_off({});
+  AwaitResults(Streams(), deadline, std::move(cut_off));
+}
+
+}  // namespace weir::kinesis

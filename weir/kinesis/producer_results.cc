@@ -1,0 +1,163 @@
+// From a pipeline's results to the callbacks of their records, and to those who wait for them.
+#include <utility>
+
+#include "weir/kinesis/producer_state.h"
+
+namespace weir::kinesis {
+
+void Producer::State::Pay(Stream& stream, PipelineStep step) {
+  Settled settled;
+  std::shared_ptr<const ShardRanges> shards = stream.pipeline.shards();
+  {
+    const MutexLock lock(mutex);
+    stream.counts = stream.pipeline.counts();
+    if (shards != stream.shards) {
+      stream.shards.swap(shards);
+      room.SetShards(stream.number, stream.shards->size());
+    }
+    settled = Settle(stream, step);
+  }
+  TellMetrics(stream, settled);
+  for (Delivery& delivery : settled.elsewhere) {
+    parts.callbacks->Post(
+        [self = shared_from_this(), &stream, delivery = std::move(delivery)]() mutable {
+          self->DeliverElsewhere(stream, std::move(delivery));
+        });
+  }
+  Deliver(stream, std::move(settled));
+}
+
+void Producer::State::TellMetrics(Stream& stream, const Settled& settled) {
+  const Instant now = Now();
+  for (const auto* deliveries : {&settled.here, &settled.elsewhere}) {
+    for (const auto& [result, debt] : *deliveries) {
+      stream.metrics.OnResult(result, debt.origin, now);
+    }
+  }
+  stream.metrics.Publish(now);
+}
+
+Settled Producer::State::Settle(Stream& stream, PipelineStep& step) {
+  Settled settled;
+  settled.here.reserve(parts.callbacks == nullptr ? step.results.size() : 0);
+  for (RecordResult& result : step.results) {
+    ++(result.stored ? stats.stored : stats.failed);
+    stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
+    Debt debt = TakeDebt(stream, result);
+    const bool is_elsewhere = parts.callbacks != nullptr && !debt.is_awaited;
+    if (!is_elsewhere) room.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
+    (is_elsewhere ? settled.elsewhere : settled.here)
+        .push_back({std::move(result), std::move(debt)});
+  }
+  for (const std::uint64_t number : step.released) {
+    const Debt debt = stream.ledger.Take(number);
+    room.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
+  }
+  deliveries_ += settled.elsewhere.size();
+  settled.served = Serve();
+  return settled;
+}
+
+// A request in flight occupies the memory of its records, also of those that have results.
+Debt Producer::State::TakeDebt(Stream& stream, const RecordResult& result) {
+  return result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
+                             : stream.ledger.Take(result.number);
+}
+
+std::vector<Waiter> Producer::State::Serve() {
+  std::vector<Room::Ticket> tickets;
+  room.Serve(tickets);
+  return PutServed(tickets);
+}
+
+std::vector<Waiter> Producer::State::PutServed(const std::vector<Room::Ticket>& tickets) {
+  std::vector<Waiter> served;
+  for (const Room::Ticket ticket : tickets) {
+    Putter putter = std::move(putters_.extract(ticket).mapped());
+    BeginAt(putter.incoming, Now());
+    PutIn(putter.stream, std::move(putter.incoming));
+    served.push_back(std::move(putter.waiter));
+  }
+  return served;
+}
+
+// Callers come last: what they do in `done` may take time, and may put again.
+void Producer::State::Deliver(Stream& stream, Settled settled) {
+  {
+    const CallbackScope callbacks(&parts.scheduler);
+    for (Delivery& delivery : settled.here) delivery.debt.done(std::move(delivery.result));
+    for (Waiter& waiter : settled.served) Tell(waiter);
+  }
+  if (settled.here.empty()) return;
+  Concluded concluded;
+  {
+    const MutexLock lock(mutex);
+    for (const Delivery& delivery : settled.here) stream.epochs.Settle(delivery.debt.epoch);
+    concluded = Conclude(stream);
+  }
+  TellFlushed(stream, std::move(concluded));
+}
+
+// The record has left the memory of the producer, and its callback may put again.
+void Producer::State::DeliverElsewhere(Stream& stream, Delivery delivery) {
+  std::vector<Waiter> served;
+  {
+    const MutexLock lock(mutex);
+    room.GiveBack(delivery.debt.tenant, {.records = 1, .bytes = delivery.debt.bytes});
+    served = Serve();
+  }
+  for (Waiter& waiter : served) Tell(waiter);
+  {
+    const CallbackScope callbacks(parts.callbacks);
+    PutDone done = std::move(delivery.debt.done);
+    done(std::move(delivery.result));
+  }
+  ConcludeElsewhere(stream, delivery.debt.epoch);
+  EndDelivery();
+}
+
+Concluded Producer::State::Conclude(Stream& stream) {
+  Concluded concluded;
+  concluded.ended_wait = flushes_.OnSettled(stream, stream.epochs, concluded.flushed);
+  return concluded;
+}
+
+// The scheduler tells who waits, and has a part in the delivery until then.
+void Producer::State::ConcludeElsewhere(Stream& stream, std::uint64_t epoch) {
+  Concluded concluded;
+  {
+    const MutexLock lock(mutex);
+    stream.epochs.Settle(epoch);
+    concluded = Conclude(stream);
+    if (!concluded.ended_wait) return;
+    ++deliveries_;
+  }
+  parts.scheduler.Post(
+      [self = shared_from_this(), &stream, concluded = std::move(concluded)]() mutable {
+        self->TellFlushed(stream, std::move(concluded));
+        self->EndDelivery();
+      });
+}
+
+void Producer::State::TellFlushed(Stream& stream, Concluded concluded) {
+  if (concluded.ended_wait) EndHurry(stream);
+  const CallbackScope callbacks(&parts.scheduler);
+  for (Flusher& flusher : concluded.flushed) Tell(flusher.waiter);
+}
+
+void Producer::State::EndDelivery() {
+  Done<void> done;
+  {
+    const MutexLock lock(mutex);
+    --deliveries_;
+    done = EndIfIdle();
+  }
+  if (done) done({});
+}
+
+void Producer::State::Tell(Waiter& waiter) {
+  if (waiter.timer) parts.scheduler.Cancel(*waiter.timer);
+  waiter.done({});
+}
+
+}  // namespace weir::kinesis
