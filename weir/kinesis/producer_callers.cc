@@ -17,7 +17,8 @@ tl::unexpected<Error> WouldNotEnd() {
 
 tl::unexpected<Error> Full() {
   return Fail(Code::kResourceExhausted,
-              "the producer holds as many records as it may (max_outstanding_records, "
+              "the producer holds as many records as it may, or as many of this record's shard or "
+              "stream as leave room for the others (max_outstanding_records, "
               "max_outstanding_bytes): put again when some have their results");
 }
 
@@ -183,23 +184,23 @@ void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline
   done({});
 }
 
-std::vector<Done<void>> Producer::State::Refused() {
-  std::vector<Done<void>> refused;
+std::vector<Waiter> Producer::State::Refused() {
+  std::vector<Waiter> refused;
   room.LeaveAll();
   for (auto& [ticket, putter] : std::exchange(putters_, {})) {
-    refused.push_back(std::move(putter.waiter.done));
+    refused.push_back(std::move(putter.waiter));
   }
   return refused;
 }
 
 void Producer::State::Close(Deadline deadline, Done<void> done) {
-  std::vector<Done<void>> refused;
+  std::vector<Waiter> refused;
   {
     const MutexLock lock(mutex);
     closed_ = true;
     refused = Refused();
   }
-  for (Done<void>& waiter : refused) waiter(Closed());
+  for (Waiter& waiter : refused) Tell(waiter, Closed());
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
       self->CutOff();

@@ -1,4 +1,6 @@
 // From a pipeline's results to the callbacks of their records, and to those who wait for them.
+#include <absl/container/flat_hash_map.h>
+
 #include <utility>
 
 #include "weir/kinesis/producer_state.h"
@@ -14,6 +16,7 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
     if (shards != stream.shards) {
       stream.shards.swap(shards);
       room.SetShards(stream.number, stream.shards->size());
+      MoveWaiting(stream);
     }
     settled = Settle(stream, step);
   }
@@ -25,6 +28,18 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
         });
   }
   Deliver(stream, std::move(settled));
+}
+
+// Else who waits for the room of a tenant that is no more waits longer than who comes later.
+void Producer::State::MoveWaiting(const Stream& stream) {
+  absl::flat_hash_map<Room::Ticket, Room::Tenant> tenants;
+  for (auto& [ticket, putter] : putters_) {
+    if (&putter.stream != &stream) continue;
+    Incoming& incoming = putter.incoming;
+    incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
+    tenants.emplace(ticket, incoming.debt.tenant);
+  }
+  room.MoveWaiting(tenants);
 }
 
 void Producer::State::TellMetrics(Stream& stream, const Settled& settled) {
@@ -155,9 +170,9 @@ void Producer::State::EndDelivery() {
   if (done) done({});
 }
 
-void Producer::State::Tell(Waiter& waiter) {
+void Producer::State::Tell(Waiter& waiter, Status status) {
   if (waiter.timer) parts.scheduler.Cancel(*waiter.timer);
-  waiter.done({});
+  waiter.done(std::move(status));
 }
 
 }  // namespace weir::kinesis

@@ -70,13 +70,14 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsClosed() const WEIR_EXCLUDES(mutex);
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
-  std::vector<Done<void>> Refused() WEIR_REQUIRES(mutex);
+  std::vector<Waiter> Refused() WEIR_REQUIRES(mutex);
 
   // producer_results.cc: for tasks of the scheduler, unless said otherwise.
   void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
   /// Gives back the room of what is not delivered elsewhere, and of what the pipeline holds no
   /// more.
   Settled Settle(Stream& stream, PipelineStep& step) WEIR_REQUIRES(mutex);
+  void MoveWaiting(const Stream& stream) WEIR_REQUIRES(mutex);
   void TellMetrics(Stream& stream, const Settled& settled);
   static Debt TakeDebt(Stream& stream, const RecordResult& result);
   /// Puts the records that have room now; returns their callers.
@@ -87,7 +88,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void DeliverElsewhere(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
   void ConcludeElsewhere(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
   void EndDelivery() WEIR_EXCLUDES(mutex);
-  void Tell(Waiter& waiter);
+  void Tell(Waiter& waiter, Status status = {});
   /// After the callbacks of a record: a Flush must not end while they run.
   Concluded Conclude(Stream& stream) WEIR_REQUIRES(mutex);
   void TellFlushed(Stream& stream, Concluded concluded) WEIR_EXCLUDES(mutex);

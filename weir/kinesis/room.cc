@@ -9,6 +9,13 @@ namespace {
 
 bool IsNothing(const Load& load) { return load.records == 0 && load.bytes == 0; }
 
+/// See room.h: an eighth of what is free, divided by the number of shards.
+constexpr std::size_t kPartsOfTheFree = 8;
+
+bool IsWithin(const Load& load, const Load& most) {
+  return load.records <= most.records && load.bytes <= most.bytes;
+}
+
 void Grow(Load& used, const Load& load) {
   used.records += load.records;
   used.bytes += load.bytes;
@@ -40,21 +47,39 @@ Load Room::used(const Tenant& tenant) const {
 bool Room::Fits(const Tenant& tenant, Load load) const {
   if (IsNothing(used_)) return true;
   const Stream& stream = streams_[tenant.stream];
-  Load left = Over({options_.max_records, options_.max_bytes}, used_);
+  const Load free = Over({options_.max_records, options_.max_bytes}, used_);
+  Load left = free;
   if (streams_.size() > 1) left = Over(left, stream.used);
   if (stream.shards > 1) left = Over(left, used(tenant));
-  return load.records <= left.records && load.bytes <= left.bytes;
+  if (IsWithin(load, left)) return true;
+  const std::size_t parts = kPartsOfTheFree * stream.shards;
+  return stream.shards > 1 &&
+         IsWithin(load, Over({free.records / parts, free.bytes / parts}, used(tenant)));
+}
+
+bool Room::Fits(const Waiting& waiting) const {
+  if (Fits(waiting.tenant, waiting.load)) return true;
+  return IsOverdue(waiting) &&
+         IsWithin(waiting.load, Over({options_.max_records, options_.max_bytes}, used_));
+}
+
+bool Room::IsOverdue(const Waiting& waiting) const {
+  const Load since = Over(let_in_, waiting.before);
+  return IsShort(waiting) &&
+         (since.records >= options_.max_records || since.bytes >= options_.max_bytes);
 }
 
 void Room::Add(const Tenant& tenant, Load load) {
   Grow(used_, load);
+  Grow(let_in_, load);
   Grow(streams_[tenant.stream].used, load);
   Grow(tenants_[tenant], load);
 }
 
 bool Room::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
+  if (IsOverdue(waiting)) return true;
   if (waiting.tenant.stream != tenant.stream) return false;
-  return waiting.tenant == tenant || !tenants_.contains(waiting.tenant);
+  return waiting.tenant == tenant || IsShort(waiting);
 }
 
 bool Room::Take(const Tenant& tenant, Load load) {
@@ -66,8 +91,15 @@ bool Room::Take(const Tenant& tenant, Load load) {
 }
 
 Room::Ticket Room::Wait(const Tenant& tenant, Load load) {
-  waiting_.push_back({next_ticket_, tenant, load});
+  waiting_.push_back({next_ticket_, tenant, load, let_in_});
   return next_ticket_++;
+}
+
+void Room::MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants) {
+  for (Waiting& waiting : waiting_) {
+    const auto moved = tenants.find(waiting.ticket);
+    if (moved != tenants.end()) waiting.tenant = moved->second;
+  }
 }
 
 bool Room::Leave(Ticket ticket, std::vector<Ticket>& served) {
@@ -91,9 +123,10 @@ void Room::Serve(std::vector<Ticket>& served) {
   std::vector<bool> is_short(streams_.size());
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     const bool is_behind = is_short[at->tenant.stream] || stuck.contains(at->tenant);
-    if (is_behind || !Fits(at->tenant, at->load)) {
+    if (is_behind || !Fits(*at)) {
       stuck.insert(at->tenant);
-      if (!tenants_.contains(at->tenant)) is_short[at->tenant.stream] = true;
+      if (IsShort(*at)) is_short[at->tenant.stream] = true;
+      if (!is_behind && IsOverdue(*at)) return;
       ++at;
       continue;
     }

@@ -33,13 +33,16 @@ struct Load {
 /// thresholds; Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
 /// switches", 1998). The only stream has no such limit, nor has the only shard of a stream. So one
 /// busy shard among others of the only stream has half of the room, one busy shard among others of
-/// several streams a third, and one busy stream among others half. A load larger than the room is
-/// let in when the room is empty.
+/// several streams a third, and one busy stream among others half. What the shards of a stream may
+/// have in any case is an eighth of what is free, in equal parts: a stream that has all it may have
+/// because of one shard does not shut out the others. A load larger than the room is let in when
+/// the room is empty.
 ///
 /// Callers that find no room may wait: first come, first served within a tenant. A load does not
 /// wait behind a load of another tenant, with one exception, without which a large load could wait
 /// for ever: if a tenant that has nothing yet does not fit, later loads of its stream wait behind
-/// it.
+/// it; and when as much was let in meanwhile as the room holds, all loads do, until what is free is
+/// enough for it.
 class Room {
  public:
   struct Tenant {
@@ -66,6 +69,8 @@ class Room {
   bool Take(const Tenant& tenant, Load load);
   /// As Take as soon as there is room, which Serve tells.
   Ticket Wait(const Tenant& tenant, Load load);
+  /// These tickets wait as other tenants from now on. Serve follows.
+  void MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants);
   /// False: this ticket does not wait any more. Tickets that waited behind it and fit now have
   /// taken their room and are appended to `served`.
   bool Leave(Ticket ticket, std::vector<Ticket>& served);
@@ -91,14 +96,19 @@ class Room {
     Ticket ticket = 0;
     Tenant tenant;
     Load load;
+    Load before;  // let in until it began to wait
   };
 
   bool Fits(const Tenant& tenant, Load load) const;
+  bool Fits(const Waiting& waiting) const;
+  bool IsShort(const Waiting& waiting) const { return !tenants_.contains(waiting.tenant); }
+  bool IsOverdue(const Waiting& waiting) const;
   bool IsBehind(const Tenant& tenant, const Waiting& waiting) const;
   void Add(const Tenant& tenant, Load load);
 
   RoomOptions options_;
   Load used_;
+  Load let_in_;  // ever
   std::vector<Stream> streams_;
   absl::flat_hash_map<Tenant, Load> tenants_;  // that hold room
   std::list<Waiting> waiting_;

@@ -187,6 +187,49 @@ TEST(Room, ACallerOfAHotShardDoesNotHoldUpOthers) {
   EXPECT_THAT(Back(room, ShardOf(stream, 0), {1, 1}), ElementsAre(hot));
 }
 
+// Fails if: a busy shard shuts out the others of its stream because another stream is busy, too.
+TEST(Room, I14AShardHasRoomBesideABusyOneAndABusyStream) {
+  Room room({.max_records = 9'990, .max_bytes = 9'990'000});
+  const std::size_t stream = room.AddStream();
+  const std::size_t other = room.AddStream();
+  room.SetShards(stream, 10);
+  Fill(room, ShardOf(stream, 0));
+  Fill(room, {other, {}});
+  EXPECT_GE(Fill(room, ShardOf(stream, 1)), 40U);
+  EXPECT_EQ(Fill(room, ShardOf(stream, 0)), 0U);
+}
+
+// Fails if: a large load waits for ever because another stream takes all that it gives back.
+TEST(Room, I14ALargeLoadBesideABusyStreamIsLetIn) {
+  Room room({.max_records = 1'000, .max_bytes = 1'000});
+  const std::size_t stream = room.AddStream();
+  const Room::Tenant other{room.AddStream(), {}};
+  room.SetShards(stream, 10);
+  Fill(room, other);
+  const auto large = room.Wait(ShardOf(stream, 0), {1, 600});
+  std::vector<Room::Ticket> served;
+  for (int i = 0; i < 3'000 && served.empty(); ++i) {
+    served = Back(room, other, {1, 1});
+    while (served.empty() && room.Take(other, {1, 1})) {
+    }
+  }
+  EXPECT_THAT(served, ElementsAre(large));
+  Back(room, ShardOf(stream, 0), {1, 600});
+  EXPECT_TRUE(room.Take(other, {1, 1}));
+}
+
+// Fails if: who waited before the shards were known waits for what the unknown shard gives back.
+TEST(Room, I14WhoWaitsMovesToItsShard) {
+  Room room({.max_records = 1'000, .max_bytes = 1'000'000});
+  const std::size_t stream = room.AddStream();
+  const Room::Tenant unknown{stream, {}};
+  Fill(room, unknown);
+  const auto early = room.Wait(unknown, {1, 1});
+  room.SetShards(stream, 10);
+  room.MoveWaiting({{early, ShardOf(stream, 1)}});
+  EXPECT_THAT(Back(room, unknown, {20, 20}), ElementsAre(early));
+}
+
 // Fails if: small loads of other shards take what is given back before a large one fits.
 TEST(Room, ALargeLoadOfAnEmptyShardIsNotPassedForEver) {
   Room room({.max_records = 1'000, .max_bytes = 1'000});
