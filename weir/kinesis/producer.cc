@@ -271,6 +271,7 @@ Status Producer::Close(Deadline deadline) {
 ProducerStats Producer::stats() const { return state_->Stats(); }
 
 const ProducerMetrics& Producer::metrics() const { return state_->metrics; }
+ProducerMetrics& Producer::metrics() { return state_->metrics; }
 
 std::size_t Producer::pending() const {
   const MutexLock lock(state_->mutex);
