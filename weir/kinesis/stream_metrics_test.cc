@@ -315,7 +315,8 @@ RC_GTEST_PROP(StreamMetricsProperty, NothingThatWasCountedIsLost, ()) {
     }
     RC_ASSERT(all == wanted);
     if (*rc::gen::arbitrary<bool>()) {
-      for (const auto& row : metrics.TakeRows(Metric::kUserRecordsDataPut)) taken.Add(row.statistic);
+      for (const auto& row : metrics.TakeRows(Metric::kUserRecordsDataPut))
+        taken.Add(row.statistic);
       RC_ASSERT(taken == wanted);
     }
     const auto is_recent = [&](const auto& entry) { return now - entry.second < hours(1); };
