@@ -51,7 +51,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   void OnDeadline();
   void Arm(std::optional<Instant> wake);
   void Report(const AwsFailure& failure);
-  void End(Code code);
+  void End();
 
   const MetricsUploaderParts parts_;
   const milliseconds timeout_;
@@ -63,6 +63,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   // Of the scheduler's tasks alone.
   std::optional<TimerId> timer_, end_timer_;
   Deadline deadline_ = Deadline::Never();
+  bool is_late_ = false;  // the deadline of Close is over
   std::optional<Done<void>> closed_;
   Error last_failure_;
   RepeatedEvent failed_{std::chrono::seconds(10)};
@@ -133,7 +134,7 @@ MetricsUploadStats MetricsUploader::State::stats() const {
 void MetricsUploader::State::CarryOut(MetricsUploadStep step) {
   Arm(step.wake);
   if (step.body) Send(*std::move(step.body));
-  if (step.ended) End(last_failure_.code);
+  if (step.ended) End();
 }
 
 void MetricsUploader::State::Send(std::string body) {
@@ -158,8 +159,8 @@ void MetricsUploader::State::OnAnswer(const Failure& failure) {
 
 void MetricsUploader::State::OnDeadline() {
   end_timer_.reset();
+  is_late_ = true;
   Advance([this](MetricsUpload& upload) { return upload.Abandon(Now()); });
-  End(Code::kDeadlineExceeded);
 }
 
 // A timer that is too early wakes for nothing.
@@ -184,14 +185,14 @@ void MetricsUploader::State::Report(const AwsFailure& failure) {
   parts_.log.Write(LogLevel::kWarning, "kinesis.metrics_failed", fields);
 }
 
-// Nothing where that was told before.
-void MetricsUploader::State::End(Code code) {
+void MetricsUploader::State::End() {
   if (end_timer_) parts_.scheduler.Cancel(*end_timer_);
   end_timer_.reset();
   auto done = std::exchange(closed_, std::nullopt);
   if (!done) return;
   const std::size_t kept = stats().kept;
   if (kept == 0) return (*done)({});
+  const Code code = is_late_ ? Code::kDeadlineExceeded : last_failure_.code;
   (*done)(Fail(code, fmt::format("{} metrics were not uploaded to CloudWatch{}{}", kept,
                                  last_failure_.message.empty() ? ", no answer came in time" : ": ",
                                  last_failure_.message)));

@@ -40,9 +40,10 @@ class MetricsUploader {
   MetricsUploader(const MetricsUploader&) = delete;
   MetricsUploader& operator=(const MetricsUploader&) = delete;
 
-  /// Uploads what is left, and ends. `done` runs on the scheduler, by `deadline`: with an error
-  /// that says how much was not uploaded and why, of kDeadlineExceeded or of the last failure.
-  /// Once. kCancelled: the uploader was destroyed before.
+  /// Uploads what is left, and ends. `done` runs on the scheduler when nothing is under way any
+  /// more: by `deadline`, or when a request that was sent before Close is answered, which takes no
+  /// longer than its time-out. An error says how much was not uploaded and why: kDeadlineExceeded,
+  /// or as the last failure. Once. kCancelled: the uploader was destroyed before.
   void Close(Deadline deadline, Done<void> done);
   /// The same, and waits. Not from a task of the scheduler.
   Status Close(Deadline deadline);

@@ -152,6 +152,21 @@ TEST_F(MetricsUploaderTest, AnEndComesByItsDeadline) {
   EXPECT_LE(cloudwatch_.deadlines.back(), In(nanoseconds(0)));
 }
 
+TEST_F(MetricsUploaderTest, AnEndWaitsForARequestThatIsUnderWay) {
+  cloudwatch_.after = seconds(100);
+  const auto uploader = Begin();
+  Put(1);
+  scheduler_.Advance(seconds(60));
+  EXPECT_THAT(cloudwatch_.calls, SizeIs(1));
+  CloseWithin(*uploader, seconds(2));
+  EXPECT_FALSE(closed_) << "the client is in use";
+  scheduler_.Advance(seconds(4));
+  ASSERT_TRUE(closed_);
+  ASSERT_FALSE(*closed_);
+  EXPECT_EQ(closed_->error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(cloudwatch_.calls, SizeIs(1));
+}
+
 // Fails if a task that is still to come uses the metrics of an uploader that is gone.
 TEST_F(MetricsUploaderTest, WhatIsUnderWayWhenItIsDestroyedIsAbandoned) {
   cloudwatch_.after = seconds(1);
