@@ -185,47 +185,22 @@ TEST_F(KinesisVerbsTest, TheStreamSaysWhereToConnect) {
   EXPECT_EQ(connection_.endpoint_url, "http://h:1");
 }
 
-/// Runs what is posted at once, and nothing later.
-class PostingScheduler final : public Scheduler {
- public:
-  explicit PostingScheduler(const Clock& clock) : clock_(clock) {}
-  const Clock& clock() const override { return clock_; }
-  void Post(Task task) override { task(); }
-  TimerId At(Instant, Task) override { return TimerId{1}; }
-  bool Cancel(TimerId) override { return false; }
-
- private:
-  const Clock& clock_;
-};
-
-/// `put` without lines: which services it connects to.
-class PutConnectionsTest : public KinesisVerbsTest {
- protected:
-  std::vector<kinesis::ConnectionOptions> ConnectionsOf(std::vector<std::string> args) {
-    std::vector<kinesis::ConnectionOptions> connections;
-    const auto with = [&](Context&, const kinesis::ConnectionOptions& options,
-                          const KinesisWork& work) {
-      connections.push_back(options);
-      return work({client_, posting_, 1});
-    };
-    args.insert(args.begin(), {"kinesis", "put", "--stream", "s", "--region", "r-1"});
-    const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
-      AddKinesis(app, chosen, with);
-    });
-    EXPECT_EQ(end.exit, Exit::kDone) << end.error;
-    return connections;
-  }
-
-  PostingScheduler posting_{clock_};
-};
-
-TEST_F(PutConnectionsTest, CloudWatchIsConnectedToWhereItIsAskedFor) {
-  EXPECT_EQ(ConnectionsOf({}).size(), 1U);
-  const auto connections = ConnectionsOf({"--cloudwatch", "--endpoint", "http://h:1"});
+TEST_F(KinesisVerbsTest, PutConnectsToCloudWatchWhereItIsAskedTo) {
+  std::vector<kinesis::ConnectionOptions> connections;
+  const auto with = [&](Context&, const kinesis::ConnectionOptions& options,
+                        const KinesisWork& work) -> Result<Exit> {
+    connections.push_back(options);
+    if (options.service == kinesis::ConnectedService::kCloudWatch) return Exit::kDone;
+    return work({client_, scheduler_, 1});
+  };
+  const VerbEnd end =
+      RunVerb(world_,
+              {"kinesis", "put", "--stream", "s", "--region", "r-1", "--endpoint", "http://h:1",
+               "--cloudwatch"},
+              [&](CLI::App& app, Action& chosen) { AddKinesis(app, chosen, with); });
+  EXPECT_EQ(end.exit, Exit::kDone) << end.error;
   ASSERT_EQ(connections.size(), 2U);
-  EXPECT_EQ(connections[0].service, kinesis::ConnectedService::kKinesis);
   EXPECT_EQ(connections[0].endpoint_url, "http://h:1");
-  EXPECT_EQ(connections[1].service, kinesis::ConnectedService::kCloudWatch);
   EXPECT_EQ(connections[1].region, "r-1");
   EXPECT_EQ(connections[1].endpoint_url, "") << "that of Kinesis is no other service's";
   EXPECT_EQ(connections[1].max_attempts, 1);
