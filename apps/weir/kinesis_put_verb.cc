@@ -13,6 +13,7 @@
 #include "apps/weir/kinesis_put.h"
 #include "apps/weir/kinesis_verbs.h"
 #include "apps/weir/options.h"
+#include "apps/weir/put_upload.h"
 #include "weir/backends/open.h"
 #include "weir/budget/limiter_budget.h"
 #include "weir/kinesis/producer.h"
@@ -40,6 +41,7 @@ struct PutOptions {
   std::string failed_to;
   bool force = false;
   std::string share;
+  bool cloudwatch = false;
 };
 
 /// What this producer shares with others, or nothing.
@@ -135,14 +137,22 @@ Result<Exit> Answer(const PutOptions& options, Context& context, const PutReport
   return Exit::kFailed;
 }
 
+/// The services that a run calls.
+struct Services {
+  const OpenedKinesis& kinesis;
+  const OpenedKinesis* cloudwatch = nullptr;  ///< null: nothing is uploaded
+};
+
 Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::ProducerConfig& config,
-                 const OpenedKinesis& opened) {
+                 const Services& services) {
+  const OpenedKinesis& opened = services.kinesis;
   WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
   WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<FailedLines> failed, OpenFailed(options, context));
   EndpointWatch watch(opened.client, context.world().clock, NameOfEndpoint(options.stream));
   kinesis::Producer producer({watch, opened.scheduler, shared.budget.get(), context.log()}, config,
                              opened.seed);
+  const auto uploader = BeginUpload(producer, config, services.cloudwatch, context.log());
   WEIR_ASSIGN_OR_RETURN(kinesis::Producer::Stream* const stream,
                         producer.Open(options.stream.stream));
   const PutPort port{
@@ -157,6 +167,7 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
   PutInput input{lines, keys};
   if (failed) input.failed_lines = [&]() -> std::ostream& { return failed->stream(); };
   WEIR_ASSIGN_OR_RETURN(const PutOutcome outcome, PutLines(port, input, context.world()));
+  EndUpload(uploader.get(), context.world());
   return Answer(options, context, {outcome, producer.stats()});
 }
 
@@ -165,10 +176,18 @@ Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
   WEIR_RETURN_IF_ERROR(RefuseStore(context, "put, which shares shards by --share STORE"));
   WEIR_ASSIGN_OR_RETURN(const kinesis::LoadedConfig loaded, ConfigOf(options));
   TellIgnored(loaded, context.world().err);
+  if (options.cloudwatch) {
+    WEIR_RETURN_IF_ERROR(CheckUpload(loaded.config, options.properties, context));
+  }
   kinesis::ConnectionOptions connection = ConnectionFor(options.stream, loaded.config);
   connection.content_type = kinesis::ContentType(loaded.config.wire);
-  return with_kinesis(context, connection, [&](const OpenedKinesis& opened) {
-    return Put(options, context, loaded.config, opened);
+  kinesis::ConnectionOptions upload = kinesis::CloudWatchConnectionFor(loaded.config);
+  upload.region = connection.region;
+  return with_kinesis(context, connection, [&](const OpenedKinesis& opened) -> Result<Exit> {
+    if (!options.cloudwatch) return Put(options, context, loaded.config, {opened});
+    return with_kinesis(context, upload, [&](const OpenedKinesis& cloudwatch) {
+      return Put(options, context, loaded.config, {opened, &cloudwatch});
+    });
   });
 }
 
@@ -199,6 +218,8 @@ void AddHow(CLI::App& verb, PutOptions& options) {
   verb.add_option("--share", options.share,
                   "share the shards with the other producers that name this store")
       ->option_text("STORE");
+  verb.add_flag("--cloudwatch", options.cloudwatch,
+                "upload metrics to Amazon CloudWatch, which charges for them");
   verb.add_option("--failed-to", options.failed_to, "write the lines that fail to this file")
       ->option_text("FILE");
   verb.add_flag("--force", options.force, "replace the lines that the file of --failed-to has");

@@ -15,14 +15,14 @@
 
 namespace weir::app {
 
-/// Kinesis, ready to be called. All of it outlives the work.
+/// Kinesis, or CloudWatch, ready to be called. All of it outlives the work.
 struct OpenedKinesis {
   JsonClient& client;
   Scheduler& scheduler;
   std::uint64_t seed;
 };
 
-/// Connects, and works with it. Blocks.
+/// Connects to the service of the options, and works with it. Blocks.
 using KinesisWork = std::function<Result<Exit>(const OpenedKinesis&)>;
 using WithKinesis =
     std::function<Result<Exit>(Context&, const kinesis::ConnectionOptions&, const KinesisWork&)>;

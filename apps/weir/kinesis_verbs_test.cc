@@ -185,6 +185,27 @@ TEST_F(KinesisVerbsTest, TheStreamSaysWhereToConnect) {
   EXPECT_EQ(connection_.endpoint_url, "http://h:1");
 }
 
+TEST_F(KinesisVerbsTest, PutConnectsToCloudWatchWhereItIsAskedTo) {
+  std::vector<kinesis::ConnectionOptions> connections;
+  const auto with = [&](Context&, const kinesis::ConnectionOptions& options,
+                        const KinesisWork& work) -> Result<Exit> {
+    connections.push_back(options);
+    if (options.service == kinesis::ConnectedService::kCloudWatch) return Exit::kDone;
+    return work({client_, scheduler_, 1});
+  };
+  const VerbEnd end =
+      RunVerb(world_,
+              {"kinesis", "put", "--stream", "s", "--region", "r-1", "--endpoint", "http://h:1",
+               "--cloudwatch"},
+              [&](CLI::App& app, Action& chosen) { AddKinesis(app, chosen, with); });
+  EXPECT_EQ(end.exit, Exit::kDone) << end.error;
+  ASSERT_EQ(connections.size(), 2U);
+  EXPECT_EQ(connections[0].endpoint_url, "http://h:1");
+  EXPECT_EQ(connections[1].region, "r-1");
+  EXPECT_EQ(connections[1].endpoint_url, "") << "that of Kinesis is no other service's";
+  EXPECT_EQ(connections[1].max_attempts, 1);
+}
+
 TEST_F(KinesisVerbsTest, ABadStreamOrBeginningIsAUsageError) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> bad = {
       {{"cat"}, "--stream is required"},

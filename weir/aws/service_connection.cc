@@ -51,7 +51,7 @@ Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
   SetAuthorities(surroundings, options.runtime);
   WEIR_ASSIGN_OR_RETURN(parts->runtime, CrtRuntime::Start(options.runtime));
   WEIR_ASSIGN_OR_RETURN(parts->transport, MakeTransport(*parts->runtime, clock, options.transport));
-  const SigningScope scope{location.region, options.service.service};
+  const SigningScope scope{location.region, std::string(SigningName(options.service.service))};
   parts->signer = MakeKeyCachingSigner(scope, MakeSigner(*parts->runtime, scope));
   parts->credentials = MakeCachedCredentials(MakeCrtCredentials(*parts->runtime, clock, {}),
                                              parts->loop, SystemSeed(), log);

@@ -159,7 +159,8 @@ class Search {
       if (region.starts_with(prefix)) suffix = other;
     }
     const bool streams = options_.service == "dynamodb_streams";
-    return fmt::format("{}.{}.{}", streams ? "streams.dynamodb" : options_.service, region, suffix);
+    return fmt::format("{}.{}.{}", streams ? "streams.dynamodb" : SigningName(options_.service),
+                       region, suffix);
   }
 
   const ServiceOptions& options_;
@@ -171,6 +172,10 @@ class Search {
 };
 
 }  // namespace
+
+std::string_view SigningName(std::string_view service) {
+  return service == "cloudwatch" ? "monitoring" : service;
+}
 
 Result<ServiceLocation> LocateService(const ServiceOptions& options,
                                       const Surroundings& surroundings) {

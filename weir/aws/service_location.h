@@ -19,7 +19,8 @@ struct Surroundings {
 };
 
 struct ServiceOptions {
-  std::string service;  ///< AWS's identifier: "dynamodb", "dynamodb_streams", "kinesis", "sts"
+  std::string
+      service;  ///< AWS's identifier: "dynamodb", "dynamodb_streams", "kinesis", "cloudwatch"
   std::optional<std::string> region;
   std::optional<std::string> endpoint_url;
   std::optional<std::string> profile;
@@ -31,6 +32,9 @@ struct ServiceLocation {
 
   friend bool operator==(const ServiceLocation&, const ServiceLocation&) = default;
 };
+
+/// By which a request to the service of this identifier is signed: "monitoring" for "cloudwatch".
+std::string_view SigningName(std::string_view service);
 
 /// The first that is there and not empty:
 ///   region: options, AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile;

@@ -56,6 +56,7 @@ TEST(LocateService, TheRegionsOwnEndpointIsTheDefault) {
   EXPECT_EQ(in("kinesis", "us-isob-east-1"), "https://kinesis.us-isob-east-1.sc2s.sgov.gov");
   EXPECT_EQ(in("dynamodb_streams", "eu-west-1"),
             "https://streams.dynamodb.eu-west-1.amazonaws.com");
+  EXPECT_EQ(in("cloudwatch", "cn-north-1"), "https://monitoring.cn-north-1.amazonaws.com.cn");
 }
 
 TEST(LocateService, TheRegionComesFromTheFirstPlaceThatNamesOne) {

@@ -4,13 +4,14 @@
 
 #include <utility>
 
+#include "weir/kinesis/cloudwatch_wire.h"
 #include "weir/kinesis/wire.h"
 
 namespace weir::kinesis {
 namespace {
 
-std::string EndpointOf(const ProducerConfig& config) {
-  return config.endpoint.empty() ? "" : fmt::format("https://{}:{}", config.endpoint, config.port);
+std::string UrlOf(const std::string& host, std::int64_t port) {
+  return host.empty() ? "" : fmt::format("https://{}:{}", host, port);
 }
 
 std::optional<HttpProxy> ProxyOf(const ProducerConfig& config) {
@@ -25,7 +26,7 @@ std::optional<HttpProxy> ProxyOf(const ProducerConfig& config) {
 
 ConnectionOptions ConnectionFor(const ProducerConfig& config) {
   return {.region = config.region,
-          .endpoint_url = EndpointOf(config),
+          .endpoint_url = UrlOf(config.endpoint, config.port),
           .content_type = {},
           .connect_timeout = config.connect_timeout,
           .request_timeout = config.request_timeout,
@@ -36,15 +37,25 @@ ConnectionOptions ConnectionFor(const ProducerConfig& config) {
           .proxy = ProxyOf(config)};
 }
 
+ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config) {
+  ConnectionOptions options = ConnectionFor(config);
+  options.endpoint_url = UrlOf(config.cloudwatch_endpoint, config.cloudwatch_port);
+  options.content_type = kCloudWatchContentType;
+  options.max_connections = 1;  // as many requests are in flight
+  options.service = ConnectedService::kCloudWatch;
+  return options;
+}
+
 Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& options,
                                                    const Clock& clock,
                                                    const Surroundings& surroundings) {
+  const bool is_kinesis = options.service == ConnectedService::kKinesis;
   ServiceConnectionOptions how;
-  how.service = {.service = "kinesis",
+  how.service = {.service = is_kinesis ? "kinesis" : "cloudwatch",
                  .region = Given(options.region),
                  .endpoint_url = Given(options.endpoint_url),
                  .profile = {}};
-  how.client.target_prefix = kTargetPrefix;
+  how.client.target_prefix = is_kinesis ? kTargetPrefix : kCloudWatchTargetPrefix;
   how.client.content_type = options.content_type;
   how.client.attempt_timeout = options.request_timeout;
   how.client.retry.max_attempts = options.max_attempts;

@@ -64,6 +64,21 @@ TEST_F(ConnectionTest, CallsAreKinesisOnesSignedForTheRegion) {
                     HasSubstr("/eu-west-1/kinesis/aws4_request")));
 }
 
+TEST_F(ConnectionTest, CallsOnCloudWatchAreItsOwnSignedAsMonitoring) {
+  LoopbackServer server([](const SeenRequest&) { return ScriptedReply{.bytes = Ok("{}")}; });
+  ConnectionOptions options = CloudWatchConnectionFor({.region = "eu-west-1"});
+  EXPECT_EQ(options.endpoint_url, "") << "the region's";
+  options.endpoint_url = Options(server).endpoint_url;
+  EXPECT_EQ(Ask(options), "{}");
+  ASSERT_EQ(server.seen().size(), 1U);
+  EXPECT_THAT(server.seen().front().head,
+              AllOf(HasSubstr("x-amz-target: GraniteServiceVersion20100801.ListShards"),
+                    HasSubstr("content-type: application/x-amz-json-1.0"),
+                    HasSubstr("/eu-west-1/monitoring/aws4_request")));
+  const ProducerConfig named{.endpoint = "k", .cloudwatch_endpoint = "h", .cloudwatch_port = 8443};
+  EXPECT_EQ(CloudWatchConnectionFor(named).endpoint_url, "https://h:8443");
+}
+
 TEST_F(ConnectionTest, WhatFailedIsToldAtOnceUnlessMoreAttemptsAreAsked) {
   LoopbackServer server([](const SeenRequest&) { return ScriptedReply{.bytes = Throttle()}; });
   ConnectionOptions options = Options(server);

@@ -10,7 +10,7 @@ using Part = MetricCounter::Part;
 
 constexpr std::array<MetricInfo, kMetrics> kInfos{{
     {"UserRecordsReceived", "Count", Level::kDetailed},
-    {"UserRecordsDataReceived", "Bytes", Level::kDetailed},
+    {"UserRecordsDataReceived", "Bytes", Level::kDetailed, true},
     {"UserRecordsPending", "Count", Level::kDetailed},
     {"UserRecordsPut", "Count", Level::kSummary},
     {"UserRecordsDataPut", "Bytes", Level::kDetailed},
@@ -25,7 +25,7 @@ constexpr std::array<MetricInfo, kMetrics> kInfos{{
     {"UserRecordsPerKinesisRecord", "Count", Level::kDetailed},
     {"KinesisRecordsPerPutRecordsRequest", "Count", Level::kDetailed},
     {"UserRecordsPerPutRecordsRequest", "Count", Level::kDetailed},
-    {"TimeToResult", "Milliseconds", Level::kSummary},
+    {"TimeToResult", "Milliseconds", Level::kSummary, true},
 }};
 
 constexpr std::array kCounters{

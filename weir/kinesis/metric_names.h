@@ -43,6 +43,7 @@ struct MetricInfo {
   std::string_view name;
   std::string_view unit;  ///< "Count", "Bytes" or "Milliseconds"
   MetricsLevel level;     ///< the lowest at which it is kept
+  bool is_ours = false;   ///< the library has no such metric, and CloudWatch gets none
 };
 const MetricInfo& InfoOf(Metric metric);
 /// The one of this name; nothing where there is none.

@@ -92,6 +92,7 @@ Status Producer::Close(Deadline deadline) {
 ProducerStats Producer::stats() const { return state_->Stats(); }
 
 const ProducerMetrics& Producer::metrics() const { return state_->metrics; }
+ProducerMetrics& Producer::metrics() { return state_->metrics; }
 
 nanoseconds Producer::oldest_age() const { return state_->OldestAge(); }
 

@@ -119,6 +119,7 @@ class Producer {
   ProducerStats stats() const;
   /// Under the Kinesis Producer Library's names, and for Prometheus; lives as long as the producer.
   const ProducerMetrics& metrics() const;
+  ProducerMetrics& metrics();
   /// Records without a result or whose `done` waits for its executor, and what they and those of
   /// requests in flight occupy as max_outstanding_bytes counts it.
   std::size_t pending() const;

@@ -77,6 +77,26 @@ Status SetWire(ProducerConfig& config, const Property& property) {
   return {};
 }
 
+Status SetNamespace(ProducerConfig& config, const Property& property) {
+  if (!IsMetricsNamespace(property.value)) {
+    return Bad(property,
+               "1 to 255 letters, digits, '.', '-', '_', '/', '#', ':' and blanks, without 'AWS/' "
+               "or ':' first");
+  }
+  config.metrics_namespace = property.value;
+  return {};
+}
+
+Status SetDimensions(ProducerConfig& config, const Property& property) {
+  auto dimensions = ParseAdditionalDimensions(property.value);
+  if (!dimensions) {
+    return Fail(Code::kInvalidArgument, fmt::format("line {}: {}: {}", property.line, property.name,
+                                                    dimensions.error().message));
+  }
+  config.metric_dimensions = *std::move(dimensions);
+  return {};
+}
+
 struct Known {
   std::string_view name;
   Setter set;
@@ -124,16 +144,16 @@ const std::vector<Known>& KnownProperties() {
       {"wire_format", SetWire},
       {"MetricsLevel", OneOf({"none", "summary", "detailed"}, &Config::metrics_level)},
       {"MetricsGranularity", OneOf({"global", "stream", "shard"}, &Config::metrics_granularity)},
+      {"MetricsNamespace", SetNamespace},
+      {"MetricsUploadDelay", NumberFrom(1, 60'000, &Config::metrics_upload_delay)},
+      {"CloudwatchEndpoint", Text(&Config::cloudwatch_endpoint)},
+      {"CloudwatchPort", NumberFrom(1, 65'535, &Config::cloudwatch_port)},
+      {"AdditionalMetricDims", SetDimensions},
   };
   return known;
 }
 
-constexpr std::string_view kIgnored[] = {"CloudwatchEndpoint",
-                                         "CloudwatchPort",
-                                         "MetricsNamespace",
-                                         "MetricsUploadDelay",
-                                         "AdditionalMetricDims",
-                                         "EnableCoreDumps",
+constexpr std::string_view kIgnored[] = {"EnableCoreDumps",
                                          "LogLevel",
                                          "MinConnections",
                                          "ThreadingModel",

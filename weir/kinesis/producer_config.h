@@ -8,6 +8,7 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
+#include "weir/kinesis/metric_dimensions.h"
 #include "weir/kinesis/pipeline.h"
 #include "weir/kinesis/wire.h"
 
@@ -49,6 +50,13 @@ struct ProducerConfig {
   std::string ca_file;    ///< CaCertFile: PEM
   std::string metrics_level = "detailed";     ///< MetricsLevel: none, summary or detailed
   std::string metrics_granularity = "shard";  ///< MetricsGranularity: global, stream or shard
+  // What is uploaded to CloudWatch by who makes a MetricsUploader (metrics_uploader.h).
+  std::string metrics_namespace = "KinesisProducerLibrary";  ///< MetricsNamespace: 1 to 255
+  milliseconds metrics_upload_delay{60'000};                 ///< MetricsUploadDelay: 1 to 60000
+  std::string cloudwatch_endpoint;     ///< CloudwatchEndpoint: a host name; empty: the region's
+  std::int64_t cloudwatch_port = 443;  ///< CloudwatchPort: 1 to 65535
+  /// AdditionalMetricDims, as ParseAdditionalDimensions reads them. (The library's files cannot.)
+  std::vector<AdditionalDimension> metric_dimensions;
 
   // What the library has not.
 
@@ -88,7 +96,7 @@ struct ProducerConfig {
 struct LoadedConfig {
   ProducerConfig config;
   /// Properties of the library that mean nothing here, in the order of the file: its child process,
-  /// CloudWatch.
+  /// for example.
   std::vector<std::string> ignored;
   /// Names that neither the library nor this producer has, in the order of the file. The library
   /// warns of them, too.

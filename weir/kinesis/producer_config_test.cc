@@ -48,7 +48,7 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   text << file.rdbuf();
   const auto loaded = ParseProperties(text.str());
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_THAT(loaded->ignored, SizeIs(20));
+  EXPECT_THAT(loaded->ignored, SizeIs(16));
   EXPECT_THAT(loaded->ignored, Contains("ThreadingModel"));
   const ProducerConfig& config = loaded->config;
   EXPECT_FALSE(config.aggregation_enabled);
@@ -62,6 +62,10 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   EXPECT_EQ(config.max_user_record_bytes, 2'097'152);
   EXPECT_EQ(config.metrics_level, "summary");
   EXPECT_EQ(config.metrics_granularity, "stream");
+  EXPECT_EQ(config.metrics_namespace, "Mine");
+  EXPECT_EQ(config.metrics_upload_delay, milliseconds(30'000));
+  EXPECT_EQ(config.cloudwatch_endpoint, "");
+  EXPECT_EQ(config.cloudwatch_port, 443);
   const PipelineOptions options = config.Pipeline();
   EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kSeparately);
   EXPECT_EQ(options.aggregator.max_count, 1000U);
@@ -159,6 +163,11 @@ TEST(ProducerConfig, RefusesWithTheRange) {
       {"aggregate_same_key_only=1", {"line 1", "aggregate_same_key_only", "true or false"}},
       {"max_attempts=-1", {"max_attempts", "'-1'", "0 to 1000000"}},
       {"max_requests_per_shard=0", {"max_requests_per_shard", "1 to 256"}},
+      {"MetricsNamespace=AWS/Kinesis", {"'AWS/Kinesis'", "without 'AWS/'"}},
+      {"MetricsNamespace=", {"1 to 255"}},
+      {"MetricsUploadDelay=60001", {"1 to 60000"}},
+      {"CloudwatchPort=0", {"1 to 65535"}},
+      {"\n\nAdditionalMetricDims=A=b", {"line 3", "AdditionalMetricDims", "'A=b'", "NAME=VALUE"}},
   };
   for (const auto& [text, parts] : cases) {
     const auto loaded = ParseProperties(text);

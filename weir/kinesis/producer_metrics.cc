@@ -67,21 +67,32 @@ Result<std::vector<MetricReading>> ProducerMetrics::Read(const MetricQuery& quer
   const auto read = [&](const WindowedStatistic& samples) {
     return window ? samples.Last(*window, now) : samples.total();
   };
+  const auto rows_of = [&read](const StreamMetrics& metrics, Metric metric) {
+    return metrics.Rows(metric, read);
+  };
   std::vector<MetricReading> readings;
   for (std::size_t i = 0; i < kMetrics; ++i) {
     const auto metric = static_cast<Metric>(i);
-    if (!query.metric || *query.metric == metric) ReadInto(readings, metric, read);
+    if (!query.metric || *query.metric == metric) ReadInto(readings, metric, rows_of);
   }
   return readings;
 }
 
-void ProducerMetrics::ReadInto(
-    std::vector<MetricReading>& readings, Metric metric,
-    const std::function<Statistic(const WindowedStatistic&)>& read) const {
+std::vector<MetricReading> ProducerMetrics::Take() {
+  const auto rows_of = [](StreamMetrics& metrics, Metric metric) {
+    return metrics.TakeRows(metric);
+  };
+  std::vector<MetricReading> readings;
+  for (std::size_t i = 0; i < kMetrics; ++i) ReadInto(readings, static_cast<Metric>(i), rows_of);
+  return readings;
+}
+
+void ProducerMetrics::ReadInto(std::vector<MetricReading>& readings, Metric metric,
+                               const RowsOf& rows_of) const {
   if (!Keeps(metric)) return;
   std::map<std::tuple<std::string, std::string, std::string>, Statistic> tree;
   for (const auto& [name, metrics] : Streams()) {
-    for (const StreamMetrics::Row& row : metrics->Rows(metric, read)) {
+    for (const StreamMetrics::Row& row : rows_of(*metrics, metric)) {
       tree[{row.code, "", ""}].Add(row.statistic);
       if (!name.empty()) tree[{row.code, name, ""}].Add(row.statistic);
       if (row.shard) tree[{row.code, name, ShardName(row.shard)}].Add(row.statistic);

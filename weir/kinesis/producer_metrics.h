@@ -53,6 +53,9 @@ class ProducerMetrics {
   /// code, stream, shard. kInvalidArgument: a window that is none.
   [[nodiscard]] Result<std::vector<MetricReading>> Read(const MetricQuery& query,
                                                         Instant now) const;
+  /// The samples since the last Take, of the nodes that had some, in the same order. Each sample is
+  /// taken once, at its node and all above it, so this is for one caller: an upload.
+  std::vector<MetricReading> Take();
   /// Their spread in nanoseconds, of all streams: kBufferingTime, kRequestTime, kTimeToResult.
   HistogramSnapshot Spread(Metric metric) const;
 
@@ -63,12 +66,12 @@ class ProducerMetrics {
  private:
   struct Named {
     std::string name;
-    const StreamMetrics* metrics;
+    StreamMetrics* metrics;
   };
 
   std::vector<Named> Streams() const;
-  void ReadInto(std::vector<MetricReading>& readings, Metric metric,
-                const std::function<Statistic(const WindowedStatistic&)>& read) const;
+  using RowsOf = std::function<std::vector<StreamMetrics::Row>(StreamMetrics&, Metric)>;
+  void ReadInto(std::vector<MetricReading>& readings, Metric metric, const RowsOf& rows_of) const;
   bool Keeps(Metric metric) const;
   Status RegisterCounters(Registry& registry) const;
   Status RegisterAge(Registry& registry) const;

@@ -104,6 +104,22 @@ TEST_P(ProducerMetricsCuts, SumUpToEveryAncestor) {
   }
 }
 
+TEST_P(ProducerMetricsCuts, AreTakenOnceAtEveryAncestor) {
+  ProducerMetrics metrics({.granularity = GetParam().granularity});
+  for (int round = 0; round < 2; ++round) {
+    for (const char* stream : {"a", "b"}) Feed(metrics.Stream(stream), ShardId{1});
+    const auto taken = metrics.Take();
+    EXPECT_THAT(metrics.Take(), IsEmpty());
+    for (const MetricReading& reading : taken) {
+      const std::uint64_t streams = reading.stream.empty() ? 2 : 1;
+      if (reading.metric != Metric::kUserRecordsPut) continue;
+      EXPECT_EQ(reading.statistic, (Statistic{3 * streams, static_cast<double>(streams), 0, 1}))
+          << round;
+    }
+  }
+  EXPECT_EQ(ReadAll(metrics, Metric::kUserRecordsPut).front().statistic.count, 12U);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ProducerMetricsCuts,
                          testing::Values(Cut{Granularity::kGlobal, 1}, Cut{Granularity::kStream, 3},
                                          Cut{Granularity::kShard, 7}));

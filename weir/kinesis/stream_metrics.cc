@@ -165,31 +165,48 @@ void StreamMetrics::ForgetIdle(Instant now) {
 }
 
 void StreamMetrics::Node::AddOld(const Node& other) {
-  for (std::size_t i = 0; i < kMetrics; ++i) metrics[i].AddOld(other.metrics[i].total());
-  for (const auto& [code, samples] : other.errors) errors[code].AddOld(samples.total());
+  for (std::size_t i = 0; i < kMetrics; ++i) metrics[i].AddOld(other.metrics[i]);
+  for (const auto& [code, samples] : other.errors) errors[code].AddOld(samples);
 }
 
 std::vector<StreamMetrics::Row> StreamMetrics::Rows(
     Metric metric, const std::function<Statistic(const WindowedStatistic&)>& read) const {
+  const auto of_place = [&](const WindowedStatistic& samples) -> std::optional<Statistic> {
+    if (samples.total().count == 0) return std::nullopt;
+    return read(samples);
+  };
   std::vector<Row> rows;
   const MutexLock lock(mutex_);
-  for (const auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, read);
-  AddRows(rows, metric, forgotten_, {.forgotten = true}, read);
+  for (const auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, of_place);
+  AddRows(rows, metric, forgotten_, {.forgotten = true}, of_place);
   return rows;
 }
 
-void StreamMetrics::AddRows(std::vector<Row>& rows, Metric metric, const Node& node,
-                            const Row& like,
-                            const std::function<Statistic(const WindowedStatistic&)>& read) {
-  const auto add = [&](const std::string& code, const WindowedStatistic& samples) {
-    if (samples.total().count == 0) return;
+std::vector<StreamMetrics::Row> StreamMetrics::TakeRows(Metric metric) {
+  const auto of_place = [](WindowedStatistic& samples) -> std::optional<Statistic> {
+    const Statistic taken = samples.Take();
+    return taken.count == 0 ? std::nullopt : std::optional(taken);
+  };
+  std::vector<Row> rows;
+  const MutexLock lock(mutex_);
+  for (auto& [shard, node] : nodes_) AddRows(rows, metric, node, {.shard = shard}, of_place);
+  AddRows(rows, metric, forgotten_, {.forgotten = true}, of_place);
+  return rows;
+}
+
+template <class AnyNode, class Read>
+void StreamMetrics::AddRows(std::vector<Row>& rows, Metric metric, AnyNode& node, const Row& like,
+                            const Read& read) {
+  const auto add = [&](const std::string& code, auto& samples) {
+    const std::optional<Statistic> statistic = read(samples);
+    if (!statistic) return;
     Row& row = rows.emplace_back(like);
     row.code = code;
-    row.statistic = read(samples);
+    row.statistic = *statistic;
   };
   add("", node.metrics[static_cast<std::size_t>(metric)]);
   if (metric != Metric::kErrorsByCode) return;
-  for (const auto& [code, samples] : node.errors) add(code, samples);
+  for (auto& [code, samples] : node.errors) add(code, samples);
 }
 
 HistogramSnapshot StreamMetrics::Spread(Metric metric) const {

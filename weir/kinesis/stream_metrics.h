@@ -61,6 +61,8 @@ class StreamMetrics {
   /// last of what is forgotten. It must not call back.
   std::vector<Row> Rows(Metric metric,
                         const std::function<Statistic(const WindowedStatistic&)>& read) const;
+  /// The samples since the last call for this metric, of the places that had some: for one caller.
+  std::vector<Row> TakeRows(Metric metric);
   /// User records without a result.
   std::int64_t pending() const { return published_pending_.Value(); }
   /// In nanoseconds, of all shards: kBufferingTime, kRequestTime or kTimeToResult.
@@ -87,8 +89,9 @@ class StreamMetrics {
     }
   };
 
-  static void AddRows(std::vector<Row>& rows, Metric metric, const Node& node, const Row& like,
-                      const std::function<Statistic(const WindowedStatistic&)>& read);
+  template <class AnyNode, class Read>
+  static void AddRows(std::vector<Row>& rows, Metric metric, AnyNode& node, const Row& like,
+                      const Read& read);
   Fresh& At(std::optional<ShardId> shard);
   Fresh& OfShard(std::uint64_t number);
   void OnError(Fresh& fresh, const std::string& code);
@@ -97,7 +100,6 @@ class StreamMetrics {
   void ForgetIdle(Instant now) WEIR_REQUIRES(mutex_);
 
   const MetricsOptions options_;
-
   // Of the events' thread.
   Fresh own_;
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Fresh>> shards_;
@@ -106,8 +108,7 @@ class StreamMetrics {
   std::vector<Fresh*> touched_;
   std::set<std::string> codes_;
   std::int64_t pending_ = 0;
-  std::optional<Instant> pending_sampled_;
-  std::optional<Instant> swept_;
+  std::optional<Instant> pending_sampled_, swept_;
 
   Gauge published_pending_;
   Histogram buffering_, request_, time_to_result_;

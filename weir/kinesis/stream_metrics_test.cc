@@ -297,7 +297,7 @@ RC_GTEST_PROP(StreamMetricsProperty, NothingThatWasCountedIsLost, ()) {
   StreamMetrics metrics({});
   Instant now = kStart;
   std::map<std::uint64_t, Instant> last;
-  Statistic wanted;
+  Statistic wanted, taken;
   const auto steps = *rc::gen::inRange(1, 60);
   for (int i = 0; i < steps; ++i) {
     now = now + minutes(*rc::gen::inRange(0, 40));
@@ -314,6 +314,11 @@ RC_GTEST_PROP(StreamMetricsProperty, NothingThatWasCountedIsLost, ()) {
       shards += row.shard ? 1U : 0U;
     }
     RC_ASSERT(all == wanted);
+    if (*rc::gen::arbitrary<bool>()) {
+      for (const auto& row : metrics.TakeRows(Metric::kUserRecordsDataPut))
+        taken.Add(row.statistic);
+      RC_ASSERT(taken == wanted);
+    }
     const auto is_recent = [&](const auto& entry) { return now - entry.second < hours(1); };
     RC_ASSERT(static_cast<std::ptrdiff_t>(shards) >= std::ranges::count_if(last, is_recent));
   }

@@ -24,6 +24,7 @@ void Statistic::Add(const Statistic& other) {
 
 void WindowedStatistic::Add(const Statistic& samples, Instant now) {
   total_.Add(samples);
+  untaken_.Add(samples);
   if (ring_.empty()) ring_.resize(kSeconds);
   const std::int64_t second = SecondOf(now);
   Bucket& bucket = ring_[PlaceOf(second)];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "weir/base/time.h"
@@ -31,7 +32,7 @@ struct Statistic {
   friend bool operator==(const Statistic&, const Statistic&) = default;
 };
 
-/// A value. 32 bytes until the first sample, then 2.4 KiB more.
+/// A value. 88 bytes until the first sample, then 2.4 KiB more.
 class WindowedStatistic {
  public:
   static constexpr std::int64_t kSeconds = 60;
@@ -39,7 +40,17 @@ class WindowedStatistic {
   /// Samples of the second that holds `now`, which never goes back.
   void Add(const Statistic& samples, Instant now);
   /// Samples of no second: they count in the total only.
-  void AddOld(const Statistic& samples) { total_.Add(samples); }
+  void AddOld(const Statistic& samples) {
+    total_.Add(samples);
+    untaken_.Add(samples);
+  }
+  /// Those of another, of no second: what was taken there is not taken again here.
+  void AddOld(const WindowedStatistic& other) {
+    total_.Add(other.total_);
+    untaken_.Add(other.untaken_);
+  }
+  /// The samples since the last Take: each is taken once. What others read stays as it is.
+  Statistic Take() { return std::exchange(untaken_, {}); }
 
   const Statistic& total() const { return total_; }
   /// Of so many whole seconds, the last of which holds `now` and is not over. REQUIRES: 1 to 60.
@@ -52,6 +63,7 @@ class WindowedStatistic {
   };
 
   Statistic total_;
+  Statistic untaken_;
   std::vector<Bucket> ring_;  // second s is at s modulo kSeconds; none before the first sample
 };
 

@@ -94,6 +94,17 @@ TEST(WindowedStatistic, OldSamplesCountInTheTotalOnly) {
   EXPECT_EQ(statistic.Last(seconds(60), kStart), Statistic{});
 }
 
+TEST(WindowedStatistic, EachSampleIsTakenOnce) {
+  WindowedStatistic statistic, later;
+  statistic.Add(Of(1, 4), kStart);
+  EXPECT_EQ(statistic.Take(), Of(1, 4));
+  EXPECT_EQ(statistic.Take(), Statistic{});
+  statistic.Add(Of(7, 9), kStart + seconds(100));
+  later.AddOld(statistic);
+  EXPECT_EQ(later.Take(), Of(7, 9)) << "without those that were taken before";
+  EXPECT_EQ(later.total(), statistic.total()) << "readers see what was taken, too";
+}
+
 // Against all samples, kept. Fails if a bucket is not emptied when its second comes round again
 // (Add without the reset), or if the window begins a second early (>= in Last).
 RC_GTEST_PROP(WindowedStatisticProperty, IsTheSumOfTheSamplesInTheWindow, ()) {

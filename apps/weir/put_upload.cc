@@ -1,0 +1,41 @@
+#include "apps/weir/put_upload.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace weir::app {
+namespace {
+
+/// What is left when the last line has its result is uploaded within this duration.
+constexpr std::chrono::seconds kLastUpload{5};
+
+}  // namespace
+
+Status CheckUpload(const kinesis::ProducerConfig& config, const std::string& file,
+                   Context& context) {
+  if (config.metrics_level != "none") return {};
+  context.failure = Exit::kUsage;
+  return Fail(Code::kInvalidArgument, fmt::format("{}: MetricsLevel is none, so that --cloudwatch "
+                                                  "has nothing to upload; change one of them",
+                                                  file));
+}
+
+std::unique_ptr<kinesis::MetricsUploader> BeginUpload(kinesis::Producer& producer,
+                                                      const kinesis::ProducerConfig& config,
+                                                      const OpenedKinesis* cloudwatch, Log& log) {
+  if (cloudwatch == nullptr) return nullptr;
+  const kinesis::MetricsUploaderParts parts{producer.metrics(), cloudwatch->client,
+                                            cloudwatch->scheduler, log};
+  return std::make_unique<kinesis::MetricsUploader>(parts, kinesis::MetricsUploadOf(config),
+                                                    config.request_timeout, cloudwatch->seed);
+}
+
+void EndUpload(kinesis::MetricsUploader* uploader, const World& world) {
+  if (uploader == nullptr) return;
+  const nanoseconds wait = world.hurried() ? nanoseconds(0) : kLastUpload;
+  const Status closed = uploader->Close(Deadline::After(world.clock, wait));
+  if (!closed) world.err << fmt::format("weir: {}\n", closed.error().message);
+}
+
+}  // namespace weir::app

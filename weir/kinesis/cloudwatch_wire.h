@@ -1,0 +1,64 @@
+// The body of CloudWatch's PutMetricData, in AWS JSON 1.0 (Amazon CloudWatch API Reference, version
+// 2010-08-01, "PutMetricData", "MetricDatum").
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weir/base/time.h"
+#include "weir/kinesis/windowed_statistic.h"
+
+namespace weir::kinesis {
+
+inline constexpr std::string_view kCloudWatchTargetPrefix = "GraniteServiceVersion20100801";
+inline constexpr std::string_view kCloudWatchContentType = "application/x-amz-json-1.0";
+inline constexpr std::size_t kMostMetricData = 1'000;           ///< of one request
+inline constexpr std::size_t kMostMetricDataBytes = 1'000'000;  ///< of its body; the service: 1 MB
+inline constexpr std::size_t kMostDimensions = 30;              ///< of one metric
+
+struct MetricDimension {
+  std::string name;
+  std::string value;
+
+  friend bool operator==(const MetricDimension&, const MetricDimension&) = default;
+};
+
+/// CloudWatch accepts this namespace from a customer: 1 to 255 letters, digits and ".-_/#: ", not
+/// only blanks, and neither "AWS/" nor ':' first.
+bool IsMetricsNamespace(std::string_view name);
+/// What CloudWatch accepts as a dimension's value: printable ASCII, at most 1024 characters. Bytes
+/// that are not are written as '?'; what is longer is cut.
+std::string DimensionValue(std::string_view text);
+/// CloudWatch accepts this name: 1 to 255 printable ASCII characters, not only blanks, no ':'
+/// first.
+bool IsDimensionName(std::string_view name);
+
+/// A metric as JSON: name, unit and dimensions, the first members of a MetricDatum. It is equal for
+/// equal parts. Dimensions with a blank value are left out. REQUIRES: at most kMostDimensions.
+std::string MetricIdentity(std::string_view name, std::string_view unit,
+                           std::span<const MetricDimension> dimensions);
+
+/// A MetricDatum: the samples of one metric, dated `at`. `identity`: of MetricIdentity.
+std::string MetricDatum(std::string_view identity, UnixMillis at, const Statistic& samples);
+
+class PutMetricDataBody {
+ public:
+  explicit PutMetricDataBody(std::string_view metrics_namespace);
+
+  /// `datum`: of MetricDatum.
+  void Add(std::string_view datum);
+  /// Of the whole body, if this datum is added.
+  std::size_t SizeWith(std::string_view datum) const {
+    return body_.size() + (is_empty_ ? 0 : 1) + datum.size() + 2;
+  }
+  /// The body. Once.
+  std::string Finish() &&;
+
+ private:
+  std::string body_;
+  bool is_empty_ = true;
+};
+
+}  // namespace weir::kinesis
