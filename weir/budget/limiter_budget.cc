@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weir/limiter/allowance.h"
@@ -25,6 +27,32 @@ std::vector<Limit> LimitsFor(const ShardQuotas& quotas) {
           {.name = kBytes, .quota = quotas.bytes, .allowance = quotas.allowance}};
 }
 
+// With the capacities that allowances leave, and none: their debits meet the same bucket.
+std::vector<Limit> WithoutAllowance(std::vector<Limit> usable) {
+  for (Limit& limit : usable) limit.allowance = milliseconds(0);
+  return usable;
+}
+
+std::size_t TokensOf(std::int64_t millitokens) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(millitokens, 0) / kMillitokens);
+}
+
+// Nothing if the store did not tell both.
+std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& told) {
+  if (told.unprotected()) return std::nullopt;
+  const Decision& decision = told.decision();
+  const auto status = [&decision](std::string_view limit) {
+    return std::ranges::find(decision.limits, limit, &LimitStatus::limit);
+  };
+  const auto records = status(kRecords);
+  const auto bytes = status(kBytes);
+  if (records == decision.limits.end() || bytes == decision.limits.end()) return std::nullopt;
+  if (decision.contended) return std::nullopt;
+  return kinesis::BudgetBalance{
+      .left = {TokensOf(records->available), TokensOf(bytes->available)},
+      .capacity = {TokensOf(records->capacity), TokensOf(bytes->capacity)}};
+}
+
 std::int64_t Cost(std::size_t amount, std::int64_t most) {
   return std::min(static_cast<std::int64_t>(amount), most);
 }
@@ -32,11 +60,12 @@ std::int64_t Cost(std::size_t amount, std::int64_t most) {
 }  // namespace
 
 LimiterBudget::LimiterBudget(Limiter& limiter, const Clock& clock, const ShardQuotas& quotas)
-    : limiter_(limiter), clock_(clock), limits_(LimitsFor(quotas)) {
-  const std::vector<Limit> usable = SetAside(limits_);
-  most_records_ = usable[0].quota.capacity / kMillitokens;
-  most_bytes_ = usable[1].quota.capacity / kMillitokens;
-}
+    : limiter_(limiter),
+      clock_(clock),
+      limits_(LimitsFor(quotas)),
+      paced_limits_(WithoutAllowance(SetAside(limits_))),
+      most_records_(paced_limits_[0].quota.capacity / kMillitokens),
+      most_bytes_(paced_limits_[1].quota.capacity / kMillitokens) {}
 
 void LimiterBudget::Ask(const kinesis::StreamAddress& stream, const kinesis::BudgetAsk& ask,
                         Done<kinesis::BudgetDecision> done) {
@@ -45,13 +74,15 @@ void LimiterBudget::Ask(const kinesis::StreamAddress& stream, const kinesis::Bud
                                .resource = kResource,
                                .amounts = {{kRecords, Cost(ask.records, most_records_)},
                                            {kBytes, Cost(ask.bytes, most_bytes_)}},
-                               .limits = limits_,
+                               .limits = ask.is_paced ? paced_limits_ : limits_,
                                .on_unavailable = OnUnavailable::kAllow};
   const Deadline answer = std::min(Deadline::After(clock_, kStoreTime), Deadline::At(ask.until));
   limiter_.Acquire(request, answer,
                    [done = std::move(done)](const Result<Outcome>& outcome) mutable {
                      done(outcome.map([](const Outcome& told) {
-                       return kinesis::BudgetDecision{told.admitted(), told.decision().retry_after};
+                       return kinesis::BudgetDecision{.granted = told.admitted(),
+                                                      .retry_after = told.decision().retry_after,
+                                                      .balance = BalanceOf(told)};
                      }));
                    });
 }

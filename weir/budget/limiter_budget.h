@@ -23,7 +23,8 @@ struct ShardQuotas {
 /// One bucket for each shard, on the store of the limiter: entity `kinesis:STREAM:SHARD` (an ARN
 /// with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`, made when they are
 /// first used. All producers must name the stream in the same way. Most decisions are made from the
-/// allowance of this process, without a store request. If the store gives no answer within
+/// allowance of this process, without a store request; of a shard that is short, all by the store
+/// (BudgetAsk::is_paced). If the store gives no answer within
 /// kStoreTime, it grants: each producer's own limiter alone limits it then. Any other error of the
 /// store is the answer.
 ///
@@ -41,8 +42,9 @@ class LimiterBudget final : public kinesis::SharedBudget {
   Limiter& limiter_;
   const Clock& clock_;
   const std::vector<Limit> limits_;
-  std::int64_t most_records_ = 0;  // that one decision can be about
-  std::int64_t most_bytes_ = 0;
+  const std::vector<Limit> paced_limits_;  // of the same buckets, asked of the store
+  const std::int64_t most_records_;        // that one decision can be about
+  const std::int64_t most_bytes_;
 };
 
 }  // namespace weir

@@ -136,7 +136,7 @@ TEST_F(LimiterBudgetTest, K9MostQuestionsAreAnsweredFromTheAllowance) {
 }
 
 // Fails if: producers that ask for more than the shard has leave a part of it unused, or take more.
-TEST_F(LimiterBudgetTest, K9FiftyProducersFillOneShard) {
+TEST_F(LimiterBudgetTest, FiftyWithoutAQueueFillOneShard) {
   constexpr int kHosts = 50;
   constexpr std::int64_t kSeconds = 20;
   std::vector<std::unique_ptr<Host>> hosts;
@@ -176,18 +176,24 @@ TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
 /// A producer's gate in front of a budget: records come evenly and live for a while.
 class GatedHost {
  public:
-  GatedHost(Backend& store, sim::SimScheduler& on, std::uint64_t seed) : host_(store, on, seed) {}
+  GatedHost(Backend& store, sim::SimScheduler& on, std::uint64_t seed)
+      : host_(store, on, seed), gate_({}, seed) {}
 
-  void Put(Instant until) {
+  /// A record each time `every` has passed.
+  void Put(Instant until, nanoseconds every = milliseconds(1)) {
     const Instant now = Now();
     if (now >= until) return;
     kinesis::KinesisRecord record{.data = std::string(100, 'x'), .shard = ShardId{0}};
     record.expires = now + seconds(2);
     gate_.Put(std::move(record));
     Go();
-    host_.scheduler.At(now + milliseconds(1), [this, until] { Put(until); });
+    host_.scheduler.At(now + every, [this, until, every] { Put(until, every); });
   }
   std::size_t sent() const { return sent_; }
+  std::uint64_t store_requests() const {
+    const LimiterStats stats = host_.limiter.stats();
+    return stats.store_acquires + stats.store_adjusts + stats.store_config_reads;
+  }
 
  private:
   Instant Now() const { return host_.scheduler.clock().Now(); }
@@ -209,9 +215,33 @@ class GatedHost {
   }
 
   Host host_;
-  kinesis::BudgetGate gate_{{}};
+  kinesis::BudgetGate gate_;
   std::size_t sent_ = 0;
 };
+
+// Fails if: producers that ask for more than the shard has leave a part of it unused, take more, or
+// ask the store for each few records.
+TEST_F(LimiterBudgetTest, K9FiftyProducersFillOneShard) {
+  constexpr std::size_t kHosts = 50;
+  constexpr std::size_t kSeconds = 20;
+  constexpr nanoseconds kEvery = nanoseconds(seconds(kHosts)) / 3'000;
+  std::vector<std::unique_ptr<GatedHost>> hosts;
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    hosts.push_back(std::make_unique<GatedHost>(*store_, scheduler_, i));
+    hosts.back()->Put(After(seconds(kSeconds)), kEvery);
+  }
+  scheduler_.Advance(seconds(kSeconds));
+  std::size_t sent = 0;
+  std::uint64_t asked = 0;
+  for (const auto& host : hosts) {
+    sent += host->sent();
+    asked += host->store_requests();
+    EXPECT_GE(host->sent(), 1000 * kSeconds / kHosts * 4 / 10) << "of its share";
+  }
+  EXPECT_GE(sent, 950 * kSeconds) << "records live for 2 s only";
+  EXPECT_LE(sent, 1000 * kSeconds + 1000);
+  EXPECT_LE(asked, sent * 6 / 100) << "with those before the shard is known to be short";
+}
 
 // Fails if: records that are about to expire leave a question no time, and the store's silence then
 // counts as a grant.

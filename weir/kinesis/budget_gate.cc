@@ -8,35 +8,71 @@ namespace weir::kinesis {
 
 void BudgetGate::Put(KinesisRecord record) {
   expires_ = std::min(expires_.value_or(record.expires), record.expires);
-  lanes_[*record.shard].waiting.push_back(std::move(record));
+  auto lane = lanes_.find(*record.shard);
+  if (lane == lanes_.end()) {
+    lane = lanes_.emplace(*record.shard, Lane{.pace = BudgetPace(rng_.Next())}).first;
+  }
+  lane->second.waiting.push_back(std::move(record));
+}
+
+BudgetAmount BudgetGate::MostOf(const Lane& lane) const {
+  BudgetAmount most{.records = options_.max_records / lane.divisor,
+                    .bytes = options_.max_bytes / lane.divisor};
+  if (!lane.pace.is_paced()) return most;
+  const BudgetAmount portion = lane.pace.portion();
+  return {.records = std::min(portion.records, options_.max_records),
+          .bytes = std::min(portion.bytes, options_.max_bytes)};
 }
 
 BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane, Instant now) const {
   // Also if a record expires before: a question without time would find the store away, and a
   // grant.
-  BudgetAsk ask{.shard = shard, .until = now + options_.answer_within};
-  const std::size_t most_records = options_.max_records / lane.divisor;
-  const std::size_t most_bytes = options_.max_bytes / lane.divisor;
+  BudgetAsk ask{
+      .shard = shard, .until = now + options_.answer_within, .is_paced = lane.pace.is_paced()};
+  const BudgetAmount most = MostOf(lane);
+  const bool takes_one = !lane.pace.is_paced() || !lane.pace.has_looked();
   for (const KinesisRecord& record : lane.waiting) {
-    const bool fits = ask.records < most_records && ask.bytes + record.bytes() <= most_bytes;
-    if (ask.records > 0 && !fits) break;
+    const bool fits = ask.records < most.records && ask.bytes + record.bytes() <= most.bytes;
+    if (!fits && (ask.records > 0 || !takes_one)) break;
     ++ask.records;
     ask.bytes += record.bytes();
   }
   return ask;
 }
 
+Instant BudgetGate::DueAt(const Lane& lane) {
+  if (lane.pace.is_paced()) return lane.pace.Next(lane.waiting.front().expires);
+  return lane.refused.value_or(Instant{INT64_MIN});
+}
+
+bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
+  if (DueAt(lane) > now) return false;
+  lane.ask = AskFor(shard, lane, now);
+  lane.asked = lane.ask.records;
+  lane.refused.reset();
+  if (lane.asked == 0) {
+    lane.pace.EndTurn();
+  } else {
+    lane.pace.OnAsk(now);
+  }
+  return lane.asked > 0;
+}
+
+bool BudgetGate::Forget(const Lane& lane, Instant now) const {
+  return lane.waiting.empty() && lane.pace.IsForgotten(now);
+}
+
 void BudgetGate::TakeAsks(Instant now, std::vector<BudgetAsk>& asks) {
   again_.reset();
+  std::erase_if(lanes_, [&](const auto& lane) { return Forget(lane.second, now); });
   for (auto& [shard, lane] : lanes_) {
-    if (lane.asked > 0) continue;
-    if (lane.refused && *lane.refused > now) {
-      again_ = std::min(again_.value_or(*lane.refused), *lane.refused);
-      continue;
+    if (lane.asked > 0 || lane.waiting.empty()) continue;
+    if (TakeAsk(shard, lane, now)) {
+      asks.push_back(lane.ask);
+    } else {
+      const Instant due = std::max(DueAt(lane), now);
+      again_ = std::min(again_.value_or(due), due);
     }
-    asks.push_back(AskFor(shard, lane, now));
-    lane.asked = asks.back().records;
-    lane.refused.reset();
   }
 }
 
@@ -50,18 +86,20 @@ void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant
   const auto at = lanes_.find(shard);
   if (at == lanes_.end() || at->second.asked == 0) return;
   Lane& lane = at->second;
-  const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(std::exchange(lane.asked, 0));
+  const std::size_t asked = std::exchange(lane.asked, 0);
+  const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(asked);
+  lane.pace.OnAnswer(lane.ask, decision, lane.waiting.size() > asked, now);
   if (decision.granted) {
     lane.divisor = std::max<std::size_t>(1, lane.divisor / 2);
     std::move(lane.waiting.begin(), end, std::back_inserter(granted));
     lane.waiting.erase(lane.waiting.begin(), end);
-    if (lane.waiting.empty()) lanes_.erase(at);
     return;
   }
   lane.divisor = std::min(lane.divisor * 2, options_.max_records);
   lane.refused =
       now + std::clamp<nanoseconds>(decision.retry_after, milliseconds(1), options_.longest_wait);
-  again_ = std::min(again_.value_or(*lane.refused), *lane.refused);
+  const Instant due = DueAt(lane);
+  again_ = std::min(again_.value_or(due), due);
   for (auto record = lane.waiting.begin(); record != end; ++record) {
     expires_ = std::min(expires_.value_or(record->expires), record->expires);
   }
@@ -70,10 +108,7 @@ void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant
 void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
   expires_.reset();
-  for (auto at = lanes_.begin(); at != lanes_.end();) {
-    TakeExpired(at->second, now, out);
-    at = at->second.waiting.empty() ? lanes_.erase(at) : std::next(at);
-  }
+  for (auto& [shard, lane] : lanes_) TakeExpired(lane, now, out);
 }
 
 void BudgetGate::TakeExpired(Lane& lane, Instant now, std::vector<KinesisRecord>& out) {

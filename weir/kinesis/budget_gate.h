@@ -7,22 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "weir/kinesis/budget_pace.h"
 #include "weir/kinesis/record.h"
 
 namespace weir::kinesis {
-
-/// May so much go to this shard now?
-struct BudgetAsk {
-  ShardId shard;
-  std::size_t records = 0;  ///< Kinesis records
-  std::size_t bytes = 0;    ///< of their data and partition keys
-  Instant until;            ///< when the answer is of no use any more
-};
-
-struct BudgetDecision {
-  bool granted = false;        ///< and spent
-  nanoseconds retry_after{0};  ///< of a refusal: asked before that, it would be refused again
-};
 
 struct BudgetOptions {
   std::size_t max_records = 250;  ///< asked for at once
@@ -34,10 +22,13 @@ struct BudgetOptions {
 
 /// A queue for each shard, as a value: one question at a time, for as many of the first as one
 /// question may have. After a refusal it is for half as many, down to one record: among many who
-/// ask, a small amount is there sooner. Records leave in the order in which they came.
+/// ask, a small amount is there sooner. A shard that is short is asked for at a pace of its own
+/// (budget_pace.h). Records leave in the order in which they came.
 class BudgetGate {
  public:
-  explicit BudgetGate(const BudgetOptions& options) : options_(options) {}
+  /// `seed`: another one in each producer.
+  explicit BudgetGate(const BudgetOptions& options, std::uint64_t seed = 0)
+      : options_(options), rng_(seed) {}
 
   /// REQUIRES: record.shard.
   void Put(KinesisRecord record);
@@ -55,19 +46,28 @@ class BudgetGate {
 
  private:
   struct Lane {
-    std::deque<KinesisRecord> waiting;
+    BudgetPace pace;
+    std::deque<KinesisRecord> waiting{};
     std::size_t asked = 0;             // the first so many are asked for
+    BudgetAsk ask{};                   // that
     std::optional<Instant> refused{};  // until then nothing is asked
     std::size_t divisor = 1;           // of the amount of one request
   };
 
   void TakeExpired(Lane& lane, Instant now, std::vector<KinesisRecord>& out);
+  bool Forget(const Lane& lane, Instant now) const;
+  BudgetAmount MostOf(const Lane& lane) const;
+  /// When the next question is due.
+  static Instant DueAt(const Lane& lane);
+  /// Of no records: the first does not fit into the rest of a turn.
   BudgetAsk AskFor(ShardId shard, const Lane& lane, Instant now) const;
+  bool TakeAsk(ShardId shard, Lane& lane, Instant now);
 
   BudgetOptions options_;
-  std::map<ShardId, Lane> lanes_;   // none is empty
+  Rng rng_;
+  std::map<ShardId, Lane> lanes_;   // those with records, and those whose pace is remembered
   std::optional<Instant> expires_;  // the earliest that nobody asks for, or earlier
-  std::optional<Instant> again_;    // the earliest `refused`, or earlier
+  std::optional<Instant> again_;    // when the next question is due, or earlier
 };
 
 }  // namespace weir::kinesis

@@ -34,7 +34,7 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
       outbox_(options.outbox),
       retry_budget_(options.retry.budget) {
   if (options.ordered) gate_.emplace();
-  if (options.shared_budget) budget_.emplace(*options.shared_budget);
+  if (options.shared_budget) budget_.emplace(*options.shared_budget, rng_.Next());
 }
 
 PipelineStep Pipeline::Put(UserRecord record, Instant now) {
