@@ -162,6 +162,16 @@ TEST_F(FleetTest, K9FiftyProducersSendWhatTheShardTakesWithFewStoreRequests) {
   EXPECT_LE(store_.counts().calls, Stored() * 5 / 100);
 }
 
+// Fails if: what is asked for expires before it is granted, when records wait as long as they live.
+TEST_F(FleetTest, I14TheShardIsFilledWhenMostRecordsExpire) {
+  store_.faults.longest_delay = milliseconds(100);
+  Put(0, kFleet, {.every = kThreeTimes.every, .ttl = milliseconds(5'000)}, seconds(40));
+  scheduler_.Advance(seconds(15));
+  EXPECT_GE(StoredIn(seconds(20)), kRate * 20 * 95 / 100);
+  Report("short lives");
+  EXPECT_EQ(server_.counts().over_limit, 0U);
+}
+
 // Fails if: a store that is away loses records, or producers come back late to the shard's rate.
 TEST_F(FleetTest, K9AStoreThatFailsForFiveSecondsLosesNothing) {
   constexpr Load kLasting{.every = kThreeTimes.every, .ttl = seconds(600)};

@@ -47,7 +47,9 @@ Instant BudgetGate::DueAt(const Lane& lane) {
 
 bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
   if (DueAt(lane) > now) return false;
+  PassOver(lane, now);
   lane.ask = AskFor(shard, lane, now);
+  lane.asked_at = now;
   lane.asked = lane.ask.records;
   lane.refused.reset();
   if (lane.asked == 0) {
@@ -58,15 +60,29 @@ bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
   return lane.asked > 0;
 }
 
+// In an overload the first ones are always about to expire: asked for, they would use up the budget
+// and not be sent. What has just come, with the lead, waits for one answer at most before it is
+// asked for.
+void BudgetGate::PassOver(Lane& lane, Instant now) const {
+  const Instant answered = now + lead_ / 2;
+  if (lane.waiting.back().expires <= answered) return;
+  while (lane.waiting.front().expires <= answered) {
+    lane.passed.push_back(std::move(lane.waiting.front()));
+    lane.waiting.pop_front();
+  }
+}
+
 bool BudgetGate::Forget(const Lane& lane, Instant now) const {
-  return lane.waiting.empty() && lane.pace.IsForgotten(now);
+  return lane.waiting.empty() && lane.passed.empty() && lane.pace.IsForgotten(now);
 }
 
 void BudgetGate::TakeAsks(Instant now, std::vector<BudgetAsk>& asks) {
   again_.reset();
   std::erase_if(lanes_, [&](const auto& lane) { return Forget(lane.second, now); });
   for (auto& [shard, lane] : lanes_) {
-    if (lane.asked > 0 || lane.waiting.empty()) continue;
+    if (lane.asked > 0) continue;
+    if (lane.waiting.empty()) lane.waiting.swap(lane.passed);
+    if (lane.waiting.empty()) continue;
     if (TakeAsk(shard, lane, now)) {
       asks.push_back(lane.ask);
     } else {
@@ -87,6 +103,7 @@ void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant
   if (at == lanes_.end() || at->second.asked == 0) return;
   Lane& lane = at->second;
   const std::size_t asked = std::exchange(lane.asked, 0);
+  lead_ = std::clamp(2 * (now - lane.asked_at), lead_ * 7 / 8, 2 * options_.answer_within);
   const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(asked);
   lane.pace.OnAnswer(lane.ask, decision, lane.waiting.size() > asked, now);
   if (decision.granted) {
@@ -108,25 +125,30 @@ void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant
 void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
   expires_.reset();
-  for (auto& [shard, lane] : lanes_) TakeExpired(lane, now, out);
+  for (auto& [shard, lane] : lanes_) {
+    TakeExpired(lane.passed, 0, now, out);
+    TakeExpired(lane.waiting, lane.asked, now, out);
+  }
 }
 
-void BudgetGate::TakeExpired(Lane& lane, Instant now, std::vector<KinesisRecord>& out) {
+void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, std::size_t asked, Instant now,
+                             std::vector<KinesisRecord>& out) {
   std::deque<KinesisRecord> rest;
-  for (KinesisRecord& record : lane.waiting) {
-    const bool asked = rest.size() < lane.asked;
-    if (!asked && record.expires <= now) {
+  for (KinesisRecord& record : from) {
+    const bool is_asked = rest.size() < asked;
+    if (!is_asked && record.expires <= now) {
       out.push_back(std::move(record));
       continue;
     }
-    if (!asked) expires_ = std::min(expires_.value_or(record.expires), record.expires);
+    if (!is_asked) expires_ = std::min(expires_.value_or(record.expires), record.expires);
     rest.push_back(std::move(record));
   }
-  lane.waiting = std::move(rest);
+  from = std::move(rest);
 }
 
 void BudgetGate::TakeAll(std::vector<KinesisRecord>& out) {
   for (auto& [shard, lane] : std::exchange(lanes_, {})) {
+    std::ranges::move(lane.passed, std::back_inserter(out));
     std::ranges::move(lane.waiting, std::back_inserter(out));
   }
   expires_.reset();

@@ -23,7 +23,8 @@ struct BudgetOptions {
 /// A queue for each shard, as a value: one question at a time, for as many of the first as one
 /// question may have. After a refusal it is for half as many, down to one record: among many who
 /// ask, a small amount is there sooner. A shard that is short is asked for at a pace of its own
-/// (budget_pace.h). Records leave in the order in which they came.
+/// (budget_pace.h). Records leave in the order in which they came, except those that would expire
+/// while they are asked for: they let those pass that would not.
 class BudgetGate {
  public:
   /// `seed`: another one in each producer.
@@ -39,6 +40,9 @@ class BudgetGate {
                 std::vector<KinesisRecord>& granted);
   /// Those that nobody asks for now, in their order.
   void TakeExpired(Instant now, std::vector<KinesisRecord>& out);
+  /// What is put now is granted after about this duration, if it is granted at once; twice what
+  /// answers took lately.
+  nanoseconds lead() const { return lead_; }
   /// When something expires, or may be asked for again.
   std::optional<Instant> Wake() const;
   /// Answers that come later are not heeded.
@@ -48,13 +52,17 @@ class BudgetGate {
   struct Lane {
     BudgetPace pace;
     std::deque<KinesisRecord> waiting{};
-    std::size_t asked = 0;             // the first so many are asked for
-    BudgetAsk ask{};                   // that
+    std::deque<KinesisRecord> passed{};  // by others; they expire
+    std::size_t asked = 0;               // the first so many are asked for
+    BudgetAsk ask{};                     // that
+    Instant asked_at{};
     std::optional<Instant> refused{};  // until then nothing is asked
     std::size_t divisor = 1;           // of the amount of one request
   };
 
-  void TakeExpired(Lane& lane, Instant now, std::vector<KinesisRecord>& out);
+  void TakeExpired(std::deque<KinesisRecord>& from, std::size_t asked, Instant now,
+                   std::vector<KinesisRecord>& out);
+  void PassOver(Lane& lane, Instant now) const;
   bool Forget(const Lane& lane, Instant now) const;
   BudgetAmount MostOf(const Lane& lane) const;
   /// When the next question is due.
@@ -65,6 +73,7 @@ class BudgetGate {
 
   BudgetOptions options_;
   Rng rng_;
+  nanoseconds lead_{0};
   std::map<ShardId, Lane> lanes_;   // those with records, and those whose pace is remembered
   std::optional<Instant> expires_;  // the earliest that nobody asks for, or earlier
   std::optional<Instant> again_;    // when the next question is due, or earlier

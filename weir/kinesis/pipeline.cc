@@ -164,6 +164,7 @@ PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, I
 }
 
 void Pipeline::Drain(Place place, Lane& lane, Instant now) {
+  if (budget_ && place) lane.limiter.SetLead(budget_->lead());
   ShardLimiter::Drained drained = lane.limiter.Drain(now);
   for (KinesisRecord& record : drained.expired) Expire(std::move(record), now);
   if (budget_ && place) {

@@ -113,6 +113,32 @@ TEST(PipelineStream, I14AShardWithTwiceItsLoadIsSentItsWholeRate) {
   }
 }
 
+// Fails if: records are asked for that expire before the budget's answer, and use it up.
+TEST(PipelineStream, I14AnOverloadedShardIsFilledThoughItsBudgetAnswersLate) {
+  for (const std::int64_t trip : {1, 10, 50, 90, 150, 300}) {
+    PipelineOptions options = AsProducer();
+    options.aggregator.mode = AggregatorOptions::Mode::kSeparately;
+    options.shared_budget = BudgetOptions{};
+    SimStream run(1, options);
+    run.budget_trip = milliseconds(trip);
+    run.Begin();
+    const auto overload = [&run](int millis) {
+      for (int i = 0; i < millis; ++i) {
+        for (int k = 0; k < 2; ++k) run.Put("key", "x", seconds(2));
+        run.scheduler.Advance(milliseconds(1));
+      }
+    };
+    overload(5'000);
+    const Instant half = run.Now();
+    overload(5'000);
+    const std::int64_t most = std::min<std::int64_t>(1'000, 250 * 1'000 / trip);
+    EXPECT_GE(run.StoredSince(half), static_cast<std::size_t>(5 * most * 90 / 100))
+        << "trip " << trip;
+    run.scheduler.Advance(seconds(5));
+    EXPECT_EQ(run.results.size(), run.records);
+  }
+}
+
 // Fails if: what is granted late, and fills a request, expires before the request is sent.
 TEST(PipelineStream, I14WhatIsGrantedAndFillsARequestIsSent) {
   PipelineOptions options = AsProducer();

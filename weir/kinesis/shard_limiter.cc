@@ -45,11 +45,20 @@ ShardLimiter::Drained ShardLimiter::Drain(Instant now) {
   BringTo(now);
   Drained drained;
   DrainExpired(now, drained);
-  while (!queue_.empty() && WaitFor(queue_.begin()->second.record) == milliseconds(0)) {
-    drained.admitted.push_back(Remove(queue_.begin()));
+  while (!queue_.empty()) {
+    const auto first = First(now);
+    if (WaitFor(first->second.record) > milliseconds(0)) break;
+    drained.admitted.push_back(Remove(first));
     Charge(drained.admitted.back());
   }
   return drained;
+}
+
+ShardLimiter::Queue::iterator ShardLimiter::First(Instant now) {
+  const auto first = queue_.begin();
+  if (first->second.record.expires > now + lead_) return first;
+  const auto living = expiries_.upper_bound(now + lead_);
+  return living == expiries_.end() ? first : living->second;
 }
 
 ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
@@ -63,9 +72,9 @@ ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
   return drained;
 }
 
-std::optional<Instant> ShardLimiter::Wake(Instant now) const {
+std::optional<Instant> ShardLimiter::Wake(Instant now) {
   if (queue_.empty()) return std::nullopt;
-  const milliseconds wait = WaitFor(queue_.begin()->second.record);
+  const milliseconds wait = WaitFor(First(now)->second.record);
   const Instant fits = origin_ + milliseconds(millis_) + wait;
   return std::max(now, std::min(fits, expiries_.begin()->first));
 }

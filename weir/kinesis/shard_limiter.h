@@ -27,9 +27,10 @@ struct ShardLimiterOptions {
 };
 
 /// A queue in front of one bucket of two limits, as a value. Records leave in the order of their
-/// deadlines, those put first among equals; one that does not fit holds back the later ones. A
-/// record beyond a capacity leaves when the bucket is full, on debt. Times are rounded down to
-/// whole milliseconds since the limiter was made.
+/// deadlines, those put first among equals; one that does not fit holds back the later ones. One
+/// that would expire on its way lets those pass that would not. A record beyond a capacity leaves
+/// when the bucket is full, on debt. Times are rounded down to whole milliseconds since the limiter
+/// was made.
 class ShardLimiter {
  public:
   ShardLimiter(const ShardLimiterOptions& options, Instant now);
@@ -42,10 +43,12 @@ class ShardLimiter {
   };
   /// First what is expired, then what fits.
   Drained Drain(Instant now);
+  /// What leaves is on its way for so long: a question to a shared budget.
+  void SetLead(nanoseconds lead) { lead_ = lead; }
   /// Everything that is not expired, whether it fits or not; the bucket is left with the debt.
   Drained DrainAll(Instant now);
   /// When the next record fits or expires; nothing where none waits. Not before `now`.
-  std::optional<Instant> Wake(Instant now) const;
+  std::optional<Instant> Wake(Instant now);
 
   /// Everything in the queue, uncharged.
   void TakeAll(std::vector<KinesisRecord>& out);
@@ -74,6 +77,8 @@ class ShardLimiter {
   void SetPercent(std::int64_t percent);
   Quota Rated(const Quota& quota) const;
   KinesisRecord Remove(Queue::iterator waiting);
+  /// REQUIRES: not empty.
+  Queue::iterator First(Instant now);
   void DrainExpired(Instant now, Drained& drained);
   milliseconds WaitFor(const KinesisRecord& record) const;
   void Charge(const KinesisRecord& record);
@@ -87,6 +92,7 @@ class ShardLimiter {
   std::int64_t shards_ = 1;
   std::optional<Instant> slowed_;
   Instant recovered_;  // up to when the rate has come back
+  nanoseconds lead_{0};
   Queue queue_;
   Expiries expiries_;
 };
