@@ -166,9 +166,10 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
   LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes));
   PutInput input{lines, keys};
   if (failed) input.failed_lines = [&]() -> std::ostream& { return failed->stream(); };
-  WEIR_ASSIGN_OR_RETURN(const PutOutcome outcome, PutLines(port, input, context.world()));
+  const Result<PutOutcome> outcome = PutLines(port, input, context.world());
   EndUpload(uploader.get(), context.world());
-  return Answer(options, context, {outcome, producer.stats()});
+  if (!outcome) return Fail(outcome.error());
+  return Answer(options, context, {*outcome, producer.stats()});
 }
 
 Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,

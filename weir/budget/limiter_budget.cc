@@ -48,8 +48,12 @@ std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& told) {
   const auto bytes = status(kBytes);
   if (records == decision.limits.end() || bytes == decision.limits.end()) return std::nullopt;
   if (decision.contended) return std::nullopt;
+  // A store that divides the bucket tells of one part: the others are taken to be as full.
+  const auto left = [&decision](const LimitStatus& limit) {
+    return TokensOf(std::min(limit.available * decision.of_shards, limit.capacity));
+  };
   return kinesis::BudgetBalance{
-      .left = {TokensOf(records->available), TokensOf(bytes->available)},
+      .left = {left(*records), left(*bytes)},
       .capacity = {TokensOf(records->capacity), TokensOf(bytes->capacity)}};
 }
 

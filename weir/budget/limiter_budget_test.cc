@@ -173,6 +173,26 @@ TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
   EXPECT_EQ(error->code, Code::kDataLoss);
 }
 
+// Fails if: a bucket that the store divides looks half empty when it is full.
+TEST_F(LimiterBudgetTest, I14ThePartsOfADividedBucketAreTakenToBeEquallyFull) {
+  ProbeBackend divided(*store_);
+  constexpr std::int64_t kWhole = 750'000;
+  divided.decide = Decision{
+      .admitted = true,
+      .limits = {{"kinesis:orders", "kinesis-shard", "records", kWhole, kWhole / 2 - 1'000, 1'000},
+                 {"kinesis:orders", "kinesis-shard", "bytes", kWhole, kWhole / 2 - 1'000, 1'000}},
+      .of_shards = 2};
+  Host host(divided, scheduler_, 1);
+  for (const bool is_paced : {false, true}) {
+    std::optional<BudgetDecision> told;
+    host.budget.Ask(kStream, {{0}, 1, 1, After(seconds(1)), is_paced},
+                    [&told](const Result<BudgetDecision>& answer) { told = *answer; });
+    scheduler_.Advance(seconds(1));
+    ASSERT_TRUE(told && told->balance);
+    EXPECT_GE(told->balance->left.records, told->balance->capacity.records * 95 / 100) << is_paced;
+  }
+}
+
 /// A producer's gate in front of a budget: records come evenly and live for a while.
 class GatedHost {
  public:

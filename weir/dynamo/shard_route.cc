@@ -155,9 +155,11 @@ Decision Join(Decision of_parts, const Route& route, std::span<const Charge> cha
   Decision whole = of_parts;
   whole.limits.clear();
   whole.shards.assign(charges.size(), 0);
+  std::vector<std::uint32_t> asked(charges.size());
   auto status = of_parts.limits.begin();
   for (std::size_t part = 0; part < route.parts.size(); ++part) {
     const std::size_t origin = route.origins[part];
+    ++asked[origin];
     const bool goes_on = part > 0 && route.origins[part - 1] == origin;
     const std::size_t limits = charges[origin].amounts.size();
     std::uint32_t& shard = whole.shards[origin];
@@ -170,6 +172,10 @@ Decision Join(Decision of_parts, const Route& route, std::span<const Charge> cha
         whole.limits.push_back(*status);
       }
     }
+  }
+  for (std::size_t part = 0; part < route.parts.size(); ++part) {
+    const std::uint32_t of = route.shards[part] / asked[route.origins[part]];
+    whole.of_shards = std::max(whole.of_shards, of);
   }
   if (!whole.admitted) whole.shards.clear();
   return whole;

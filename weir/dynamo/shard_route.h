@@ -52,7 +52,7 @@ Route RouteAdjust(std::span<const Charge> charges, ImageCache& images,
 
 /// The answer to the charges, from the answer to their parts. Each limit of a divided bucket has
 /// the capacity of the whole bucket. `available` counts only the shards of the request, so it is a
-/// lower bound.
+/// lower bound; `of_shards` says of how much.
 Decision Join(Decision of_parts, const Route& route, std::span<const Charge> charges);
 
 }  // namespace weir::dynamo

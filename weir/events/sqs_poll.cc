@@ -62,7 +62,8 @@ void SqsPoll::Receive() {
 
 // Under load the requests for an event may take longer than its message is hidden.
 void SqsPoll::HideAgain(Instant now) {
-  while (!hidden_until_.empty()) {
+  // A call's worth at once: what is new must not wait behind all of them.
+  while (!hidden_until_.empty() && to_hide_.size() < kMostSqsMessages) {
     const auto [until, key] = *hidden_until_.begin();
     if (until - *options_.receive.visibility > now) return;
     Hide(key, held_.at(key), now);
@@ -215,6 +216,7 @@ SqsPoll::Step SqsPoll::OnHidden(const Result<SqsBatchOutcome>& hidden, Instant n
   } else if (hidden->failed > 0) {
     Fault({}, {Code::kUnavailable, "a message was not hidden: " + hidden->first_fault});
   }
+  if (!stopping_) HideAgain(now);
   return Go(now);
 }
 

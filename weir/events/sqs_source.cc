@@ -1,5 +1,7 @@
 #include "weir/events/sqs_source.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
@@ -72,6 +74,13 @@ Status SqsSource::State::Start() {
   if (!options_.poll.receive.visibility) {
     return Fail(Code::kInvalidArgument,
                 "no visibility timeout; right would be longer than a message's handling takes");
+  }
+  if (options_.poll.hidden <= *options_.poll.receive.visibility) {
+    return Fail(
+        Code::kInvalidArgument,
+        fmt::format("a message is hidden for {} s; right would be longer than its "
+                    "visibility timeout ({} s) and a round",
+                    options_.poll.hidden.count(), options_.poll.receive.visibility->count()));
   }
   scheduler_.Post([weak = weak_from_this()] {
     const auto self = weak.lock();

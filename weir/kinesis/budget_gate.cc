@@ -12,7 +12,10 @@ void BudgetGate::Put(KinesisRecord record) {
   if (lane == lanes_.end()) {
     lane = lanes_.emplace(*record.shard, Lane{.pace = BudgetPace(rng_.Next())}).first;
   }
-  lane->second.waiting.push_back(std::move(record));
+  std::deque<KinesisRecord>& waiting = lane->second.waiting;
+  const bool follows = waiting.empty() || waiting.back().expires <= record.expires;
+  lane->second.is_in_order &= follows;
+  waiting.push_back(std::move(record));
 }
 
 BudgetAmount BudgetGate::MostOf(const Lane& lane) const {
@@ -41,8 +44,9 @@ BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane, Instant now) const
 }
 
 Instant BudgetGate::DueAt(const Lane& lane) {
-  if (lane.pace.is_paced()) return lane.pace.Next(lane.waiting.front().expires);
-  return lane.refused.value_or(Instant{INT64_MIN});
+  const Instant refused = lane.refused.value_or(Instant{INT64_MIN});
+  if (!lane.pace.is_paced()) return refused;
+  return std::max(refused, lane.pace.Next(lane.waiting.front().expires));
 }
 
 bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
@@ -126,24 +130,42 @@ void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
   expires_.reset();
   for (auto& [shard, lane] : lanes_) {
-    TakeExpired(lane.passed, 0, now, out);
-    TakeExpired(lane.waiting, lane.asked, now, out);
+    TakeExpired(lane.passed, {.is_in_order = lane.is_in_order}, now, out);
+    TakeExpired(lane.waiting, {lane.asked, lane.is_in_order}, now, out);
+    lane.is_in_order |= lane.passed.empty() && lane.waiting.empty();
   }
 }
 
-void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, std::size_t asked, Instant now,
+// Usually they expire in their order; then only those that have expired are looked at.
+void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const Kept& kept, Instant now,
                              std::vector<KinesisRecord>& out) {
-  std::deque<KinesisRecord> rest;
-  for (KinesisRecord& record : from) {
-    const bool is_asked = rest.size() < asked;
-    if (!is_asked && record.expires <= now) {
-      out.push_back(std::move(record));
-      continue;
+  const auto is_expired = [now](const KinesisRecord& record) { return record.expires <= now; };
+  const auto first = from.begin() + static_cast<std::ptrdiff_t>(kept.asked);
+  auto last = std::find_if_not(first, from.end(), is_expired);
+  std::move(first, last, std::back_inserter(out));
+  last = from.erase(first, last);
+  if (!kept.is_in_order) {
+    auto living = last;
+    for (auto record = last; record != from.end(); ++record) {
+      if (is_expired(*record)) {
+        out.push_back(std::move(*record));
+      } else {
+        if (living != record) *living = std::move(*record);
+        ++living;
+      }
     }
-    if (!is_asked) expires_ = std::min(expires_.value_or(record.expires), record.expires);
-    rest.push_back(std::move(record));
+    from.erase(living, from.end());
   }
-  from = std::move(rest);
+  KeepExpiry(from, kept);
+}
+
+void BudgetGate::KeepExpiry(const std::deque<KinesisRecord>& of, const Kept& kept) {
+  const auto first = of.begin() + static_cast<std::ptrdiff_t>(kept.asked);
+  if (first == of.end()) return;
+  const auto earliest =
+      kept.is_in_order ? first
+                       : std::ranges::min_element(first, of.end(), {}, &KinesisRecord::expires);
+  expires_ = std::min(expires_.value_or(earliest->expires), earliest->expires);
 }
 
 void BudgetGate::TakeAll(std::vector<KinesisRecord>& out) {

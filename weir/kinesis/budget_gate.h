@@ -53,6 +53,7 @@ class BudgetGate {
     BudgetPace pace;
     std::deque<KinesisRecord> waiting{};
     std::deque<KinesisRecord> passed{};  // by others; they expire
+    bool is_in_order = true;             // records expire in the order of the queues
     std::size_t asked = 0;               // the first so many are asked for
     BudgetAsk ask{};                     // that
     Instant asked_at{};

@@ -20,13 +20,13 @@ constexpr double kMostWait = 2;
 /// A question is due so long before its record expires.
 constexpr nanoseconds kBeforeExpiry = milliseconds(200);
 
-double Part(std::size_t amount, std::size_t of) {
+double PartOf(std::size_t amount, std::size_t of) {
   return static_cast<double>(amount) / static_cast<double>(std::max<std::size_t>(of, 1));
 }
 
 /// Of the limit of which less is left.
 double LevelOf(const BudgetAmount& left, const BudgetAmount& capacity) {
-  return std::min(Part(left.records, capacity.records), Part(left.bytes, capacity.bytes));
+  return std::min(PartOf(left.records, capacity.records), PartOf(left.bytes, capacity.bytes));
 }
 
 std::size_t Less(std::size_t from, std::size_t amount) { return from - std::min(from, amount); }
@@ -104,7 +104,9 @@ void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, 
     asked_ = {.records = ask.records, .bytes = ask.bytes};
   }
   if (decision.granted) {
-    used_ += std::max(Part(ask.records, target_.records), Part(ask.bytes, target_.bytes));
+    used_ += std::max(PartOf(ask.records, target_.records), PartOf(ask.bytes, target_.bytes));
+  } else {
+    used_ = std::max(used_, kLeastWait);  // a refusal is no reason to ask again at once
   }
   if (!looked_ && paced_ && decision.granted && more && used_ < 1) {
     looked_ = true;

@@ -11,23 +11,32 @@ std::uint64_t Epochs::Put(Instant at) {
     Epoch& present = epochs_.rbegin()->second;
     if (at - present.first < kStep) {
       ++present.records;
+      ++present.unanswered;
       present.first = std::min(present.first, at);
       return current_;
     }
     ++current_;
   }
-  epochs_.emplace_hint(epochs_.end(), current_, Epoch{1, at});
+  epochs_.emplace_hint(epochs_.end(), current_, Epoch{1, 1, at});
   return current_;
 }
 
-void Epochs::Settle(std::uint64_t epoch) {
+bool Epochs::Settle(std::uint64_t epoch) {
   const auto first = epochs_.begin();
   const auto at = first->first == epoch ? first : epochs_.find(epoch);
-  if (--at->second.records == 0) epochs_.erase(at);
+  if (--at->second.records > 0) return false;
+  const bool was_first = at == first;
+  epochs_.erase(at);
+  return was_first;
 }
 
 bool Epochs::IsThrough(std::uint64_t epoch) const {
   return epochs_.empty() || epochs_.begin()->first > epoch;
+}
+
+bool Epochs::IsAnswered(std::uint64_t epoch) const {
+  return std::none_of(epochs_.begin(), epochs_.upper_bound(epoch),
+                      [](const auto& entry) { return entry.second.unanswered > 0; });
 }
 
 std::optional<Instant> Epochs::oldest() const {
@@ -64,9 +73,11 @@ std::optional<Flusher> Flushes::Take(std::uint64_t id) {
   return flusher;
 }
 
-bool Flushes::Awaits(Producer::Stream& stream) const {
-  return std::ranges::any_of(
-      flushers_, [&stream](const Flusher& flusher) { return flusher.awaits.contains(&stream); });
+bool Flushes::AwaitsResults(Producer::Stream& stream, const Epochs& epochs) const {
+  return std::ranges::any_of(flushers_, [&](const Flusher& flusher) {
+    const auto at = flusher.awaits.find(&stream);
+    return at != flusher.awaits.end() && !epochs.IsAnswered(at->second);
+  });
 }
 
 }  // namespace weir::kinesis

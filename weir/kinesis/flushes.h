@@ -24,19 +24,26 @@ class Epochs {
 
   /// A record is put. Returns its epoch.
   std::uint64_t Put(Instant at);
-  /// A record of this epoch has its result. REQUIRES: Put returned it, once for each call.
-  void Settle(std::uint64_t epoch);
+  /// A record of this epoch has its result, and its callback is to run. REQUIRES: Put returned it,
+  /// once for each call.
+  void Answer(std::uint64_t epoch) { --epochs_.find(epoch)->second.unanswered; }
+  /// The callback of a record of this epoch has run. True: no earlier record is left. REQUIRES: as
+  /// Answer.
+  bool Settle(std::uint64_t epoch);
   /// Ends the present epoch and returns it: what was put before is of it, or of an earlier one.
   std::uint64_t End() { return current_++; }
   /// No record of this epoch, or of an earlier one, is left.
   bool IsThrough(std::uint64_t epoch) const;
+  /// Each of these records has its result.
+  bool IsAnswered(std::uint64_t epoch) const;
   /// When the oldest record was put, or up to kStep earlier; nothing: no record is left.
   std::optional<Instant> oldest() const;
 
  private:
   struct Epoch {
-    std::size_t records = 0;  ///< at least 1
-    Instant first;            ///< when the first of it was put
+    std::size_t records = 0;     ///< at least 1
+    std::size_t unanswered = 0;  ///< of them
+    Instant first;               ///< when the first of it was put
   };
 
   std::map<std::uint64_t, Epoch> epochs_;
@@ -68,7 +75,8 @@ class Flushes {
   bool OnSettled(Producer::Stream& stream, const Epochs& epochs, std::vector<Flusher>& through);
   /// One that waits no more; nothing if it is through.
   std::optional<Flusher> Take(std::uint64_t id);
-  bool Awaits(Producer::Stream& stream) const;
+  /// One waits for results of the stream, and not only for their callbacks.
+  bool AwaitsResults(Producer::Stream& stream, const Epochs& epochs) const;
 
  private:
   std::vector<Flusher> flushers_;

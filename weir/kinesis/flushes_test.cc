@@ -86,11 +86,11 @@ TEST_F(FlushesTest, OneThatAwaitsSeveralStreamsIsThroughWithTheLast) {
   const std::uint64_t id = flushes_.Add({{&Stream(0), last}, {&Stream(1), 0}}, {}).id;
   EXPECT_THAT(Settled(0, busy), IsEmpty());
   EXPECT_THAT(Settled(1, calm), IsEmpty());
-  EXPECT_TRUE(flushes_.Awaits(Stream(0)));
-  EXPECT_FALSE(flushes_.Awaits(Stream(1)));
+  EXPECT_TRUE(flushes_.AwaitsResults(Stream(0), busy));
+  EXPECT_FALSE(flushes_.AwaitsResults(Stream(1), calm));
   busy.Settle(last);
   EXPECT_THAT(Settled(0, busy), ElementsAre(id));
-  EXPECT_FALSE(flushes_.Awaits(Stream(0)));
+  EXPECT_FALSE(flushes_.AwaitsResults(Stream(0), busy));
 }
 
 TEST_F(FlushesTest, OneThatWasTakenIsThroughNoMore) {

@@ -15,6 +15,8 @@
 namespace weir::kinesis {
 namespace {
 
+constexpr std::string_view kNoRoom = "there was no room for all of them";
+
 tl::unexpected<Error> Gone() { return Fail(Code::kCancelled, "the uploader was destroyed"); }
 
 }  // namespace
@@ -50,7 +52,8 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   void OnAnswer(const Failure& failure);
   void OnDeadline();
   void Arm(std::optional<Instant> wake);
-  void Report(const AwsFailure& failure);
+  void Report(std::string_view message);
+  void ReportDropped();
   void End();
 
   const MetricsUploaderParts parts_;
@@ -66,6 +69,7 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   bool is_late_ = false;  // the deadline of Close is over
   std::optional<Done<void>> closed_;
   Error last_failure_;
+  std::uint64_t dropped_ = 0;  // as reported
   RepeatedEvent failed_{std::chrono::seconds(10)};
 };
 
@@ -106,6 +110,7 @@ void MetricsUploader::State::Wake() {
     if (!upload.IsDue(now)) return upload.OnWake(now);
     return upload.OnSamples(parts_.metrics.Take(), WallNow(), now);
   });
+  ReportDropped();
 }
 
 void MetricsUploader::State::Close(Deadline deadline, Done<void> done) {
@@ -153,8 +158,14 @@ void MetricsUploader::State::Send(std::string body) {
 
 void MetricsUploader::State::OnAnswer(const Failure& failure) {
   if (failure) last_failure_ = ToError(*failure);
-  Advance([&](MetricsUpload& upload) { return upload.OnAnswer(failure, Now()); });
-  if (failure) Report(*failure);
+  MetricsUploadStep step;
+  {
+    const MutexLock lock(mutex_);
+    if (is_detached_) return;
+    step = upload_.OnAnswer(failure, Now());
+  }
+  if (failure) Report(failure->message);
+  CarryOut(std::move(step));  // last: Close may answer, and the log may be gone then
 }
 
 void MetricsUploader::State::OnDeadline() {
@@ -173,15 +184,15 @@ void MetricsUploader::State::Arm(std::optional<Instant> wake) {
   });
 }
 
-void MetricsUploader::State::Report(const AwsFailure& failure) {
+void MetricsUploader::State::Report(std::string_view message) {
   if (!parts_.log.IsEnabled(LogLevel::kWarning)) return;
   const auto suppressed = failed_.Take(Now());
   if (!suppressed) return;
   const MetricsUploadStats now = stats();
   const auto number = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
-  const std::array fields{
-      LogField{"message", std::string_view(failure.message)}, LogField{"kept", number(now.kept)},
-      LogField{"lost", number(now.dropped + now.refused)}, LogField{"suppressed", *suppressed}};
+  const std::array fields{LogField{"message", message}, LogField{"kept", number(now.kept)},
+                          LogField{"lost", number(now.dropped + now.refused)},
+                          LogField{"suppressed", *suppressed}};
   parts_.log.Write(LogLevel::kWarning, "kinesis.metrics_failed", fields);
 }
 
@@ -190,12 +201,23 @@ void MetricsUploader::State::End() {
   end_timer_.reset();
   auto done = std::exchange(closed_, std::nullopt);
   if (!done) return;
-  const std::size_t kept = stats().kept;
-  if (kept == 0) return (*done)({});
-  const Code code = is_late_ ? Code::kDeadlineExceeded : last_failure_.code;
-  (*done)(Fail(code, fmt::format("{} metrics were not uploaded to CloudWatch{}{}", kept,
-                                 last_failure_.message.empty() ? ", no answer came in time" : ": ",
-                                 last_failure_.message)));
+  const MetricsUploadStats now = stats();
+  const std::uint64_t lost = now.kept + now.dropped + now.refused;
+  if (lost == 0) return (*done)({});
+  Error why = last_failure_;
+  if (why.message.empty()) {
+    why = is_late_ ? Error{Code::kDeadlineExceeded, "no answer came in time"}
+                   : Error{Code::kResourceExhausted, std::string(kNoRoom)};
+  }
+  if (is_late_ && now.kept > 0) why.code = Code::kDeadlineExceeded;
+  (*done)(Fail(why.code,
+               fmt::format("{} metrics were not uploaded to CloudWatch: {}", lost, why.message)));
+}
+
+// Without a failure that was logged: too many at once.
+void MetricsUploader::State::ReportDropped() {
+  const std::uint64_t dropped = stats().dropped;
+  if (dropped > std::exchange(dropped_, dropped)) Report(kNoRoom);
 }
 
 MetricsUploader::MetricsUploader(const MetricsUploaderParts& parts, MetricsUploadOptions options,

@@ -198,7 +198,8 @@ void Pipeline::Succeed(KinesisRecord record, const Attempts::Shared& attempt,
                        const std::string& sequence_number) {
   const bool framed = record.records.size() > 1;
   std::uint64_t place = 0;
-  retry_budget_.OnStored(record.records.front().attempts.count() + 1);
+  const UserRecord& first = record.records.front();
+  retry_budget_.OnStored(first.attempts.count() - first.halvings + 1);
   for (UserRecord& user : record.records) {
     const std::uint64_t sub_number = place++;
     if (Release(user)) continue;

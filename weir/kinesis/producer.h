@@ -104,7 +104,8 @@ class Producer {
 
   /// Nothing that was put before, into this stream or into any, waits for company. Answers when the
   /// `done` of each has run, or kDeadlineExceeded. The shards' rates are respected. kCancelled: the
-  /// producer is closed. This `done` runs on the scheduler, and must not block.
+  /// producer is closed. This `done` runs on the scheduler, or before Flush returns, and must not
+  /// block.
   void Flush(Stream& stream, Deadline deadline, Done<void> done);
   void Flush(Deadline deadline, Done<void> done);
   /// The same, and waits.

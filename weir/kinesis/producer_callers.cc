@@ -19,7 +19,8 @@ tl::unexpected<Error> Full() {
   return Fail(Code::kResourceExhausted,
               "the producer holds as many records as it may, or as many of this record's shard or "
               "stream as leave room for the others (max_outstanding_records, "
-              "max_outstanding_bytes): put again when some have their results");
+              "max_outstanding_bytes): put again when some have their results, or, with an "
+              "executor of callbacks, when their callbacks have begun");
 }
 
 std::size_t SizeOf(std::int64_t number) { return static_cast<std::size_t>(number); }
@@ -199,6 +200,7 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
     const MutexLock lock(mutex);
     closed_ = true;
     refused = Refused();
+    ++deliveries_;  // of `done`
   }
   for (Waiter& waiter : refused) Tell(waiter, Closed());
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
@@ -206,8 +208,7 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
       self->CutOff();
       self->AwaitResults(self->Streams(), Deadline::Never(),
                          [self, done = std::move(done)](const Status&) mutable {
-                           const CallbackScope callbacks(&self->parts.scheduler);
-                           done({});
+                           self->TellClosed(std::move(done));
                          });
     });
   };

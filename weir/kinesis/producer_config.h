@@ -63,7 +63,8 @@ struct ProducerConfig {
   /// wire_format: cbor or json. CBOR, as data go in as they are: a full request and its answer take
   /// less time than in JSON (bench: wire), and are a quarter smaller.
   WireFormat wire = WireFormat::kCbor;
-  /// max_outstanding_records (aiokpl's): without a result at once. 1 to 10^9.
+  /// max_outstanding_records (aiokpl's): without a result at once. One shard or stream among others
+  /// has a part of it, as of max_outstanding_bytes (room.h). 1 to 10^9.
   std::int64_t max_outstanding_records = 100'000;
   /// max_outstanding_bytes: what these records occupy in this process: data twice (as they came and
   /// as they are sent), keys, and kRecordOverhead (room.h) for each. 1048576 to 2^63 - 1.
@@ -80,14 +81,16 @@ struct ProducerConfig {
   /// ordered: what has one partition key (or explicit hash key) is stored in the order of its puts.
   bool ordered = false;
   /// aggregate_same_key_only: an aggregate holds records of one partition key only and has this
-  /// key, for consumers that divide a shard's records by it. Not with AggregationEnabled = false.
+  /// key, for consumers that divide a shard's records by it. Nothing with AggregationEnabled =
+  /// false.
   bool aggregate_same_key_only = false;
   /// max_attempts: a record that was in so many requests without being stored fails with the last
   /// error. A request counts also if it had no answer, or no connection. 0: it is tried until it
   /// expires. 0 to 1000000.
   std::int64_t max_attempts = 0;
   /// max_requests_per_shard: requests under way that hold records of one shard, or of those whose
-  /// shard is not known. 1 to 256.
+  /// shard is not known. A request holds records of many shards, so this bounds those of a stream
+  /// whose shards are all busy. 1 to 256.
   std::int64_t max_requests_per_shard = 16;
 
   PipelineOptions Pipeline() const;

@@ -27,7 +27,9 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
           self->DeliverElsewhere(stream, std::move(delivery));
         });
   }
+  const bool are_elsewhere = !settled.elsewhere.empty();
   Deliver(stream, std::move(settled));
+  if (are_elsewhere) EndHurry(stream);  // their callbacks may take long
 }
 
 // Else who waits for the room of a tenant that is no more waits longer than who comes later.
@@ -59,6 +61,7 @@ Settled Producer::State::Settle(Stream& stream, PipelineStep& step) {
     ++(result.stored ? stats.stored : stats.failed);
     stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
     Debt debt = TakeDebt(stream, result);
+    stream.epochs.Answer(debt.epoch);
     const bool is_elsewhere = parts.callbacks != nullptr && !debt.is_awaited;
     if (!is_elsewhere) room.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
     (is_elsewhere ? settled.elsewhere : settled.here)
@@ -100,14 +103,21 @@ std::vector<Waiter> Producer::State::PutServed(const std::vector<Room::Ticket>& 
 void Producer::State::Deliver(Stream& stream, Settled settled) {
   {
     const CallbackScope callbacks(&parts.scheduler);
-    for (Delivery& delivery : settled.here) delivery.debt.done(std::move(delivery.result));
+    for (Delivery& delivery : settled.here) {
+      PutDone done = std::move(delivery.debt.done);  // gone before a Flush ends
+      done(std::move(delivery.result));
+    }
     for (Waiter& waiter : settled.served) Tell(waiter);
   }
   if (settled.here.empty()) return;
   Concluded concluded;
   {
     const MutexLock lock(mutex);
-    for (const Delivery& delivery : settled.here) stream.epochs.Settle(delivery.debt.epoch);
+    bool are_fewer = false;
+    for (const Delivery& delivery : settled.here) {
+      are_fewer |= stream.epochs.Settle(delivery.debt.epoch);
+    }
+    if (!are_fewer) return;
     concluded = Conclude(stream);
   }
   TellFlushed(stream, std::move(concluded));
@@ -142,7 +152,7 @@ void Producer::State::ConcludeElsewhere(Stream& stream, std::uint64_t epoch) {
   Concluded concluded;
   {
     const MutexLock lock(mutex);
-    stream.epochs.Settle(epoch);
+    if (!stream.epochs.Settle(epoch)) return;
     concluded = Conclude(stream);
     if (!concluded.ended_wait) return;
     ++deliveries_;
@@ -158,6 +168,15 @@ void Producer::State::TellFlushed(Stream& stream, Concluded concluded) {
   if (concluded.ended_wait) EndHurry(stream);
   const CallbackScope callbacks(&parts.scheduler);
   for (Flusher& flusher : concluded.flushed) Tell(flusher.waiter);
+}
+
+void Producer::State::TellClosed(Done<void> done) {
+  {
+    const CallbackScope callbacks(&parts.scheduler);
+    Done<void> closed = std::move(done);  // gone before the producer may be
+    closed({});
+  }
+  EndDelivery();
 }
 
 void Producer::State::EndDelivery() {

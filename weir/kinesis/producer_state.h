@@ -88,6 +88,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void DeliverElsewhere(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
   void ConcludeElsewhere(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
   void EndDelivery() WEIR_EXCLUDES(mutex);
+  void TellClosed(Done<void> done) WEIR_EXCLUDES(mutex);
   void Tell(Waiter& waiter, Status status = {});
   /// After the callbacks of a record: a Flush must not end while they run.
   Concluded Conclude(Stream& stream) WEIR_REQUIRES(mutex);
@@ -123,7 +124,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   std::map<Room::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
   Flushes flushes_ WEIR_GUARDED_BY(mutex);
   bool closed_ WEIR_GUARDED_BY(mutex) = false;
-  std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;  // elsewhere, under way
+  std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;  // elsewhere or of Close, under way
   bool calls_have_ended_ WEIR_GUARDED_BY(mutex) = false;
   bool ended_ WEIR_GUARDED_BY(mutex) = false;
   Done<void> on_end_ WEIR_GUARDED_BY(mutex);

@@ -34,16 +34,18 @@ void Producer::State::Hurry(const std::vector<Stream*>& streams) {
 void Producer::State::Follow(Stream& stream, PipelineStep step) {
   EnterRing(stream);
   Arm(stream, step.wake);
-  if (step.list && !cut_off_) List(stream, *std::move(step.list));
-  for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
-  Dispatch();
+  if (!cut_off_) {
+    if (step.list) List(stream, *std::move(step.list));
+    for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
+    Dispatch();
+  }
   Pay(stream, std::move(step));
 }
 
 void Producer::State::EndHurry(Stream& stream) {
   {
     const MutexLock lock(mutex);
-    if (flushes_.Awaits(stream)) return;
+    if (flushes_.AwaitsResults(stream, stream.epochs)) return;
   }
   stream.pipeline.EndFlush();
 }
@@ -72,13 +74,12 @@ void Producer::State::Arm(Stream& stream, std::optional<Instant> wake) {
 }
 
 void Producer::State::CutOff() {
+  cut_off_ = true;
   for (Stream* stream : Streams()) {
     Receive(*stream);
-    cut_off_ = true;
     if (stream->timer) parts.scheduler.Cancel(stream->timer->second);
     Follow(*stream, stream->pipeline.Close(Now()));
   }
-  cut_off_ = true;
   EndIfThrough();
 }
 
@@ -106,13 +107,13 @@ Done<void> Producer::State::EndIfIdle() {
 
 bool Producer::State::HasEnded() const {
   const MutexLock lock(mutex);
-  return ended_ || streams_.empty();
+  return deliveries_ == 0 && (ended_ || streams_.empty());
 }
 
 void Producer::State::WhenEnded(Done<void> done) {
   {
     const MutexLock lock(mutex);
-    if (!ended_) {
+    if (!ended_ || deliveries_ > 0) {
       on_end_ = std::move(done);
       return;
     }

@@ -59,8 +59,8 @@ bool Room::Fits(const Tenant& tenant, Load load) const {
 
 bool Room::Fits(const Waiting& waiting) const {
   if (Fits(waiting.tenant, waiting.load)) return true;
-  return IsOverdue(waiting) &&
-         IsWithin(waiting.load, Over({options_.max_records, options_.max_bytes}, used_));
+  return IsOverdue(waiting) && used_.records < options_.max_records &&
+         used_.bytes < options_.max_bytes;
 }
 
 bool Room::IsOverdue(const Waiting& waiting) const {
@@ -77,7 +77,6 @@ void Room::Add(const Tenant& tenant, Load load) {
 }
 
 bool Room::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
-  if (IsOverdue(waiting)) return true;
   if (waiting.tenant.stream != tenant.stream) return false;
   return waiting.tenant == tenant || IsShort(waiting);
 }
@@ -126,7 +125,6 @@ void Room::Serve(std::vector<Ticket>& served) {
     if (is_behind || !Fits(*at)) {
       stuck.insert(at->tenant);
       if (IsShort(*at)) is_short[at->tenant.stream] = true;
-      if (!is_behind && IsOverdue(*at)) return;
       ++at;
       continue;
     }

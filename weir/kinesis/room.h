@@ -41,8 +41,8 @@ struct Load {
 /// Callers that find no room may wait: first come, first served within a tenant. A load does not
 /// wait behind a load of another tenant, with one exception, without which a large load could wait
 /// for ever: if a tenant that has nothing yet does not fit, later loads of its stream wait behind
-/// it; and when as much was let in meanwhile as the room holds, all loads do, until what is free is
-/// enough for it.
+/// it. When as much was let in meanwhile as the room holds, it is let in if anything is free, so
+/// that the room holds up to one load more than it may.
 class Room {
  public:
   struct Tenant {

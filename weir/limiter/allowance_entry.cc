@@ -136,6 +136,7 @@ Decision AllowanceEntry::DecisionOf(const std::vector<Charge>& charges, const Mi
                                    target->limits[i].quota.capacity, available, charge.amounts[i]);
     }
   }
+  decision.of_shards = of_shards;
   if (!decision.admitted) MarkExceeded(decision, held_here);
   return decision;
 }

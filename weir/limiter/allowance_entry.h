@@ -41,6 +41,7 @@ struct AllowanceEntry {
   std::vector<CallPtr> waiting{};         ///< for the answer to the debit in flight ...
   Deadline deadline = Deadline::Never();  ///< ... which comes by then
   bool gone = false;                      ///< no longer in use
+  std::uint32_t of_shards = 1;            ///< as the last answer said
 };
 using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
 

@@ -42,6 +42,7 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
       allowance.Failed(now);
     } else if (answer->admitted) {
       debited_.Add(Count(debit.charges));
+      entry->of_shards = answer->of_shards;
       allowance.Debited(entry->AvailableOf(debit.charges, *answer), now);
     } else {
       refused_.Add();

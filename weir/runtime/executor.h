@@ -11,8 +11,9 @@ namespace weir {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Runs `task` once, later or on another thread, and destroys it then. From any thread, also from
-  /// within a task.
+  /// Runs `task` once, after Post returns or on another thread, and destroys it then. Must neither
+  /// block nor refuse: who posts bounds how many tasks wait. From any thread, also from within a
+  /// task.
   virtual void Post(Task task) = 0;
 };
 

@@ -113,6 +113,9 @@ struct Decision {
   /// Refused by no limit: others wrote to the same buckets until the store gave up, or until the
   /// deadline. Nothing is taken; another try after `retry_after` may succeed.
   bool contended = false;
+  /// `available` of the limits counts one of so many equal parts of the bucket, because the store
+  /// divides it and asked only there.
+  std::uint32_t of_shards = 1;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
