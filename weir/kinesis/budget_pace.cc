@@ -20,13 +20,14 @@ constexpr double kMostWait = 2;
 /// A question is due so long before its record expires.
 constexpr nanoseconds kBeforeExpiry = milliseconds(200);
 
-double PartOf(std::size_t amount, std::size_t of) {
+double FractionOf(std::size_t amount, std::size_t of) {
   return static_cast<double>(amount) / static_cast<double>(std::max<std::size_t>(of, 1));
 }
 
 /// Of the limit of which less is left.
 double LevelOf(const BudgetAmount& left, const BudgetAmount& capacity) {
-  return std::min(PartOf(left.records, capacity.records), PartOf(left.bytes, capacity.bytes));
+  return std::min(FractionOf(left.records, capacity.records),
+                  FractionOf(left.bytes, capacity.bytes));
 }
 
 std::size_t Less(std::size_t from, std::size_t amount) { return from - std::min(from, amount); }
@@ -104,7 +105,8 @@ void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, 
     asked_ = {.records = ask.records, .bytes = ask.bytes};
   }
   if (decision.granted) {
-    used_ += std::max(PartOf(ask.records, target_.records), PartOf(ask.bytes, target_.bytes));
+    used_ +=
+        std::max(FractionOf(ask.records, target_.records), FractionOf(ask.bytes, target_.bytes));
   } else {
     used_ = std::max(used_, kLeastWait);  // a refusal is no reason to ask again at once
   }
