@@ -61,8 +61,15 @@ class BudgetGate {
     std::size_t divisor = 1;           // of the amount of one request
   };
 
-  void TakeExpired(std::deque<KinesisRecord>& from, std::size_t asked, Instant now,
+  /// What of a queue must stay, and whether its records expire in their order.
+  struct Kept {
+    std::size_t asked = 0;  ///< the first so many
+    bool is_in_order = false;
+  };
+
+  void TakeExpired(std::deque<KinesisRecord>& from, const Kept& kept, Instant now,
                    std::vector<KinesisRecord>& out);
+  void KeepExpiry(const std::deque<KinesisRecord>& of, const Kept& kept);
   void PassOver(Lane& lane, Instant now) const;
   bool Forget(const Lane& lane, Instant now) const;
   BudgetAmount MostOf(const Lane& lane) const;
