@@ -189,6 +189,15 @@ TEST_F(SqsSourceTest, AWaitBeyondTheServicesIsRefused) {
   }
 }
 
+// Fails if: a message would have to be hidden again before it was hidden, without end.
+TEST_F(SqsSourceTest, I14HidingForLessThanTheVisibilityIsRefused) {
+  const ReceiveOptions receive{.visibility = seconds(300)};
+  SqsSource source(queue_, scheduler_, [](auto, auto, auto) {}, {.poll = {.receive = receive}});
+  const Status started = source.Start();
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, testing::HasSubstr("240 s; right would be longer"));
+}
+
 TEST_F(SqsSourceTest, StoppingWaitsForTheCallAndWhatItBrings) {
   Start();
   scheduler_.Advance(seconds(1));

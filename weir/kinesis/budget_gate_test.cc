@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <utility>
 
 #include "weir/kinesis/record_fixture.h"
@@ -92,6 +94,48 @@ TEST_F(BudgetGateTest, K9WhatIsRefusedIsAskedForAgainInSmallerParts) {
   EXPECT_EQ(again[0].records, 1U);
   EXPECT_THAT(Answer(0, true), ElementsAre(1));
   EXPECT_EQ(Asks(kStart + milliseconds(2))[0].records, 3U) << "a grant restores the size";
+}
+
+// Fails if: a paced lane asks again at once, and again, because its first record is about to
+// expire.
+TEST_F(BudgetGateTest, I14ARefusalOfAPacedLaneIsHeeded) {
+  const BudgetBalance little{.left = {100, 100'000}, .capacity = {1'000, 1'000'000}};
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    gate_.Put(RecordOfShard(i, 0, 10, kStart + std::chrono::seconds(10)));
+  }
+  ASSERT_THAT(Asks(), SizeIs(1));
+  Answer(0, {.granted = true, .balance = little});
+  const Instant now = kStart + std::chrono::milliseconds(9'950);
+  ASSERT_THAT(Asks(now), SizeIs(1));
+  Answer(0, {.granted = false, .retry_after = milliseconds(20), .balance = little}, now);
+  EXPECT_THAT(Asks(now), IsEmpty());
+  EXPECT_THAT(Asks(now + milliseconds(19)), IsEmpty());
+  ASSERT_TRUE(gate_.Wake());
+  EXPECT_GT(*gate_.Wake(), now);
+}
+
+// Against a look at every record. Fails if: one expires late, or stays, because its queue is taken
+// to be in order.
+TEST_F(BudgetGateTest, RecordsExpireInTimeInWhateverOrderTheyCome) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    Rng rng(seed);
+    gate_ = BudgetGate({.max_records = 3});
+    std::multimap<Instant, std::uint64_t> alive;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      const Instant now = kStart + i * milliseconds(1);
+      const bool is_in_order = i / 100 % 2 == 0;
+      const auto life = milliseconds(is_in_order ? 20 : 1 + static_cast<int>(rng.Below(40)));
+      gate_.Put(RecordOfShard(i, 0, 10, now + life));
+      alive.emplace(now + life, i);
+      const auto expired = Expired(now);
+      const std::set<std::uint64_t> told(expired.begin(), expired.end());
+      std::set<std::uint64_t> due;
+      while (!alive.empty() && alive.begin()->first <= now) {
+        due.insert(alive.extract(alive.begin()).mapped());
+      }
+      EXPECT_EQ(told, due) << "seed " << seed << ", " << i;
+    }
+  }
 }
 
 TEST_F(BudgetGateTest, WhatIsRefusedExpires) {

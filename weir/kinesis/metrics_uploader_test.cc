@@ -140,6 +140,31 @@ TEST_F(MetricsUploaderTest, AnEndThatFailsSaysHowMuchIsMissingAndWhy) {
   EXPECT_THAT(cloudwatch_.calls, SizeIs(1));
 }
 
+// Fails if: what CloudWatch never accepts is not told of.
+TEST_F(MetricsUploaderTest, I14AnEndTellsWhatWasRefused) {
+  const auto uploader = Begin();
+  Put(1);
+  cloudwatch_.failures.emplace_back(Refusal(FailureClass::kPermanent, "a bad timestamp"));
+  CloseWithin(*uploader, seconds(5));
+  ASSERT_TRUE(closed_);
+  ASSERT_FALSE(*closed_);
+  EXPECT_THAT(closed_->error().message,
+              HasSubstr("metrics were not uploaded to CloudWatch: a bad timestamp"));
+}
+
+// Fails if: metrics for which there is no room are lost in silence.
+TEST_F(MetricsUploaderTest, I14WhatFindsNoRoomIsLoggedAndTold) {
+  const auto uploader = Begin({.most_kept = 1});
+  Put(1);
+  scheduler_.Advance(minutes(1) + seconds(1));
+  ASSERT_THAT(log_.lines(), SizeIs(1));
+  EXPECT_THAT(log_.lines()[0], HasSubstr("no room"));
+  CloseWithin(*uploader, seconds(5));
+  ASSERT_TRUE(closed_);
+  ASSERT_FALSE(*closed_);
+  EXPECT_EQ(closed_->error().code, Code::kResourceExhausted);
+}
+
 TEST_F(MetricsUploaderTest, AnEndComesByItsDeadline) {
   cloudwatch_.after = seconds(100);
   const auto uploader = Begin();

@@ -161,6 +161,22 @@ TEST_F(ProducerCallbacksTest, K8AFlushThatEndedWithACallbackLeavesNoHurryBehind)
   EXPECT_THAT(kinesis_.requests["s"], SizeIs(2));
 }
 
+// Fails if: what is put while a Flush waits for a slow callback is sent without company.
+TEST_F(ProducerCallbacksTest, I14AFlushThatWaitsForCallbacksOnlyHurriesNobody) {
+  auto& stream = Begin({.record_max_buffered_time = seconds(20)});
+  ASSERT_TRUE(TryPut(stream));
+  producer_->Flush(Deadline::Never(), [](const Status&) {});
+  scheduler_.Advance(milliseconds(1));
+  kinesis_.trip = seconds(20);
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(milliseconds(100));
+  ASSERT_THAT(kinesis_.requests["s"], SizeIs(2)) << "one is in flight";
+  ASSERT_THAT(tasks_.tasks, SizeIs(1)) << "the callback of the other waits";
+  ASSERT_TRUE(TryPut(stream));
+  scheduler_.Advance(seconds(3));
+  EXPECT_THAT(kinesis_.requests["s"], SizeIs(2));
+}
+
 TEST_F(ProducerCallbacksTest, CloseAnswersWhenTheCallbacksHaveRunAlsoAfterItsDeadline) {
   auto& stream = Begin();
   kinesis_.is_silent = true;

@@ -218,6 +218,24 @@ TEST(Room, I14ALargeLoadBesideABusyStreamIsLetIn) {
   EXPECT_TRUE(room.Take(other, {1, 1}));
 }
 
+// Fails if: a large load that does not fit beside a stuck stream stops all others.
+TEST(Room, I14ALargeLoadBesideAStuckStreamStopsNobody) {
+  Room room({.max_records = 1'000, .max_bytes = 1'000});
+  const std::size_t stream = room.AddStream();
+  const Room::Tenant stuck{room.AddStream(), {}};
+  const Room::Tenant lively{room.AddStream(), {}};
+  room.SetShards(stream, 10);
+  Fill(room, stuck);
+  const auto large = room.Wait(ShardOf(stream, 0), {1, 700});
+  std::vector<Room::Ticket> served;
+  for (int i = 0; i < 3'000 && served.empty(); ++i) {
+    ASSERT_TRUE(room.Take(lively, {1, 1}));
+    served = Back(room, lively, {1, 1});
+  }
+  EXPECT_THAT(served, ElementsAre(large));
+  EXPECT_LE(room.used().bytes, 1'000U + 700U);
+}
+
 // Fails if: who waited before the shards were known waits for what the unknown shard gives back.
 TEST(Room, I14WhoWaitsMovesToItsShard) {
   Room room({.max_records = 1'000, .max_bytes = 1'000'000});
