@@ -58,6 +58,8 @@ TEST_F(WholeBucketTest, Z7ADecisionReportsTheCapacityOfTheWholeBucket) {
     EXPECT_EQ(decision.limits[0].capacity, 100'000) << tokens;
     EXPECT_LE(decision.limits[0].available, tokens == 60 ? 18'000 : 5'000) << tokens;
     EXPECT_GT(decision.limits[0].available, 0) << tokens;
+    // The first request of a process finds the shards; 60 tokens are asked of all of them.
+    EXPECT_EQ(decision.of_shards, tokens == 10 ? 4U : 1U) << tokens;
   }
 }
 
