@@ -103,9 +103,9 @@ TEST_F(ProducerCallbacksTest, AResultThatWaitsForItsTaskOccupiesRoom) {
 TEST_F(ProducerCallbacksTest, FlushAnswersWhenTheCallbacksHaveRun) {
   auto& stream = Begin({.record_max_buffered_time = seconds(20)});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(stream));
-  std::optional<Status> of_stream;
-  std::optional<Status> of_all;
-  std::optional<Status> brief;
+  std::optional<Status>& of_stream = NewStatus();
+  std::optional<Status>& of_all = NewStatus();
+  std::optional<Status>& brief = NewStatus();
   producer_->Flush(stream, Deadline::Never(), Note(of_stream));
   producer_->Flush(Deadline::Never(), Note(of_all));
   producer_->Flush(Deadline::After(scheduler_.clock(), seconds(1)), Note(brief));
@@ -128,7 +128,7 @@ TEST_F(ProducerCallbacksTest, FlushAnswersWhenTheCallbacksHaveRun) {
 // Fails if: Flush answers while the last callback still runs.
 TEST_F(ProducerCallbacksTest, FlushDoesNotAnswerWhileACallbackRuns) {
   auto& stream = Begin();
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   bool was_early = false;
   ASSERT_TRUE(producer_->TryPut(stream, {.partition_key = "k"}, [&](const RecordResult&) {
     scheduler_.RunReady();
@@ -182,7 +182,7 @@ TEST_F(ProducerCallbacksTest, CloseAnswersWhenTheCallbacksHaveRunAlsoAfterItsDea
   kinesis_.is_silent = true;
   ASSERT_TRUE(TryPut(stream));
   scheduler_.Advance(seconds(1));
-  std::optional<Status> closed;
+  std::optional<Status>& closed = NewStatus();
   producer_->Close(Deadline::After(scheduler_.clock(), seconds(1)), Note(closed));
   scheduler_.Advance(seconds(2));
   EXPECT_FALSE(closed);

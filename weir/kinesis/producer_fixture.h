@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +94,8 @@ class ProducerTest : public testing::Test {
   Producer::Stream& Open(const std::string& name) {
     return **producer_->Open({.name = name, .arn = ""});
   }
+  /// Lives as long as the producer, the end of which may tell it.
+  std::optional<Status>& NewStatus() { return statuses_.emplace_back(); }
   PutDone Keep() {
     return [this](RecordResult result) { results_.push_back(std::move(result)); };
   }
@@ -109,6 +113,7 @@ class ProducerTest : public testing::Test {
   sim::SimScheduler scheduler_;
   FakeKinesis kinesis_{scheduler_};
   std::vector<RecordResult> results_;
+  std::deque<std::optional<Status>> statuses_;
   std::unique_ptr<Producer> producer_;
 };
 

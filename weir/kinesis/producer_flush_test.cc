@@ -31,7 +31,7 @@ class ProducerFlushTest : public ProducerTest {
 TEST_F(ProducerFlushTest, OfOneStreamLeavesTheOthersWaitingForCompany) {
   ASSERT_TRUE(TryPut(Open("a")));
   ASSERT_TRUE(TryPut(Open("b")));
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   producer_->Flush(Open("a"), Deadline::Never(), Note(flushed));
   scheduler_.Advance(milliseconds(15));
   ASSERT_TRUE(flushed) << "it waits for its own stream only";
@@ -43,7 +43,7 @@ TEST_F(ProducerFlushTest, OfOneStreamLeavesTheOthersWaitingForCompany) {
 
 TEST_F(ProducerFlushTest, OfAStreamWithoutRecordsEndsAtOnce) {
   ASSERT_TRUE(TryPut(Open("b")));
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   producer_->Flush(Open("a"), Deadline::Never(), Note(flushed));
   ASSERT_TRUE(flushed);
   EXPECT_TRUE(*flushed);
@@ -52,7 +52,7 @@ TEST_F(ProducerFlushTest, OfAStreamWithoutRecordsEndsAtOnce) {
 TEST_F(ProducerFlushTest, OfAllWaitsForEachStream) {
   ASSERT_TRUE(TryPut(Open("a")));
   ASSERT_TRUE(TryPut(Open("b")));
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   producer_->Flush(Deadline::Never(), Note(flushed));
   scheduler_.Advance(milliseconds(15));
   ASSERT_TRUE(flushed);
@@ -64,12 +64,12 @@ TEST_F(ProducerFlushTest, AStreamWhoseRecordsAreStoredHurriesNoMore) {
   kinesis_.trip = milliseconds(10);
   ASSERT_TRUE(TryPut(Open("a")));
   scheduler_.Advance(milliseconds(1));
-  std::optional<Status> first;
+  std::optional<Status>& first = NewStatus();
   producer_->Flush(Open("a"), Deadline::Never(), Note(first));
   scheduler_.Advance(milliseconds(5));
   kinesis_.trip = seconds(5);
   ASSERT_TRUE(TryPut(Open("b")));
-  std::optional<Status> second;
+  std::optional<Status>& second = NewStatus();
   producer_->Flush(Deadline::Never(), Note(second));
   scheduler_.Advance(seconds(1));
   ASSERT_TRUE(first);
@@ -83,7 +83,7 @@ TEST_F(ProducerFlushTest, AStreamWhoseRecordsAreStoredHurriesNoMore) {
 TEST_F(ProducerFlushTest, K8OfOneStreamWithoutTimeLeavesNoHurryBehind) {
   kinesis_.trip = seconds(1);
   ASSERT_TRUE(TryPut(Open("a")));
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   producer_->Flush(Open("a"), Deadline::At(scheduler_.clock().Now() - seconds(1)), Note(flushed));
   scheduler_.Advance(milliseconds(100));
   ASSERT_TRUE(flushed);
@@ -99,7 +99,7 @@ TEST_F(ProducerFlushTest, K8OfOneStreamWithoutTimeLeavesNoHurryBehind) {
 TEST_F(ProducerFlushTest, K8ItsDeadlineEndsTheHurryOfItsStream) {
   kinesis_.trip = seconds(8);
   ASSERT_TRUE(TryPut(Open("a")));
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   producer_->Flush(Open("a"), Deadline::After(scheduler_.clock(), seconds(1)), Note(flushed));
   scheduler_.Advance(seconds(2));
   ASSERT_TRUE(flushed);
@@ -112,8 +112,8 @@ TEST_F(ProducerFlushTest, K8ItsDeadlineEndsTheHurryOfItsStream) {
 TEST_F(ProducerFlushTest, OfOneStreamEndsByItsDeadlineAndHurriesForTheOthersThatWait) {
   kinesis_.is_silent = true;
   ASSERT_TRUE(TryPut(Open("a")));
-  std::optional<Status> brief;
-  std::optional<Status> patient;
+  std::optional<Status>& brief = NewStatus();
+  std::optional<Status>& patient = NewStatus();
   producer_->Flush(Open("a"), Deadline::After(scheduler_.clock(), seconds(1)), Note(brief));
   producer_->Flush(Open("a"), Deadline::Never(), Note(patient));
   scheduler_.Advance(seconds(1));
@@ -127,11 +127,11 @@ TEST_F(ProducerFlushTest, OfOneStreamEndsByItsDeadlineAndHurriesForTheOthersThat
 
 TEST_F(ProducerFlushTest, OfOneStreamIsRefusedAfterCloseAndWhereItWouldWaitForItself) {
   auto& stream = Open("a");
-  std::optional<Status> within;
+  std::optional<Status>& within = NewStatus();
   ASSERT_TRUE(producer_->TryPut(
       stream, {.partition_key = "k", .data = "d"},
       [&](const RecordResult&) { within = producer_->Flush(stream, Deadline::Never()); }));
-  std::optional<Status> flushed;
+  std::optional<Status>& flushed = NewStatus();
   producer_->Flush(stream, Deadline::Never(), Note(flushed));
   scheduler_.Advance(seconds(1));
   ASSERT_TRUE(within);
