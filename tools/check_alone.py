@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles every source and every header of the program by itself, for its syntax only.
+"""Compiles every source and header of the program and of the benchmarks by itself, for its syntax only.
 
 usage: check_alone.py BUILD [ROOT]
 
@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 
-PROGRAM = ("weir", "apps")
+CHECKED = ("weir", "apps", "bench")
 TEST_FOLDERS = re.compile(r"_test\.dir/|_contract\.dir/")
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s*(["<][^">]+[">])', re.MULTILINE)
 
@@ -30,7 +30,7 @@ def sources(build, root):
         if not path.is_relative_to(root) or TEST_FOLDERS.search(entry["command"]):
             continue
         relative = path.relative_to(root)
-        if relative.parts[0] in PROGRAM:
+        if relative.parts[0] in CHECKED:
             found[relative] = arguments(entry["command"])
     return found
 
@@ -54,7 +54,7 @@ def jobs(build, root):
     for source, words in commands.items():
         by_folder.setdefault(source.parent, words)
         yield source, words + ["-fsyntax-only", str(root / source)]
-    for top in PROGRAM:
+    for top in CHECKED:
         for path in sorted((root / top).rglob("*.h")):
             header = path.relative_to(root)
             words = by_folder.get(header.parent)

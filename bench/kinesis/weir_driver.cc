@@ -57,13 +57,11 @@ kinesis::ProducerConfig Config() {
 
 kinesis::ConnectionOptions Where(const std::string& endpoint,
                                  const kinesis::ProducerConfig& config) {
-  return {.region = "us-east-1",
-          .endpoint_url = endpoint,
-          .content_type = std::string(kinesis::ContentType(kinesis::WireFormat::kCbor)),
-          .connect_timeout = config.connect_timeout,
-          .request_timeout = config.request_timeout,
-          .max_connections = static_cast<std::size_t>(config.max_connections),
-          .verify_certificate = config.verify_certificate};
+  kinesis::ConnectionOptions options = kinesis::ConnectionFor(config);
+  options.region = "us-east-1";
+  options.endpoint_url = endpoint;
+  options.content_type = kinesis::ContentType(kinesis::WireFormat::kCbor);
+  return options;
 }
 
 class Driver {

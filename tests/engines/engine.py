@@ -28,6 +28,8 @@ PYTHON = ENGINES / "default/venv/bin/python"
 DEAGGREGATOR = ENGINES / "kinesis/python"  # a folder for PYTHON's path
 RATE_LIMITER_PY = ENGINES / "rate_limiter_py/python"  # a folder for PYTHON's path
 START_SECONDS = 30
+WAIT_SECONDS = 60
+ASK_AGAIN_SECONDS = 0.02
 STOP_SECONDS = 5
 TRIES = 3  # somebody else may take a port between finding it free and listening on it
 LIBC = ctypes.CDLL(None)
@@ -51,6 +53,15 @@ def start(command, **options):
             os._exit(1)
 
     return subprocess.Popen(command, preexec_fn=die_with_parent, **options)
+
+
+def wait_until(holds, what, seconds=WAIT_SECONDS):
+    """Returns when `holds` returns True. `what` completes the message of a failure."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            raise Failed(f"waited {seconds} s until {what}")
+        time.sleep(ASK_AGAIN_SECONDS)
 
 
 def free_ports(count):
@@ -166,7 +177,7 @@ class Engine:
                 self.ping()
                 return True
             except (OSError, http.client.HTTPException):
-                time.sleep(0.02)
+                time.sleep(ASK_AGAIN_SECONDS)
         return False
 
     def stop(self):
@@ -307,11 +318,8 @@ class Kinesis(Engine):
 
     def wait_for_stream(self, name):
         """Returns when it is made, or its shards are split or merged."""
-        until = time.monotonic() + START_SECONDS
-        while self.status(name) != "ACTIVE":
-            if time.monotonic() > until:
-                raise Failed(f"{type(self).__name__}: stream {name} does not become active")
-            time.sleep(0.02)
+        wait_until(lambda: self.status(name) == "ACTIVE",
+                   f"{type(self).__name__}: stream {name} is active", START_SECONDS)
 
     def status(self, stream):
         told = call_kinesis(self.url, "DescribeStreamSummary", {"StreamName": stream})

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import unittest.mock
 import urllib.error
@@ -45,15 +44,7 @@ def children(pid):
     return [int(child) for child in told.split()]
 
 
-class TestCase(unittest.TestCase):
-    def eventually(self, holds):
-        until = time.monotonic() + 10
-        while not holds():
-            self.assertLess(time.monotonic(), until, "waited for ten seconds")
-            time.sleep(0.01)
-
-
-class Servers(TestCase):
+class Servers(unittest.TestCase):
     def test_dynoxide_keeps_items_until_it_is_told_to_sweep(self):
         with engine.Dynoxide() as running:
             create_table(running)
@@ -199,7 +190,7 @@ def listening():
     return found
 
 
-class Runner(TestCase):
+class Runner(unittest.TestCase):
     def run_beside(self, *words):
         return subprocess.run([sys.executable, RUN, *words], text=True, capture_output=True,
                               check=False)
@@ -233,7 +224,7 @@ class Runner(TestCase):
                                       env=environment, stdout=subprocess.DEVNULL,
                                       stderr=subprocess.DEVNULL)
             try:
-                self.eventually(lambda: len(children(runner.pid)) == 2)
+                engine.wait_until(lambda: len(children(runner.pid)) == 2, "two processes run")
                 yield runner, children(runner.pid), pathlib.Path(folder)
             finally:
                 runner.kill()
@@ -250,7 +241,7 @@ class Runner(TestCase):
         with self.under_way() as (runner, processes, _):
             runner.kill()
             runner.wait()
-            self.eventually(lambda: not any(map(is_alive, processes)))
+            engine.wait_until(lambda: not any(map(is_alive, processes)), "no process runs")
 
 
 if __name__ == "__main__":

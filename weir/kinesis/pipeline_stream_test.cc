@@ -89,6 +89,14 @@ TEST(PipelineStream, K5OneHotKeyOfAStreamThatMayNotBeListedIsSentAtItsShardsRate
   EXPECT_LT(counts.throttled, counts.kinesis_records / 2);
 }
 
+// 2,000 records a second with one key, each with two seconds to live: twice the rate of a shard.
+void PutTwiceARate(SimStream& run, milliseconds time, milliseconds step) {
+  for (milliseconds at{0}; at < time; at += step) {
+    for (std::int64_t k = 0; k < 2 * step.count(); ++k) run.Put("key", "x", seconds(2));
+    run.scheduler.Advance(step);
+  }
+}
+
 // Fails if: records that a shard's rate admits just before they expire are not sent.
 TEST(PipelineStream, I14AShardWithTwiceItsLoadIsSentItsWholeRate) {
   for (const auto& budget : {std::optional<BudgetOptions>(), std::optional(BudgetOptions{})}) {
@@ -98,15 +106,9 @@ TEST(PipelineStream, I14AShardWithTwiceItsLoadIsSentItsWholeRate) {
     SimStream run(1, options);
     run.budget_trip = milliseconds(10);
     run.Begin();
-    const auto overload = [&run](int hundredths) {
-      for (int i = 0; i < hundredths; ++i) {
-        for (int k = 0; k < 20; ++k) run.Put("key", "x", seconds(2));
-        run.scheduler.Advance(milliseconds(10));
-      }
-    };
-    overload(500);
+    PutTwiceARate(run, seconds(5), milliseconds(10));
     const Instant half = run.Now();
-    overload(500);
+    PutTwiceARate(run, seconds(5), milliseconds(10));
     EXPECT_GE(run.StoredSince(half), 5 * 900U) << "90 % of the shard, budget " << !!budget;
     run.scheduler.Advance(seconds(5));
     EXPECT_EQ(run.results.size(), run.records);
@@ -122,15 +124,9 @@ TEST(PipelineStream, I14AnOverloadedShardIsFilledThoughItsBudgetAnswersLate) {
     SimStream run(1, options);
     run.budget_trip = milliseconds(trip);
     run.Begin();
-    const auto overload = [&run](int millis) {
-      for (int i = 0; i < millis; ++i) {
-        for (int k = 0; k < 2; ++k) run.Put("key", "x", seconds(2));
-        run.scheduler.Advance(milliseconds(1));
-      }
-    };
-    overload(5'000);
+    PutTwiceARate(run, seconds(5), milliseconds(1));
     const Instant half = run.Now();
-    overload(5'000);
+    PutTwiceARate(run, seconds(5), milliseconds(1));
     const std::int64_t most = std::min<std::int64_t>(1'000, 250 * 1'000 / trip);
     EXPECT_GE(run.StoredSince(half), static_cast<std::size_t>(5 * most * 90 / 100))
         << "trip " << trip;
@@ -148,15 +144,9 @@ TEST(PipelineStream, I14WhatIsGrantedAndFillsARequestIsSent) {
   SimStream run(1, options);
   run.budget_trip = milliseconds(10);
   run.Begin();
-  const auto overload = [&run](int hundredths) {
-    for (int i = 0; i < hundredths; ++i) {
-      for (int k = 0; k < 20; ++k) run.Put("key", "x", seconds(2));
-      run.scheduler.Advance(milliseconds(10));
-    }
-  };
-  overload(500);
+  PutTwiceARate(run, seconds(5), milliseconds(10));
   const Instant half = run.Now();
-  overload(500);
+  PutTwiceARate(run, seconds(5), milliseconds(10));
   EXPECT_GE(run.StoredSince(half), 5 * 900U);
 }
 

@@ -15,7 +15,6 @@ sys.dont_write_bytecode = True  # the sources stay as they are
 from streams import boto3, engine  # noqa: E402
 from put import Put  # noqa: E402
 
-WAIT_SECONDS = 60
 SHARDS = ("shardId-000000000000", "shardId-000000000001")
 
 
@@ -64,19 +63,18 @@ class CloudWatch(unittest.TestCase):
                 for metric in self.client("cloudwatch").list_metrics()["Metrics"]
                 if metric["Namespace"] != "AWS/Kinesis"}
 
-    def wait_until(self, reached):
-        until = time.monotonic() + WAIT_SECONDS
-        while not reached():
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.1)
+    def wait_for_records(self, count):
+        """Until the sums over all streams and over one stream show this many."""
+        engine.wait_until(lambda: self.shown("UserRecordsPut", Team="data") == (count, count),
+                          f"{count} records are counted")
 
     def test_shows_what_was_put_under_the_librarys_names_while_lines_come(self):
         put = self.put("--cloudwatch", MetricsUploadDelay=300,
                        AdditionalMetricDims="Team=data:global")
         put.feed(f"first {n}" for n in range(100))
-        self.wait_until(lambda: self.shown("UserRecordsPut", Team="data") == (300, 300))  # of all, of a stream, of shards
+        self.wait_for_records(300)
         put.feed(f"then {n}" for n in range(50))
-        self.wait_until(lambda: self.shown("UserRecordsPut", Team="data") == (450, 450))
+        self.wait_for_records(450)
         put.feed(f"last {n}" for n in range(7))
         report = put.finish()
         self.assertEqual((report["records"], report["failed"], put.said), (157, 0, ""))

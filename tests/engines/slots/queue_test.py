@@ -10,14 +10,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import engine  # noqa: E402
 
-WAIT_SECONDS = 60
 RULES = """
 rules:
   - source: aws.emr
@@ -77,11 +75,6 @@ class Queue(unittest.TestCase):
         return (self.found("ApproximateNumberOfMessages")
                 + self.found("ApproximateNumberOfMessagesNotVisible"))
 
-    def wait_until(self, reached):
-        until = time.monotonic() + WAIT_SECONDS
-        while not reached():
-            self.assertLess(time.monotonic(), until)
-
     def test_what_was_dealt_with_leaves_the_queue(self):
         for thing in ("j-1", "j-2", "j-3"):
             self.bound(thing)
@@ -95,9 +88,9 @@ class Queue(unittest.TestCase):
              "--rules", self.folder / "rules.yaml", "--sqs", self.queue],
             env=self.moto.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(watcher.kill)
-        self.wait_until(lambda: self.held() == ["j-2"])
+        engine.wait_until(lambda: self.held() == ["j-2"], "only j-2 is held")
         watcher.send_signal(signal.SIGTERM)
-        out, err = watcher.communicate(timeout=WAIT_SECONDS)
+        out, err = watcher.communicate(timeout=engine.WAIT_SECONDS)
         told = json.loads(out)
         self.assertEqual((told["slots"], told["bad"]), (2, 1))
         self.assertIn("1 events were not dealt with", err)
@@ -117,9 +110,10 @@ class Queue(unittest.TestCase):
              "--rules", self.folder / "rules.yaml", "--sqs", self.queue],
             env=tables.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(watcher.kill)
-        self.wait_until(lambda: self.found("ApproximateNumberOfMessagesNotVisible") == 1)
+        engine.wait_until(lambda: self.found("ApproximateNumberOfMessagesNotVisible") == 1,
+                          "one message is in flight")
         watcher.send_signal(signal.SIGTERM)
-        out, err = watcher.communicate(timeout=WAIT_SECONDS)
+        out, err = watcher.communicate(timeout=engine.WAIT_SECONDS)
         self.assertEqual(watcher.returncode, 0, err)
         self.assertIn("weir_events_pending 1", json.loads(out)["metrics"], err)
         self.assertEqual(self.found("ApproximateNumberOfMessages"), 1,
@@ -130,7 +124,7 @@ class Queue(unittest.TestCase):
             [WEIR, "--store", f"sqlite:{self.folder}/weir.db", "reservation", "events",
              "--rules", self.folder / "rules.yaml", "--sqs", self.queue + "-gone"],
             env=self.moto.environment(), text=True, capture_output=True, check=False,
-            timeout=WAIT_SECONDS)
+            timeout=engine.WAIT_SECONDS)
         self.assertEqual(done.returncode, 1)
         self.assertIn("ended-gone: ", done.stderr)
         self.assertIn("does not exist", done.stderr)
