@@ -132,7 +132,7 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
   static bool GrowTo(BucketToRead& bucket, const std::vector<BucketImage>& shards) {
     if (bucket.key.shard != 0) return false;
     std::uint32_t most = 2;  // Shard 0 may have been deleted alone.
-    if (!shards.empty()) most = std::ranges::max(shards, {}, &BucketImage::shards).shards;
+    if (!shards.empty()) most = std::ranges::max_element(shards, {}, &BucketImage::shards)->shards;
     const bool grows = most > bucket.shards;
     bucket.shards = std::max(most, bucket.shards);
     return grows;

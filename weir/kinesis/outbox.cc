@@ -70,7 +70,8 @@ std::optional<Outbox::Sent> Outbox::Send(Instant now) {
   if (waiting_.empty()) expires_.reset();
   Count(goes.load);
   const std::uint64_t id = next_id_++;
-  const Instant expires = std::ranges::min(goes.records, {}, &KinesisRecord::expires).expires;
+  const Instant expires =
+      std::ranges::min_element(goes.records, {}, &KinesisRecord::expires)->expires;
   expiries_.emplace(expires, id);
   const auto flight =
       under_way_.emplace(id, Out{{std::move(goes.records), now}, std::move(goes.load), expires})

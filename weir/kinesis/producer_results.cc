@@ -6,6 +6,12 @@
 #include "weir/kinesis/producer_state.h"
 
 namespace weir::kinesis {
+namespace {
+
+// As many debts as a processor fetches from memory at a time.
+constexpr std::size_t kAhead = 8;
+
+}  // namespace
 
 void Producer::State::Pay(Stream& stream, PipelineStep step) {
   Settled settled;
@@ -57,7 +63,11 @@ void Producer::State::TellMetrics(Stream& stream, const Settled& settled) {
 Settled Producer::State::Settle(Stream& stream, PipelineStep& step) {
   Settled settled;
   settled.here.reserve(parts.callbacks == nullptr ? step.results.size() : 0);
-  for (RecordResult& result : step.results) {
+  for (std::size_t i = 0; i < step.results.size(); ++i) {
+    if (i + kAhead < step.results.size()) {
+      stream.ledger.Prefetch(step.results[i + kAhead].number);
+    }
+    RecordResult& result = step.results[i];
     ++(result.stored ? stats.stored : stats.failed);
     stats.maybe_duplicate += result.maybe_duplicate ? 1 : 0;
     Debt debt = TakeDebt(stream, result);

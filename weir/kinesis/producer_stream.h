@@ -42,6 +42,9 @@ class Ledger {
   /// As Take, but its bytes are owed to its tenant until Take. REQUIRES: as Take; once for each
   /// number.
   Debt TakeAllButBytes(std::uint64_t number);
+  /// This number is taken soon. Debts are far apart in memory, and one that is not in the
+  /// processor's cache delays Take for 100 ns.
+  void Prefetch(std::uint64_t number) const { __builtin_prefetch(&debts_[number], 1); }
 
  private:
   std::vector<Debt> debts_;
