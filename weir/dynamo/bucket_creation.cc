@@ -28,7 +28,8 @@ void AddMeters(Item& item, const std::vector<Line>& lines) {
   std::vector<std::string> extras;
   for (const Line& line : lines) {
     if (line.absent) continue;
-    AddMeter(item, line.name, line.quota, line.quota.capacity - Taken(line), line.amount);
+    AddMeter(item, line.name, line.quota, line.quota.capacity - line.amounts.used(),
+             line.amounts.net());
     if (line.extra) extras.push_back(line.name);
   }
   if (auto text = FormatExtras(std::move(extras))) item.emplace(kExtras, Of(*std::move(text)));
@@ -36,8 +37,8 @@ void AddMeters(Item& item, const std::vector<Line>& lines) {
 
 // A bucket that is not there is full: it stays so.
 bool StoresNothing(const std::vector<Line>& lines) {
-  return std::ranges::all_of(lines,
-                             [](const Line& line) { return line.absent || line.amount == 0; });
+  return std::ranges::all_of(
+      lines, [](const Line& line) { return line.absent || line.amounts.is_nothing(); });
 }
 
 }  // namespace

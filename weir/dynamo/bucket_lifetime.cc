@@ -25,7 +25,7 @@ std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fi
   for (const Line& line : lines) {
     if (line.absent) continue;
     Meter left = line.conformed;
-    left.tokens -= Taken(line);
+    left.tokens -= line.amounts.used();
     const auto repaid = static_cast<double>(RetryAfter(left, left.quota.capacity).count());
     const double fill = static_cast<double>(line.quota.capacity) /
                         static_cast<double>(line.quota.amount) *

@@ -23,7 +23,7 @@ class LineMaker {
   std::vector<Line> Make() {
     const std::vector<Limit>& limits = request_.charge.target->limits;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      lines_.push_back(Asked(limits[i], request_.charge.amounts[i]));
+      lines_.push_back(Asked(limits[i], AmountsOf(i)));
     }
     for (std::size_t i = 0; i < image_.names.size(); ++i) {
       const bool is_there = std::ranges::any_of(
@@ -34,23 +34,31 @@ class LineMaker {
   }
 
  private:
-  Line Asked(const Limit& limit, std::int64_t amount) {
+  MeterAmounts AmountsOf(std::size_t limit) const {
+    const std::int64_t amount = request_.charge.amounts[limit];
+    if (!request_.token) return {.takes = amount};
+    return {.debits = std::max<std::int64_t>(amount, 0),
+            .returns = std::max<std::int64_t>(-amount, 0)};
+  }
+
+  Line Asked(const Limit& limit, const MeterAmounts& amounts) {
     const auto found = std::ranges::find(image_.names, limit.name);
     Line line = found == image_.names.end()
-                    ? Joining(limit, amount)
-                    : Known(static_cast<std::size_t>(found - image_.names.begin()), limit, amount);
+                    ? Joining(limit, amounts)
+                    : Known(static_cast<std::size_t>(found - image_.names.begin()), limit, amounts);
     line.asked = true;
-    line.amount = amount;
+    line.amounts = amounts;
     return line;
   }
 
-  Line Known(std::size_t index, const Limit& limit, std::int64_t amount) {
+  Line Known(std::size_t index, const Limit& limit, const MeterAmounts& amounts) {
     const bool extra = image_.IsExtra(limit.name);
     const bool configures = !request_.token && !IsOverride(request_);
     Line line = Refilled(index, image_.stored[index]);
     // A full extra is as good as none: also an adjust gives it its parameters.
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
-    const bool conforms = configures || (extra && amount > 0 && (!request_.token || is_full));
+    const bool conforms =
+        configures || (extra && amounts.used() > 0 && (!request_.token || is_full));
     if (conforms && line.quota != limit.quota) line = Refilled(index, limit.quota);
     line.extra = extra && !configures;
     if (conforms || request_.token) return line;
@@ -90,11 +98,11 @@ class LineMaker {
     return line;
   }
 
-  Line Joining(const Limit& limit, std::int64_t amount) {
+  Line Joining(const Limit& limit, const MeterAmounts& amounts) {
     const bool configures = !request_.token && !IsOverride(request_);
     Line line{.name = limit.name,
               .extra = !configures,
-              .absent = !configures && amount <= 0,
+              .absent = !configures && amounts.used() == 0,
               .quota = limit.quota,
               .share = ShareOf(limit.quota, image_.shards, image_.key.shard)};
     line.before = FullMeter(line.share);
@@ -121,7 +129,7 @@ milliseconds TimeToFull(const Line& line) {
 }
 
 bool MayBeEvicted(const Line& line, bool in_debt) {
-  return line.extra && line.old_index != kNowhere && line.amount == 0 && !line.evicted &&
+  return line.extra && line.old_index != kNowhere && line.amounts.is_nothing() && !line.evicted &&
          (in_debt || line.conformed.tokens >= 0);
 }
 
@@ -214,14 +222,14 @@ void Judge(const BucketRequest& request, const std::vector<Line>& lines, millise
   for (const Line& line : lines) {
     if (!line.asked) continue;
     const Quota& whole = limits[plan.statuses.size()].quota;
-    const milliseconds wait = RetryAfter(line.judged, line.amount);
+    const milliseconds wait = RetryAfter(line.judged, line.amounts.takes);
     const milliseconds told = wait > milliseconds(0) ? wait + behind : wait;
     plan.statuses.push_back({.entity = key.entity,
                              .resource = key.resource,
                              .limit = line.name,
                              .capacity = whole.capacity,
                              .available = line.judged.tokens,
-                             .requested = line.amount,
+                             .requested = line.amounts.takes,
                              .exceeded = told > milliseconds(0),
                              .retry_after = told});
     plan.retry_after = std::max(plan.retry_after, told);
@@ -230,7 +238,7 @@ void Judge(const BucketRequest& request, const std::vector<Line>& lines, millise
 
 Status CheckDebt(const std::vector<Line>& lines, const BucketKey& key) {
   for (const Line& line : lines) {
-    if (CanAdjust(line.conformed, line.amount)) continue;
+    if (CanAdjust(line.conformed, line.amounts.net())) continue;
     return Fail(Code::kOutOfRange,
                 fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted", key.entity,
                             key.resource, FormatTokens(kMaxDebt)));
@@ -238,11 +246,8 @@ Status CheckDebt(const std::vector<Line>& lines, const BucketKey& key) {
   return {};
 }
 
-std::int64_t GivenBack(const Line& line) { return std::max<std::int64_t>(-line.amount, 0); }
-std::int64_t Taken(const Line& line) { return std::max<std::int64_t>(line.amount, 0); }
-
 bool Overflows(const Line& line) {
-  return line.before.tokens + line.gain_up + GivenBack(line) > line.before.quota.capacity;
+  return line.before.tokens + line.gain_up + line.amounts.returns > line.before.quota.capacity;
 }
 
 }  // namespace weir::dynamo

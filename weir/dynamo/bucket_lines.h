@@ -13,6 +13,20 @@ namespace weir::dynamo {
 
 inline constexpr int kNowhere = -1;
 
+/// What one write does to one limit, in millitokens; none is negative. The write counts as the
+/// returns, then the takes, then the debits, one after the other at one instant. They are never
+/// netted: a return that the capacity cuts off must not pay for a take, nor a debit for a return.
+struct MeterAmounts {
+  std::int64_t takes = 0;    ///< only if the limit has all of them after the returns
+  std::int64_t debits = 0;   ///< corrections upwards; they may leave debt
+  std::int64_t returns = 0;  ///< they stop at the capacity
+
+  std::int64_t used() const { return takes + debits; }
+  /// By how much the limit was used more afterwards.
+  std::int64_t net() const { return used() - returns; }
+  bool is_nothing() const { return takes == 0 && debits == 0 && returns == 0; }
+};
+
 /// One limit on its way from the image to what the write leaves. A value.
 struct Line {
   std::string name;
@@ -28,7 +42,7 @@ struct Line {
   std::int64_t gain_up = 0;  ///< the same, rounded up
   Meter conformed;           ///< brought to now, and to the new quota
   Meter judged;              ///< what a take is tested against: `conformed`, or an override's copy
-  std::int64_t amount = 0;   ///< asked: over 0 takes, under 0 gives back
+  MeterAmounts amounts;      ///< of the request
   /// The least that a take may leave: 0, or as far below as an override's capacity is greater.
   std::int64_t least = 0;
 };
@@ -53,8 +67,6 @@ std::vector<Line> NewLines(const BucketRequest& request);
 std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vector<Line>& lines,
                                       UnixMillis now);
 
-std::int64_t GivenBack(const Line& line);
-std::int64_t Taken(const Line& line);
 /// True where refilling now, and giving back what is given back, would stop at the capacity.
 bool Overflows(const Line& line);
 

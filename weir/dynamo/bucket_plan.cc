@@ -31,7 +31,7 @@ class Planner {
     RequireLive();
     RelyOn(LifetimeOfAdd(image_, lines, now_));
     for (const Line& line : lines) {
-      if (line.amount != 0 && !line.absent) AddLine(line);
+      if (!line.amounts.is_nothing() && !line.absent) AddLine(line);
     }
     Spend(0);
     return Finish();
@@ -104,17 +104,22 @@ class Planner {
     }
   }
 
-  // Below it the limit would not be full when the item may go.
-  std::int64_t LeastAfter(const Line& line) const {
-    const bool takes = !request_.token && line.amount > 0;
-    const std::int64_t least = takes ? line.least : -kMaxDebt;
-    if (!lifetime_) return least;
-    return std::max(least, LeastFullBy(lifetime_->ttl_seconds, line, now_));
+  // Takes are judged after the returns and before the debits. Nothing may leave more debt than is
+  // repaid when the item may go. `change`: what the write adds besides the amounts.
+  void RequireBalance(const Line& line, std::string_view tokens, std::int64_t change) {
+    const auto& [takes, debits, returns] = line.amounts;
+    std::int64_t least = lifetime_ ? LeastFullBy(lifetime_->ttl_seconds, line, now_) : -kMaxDebt;
+    if (takes > 0 && debits > 0) {
+      e().Require(tokens, ">=", takes - returns - change + line.least);
+    } else if (takes > 0) {
+      least = std::max(least, line.least);
+    }
+    e().Require(tokens, ">=", line.amounts.net() - change + least);
   }
 
   // An extra that is full, or that must make room: its attributes leave the item.
   bool Leaves(const Line& line) {
-    const bool is_idle = line.extra && line.amount == 0 && line.old_index != kNowhere;
+    const bool is_idle = line.extra && line.amounts.is_nothing() && line.old_index != kNowhere;
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     if (!line.evicted && !(is_idle && is_full)) return false;
     const std::string tokens = LimitAttribute(line.name, "tk");
@@ -158,15 +163,16 @@ class Planner {
   void AddLine(const Line& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     const std::int64_t capacity = line.before.quota.capacity;
-    if (line.amount > 0) e().Require(tokens, ">=", line.amount + LeastAfter(line));
+    if (line.amounts.used() > 0) RequireBalance(line, tokens, 0);
     RequireQuota(line);
-    e().Require(tokens, "<=", capacity - line.gain_up - GivenBack(line));
-    e().Add(tokens, -line.amount);
+    e().Require(tokens, "<=", capacity - line.gain_up - line.amounts.returns);
+    e().Add(tokens, -line.amounts.net());
     Count(line);
   }
 
   void Count(const Line& line) {
-    if (line.amount != 0) e().Add(LimitAttribute(line.name, "tc"), line.amount);
+    const std::int64_t net = line.amounts.net();
+    if (net != 0) e().Add(LimitAttribute(line.name, "tc"), net);
   }
 
   // What the meter is afterwards, as far as its remainder goes.
@@ -175,8 +181,8 @@ class Planner {
     RepairQuota(line);
     const std::string tokens = LimitAttribute(line.name, "tk");
     if (Overflows(line)) {
-      e().Require(tokens, ">=", line.before.quota.capacity - line.gain - GivenBack(line));
-      e().Set(tokens, Of(line.share.capacity - Taken(line)));
+      e().Require(tokens, ">=", line.before.quota.capacity - line.gain - line.amounts.returns);
+      e().Set(tokens, Of(line.share.capacity - line.amounts.used()));
       Count(line);
       return FullMeter(line.share);
     }
@@ -187,11 +193,10 @@ class Planner {
 
   void RefillLine(const Line& line, std::string_view tokens) {
     const std::int64_t change = line.conformed.tokens - line.before.tokens;  // refill and new quota
-    e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up - GivenBack(line));
-    if (line.amount > 0 || lifetime_) {
-      e().Require(tokens, ">=", line.amount - change + LeastAfter(line));
-    }
-    if (change != line.amount) e().Add(tokens, change - line.amount);
+    const std::int64_t net = line.amounts.net();
+    e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up - line.amounts.returns);
+    if (line.amounts.used() > 0 || lifetime_) RequireBalance(line, tokens, change);
+    if (change != net) e().Add(tokens, change - net);
   }
 
   void RequireQuota(const Line& line) {
@@ -214,8 +219,8 @@ class Planner {
     e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({}) OR attribute_not_exists({}))"),
                             e().Name(LimitAttribute(line.name, "cp")), e().Name(tokens)));
     SetQuota(line);
-    e().Set(tokens, Of(line.before.tokens - Taken(line)));
-    e().Set(LimitAttribute(line.name, "tc"), Of(line.amount));
+    e().Set(tokens, Of(line.before.tokens - line.amounts.used()));
+    e().Set(LimitAttribute(line.name, "tc"), Of(line.amounts.net()));
     return line.before;
   }
 
@@ -265,18 +270,19 @@ bool Conforms(const BucketImage& image, const std::vector<Line>& lines) {
 }
 
 // The stored balance alone must suffice, without what came back since.
-bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis now,
-            bool is_adjust) {
+bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis now) {
   if (image.valid_until && *image.valid_until <= now.value) return false;
   const std::optional<Lifetime> lifetime = LifetimeOfAdd(image, lines, now);
   return std::ranges::all_of(lines, [&](const Line& line) {
-    if (line.amount == 0 || line.absent) return true;
+    if (line.amounts.is_nothing() || line.absent) return true;
     if (Overflows(line)) return false;
-    const std::int64_t left = line.before.tokens - line.amount;
-    if (lifetime && line.amount > 0 && left < LeastFullBy(lifetime->ttl_seconds, line, now)) {
+    const auto& [takes, debits, returns] = line.amounts;
+    const std::int64_t left = line.before.tokens + returns - takes;
+    if (lifetime && line.amounts.used() > 0 &&
+        left - debits < LeastFullBy(lifetime->ttl_seconds, line, now)) {
       return false;
     }
-    return is_adjust || left >= line.least;
+    return takes == 0 || left >= line.least;
   });
 }
 
@@ -319,8 +325,7 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
   }
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
   Planner planner(keys, image, request, now);
-  const bool add = Conforms(image, lines) && MayAdd(image, lines, std::max(now, image.bucket.time),
-                                                    request.token.has_value());
+  const bool add = Conforms(image, lines) && MayAdd(image, lines, std::max(now, image.bucket.time));
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines));
   plan.exclusive = !add || planner.moves_ttl();
   return plan;
