@@ -35,6 +35,7 @@ class LineMaker {
 
  private:
   MeterAmounts AmountsOf(std::size_t limit) const {
+    if (!request_.sums.empty()) return request_.sums[limit];
     const std::int64_t amount = request_.charge.amounts[limit];
     if (!request_.token) return {.takes = amount};
     return {.debits = std::max<std::int64_t>(amount, 0),
@@ -222,13 +223,15 @@ void Judge(const BucketRequest& request, const std::vector<Line>& lines, millise
   for (const Line& line : lines) {
     if (!line.asked) continue;
     const Quota& whole = limits[plan.statuses.size()].quota;
-    const milliseconds wait = RetryAfter(line.judged, line.amounts.takes);
+    Meter judged = line.judged;
+    Adjust(judged, -line.amounts.returns);
+    const milliseconds wait = RetryAfter(judged, line.amounts.takes);
     const milliseconds told = wait > milliseconds(0) ? wait + behind : wait;
     plan.statuses.push_back({.entity = key.entity,
                              .resource = key.resource,
                              .limit = line.name,
                              .capacity = whole.capacity,
-                             .available = line.judged.tokens,
+                             .available = judged.tokens,
                              .requested = line.amounts.takes,
                              .exceeded = told > milliseconds(0),
                              .retry_after = told});

@@ -13,20 +13,6 @@ namespace weir::dynamo {
 
 inline constexpr int kNowhere = -1;
 
-/// What one write does to one limit, in millitokens; none is negative. The write counts as the
-/// returns, then the takes, then the debits, one after the other at one instant. They are never
-/// netted: a return that the capacity cuts off must not pay for a take, nor a debit for a return.
-struct MeterAmounts {
-  std::int64_t takes = 0;    ///< only if the limit has all of them after the returns
-  std::int64_t debits = 0;   ///< corrections upwards; they may leave debt
-  std::int64_t returns = 0;  ///< they stop at the capacity
-
-  std::int64_t used() const { return takes + debits; }
-  /// By how much the limit was used more afterwards.
-  std::int64_t net() const { return used() - returns; }
-  bool is_nothing() const { return takes == 0 && debits == 0 && returns == 0; }
-};
-
 /// One limit on its way from the image to what the write leaves. A value.
 struct Line {
   std::string name;

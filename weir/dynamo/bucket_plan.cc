@@ -286,8 +286,16 @@ bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis
   });
 }
 
-bool IsNothing(const Charge& charge) {
-  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
+bool IsNothing(const BucketRequest& request) {
+  if (!request.sums.empty()) return std::ranges::all_of(request.sums, &MeterAmounts::is_nothing);
+  return std::ranges::all_of(request.charge.amounts,
+                             [](std::int64_t amount) { return amount == 0; });
+}
+
+bool MayLeaveDebt(const BucketRequest& request) {
+  return request.token || std::ranges::any_of(request.sums, [](const MeterAmounts& sums) {
+           return sums.debits > 0;
+         });
 }
 
 }  // namespace
@@ -313,12 +321,11 @@ milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis 
 Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                              const BucketRequest& request, UnixMillis now) {
   BucketPlan plan;
-  plan.settled = IsNothing(request.charge) || (request.token && image.HasCounted(*request.token));
+  plan.settled = IsNothing(request) || (request.token && image.HasCounted(*request.token));
   if (plan.settled && request.token) return plan;
   std::vector<Line> lines = LinesOf(image, request, now);
-  if (request.token) {
-    WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
-  } else {
+  if (MayLeaveDebt(request)) WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
+  if (!request.token) {
     const milliseconds behind = std::max(image.bucket.time - now, milliseconds(0));
     Judge(request, lines, behind, plan);
     if (plan.settled || plan.retry_after > milliseconds(0)) return plan;
@@ -334,7 +341,7 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
 std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
                                 const BucketRequest& request, UnixMillis now) {
   const bool is_override = request.charge.target->source == LimitSource::kOverride;
-  if (request.token || is_override || IsNothing(request.charge)) return std::nullopt;
+  if (request.token || is_override || IsNothing(request)) return std::nullopt;
   const Charge nothing{request.charge.target,
                        std::vector<std::int64_t>(request.charge.amounts.size())};
   const BucketRequest look{nothing, std::nullopt, request.writes};

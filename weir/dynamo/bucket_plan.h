@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,30 @@
 
 namespace weir::dynamo {
 
+/// What one write does to one limit, in millitokens; none is negative. The write counts as the
+/// returns, then the takes, then the debits, one after the other at one instant. They are never
+/// netted: a return that the capacity cuts off must not pay for a take, nor a debit for a return.
+struct MeterAmounts {
+  std::int64_t takes = 0;    ///< only if the limit has all of them after the returns
+  std::int64_t debits = 0;   ///< corrections upwards; they may leave debt
+  std::int64_t returns = 0;  ///< they stop at the capacity
+
+  std::int64_t used() const { return takes + debits; }
+  /// By how much the limit was used more afterwards.
+  std::int64_t net() const { return used() - returns; }
+  bool is_nothing() const { return takes == 0 && debits == 0 && returns == 0; }
+};
+
 /// What is asked of one bucket: to take, only if everything is there; or, with a token, to adjust
 /// by signed amounts, once, whatever is there.
 struct BucketRequest {
   const Charge& charge;
   std::optional<AdjustToken> token;
   Quota writes = WriteQuota();  ///< of an item that is created
+  /// If not empty: one write for several requests with the charge's target, whose sums these are,
+  /// by limit. The charge's amounts do not count, and there is no token. Refused if the image
+  /// cannot pay all takes.
+  std::span<const MeterAmounts> sums{};
 };
 
 /// What an entity's own record says, as its buckets keep it.
