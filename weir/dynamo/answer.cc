@@ -1,5 +1,6 @@
 #include "weir/dynamo/answer.h"
 
+#include <absl/strings/escaping.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +38,15 @@ List ReadList(JsonArray elements, int depth) {
   return list;
 }
 
+Bytes ReadBytes(JsonValue json) {
+  Bytes bytes;
+  const std::string_view text = json.get_string();
+  if (!absl::Base64Unescape({text.data(), text.size()}, &bytes.content)) {
+    throw UnexpectedJson{"binary that is not Base64"};
+  }
+  return bytes;
+}
+
 Value ReadKind(std::string_view kind, JsonValue json, int depth) {
   if (kind == "S") return Of(std::string_view(json.get_string()));
   if (kind == "N") return {Number{std::string(std::string_view(json.get_string()))}};
@@ -48,7 +58,8 @@ Value ReadKind(std::string_view kind, JsonValue json, int depth) {
   if (kind == "SS") return {ReadSet(json.get_array())};
   if (kind == "L") return {ReadList(json.get_array(), depth + 1)};
   if (kind == "M") return {ReadFields(json.get_object(), depth + 1)};
-  if (kind != "B" && kind != "NS" && kind != "BS") {
+  if (kind == "B") return {ReadBytes(json)};
+  if (kind != "NS" && kind != "BS") {
     throw UnexpectedJson{fmt::format("'{}' is no kind of attribute", kind)};
   }
   const std::string_view raw = simdjson::to_json_string(json);

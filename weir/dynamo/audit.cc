@@ -65,6 +65,11 @@ struct DetailReader {
     return {std::move(list)};
   }
   AuditDetail operator()(const Item& item) const { return {ToDetails(item)}; }
+  AuditDetail operator()(const Bytes& bytes) const {
+    std::string json;
+    AppendJson(json, Value{bytes});
+    return {std::move(json)};
+  }
   AuditDetail operator()(const Opaque& opaque) const { return {opaque.json}; }
 };
 

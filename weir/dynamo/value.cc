@@ -1,5 +1,7 @@
 #include "weir/dynamo/value.h"
 
+#include <absl/strings/escaping.h>
+
 #include "weir/base/integer_text.h"
 
 namespace weir::dynamo {
@@ -51,6 +53,11 @@ struct Writer {
     AppendJson(out, item);
     out += '}';
   }
+  void operator()(const Bytes& bytes) const {
+    out += R"({"B":")";
+    out += absl::Base64Escape(bytes.content);
+    out += R"("})";
+  }
   void operator()(const Opaque& opaque) const { out += opaque.json; }
 };
 
@@ -83,6 +90,11 @@ const StringSet* GetSet(const Item& item, std::string_view name) {
 const Item* GetMap(const Item& item, std::string_view name) { return Get<Item>(item, name); }
 
 const List* GetList(const Item& item, std::string_view name) { return Get<List>(item, name); }
+
+const std::string* GetBytes(const Item& item, std::string_view name) {
+  const auto* bytes = Get<Bytes>(item, name);
+  return bytes == nullptr ? nullptr : &bytes->content;
+}
 
 void AppendJson(std::string& out, const Value& value) { std::visit(Writer{out}, value.held); }
 

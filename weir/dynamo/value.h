@@ -35,7 +35,13 @@ struct StringSet {
   friend bool operator==(const StringSet&, const StringSet&) = default;
 };
 using List = std::vector<Value>;
-/// A kind that no item of ours has (B, NS, BS): its JSON, as it came.
+/// Binary; Base64 in JSON only.
+struct Bytes {
+  std::string content;
+
+  friend bool operator==(const Bytes&, const Bytes&) = default;
+};
+/// A kind that no item of ours has (NS, BS): its JSON, as it came.
 struct Opaque {
   std::string json;
 
@@ -43,7 +49,7 @@ struct Opaque {
 };
 
 struct Value {
-  std::variant<Null, bool, std::string, Number, StringSet, List, Item, Opaque> held;
+  std::variant<Null, bool, std::string, Number, StringSet, List, Item, Bytes, Opaque> held;
 
   friend bool operator==(const Value&, const Value&);
 };
@@ -65,6 +71,7 @@ std::optional<bool> GetFlag(const Item& item, std::string_view name);
 const StringSet* GetSet(const Item& item, std::string_view name);
 const Item* GetMap(const Item& item, std::string_view name);
 const List* GetList(const Item& item, std::string_view name);
+const std::string* GetBytes(const Item& item, std::string_view name);
 
 using ::weir::AppendJson;
 void AppendJson(std::string& out, const Value& value);

@@ -14,7 +14,8 @@ std::string Json(const Item& item) {
 }
 
 Item Everything() {
-  return {{"flag", Of(true)},
+  return {{"bytes", {Bytes{std::string("\x00\xff\x7f", 3)}}},
+          {"flag", Of(true)},
           {"list", {List{Of(1), Of("two")}}},
           {"map", {Item{{"inner", Of("x")}}}},
           {"none", {Null{}}},
@@ -25,7 +26,7 @@ Item Everything() {
 
 TEST(Value, IsWrittenInTheFormOfTheWire) {
   EXPECT_EQ(Json(Everything()),
-            R"({"flag":{"BOOL":true},"list":{"L":[{"N":"1"},{"S":"two"}]},)"
+            R"({"bytes":{"B":"AP9/"},"flag":{"BOOL":true},"list":{"L":[{"N":"1"},{"S":"two"}]},)"
             R"("map":{"M":{"inner":{"S":"x"}}},"none":{"NULL":true},)"
             R"("number":{"N":"12345678901234567890123456789012345678"},)"
             R"("set":{"SS":["a","b"]},"text":{"S":)"
@@ -54,6 +55,8 @@ TEST(Value, IsGivenOutByItsKindOnly) {
   EXPECT_EQ(GetSet(item, "set")->members.size(), 2U);
   EXPECT_EQ(GetMap(item, "map")->size(), 1U);
   EXPECT_EQ(GetList(item, "list")->size(), 2U);
+  EXPECT_EQ(GetBytes(item, "bytes")->size(), 3U);
+  EXPECT_EQ(GetBytes(item, "text"), nullptr);
 }
 
 TEST(Value, ANumberIsGivenOutIfItIsWholeAndFits) {

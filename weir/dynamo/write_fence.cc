@@ -34,6 +34,7 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
 
 // A slot of this process is of an earlier fence, which ended with no write unanswered.
 bool WriteFence::IsFree(const FenceValue& value, UnixMillis now) const {
+  if (value == kUnreadableSlot) return false;
   return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMostAhead;
 }
 

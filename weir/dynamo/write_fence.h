@@ -22,6 +22,10 @@ struct FenceValue {
   friend auto operator<=>(const FenceValue&, const FenceValue&) = default;
 };
 
+/// An attribute in a slot that is no such value. No process may claim it.
+inline constexpr FenceValue kUnreadableSlot{
+    .instance = std::uint64_t{1} << 48, .at = {}, .draw = 0};
+
 inline constexpr std::size_t kFenceSlots = 16;
 using FenceSlots = std::array<std::optional<FenceValue>, kFenceSlots>;
 

@@ -83,6 +83,11 @@ TEST_F(WriteFenceTest, ASlotWithATimeFarAheadIsIdle) {
   EXPECT_EQ(Begin({1}).slot, 3U);
 }
 
+TEST_F(WriteFenceTest, AnUnreadableSlotIsNotClaimed) {
+  for (auto& slot : item.slots) slot = kUnreadableSlot;
+  EXPECT_EQ(fence.Begin({1}, item, kNow, 1), std::nullopt);
+}
+
 TEST_F(WriteFenceTest, AnIdleSlotOfTheSameProcessIsClaimedAtOnce) {
   for (auto& slot : item.slots) slot = FenceValue{kOther, kNow, 1};
   item.slots[2]->instance = kOwn;

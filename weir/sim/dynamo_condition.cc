@@ -44,12 +44,15 @@ const Path* PlainPath(const Operand& operand) {
   return operand.size ? nullptr : std::get_if<Path>(&operand.of);
 }
 
-bool IsOrdered(ValueType type) { return type == ValueType::kString || type == ValueType::kNumber; }
+bool IsOrdered(ValueType type) {
+  return type == ValueType::kString || type == ValueType::kNumber || type == ValueType::kBinary;
+}
 
 /// Less, equal, greater; nothing for two types or types without an order.
 std::optional<std::strong_ordering> Order(const Value& a, const Value& b) {
   if (a.type() != b.type() || !IsOrdered(a.type())) return std::nullopt;
   if (const auto* text = a.As<std::string>()) return *text <=> *b.As<std::string>();
+  if (const auto* bytes = a.As<Value::Binary>()) return *bytes <=> *b.As<Value::Binary>();
   return *a.As<Decimal>() <=> *b.As<Decimal>();
 }
 

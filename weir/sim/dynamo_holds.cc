@@ -18,6 +18,9 @@ struct Length {
     return static_cast<std::size_t>(std::ranges::count_if(text, starts));
   }
   std::optional<std::size_t> operator()(const Decimal&) const { return std::nullopt; }
+  std::optional<std::size_t> operator()(const Value::Binary& binary) const {
+    return binary.bytes.size();
+  }
   std::optional<std::size_t> operator()(bool) const { return std::nullopt; }
   std::optional<std::size_t> operator()(Value::Null) const { return std::nullopt; }
   template <class Container>
@@ -43,6 +46,7 @@ bool Ordered(const std::optional<Value>& a, const std::optional<Value>& b, Test 
   if (!a || !b || a->type() != b->type()) return false;
   if (const auto* text = a->As<std::string>()) return test(*text <=> *b->As<std::string>());
   if (const auto* number = a->As<Decimal>()) return test(*number <=> *b->As<Decimal>());
+  if (const auto* bytes = a->As<Value::Binary>()) return test(*bytes <=> *b->As<Value::Binary>());
   return false;
 }
 

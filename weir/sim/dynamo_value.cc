@@ -1,5 +1,7 @@
 #include "weir/sim/dynamo_value.h"
 
+#include <absl/strings/escaping.h>
+
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 8> kNames = {"S", "N", "BOOL", "NULL", "M", "L", "SS", "NS"};
+constexpr std::array<std::string_view, 9> kNames = {"S", "N",  "BOOL", "NULL", "M",
+                                                    "L", "SS", "NS",   "B"};
 
 Result<Value> ReadNumber(const json& from) {
   if (!from.is_string()) return BadRequest("N must be a string that holds a number");
@@ -62,6 +65,15 @@ Result<Value> ReadNull(const json& from) {
   return Value(Value::Null{});
 }
 
+Result<Value> ReadBinary(const json& from) {
+  Value::Binary binary;
+  if (!from.is_string() ||
+      !absl::Base64Unescape(from.get_ref<const std::string&>(), &binary.bytes)) {
+    return BadRequest("B must be a string in Base64");
+  }
+  return Value(std::move(binary));
+}
+
 Result<Value> ReadTyped(const std::string& type, const json& content) {
   if (type == "S") {
     if (!content.is_string()) return BadRequest("S must be a string");
@@ -73,6 +85,7 @@ Result<Value> ReadTyped(const std::string& type, const json& content) {
     return Value(content.get<bool>());
   }
   if (type == "NULL") return ReadNull(content);
+  if (type == "B") return ReadBinary(content);
   if (type == "L") return ReadList(content);
   if (type == "SS") return ReadSet<Value::StringSet>(content);
   if (type == "NS") return ReadSet<Value::NumberSet>(content);
@@ -86,6 +99,7 @@ Result<Value> ReadTyped(const std::string& type, const json& content) {
 struct Writer {
   json operator()(const std::string& text) const { return text; }
   json operator()(const Decimal& number) const { return number.ToString(); }
+  json operator()(const Value::Binary& binary) const { return absl::Base64Escape(binary.bytes); }
   json operator()(bool value) const { return value; }
   json operator()(Value::Null) const { return true; }
   json operator()(const Item& map) const { return WriteItem(map); }
@@ -105,6 +119,7 @@ struct Writer {
 struct Sizer {
   std::size_t operator()(const std::string& text) const { return text.size(); }
   std::size_t operator()(const Decimal& number) const { return number.Size(); }
+  std::size_t operator()(const Value::Binary& binary) const { return binary.bytes.size(); }
   std::size_t operator()(bool) const { return 1; }
   std::size_t operator()(Value::Null) const { return 1; }
   std::size_t operator()(const Item& map) const { return 3 + map.size() + SizeOf(map); }

@@ -17,10 +17,20 @@
 
 namespace weir::sim {
 
-/// The types of the wire, B and BS excepted.
-enum class ValueType { kString, kNumber, kBool, kNull, kMap, kList, kStringSet, kNumberSet };
+/// The types of the wire, BS excepted.
+enum class ValueType {
+  kString,
+  kNumber,
+  kBool,
+  kNull,
+  kMap,
+  kList,
+  kStringSet,
+  kNumberSet,
+  kBinary
+};
 
-/// "S", "N", "BOOL", "NULL", "M", "L", "SS", "NS".
+/// "S", "N", "BOOL", "NULL", "M", "L", "SS", "NS", "B".
 std::string_view Name(ValueType type);
 
 struct Value;
@@ -33,8 +43,15 @@ struct Value {
   using List = std::vector<Value>;
   using StringSet = std::set<std::string>;
   using NumberSet = std::set<Decimal>;
+  /// Not Base64.
+  struct Binary {
+    std::string bytes;
+
+    friend auto operator<=>(const Binary&, const Binary&) = default;
+  };
   /// In the order of ValueType.
-  using Content = std::variant<std::string, Decimal, bool, Null, Item, List, StringSet, NumberSet>;
+  using Content =
+      std::variant<std::string, Decimal, bool, Null, Item, List, StringSet, NumberSet, Binary>;
 
   Value() = default;
   template <class T>

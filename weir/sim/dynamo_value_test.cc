@@ -133,6 +133,7 @@ TEST(Value, EveryTypeComesBackAsItCame) {
       R"({"M":{}})",         R"({"M":{"a":{"M":{"b":{"N":"1"}}}}})",
       R"({"L":[]})",         R"({"L":[{"S":"x"},{"L":[{"NULL":true}]}]})",
       R"({"SS":["a","b"]})", R"({"NS":["-1","2","10"]})",
+      R"({"B":""})",         R"({"B":"AP9/"})",
   };
   for (const char* text : texts) EXPECT_EQ(WriteValue(Read(text)), json::parse(text)) << text;
 }
@@ -142,6 +143,7 @@ TEST(Value, NumbersAreEqualByValueAndTypesAreNeverEqual) {
   EXPECT_EQ(Read(R"({"NS":["2","1"]})"), Read(R"({"NS":["1.0","2"]})"));
   EXPECT_FALSE(Read(R"({"N":"1"})") == Read(R"({"S":"1"})"));
   EXPECT_FALSE(Read(R"({"L":[]})") == Read(R"({"M":{}})"));
+  EXPECT_FALSE(Read(R"({"B":"AAAA"})") == Read(R"({"S":"AAAA"})"));
 }
 
 TEST(Value, RefusesWhatIsNoAttributeValue) {
@@ -161,7 +163,8 @@ TEST(Value, RefusesWhatIsNoAttributeValue) {
       {R"({"NS":[1]})", "must be strings"},
       {R"({"L":{}})", "L must be a list"},
       {R"({"L":[{"X":"y"}]})", "not simulated: attribute values of type X"},
-      {R"({"B":"AAAA"})", "not simulated: attribute values of type B"},
+      {R"({"B":"A"})", "B must be a string in Base64"},
+      {R"({"BS":["AAAA"]})", "not simulated: attribute values of type BS"},
   };
   for (const auto& [text, why] : refused) {
     const auto value = ReadValue(json::parse(text));
@@ -176,6 +179,7 @@ TEST(Value, SizesAreAsAwsBillsThem) {
   EXPECT_EQ(SizeOf(Read(R"({"N":"12"})")), 2U);
   EXPECT_EQ(SizeOf(Read(R"({"N":"-123"})")), 4U);
   EXPECT_EQ(SizeOf(Read(R"({"BOOL":true})")), 1U);
+  EXPECT_EQ(SizeOf(Read(R"({"B":"AP9/"})")), 3U);
   EXPECT_EQ(SizeOf(Read(R"({"L":[{"S":"ab"}]})")), 3U + 1 + 2);
   EXPECT_EQ(SizeOf(Read(R"({"M":{"k":{"S":"ab"}}})")), 3U + 1 + 1 + 2);
   EXPECT_EQ(SizeOf(ReadItem(json::parse(R"({"PK":{"S":"a"},"x":{"NULL":true}})")).value()),

@@ -1,0 +1,38 @@
+// The slots of an item's write fence, as they are stored. Mechanism: docs/design/write-fence.md.
+//
+//   w_0 ... w_f      binary, 16 bytes, big-endian: 6 of the backend instance, 6 of the time in ms
+//                    since 1970, 4 random. One slot for each process that writes to the item.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "weir/dynamo/expression.h"
+#include "weir/dynamo/value.h"
+#include "weir/dynamo/write_fence.h"
+
+namespace weir::dynamo {
+
+/// The name of the attribute. REQUIRES: slot < kFenceSlots.
+std::string SlotAttribute(std::size_t slot);
+/// The stored form. Bits beyond those of the format are left out.
+Value Of(const FenceValue& value);
+/// The slots of an item. An attribute of another kind or length is unreadable: nobody may claim the
+/// slot, since no condition can name its content.
+FenceSlots ReadSlots(const Item& item);
+
+/// That the write is applied at most once: its condition, and the value that it stores.
+void Fence(Expression& expression, const WriteFence::Guard& guard);
+
+/// A slot that no process has written for this duration leaves the item. Its process claims one
+/// again when it next writes.
+inline constexpr milliseconds kSlotLife{1'200'000};
+/// Removes slots that expired before `now`, and unreadable ones, but not `own`; at most
+/// kMostExpiredSlots. Only for a write that moves rf: a claim of a slot requires the rf that was
+/// seen.
+void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
+                        UnixMillis now);
+inline constexpr std::size_t kMostExpiredSlots = 4;
+
+}  // namespace weir::dynamo
