@@ -75,6 +75,10 @@ TEST_F(BudgetPaceTest, WhoTakesLessMayAskSooner) {
   EXPECT_LE(Wait(), BudgetPace::kLongest * 4 / 10);
   EXPECT_EQ(Wait(now_ + milliseconds(300)), milliseconds(100)) << "before it expires";
   EXPECT_EQ(Wait(now_), BudgetPace::kLongest / 50) << "a fiftieth of a turn's part was taken";
+  now_ = pace_.Next(now_);
+  Ask(1, Left(400));
+  EXPECT_TRUE(pace_.has_looked());
+  EXPECT_LE(pace_.Next(kNever), now_) << "the rest of a turn that began early is due at once";
 }
 
 TEST_F(BudgetPaceTest, WhoTookItsShareWaitsForTheNextAlsoIfRecordsExpire) {
@@ -93,11 +97,12 @@ TEST_F(BudgetPaceTest, AFullBucketEndsThePace) {
 TEST_F(BudgetPaceTest, TheFullerTheBucketTheShorterTheTurns) {
   MakeShort();
   for (int i = 0; i < 8; ++i) {
+    now_ = pace_.Next(kNever);
     Ask(1, Left(700));
     Ask(86, Left(699));
-    now_ = pace_.Next(kNever);
   }
-  EXPECT_LE(Wait(), milliseconds(1'200));
+  EXPECT_GT(Wait(), milliseconds(100));
+  EXPECT_LE(Wait(), milliseconds(400));
 }
 
 // Fails if: producers forget their shares while the store is away.
@@ -125,6 +130,13 @@ TEST_F(BudgetPaceTest, ALargeRecordIsPaidForByALongerWait) {
                  true, now_);
   EXPECT_GE(Wait(), BudgetPace::kLongest * 12 / 10);
   EXPECT_LE(Wait(), BudgetPace::kLongest * 28 / 10) << "bounded";
+}
+
+// Fails if: a lane asks without a pause while its records expire.
+TEST_F(BudgetPaceTest, ARefusalIsNoReasonToAskAgainAtOnce) {
+  MakeShort();
+  Ask(1, Left(400), false);
+  EXPECT_EQ(Wait(now_), BudgetPace::kLongest / 4);
 }
 
 TEST_F(BudgetPaceTest, IsForgottenWhenNothingWasAskedForLong) {

@@ -53,20 +53,25 @@ TEST(ThreadPool, OfOneThreadKeepsTheOrder) {
 TEST(ThreadPool, ItsEndWaitsForWhatRunsAndDropsTheRest) {
   const auto owned = std::make_shared<int>(0);
   std::atomic<bool> has_ended = false;
+  std::atomic<int> ran = 0;
   {
-    std::latch began(1);
+    std::latch is_queued(3);
     ThreadPool pool(1);
+    // Runs until the pool drops a task that is posted, which the destructor does first.
     pool.Post([&] {
-      began.count_down();
-      for (int i = 0; i < 100; ++i) std::this_thread::yield();
+      for (std::weak_ptr<int> posted; true; std::this_thread::yield()) {
+        auto task_owns = std::make_shared<int>(0);
+        posted = task_owns;
+        pool.Post([task_owns = std::move(task_owns), owned, &ran] { ++ran; });
+        if (posted.expired()) break;
+        if (!is_queued.try_wait()) is_queued.count_down();
+      }
       has_ended = true;
     });
-    began.wait();
-    for (int i = 0; i < 10; ++i) {
-      pool.Post([owned] { std::this_thread::yield(); });
-    }
+    is_queued.wait();
   }
   EXPECT_TRUE(has_ended);
+  EXPECT_EQ(ran, 0);
   EXPECT_EQ(owned.use_count(), 1);
 }
 
