@@ -22,6 +22,9 @@ struct BucketRequest {
   const Charge& charge;
   std::optional<AdjustToken> token;
   Quota writes = WriteQuota();  ///< of an item that is created
+  /// Writes on the item whose conditions failed and that no other write has debited. They consume
+  /// as many units as one that passes.
+  int failed_writes = 0;
 };
 
 /// What an entity's own record says, as its buckets keep it.
