@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weir/aws/clock_skew.h"
+#include "weir/aws/refusal_reasons.h"
 
 namespace weir {
 namespace {
@@ -41,6 +42,18 @@ bool HoldsImages(FailureClass kind) {
   return kind == FailureClass::kConditional || kind == FailureClass::kConflict;
 }
 
+/// The class, and the service's words about it.
+std::string Explain(const HttpResponse& response, AwsFailure& failure) {
+  // A refused signature is explained by repeating what was signed, session token and all.
+  if (failure.kind == FailureClass::kAuth && !IsPermission(failure.code)) return {};
+  std::string text = ErrorText(response);
+  if (failure.code != kTransactionCancelled) return text;
+  Cancellation cancellation = ReadCancellation(response.body);
+  failure.kind = cancellation.kind;
+  if (cancellation.text.empty()) return text;
+  return fmt::format("{}: {}", text, PrintableLine(std::move(cancellation.text)));
+}
+
 AwsFailure Refused(HttpResponse& response, const AttemptContext& context) {
   AwsFailure failure;
   failure.http_status = response.status;
@@ -48,12 +61,13 @@ AwsFailure Refused(HttpResponse& response, const AttemptContext& context) {
   failure.kind = Classify(response.status, failure.code, context.operation);
   failure.message = fmt::format("{} at {}: {}{}{}", context.operation, context.host,
                                 response.status, failure.code.empty() ? "" : " ", failure.code);
-  // A refused signature is explained by repeating what was signed, session token and all.
-  const bool tells_secrets = failure.kind == FailureClass::kAuth && !IsPermission(failure.code);
-  const std::string text = tells_secrets ? std::string() : ErrorText(response);
+  const std::string text = Explain(response, failure);
   if (!text.empty()) failure.message += ": " + text;
   if (const std::string id = RequestId(response); !id.empty()) {
     failure.message += fmt::format(" (request {})", id);
+  }
+  if (failure.kind == FailureClass::kThrottle) {
+    failure.key_range_throttled = IsTableKeyRangeThrottled(response.body);
   }
   const bool fits = response.body.size() <= context.max_error_body || HoldsImages(failure.kind);
   if (fits && failure.kind != FailureClass::kAuth) failure.body = std::move(response.body);

@@ -1,4 +1,5 @@
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <utility>
@@ -13,6 +14,10 @@ namespace {
 /// How long a source may take for one fetch.
 constexpr nanoseconds kFetchTime = std::chrono::seconds(60);
 
+milliseconds SinceBoot(const Clock& clock) {
+  return std::chrono::floor<milliseconds>(clock.BootNow());
+}
+
 /// What the provider and the callbacks it has handed out share. These hold it weakly, so that one
 /// that comes after the provider is gone finds nothing.
 class CachedState : public std::enable_shared_from_this<CachedState> {
@@ -22,6 +27,7 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
 
   void Get(Deadline deadline, Done<Credentials> done) WEIR_EXCLUDES(mutex_);
   void Rejected(const Credentials& refused) WEIR_EXCLUDES(mutex_);
+  void SetServiceTime(UnixMillis now) WEIR_EXCLUDES(mutex_);
   void FetchIfDue() WEIR_EXCLUDES(mutex_);
   /// Once it returns the source is not called any more, and nobody is inside it.
   void Close() WEIR_EXCLUDES(mutex_);
@@ -34,9 +40,7 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
   };
   using Waiters = std::map<std::uint64_t, Waiter>;
 
-  CredentialsCache::Time Now() const {
-    return {scheduler_.clock().Now(), scheduler_.clock().WallNow()};
-  }
+  CredentialsCache::Time Now() const WEIR_REQUIRES(mutex_);
   std::optional<Result<Credentials>> AnswerAtOnce(Deadline deadline) WEIR_REQUIRES(mutex_);
   void Enqueue(Deadline deadline, Done<Credentials> done) WEIR_REQUIRES(mutex_);
   void TimeOut(std::uint64_t id) WEIR_EXCLUDES(mutex_);
@@ -53,6 +57,8 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
 
   Mutex mutex_;
   CredentialsCache cache_ WEIR_GUARDED_BY(mutex_);
+  /// The service's clock less the time since boot; the wall clock may be set meanwhile.
+  std::optional<milliseconds> service_offset_ WEIR_GUARDED_BY(mutex_);
   Waiters waiters_ WEIR_GUARDED_BY(mutex_);
   std::uint64_t next_id_ WEIR_GUARDED_BY(mutex_) = 1;
   TimerId timer_ WEIR_GUARDED_BY(mutex_){};
@@ -60,6 +66,19 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
   int inside_source_ WEIR_GUARDED_BY(mutex_) = 0;
   bool closed_ WEIR_GUARDED_BY(mutex_) = false;
 };
+
+CredentialsCache::Time CachedState::Now() const {
+  const Clock& clock = scheduler_.clock();
+  CredentialsCache::Time at{clock.Now(), clock.WallNow()};
+  if (service_offset_) at.service = UnixMillis{(SinceBoot(clock) + *service_offset_).count()};
+  return at;
+}
+
+void CachedState::SetServiceTime(UnixMillis now) {
+  const MutexLock lock(mutex_);
+  service_offset_ = milliseconds(now.value) - SinceBoot(scheduler_.clock());
+  SetTimer();
+}
 
 void CachedState::Get(Deadline deadline, Done<Credentials> done) {
   std::optional<Result<Credentials>> answer;
@@ -223,6 +242,7 @@ class CachedCredentials final : public CredentialsProvider {
     state_->Get(deadline, std::move(done));
   }
   void Rejected(const Credentials& refused) override { state_->Rejected(refused); }
+  void SetServiceTime(UnixMillis now) override { state_->SetServiceTime(now); }
 
  private:
   std::unique_ptr<CredentialsProvider> source_;

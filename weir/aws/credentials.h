@@ -35,6 +35,10 @@ class CredentialsProvider {
   /// others before the next answer; there may be only the same ones. To be called under no lock.
   /// Who keeps none need not care.
   virtual void Rejected(const Credentials& refused) { static_cast<void>(refused); }
+  /// By the Date of the service's responses its clock shows `now`: credentials expire by that, not
+  /// by the wall clock of this machine. To be called under no lock, when the time becomes known and
+  /// when it has changed otherwise than by the time that passed.
+  virtual void SetServiceTime(UnixMillis now) { static_cast<void>(now); }
 };
 
 }  // namespace weir

@@ -11,10 +11,16 @@ constexpr milliseconds kRefreshAhead = std::chrono::minutes(5);
 constexpr milliseconds kRefreshSpread = std::chrono::minutes(1);
 constexpr nanoseconds kLongestNap = std::chrono::minutes(1);
 
+UnixMillis BestClock(CredentialsCache::Time at) { return at.service.value_or(at.wall); }
+
 }  // namespace
 
+bool CredentialsCache::HasExpired(const Credentials& credentials, Time at) {
+  return credentials.expires && std::min(at.wall, BestClock(at)) >= *credentials.expires;
+}
+
 const Credentials* CredentialsCache::Good(Time at) const {
-  if (!good_ || rejected_ || (good_->expires && at.wall >= *good_->expires)) return nullptr;
+  if (!good_ || rejected_ || HasExpired(*good_, at)) return nullptr;
   return &*good_;
 }
 
@@ -34,7 +40,7 @@ std::optional<Error> CredentialsCache::Refusal(Time at) const {
 
 bool CredentialsCache::IsRefreshDue(Time at) const {
   if (!good_ || rejected_) return true;
-  return good_->expires && at.wall >= refresh_at_;
+  return good_->expires && BestClock(at) >= refresh_at_;
 }
 
 bool CredentialsCache::BeginFetch(Time at) {
@@ -47,7 +53,7 @@ void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
   fetching_ = false;
   if (!result) {
     Fail(std::move(result.error()), at);
-  } else if (result->expires && *result->expires <= at.wall) {
+  } else if (HasExpired(*result, at)) {
     Fail({Code::kUnauthenticated, "the AWS credentials that were found have expired"}, at);
   } else {
     Keep(*std::move(result), at);
@@ -69,7 +75,7 @@ void CredentialsCache::Keep(Credentials credentials, Time at) {
     const milliseconds early(rng_.Between(0, kRefreshSpread.count()));
     refresh_at_ = *good_->expires - kRefreshAhead - early;
   }
-  const bool due_again = refused_before || (good_->expires && refresh_at_ <= at.wall);
+  const bool due_again = refused_before || (good_->expires && refresh_at_ <= BestClock(at));
   if (!due_again) backoff_.Reset();
   not_before_ = due_again ? at.now + backoff_.Next(rng_) : at.now;
 }
@@ -82,7 +88,7 @@ void CredentialsCache::Fail(Error error, Time at) {
 std::optional<Instant> CredentialsCache::WakeAt(Time at) const {
   if (fetching_ || !good_ || !good_->expires) return std::nullopt;
   const nanoseconds until_due =
-      std::clamp<nanoseconds>(refresh_at_ - at.wall, nanoseconds(0), kLongestNap);
+      std::clamp<nanoseconds>(refresh_at_ - BestClock(at), nanoseconds(0), kLongestNap);
   return std::max(at.now + until_due, not_before_);
 }
 

@@ -20,8 +20,11 @@ namespace weir {
 ///
 /// Credentials serve until they really expire, whatever becomes of fetching others. That begins at
 /// an instant drawn from the minute that ends five minutes before they expire, so that a fleet that
-/// was started together does not ask together. After a failure, and after credentials that are
-/// themselves about to expire, the next fetch waits as Backoff says (1 s doubling to 30 s).
+/// was started together does not ask together. Both follow the service's clock once that is known.
+/// Credentials that have expired by one clock alone still serve: if that clock is right AWS refuses
+/// them, and a wrong Date must not leave the process without credentials. After a failure, and
+/// after credentials that are themselves about to expire, the next fetch waits as Backoff says (1 s
+/// doubling to 30 s).
 ///
 /// Credentials that AWS refused serve no more until a fetch has ended. Where that finds the same
 /// ones they serve again, and another refusal has an effect only after such a wait, so that a fleet
@@ -31,6 +34,7 @@ class CredentialsCache {
   struct Time {
     Instant now;
     UnixMillis wall;
+    std::optional<UnixMillis> service{};  ///< its clock, if known
   };
 
   explicit CredentialsCache(std::uint64_t seed) : rng_(seed) {}
@@ -52,6 +56,7 @@ class CredentialsCache {
   std::optional<Instant> WakeAt(Time at) const;
 
  private:
+  static bool HasExpired(const Credentials& credentials, Time at);
   bool IsRefreshDue(Time at) const;
   void Keep(Credentials credentials, Time at);
   void Fail(Error error, Time at);

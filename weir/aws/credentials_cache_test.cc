@@ -246,6 +246,41 @@ TEST_F(CachedCredentialsTest, AWallClockThatJumpsOverTheExpiryIsNoticed) {
   EXPECT_EQ(Last(), "fresh");
 }
 
+// Fails if: credentials expire by a wall clock that is ahead of the service's.
+TEST_F(CachedCredentialsTest, D15AWallClockThatIsAheadDoesNotExpireThem) {
+  Start(hours(1));
+  cached_->SetServiceTime(scheduler_.clock().WallNow());
+  scheduler_.sim_clock().SetWall(scheduler_.clock().WallNow() + hours(2));
+  scheduler_.Advance(minutes(1));
+  Get();
+  EXPECT_EQ(Last(), "first");
+  EXPECT_EQ(answers_.size(), 2U);
+  EXPECT_EQ(fetches_, 1);
+}
+
+// Fails if: the refresh follows a wall clock that is behind, and so comes after the expiry.
+TEST_F(CachedCredentialsTest, D15AWallClockThatIsBehindDoesNotDelayTheRefresh) {
+  const UnixMillis truth = scheduler_.clock().WallNow();
+  Start(hours(1));
+  cached_->SetServiceTime(truth);
+  scheduler_.sim_clock().SetWall(truth - hours(2));
+  scheduler_.Advance(minutes(56));
+  EXPECT_EQ(fetches_, 2);
+}
+
+// Fails if: a service, or a proxy, whose Date is wrong leaves the process without credentials.
+TEST_F(CachedCredentialsTest, D15AWrongServiceTimeDoesNotTakeThemAway) {
+  Start(hours(1));
+  cached_->SetServiceTime(scheduler_.clock().WallNow() + hours(24 * 365));
+  for (int i = 0; i < 600; ++i) {
+    scheduler_.Advance(seconds(1));
+    while (!asked_.empty()) Answer(Lasting("next", hours(1)));
+    Get();
+    ASSERT_TRUE(answers_.back());
+  }
+  EXPECT_LE(fetches_, 60) << "nor does it hammer the source";
+}
+
 TEST_F(CachedCredentialsTest, WhatWasRefusedIsNotGivenAgainBeforeAFetch) {
   Start(hours(1));
   Reject();

@@ -16,6 +16,15 @@ std::string Authority(const TransportOptions& options) {
   return options.port == usual ? options.host : fmt::format("{}:{}", options.host, options.port);
 }
 
+// Without probes a connection that was cut silently (a NAT or firewall that forgot it) looks idle
+// until a request fails on it after attempt_timeout, and so does each of the other idle ones. With
+// them the system closes it, unused, after 5 + 3 * 2 s; Linux's defaults are two hours. A probe is
+// an empty segment in a connection without traffic for 5 s, of which there are at most
+// max_connections, and none is older than idle_timeout.
+constexpr std::uint16_t kProbeAfterSeconds = 5;
+constexpr std::uint16_t kProbeEverySeconds = 2;
+constexpr std::uint16_t kMostFailedProbes = 3;
+
 std::uint32_t Millis32(milliseconds wait) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wait.count(), 1, kMost));
@@ -28,6 +37,11 @@ aws_socket_options SocketOptions(milliseconds connect_timeout) {
   socket.connect_timeout_ms = Millis32(connect_timeout);
   // A request is two short writes; the second must not wait for the answer to the first.
   socket.tcp_nodelay = AWS_SOCKET_TCP_NODELAY_ON;
+  socket.keepalive = true;
+  // aws-c-io sets TCP_KEEPIDLE from the "interval" and TCP_KEEPINTVL from the "timeout".
+  socket.keep_alive_interval_sec = kProbeAfterSeconds;
+  socket.keep_alive_timeout_sec = kProbeEverySeconds;
+  socket.keep_alive_max_failed_probes = kMostFailedProbes;
   return socket;
 }
 

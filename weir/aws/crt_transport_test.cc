@@ -2,9 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <latch>
@@ -498,6 +502,40 @@ TEST_F(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithout
   setenv("NO_PROXY", "service.invalid", 1);
   EXPECT_FALSE(Ask(*Connect({.host = "service.invalid"}), {}));
   EXPECT_TRUE(proxy.seen().empty());
+}
+
+// The sockets of this process that are connected to this port.
+std::vector<int> SocketsTo(std::uint16_t port) {
+  std::vector<int> sockets;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename());
+    sockaddr_in peer{};
+    socklen_t size = sizeof(peer);
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+    if (peer.sin_family == AF_INET && ntohs(peer.sin_port) == port) sockets.push_back(fd);
+  }
+  return sockets;
+}
+
+int TcpOption(int fd, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  getsockopt(fd, level, name, &value, &size);
+  return value;
+}
+
+// Fails if: an idle connection that was cut silently is found to be dead only by a request.
+TEST_F(CrtTransportTest, D15IdleConnectionsAreProbed) {
+  LoopbackServer server(Echo);
+  const auto transport = Connect(server);
+  ASSERT_TRUE(Ask(*transport, {.body = "x"}));
+  const std::vector<int> sockets = SocketsTo(server.port());
+  ASSERT_EQ(sockets.size(), 1U);
+  EXPECT_EQ(TcpOption(sockets[0], SOL_SOCKET, SO_KEEPALIVE), 1);
+  const int idle = TcpOption(sockets[0], IPPROTO_TCP, TCP_KEEPIDLE);
+  const int every = TcpOption(sockets[0], IPPROTO_TCP, TCP_KEEPINTVL);
+  const int failed = TcpOption(sockets[0], IPPROTO_TCP, TCP_KEEPCNT);
+  EXPECT_EQ(idle + every * failed, 11) << "seconds until a dead connection is closed";
 }
 
 TEST_F(CrtTransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {

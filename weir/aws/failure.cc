@@ -220,6 +220,10 @@ std::string ErrorCode(const HttpResponse& response) {
 std::string ErrorText(const HttpResponse& response) {
   std::string text = TextIn(response.body, {"message", "Message"});
   if (const auto error = ReadXmlError(response.body)) text = error->message;
+  return PrintableLine(std::move(text));
+}
+
+std::string PrintableLine(std::string text) {
   text.resize(std::min({text.size(), text.find_first_of("\r\n"), kLongestText}));
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;

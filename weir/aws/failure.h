@@ -32,6 +32,9 @@ struct AwsFailure {
   int http_status = 0;         ///< 0: no answer
   int attempts = 0;            ///< requests that were handed to the transport
   bool maybe_applied = false;  ///< this attempt or an earlier one may have been applied
+  /// This attempt or an earlier one was throttled for the writes on one key range of the table
+  /// itself (refusal_reasons.h).
+  bool key_range_throttled = false;
 };
 
 /// AWS's code, or the class by its name where there is none: what metrics and histories tell.
@@ -44,11 +47,10 @@ std::string CodeOf(const AwsFailure& failure);
 ///
 /// `operation` matters for LimitExceededException alone: from Describe..., List... and Get... it
 /// asks to slow down; a change of tables or streams that met a limit is permanent, and so it is
-/// where no operation is given. TransactionCanceledException is kConditional: only the reasons in
-/// the body tell whether a conflict or a throttle was the cause, and the caller, who knows what the
-/// reasons belong to, reads them. TransactionInProgressException is kAmbiguous: an earlier request
-/// with the same token is being carried out, and asking again with that token is the way to learn
-/// how it ends.
+/// where no operation is given. TransactionCanceledException is kConditional here: the reasons in
+/// the body decide (refusal_reasons.h). TransactionInProgressException is kAmbiguous: an earlier
+/// request with the same token is being carried out, and asking again with that token is the way to
+/// learn how it ends.
 FailureClass Classify(int http_status, std::string_view code, std::string_view operation = {});
 
 /// What may mend a failure of kAuth, once.
@@ -70,6 +72,8 @@ std::string ErrorCode(const HttpResponse& response);
 
 /// The service's own words, its first line, at most 300 printable characters; may be empty.
 std::string ErrorText(const HttpResponse& response);
+/// The first line of the service's own words, at most 300 printable characters.
+std::string PrintableLine(std::string text);
 
 /// The identifier under which the service logged the request (x-amzn-requestid, x-amz-request-id),
 /// which AWS's support asks for; empty if there is none, or if it is not made of at most 128

@@ -27,6 +27,8 @@ struct JsonReply {
   int attempts = 1;  ///< requests that were handed to the transport
   /// An earlier attempt of this call may have been applied as well (repeatable calls only).
   bool maybe_repeated = false;
+  /// An earlier attempt was throttled for the writes on one key range of the table.
+  bool key_range_throttled = false;
 };
 
 using JsonDone = std::move_only_function<void(tl::expected<JsonReply, AwsFailure>)>;

@@ -75,10 +75,12 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
   if (attempt.server_time) shared.skew.Observe(*attempt.server_time, at.wall);
   if (attempt.result) {
     policy_.OnSuccess(shared.quota);
-    return JsonAnswer(JsonReply{std::move(*attempt.result), attempts_, maybe_applied_});
+    return JsonAnswer(
+        JsonReply{std::move(*attempt.result), attempts_, maybe_applied_, key_range_throttled_});
   }
   AwsFailure& failure = attempt.result.error();
   if (failure.kind == FailureClass::kAmbiguous) maybe_applied_ = true;
+  if (failure.key_range_throttled) key_range_throttled_ = true;
   if (WaitedInVain(attempt, at.now)) {
     last_cause_ = std::move(failure.message);
     return Start(at.now);
@@ -136,6 +138,7 @@ AwsFailure JsonExchange::OutOfTime() const {
 tl::unexpected<AwsFailure> JsonExchange::Final(AwsFailure failure, std::string_view why_not) const {
   failure.attempts = attempts_;
   failure.maybe_applied = maybe_applied_;
+  failure.key_range_throttled = key_range_throttled_;
   if (attempts_ > 1) failure.message += fmt::format(" (after {} attempts)", attempts_);
   if (!why_not.empty()) failure.message += fmt::format("; {}", why_not);
   if (maybe_applied_) failure.message += "; it may have been applied";

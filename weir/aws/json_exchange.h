@@ -84,8 +84,9 @@ class JsonExchange {
   const Deadline deadline_;
   RetryPolicy policy_;
   int attempts_ = 0;
-  bool is_out_ = false;         ///< a request is under way
-  bool maybe_applied_ = false;  ///< by an attempt that has ended
+  bool is_out_ = false;               ///< a request is under way
+  bool maybe_applied_ = false;        ///< by an attempt that has ended
+  bool key_range_throttled_ = false;  ///< an attempt was
   UnixMillis signed_for_;
   Instant handed_over_;      ///< to the transport
   Credentials credentials_;  ///< kept for Rejected, and to know them again

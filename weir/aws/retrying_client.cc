@@ -13,6 +13,9 @@
 namespace weir {
 namespace {
 
+/// A smaller change of the service's time does not matter to credentials.
+constexpr milliseconds kUnnoticed{1000};
+
 /// What the calls of one client share; lives as long as the last of them.
 struct Core {
   Core(JsonClientParts with, JsonClientOptions opts)
@@ -32,6 +35,8 @@ struct Core {
   Mutex mutex;
   SharedRetries shared WEIR_GUARDED_BY(mutex);
   ServerTime server_time WEIR_GUARDED_BY(mutex);
+  /// Of the service's time to the time since boot, as the credentials provider knows it.
+  std::optional<milliseconds> known_offset WEIR_GUARDED_BY(mutex);
   Counter calls, attempts, retries, throttles;
   Histogram request_time;
 };
@@ -72,6 +77,7 @@ class Flight {
   JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
   JsonStep Weigh(Attempt attempt);
   void Observe(const ServerDate& response, UnixMillis wall);
+  bool IsNews(UnixMillis time, nanoseconds boot) WEIR_REQUIRES(core_->mutex);
   void CountAttempt() const;
 
   const std::shared_ptr<Core> core_;
@@ -147,13 +153,24 @@ JsonStep Flight::Weigh(Attempt attempt) {
 void Flight::Observe(const ServerDate& response, UnixMillis wall) {
   std::optional<UnixMillis> before;
   std::optional<UnixMillis> after;
+  bool is_news = false;
   {
     const MutexLock lock(core_->mutex);
     before = core_->server_time.Now(response.received);
     core_->server_time.Observe(response, wall);
     after = core_->server_time.Now(response.received);
+    is_news = after && IsNews(*after, response.received);
   }
+  if (is_news) core_->parts.credentials.SetServiceTime(*after);
   if (before && after && *before != *after) core_->events.TimeStepped(*after - *before);
+}
+
+bool Flight::IsNews(UnixMillis time, nanoseconds boot) {
+  const milliseconds offset = milliseconds(time.value) - std::chrono::floor<milliseconds>(boot);
+  std::optional<milliseconds>& known = core_->known_offset;
+  if (known && std::chrono::abs(offset - *known) <= kUnnoticed) return false;
+  known = offset;
+  return true;
 }
 
 void Flight::Do(Ptr flight, WakeAt& step) {

@@ -457,6 +457,53 @@ TEST_F(RetryingClientTest, ACacheGivesUpWhatWasRefused) {
   EXPECT_EQ(asked.asked, 2);
 }
 
+// Fails if: the provider does not learn the service's time, or learns it with each response.
+TEST_F(RetryingClientTest, D15CredentialsLearnTheServicesTime) {
+  for (int i = 0; i < 2; ++i) Script(Dated(Good(), "Thu, 01 Jan 2026 02:00:00 GMT"));
+  EXPECT_TRUE(Call().good());
+  EXPECT_THAT(credentials_.service_times, testing::IsEmpty()) << "the clocks do not agree";
+  EXPECT_TRUE(Call().good());
+  ASSERT_EQ(credentials_.service_times.size(), 1U);
+  const UnixMillis two = scheduler_.clock().WallNow() + std::chrono::hours(2);
+  EXPECT_LE(std::chrono::abs(credentials_.service_times[0] - two), seconds(2));
+  for (int i = 0; i < 5; ++i) {
+    Script(Dated(Good(), "Thu, 01 Jan 2026 02:00:00 GMT"));
+    EXPECT_TRUE(Call().good());
+  }
+  EXPECT_EQ(credentials_.service_times.size(), 1U);
+}
+
+// Fails if: a throttled transaction is not retried by the client, with its backoff and its quota.
+TEST_F(RetryingClientTest, D15AThrottledTransactionIsRetriedWithinTheQuota) {
+  transport_.always = {
+      HttpResponse{.status = 400,
+                   .body = R"({"__type":"a#TransactionCanceledException","CancellationReasons":[)"
+                           R"({"Code":"None"},{"Code":"ThrottlingError"}]})"}};
+  JsonClientOptions options = Options();
+  options.retry.quota = 3 * kRetryCost;
+  Make(options);
+  EXPECT_TRUE(CallRepeatable().failed(kThrottle));
+  EXPECT_EQ(transport_.requests.size(), 4U) << "three retries were in the quota";
+}
+
+// Fails if: what was throttled before a try that succeeded is not reported.
+TEST_F(RetryingClientTest, D8AThrottledKeyRangeIsReportedAlsoAfterASuccess) {
+  const HttpResponse throttled{
+      .status = 400,
+      .body = R"({"__type":"a#ProvisionedThroughputExceededException","ThrottlingReasons":[)"
+              R"({"reason":"TableWriteKeyRangeThroughputExceeded","resource":"arn"}]})"};
+  Script(throttled);
+  const Told& good = Call();
+  ASSERT_TRUE(good.good());
+  EXPECT_TRUE(good.reply().key_range_throttled);
+  Script(throttled);
+  Script(Refusal("ValidationException"));
+  const Told& bad = Call();
+  ASSERT_TRUE(bad.failed(kPermanent));
+  EXPECT_TRUE(bad.failure().key_range_throttled);
+  EXPECT_FALSE(Call().reply().key_range_throttled);
+}
+
 TEST_F(RetryingClientTest, NoCredentialsIsSaidWithTheirReason) {
   credentials_.errors.push_back({Code::kUnauthenticated, "asked environment and profile"});
   const Told& none = Call();

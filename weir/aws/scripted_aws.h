@@ -92,10 +92,12 @@ class ScriptedCredentials final : public CredentialsProvider {
   }
 
   void Rejected(const Credentials& refused) override { rejected.push_back(refused.access_key_id); }
+  void SetServiceTime(UnixMillis now) override { service_times.push_back(now); }
 
   int asked = 0;
   int repeats = 0;
   std::vector<std::string> rejected;
+  std::vector<UnixMillis> service_times;
   std::deque<Error> errors;
   std::optional<nanoseconds> after;
 

@@ -115,6 +115,7 @@ CallStep BucketCall::Go() {
   }
   step.learned = std::exchange(learned_, {});
   step.unknown = std::exchange(unknown_, {});
+  step.throttled = std::exchange(throttled_, {});
   return step;
 }
 
@@ -153,7 +154,7 @@ void BucketCall::ReadUnknown(CallStep& step) {
 
 Result<BucketPlan> BucketCall::PlanOf(std::size_t charge) const {
   const Part& part = parts_[charge];
-  const BucketRequest request{charges_[charge], terms_.token, terms_.writes};
+  const BucketRequest request{charges_[charge], terms_.token, terms_.writes, part.failed_writes};
   if (part.state == State::kAbsent) return PlanCreate(keys_, part.owner, request, now_);
   return PlanWrite(keys_, *part.image, request, now_);
 }
@@ -252,7 +253,8 @@ void BucketCall::SendRepairs(CallStep& step) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     if (part.state != State::kKnown || repairs_left_[i] == 0) continue;
-    auto repair = PlanRepair(keys_, *part.image, {charges_[i], terms_.token, terms_.writes}, now_);
+    const BucketRequest request{charges_[i], terms_.token, terms_.writes, part.failed_writes};
+    auto repair = PlanRepair(keys_, *part.image, request, now_);
     if (!repair) continue;
     --repairs_left_[i];
     part.state = State::kSent;

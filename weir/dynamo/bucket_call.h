@@ -33,6 +33,8 @@ struct CallStep {
   milliseconds pause{0};
   std::vector<BucketImage> learned;  ///< newest images, worth remembering
   std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
+  /// As known when a write was throttled for the writes on their key range.
+  std::vector<BucketImage> throttled;
   std::optional<Result<Decision>> answer;
   bool in_doubt = false;  ///< with any answer: more may have been charged than it says
   /// With an answer of kAborted: the buckets are divided into other shards than CallTerms::shards
@@ -107,6 +109,7 @@ class BucketCall {
     BucketPlan plan{};
     std::optional<Item> created{};  // while kSent
     bool repairs = false;           // while kSent: the write is a repair
+    int failed_writes = 0;          // on their conditions, since one passed
   };
 
   CallStep Go();
@@ -126,6 +129,7 @@ class BucketCall {
   std::vector<Charge> TakenInVain() const;
 
   void Learn(Part& part, const Item& item);
+  void Note(Part& part, const tl::expected<WriteAnswer, WriteFailure>& outcome);
   void Applied(std::size_t charge, const WriteAnswer& answer);
   void NotApplied(std::size_t charge, WriteFailure failure);
   void Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
@@ -143,6 +147,7 @@ class BucketCall {
   std::vector<std::size_t> reading_;
   std::vector<BucketImage> learned_;
   std::vector<BucketKey> unknown_;
+  std::vector<BucketImage> throttled_;
   std::vector<BucketKey> incomplete_;
   std::optional<Error> error_;
   bool refused_ = false;

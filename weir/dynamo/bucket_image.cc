@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::string_view kAdjustPrefix = "w_t_";
 
-// Less than a fifth of the writes is left: what zae-limiter's aggregator waits for.
-constexpr std::int64_t kHotPart = 5;
-
 struct Feature {
   std::string_view field;
   std::string_view what;
@@ -189,10 +186,7 @@ bool BucketImage::IsExtra(std::string_view limit) const {
 }
 
 bool BucketImage::IsHotAt(UnixMillis now) const {
-  if (!wcu) return false;
-  Meter meter = *wcu;
-  Refill(meter, (now - bucket.time).count());
-  return meter.tokens < meter.quota.capacity / kHotPart;
+  return wcu && IsHot(*wcu, (now - bucket.time).count());
 }
 
 std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard) {
@@ -220,6 +214,7 @@ Result<BucketImage> ReadImage(const Item& item) {
       std::clamp<std::int64_t>(image.stored_shards.value_or(1), 1, kMostShards));
   image.ttl_seconds = GetNumber(item, "ttl");
   image.valid_until = GetNumber(item, "vu");
+  image.write_units = WriteUnits(item);
   WEIR_RETURN_IF_ERROR(ReadLimits(item, image));
   WEIR_RETURN_IF_ERROR(CheckFeatures(item, image));
   WEIR_RETURN_IF_ERROR(Divide(image));

@@ -23,6 +23,7 @@
 #include "weir/base/result.h"
 #include "weir/bucket/bucket.h"
 #include "weir/dynamo/value.h"
+#include "weir/dynamo/write_load.h"
 #include "weir/store/bucket_store.h"
 
 namespace weir::dynamo {
@@ -44,9 +45,10 @@ struct BucketImage {
   /// older than that bound: `shards` of them are used, and the attribute stays.
   std::optional<std::int64_t> stored_shards;
   std::vector<std::string> names;
-  std::vector<Quota> stored;  ///< of the whole bucket
-  Bucket bucket;              ///< of this shard: `time` is rf, quotas are the shard's part
-  std::optional<Meter> wcu;   ///< writes on this item: 1000 for each
+  std::vector<Quota> stored;     ///< of the whole bucket
+  Bucket bucket;                 ///< of this shard: `time` is rf, quotas are the shard's part
+  std::optional<Meter> wcu;      ///< writes on this item (write_load.h)
+  std::int64_t write_units = 1;  ///< consumed by one write, because of the item's size
   std::optional<std::int64_t> ttl_seconds;
   std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0 asks for one write that refills
   std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
@@ -62,7 +64,7 @@ struct BucketImage {
   Source source = Source::kSeen;
   bool contended = false;  ///< as remembered: others have moved rf more often than not, lately
 
-  /// Little is left at `now` of the writes that one item bears.
+  /// At `now` the item is written so much that the bucket is to be divided.
   bool IsHotAt(UnixMillis now) const;
   bool HasCounted(AdjustToken token) const;
   /// The limit is in the item and not configured.
@@ -99,7 +101,6 @@ std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>
 inline constexpr std::int64_t kWriteCapacity = 1'000'000;
 Quota WriteQuota(std::int64_t capacity = kWriteCapacity);
 inline constexpr std::string_view kWriteLimit = "wcu";
-inline constexpr std::int64_t kWriteCost = 1000;
 inline constexpr std::string_view kRemainders = "w_rem";
 inline constexpr std::string_view kExtras = "w_extra";
 inline constexpr std::string_view kGone = "w_gone";

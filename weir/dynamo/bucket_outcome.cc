@@ -16,6 +16,7 @@ Charge Negated(const Charge& charge) {
 }  // namespace
 
 CallStep BucketCall::OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome) {
+  Note(parts_[charge], outcome);
   if (std::exchange(parts_[charge].repairs, false)) {
     Repaired(charge, std::move(outcome));
   } else if (outcome) {
@@ -24,6 +25,18 @@ CallStep BucketCall::OnWrite(std::size_t charge, tl::expected<WriteAnswer, Write
     NotApplied(charge, std::move(outcome.error()));
   }
   return Go();
+}
+
+// What the write means for the load of the item.
+void BucketCall::Note(Part& part, const tl::expected<WriteAnswer, WriteFailure>& outcome) {
+  const bool throttled =
+      outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
+  if (throttled && part.image) throttled_.push_back(*part.image);
+  if (outcome) {
+    part.failed_writes = 0;
+  } else if (outcome.error().kind == FailureClass::kConditional) {
+    ++part.failed_writes;
+  }
 }
 
 void BucketCall::Learn(Part& part, const Item& item) {

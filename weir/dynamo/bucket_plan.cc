@@ -33,7 +33,7 @@ class Planner {
     for (const Line& line : lines) {
       if (!line.amounts.is_nothing() && !line.absent) AddLine(line);
     }
-    Spend(0);
+    Spend(false);
     return Finish();
   }
 
@@ -61,7 +61,7 @@ class Planner {
     NoteExtras(std::move(extras));
     NoteGone(lines, gone);
     ForgetAdjusts();
-    Spend((now_ - image_.bucket.time).count());
+    Spend(true);
     return Finish();
   }
 
@@ -243,14 +243,13 @@ class Planner {
   }
 
   // The internal limit of writes: advisory, so never a condition.
-  void Spend(std::int64_t elapsed) {
+  void Spend(bool moves) {
     if (!image_.wcu) return;
-    Meter meter = *image_.wcu;
-    const std::int64_t before = std::min(meter.tokens, meter.quota.capacity);
-    meter.tokens = before;
-    Refill(meter, elapsed);
-    e().Add(LimitAttribute(kWriteLimit, "tk"), meter.tokens - before - kWriteCost);
-    e().Add(LimitAttribute(kWriteLimit, "tc"), kWriteCost);
+    const std::int64_t units = image_.write_units * (1 + request_.failed_writes);
+    const std::int64_t elapsed = (now_ - image_.bucket.time).count();
+    const WriteDebit debit = DebitWrite(*image_.wcu, elapsed, moves, units);
+    if (debit.tokens != 0) e().Add(LimitAttribute(kWriteLimit, "tk"), debit.tokens);
+    e().Add(LimitAttribute(kWriteLimit, "tc"), debit.consumed);
   }
 
   const BucketImage& image_;
@@ -344,7 +343,7 @@ std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
   if (request.token || is_override || IsNothing(request)) return std::nullopt;
   const Charge nothing{request.charge.target,
                        std::vector<std::int64_t>(request.charge.amounts.size())};
-  const BucketRequest look{nothing, std::nullopt, request.writes};
+  const BucketRequest look{nothing, std::nullopt, request.writes, request.failed_writes};
   std::vector<Line> lines = LinesOf(image, look, now);
   if (Conforms(image, lines) || !MakeRoom(lines, look)) return std::nullopt;
   return Planner(keys, image, look, now).Move(lines);

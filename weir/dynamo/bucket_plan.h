@@ -37,6 +37,9 @@ struct BucketRequest {
   const Charge& charge;
   std::optional<AdjustToken> token;
   Quota writes = WriteQuota();  ///< of an item that is created
+  /// Writes on the item whose conditions failed and that no other write has debited. They consume
+  /// as many units as one that passes.
+  int failed_writes = 0;
   /// If not empty: one write for several requests with the charge's target, whose sums these are,
   /// by limit. The charge's amounts do not count, and there is no token. Refused if the image
   /// cannot pay all takes.

@@ -209,8 +209,19 @@ TEST(BucketPlan, AWriteIsPaidFromTheInternalLimitWhichIsNoCondition) {
   image.wcu = Meter{.quota = WriteQuota(), .tokens = 400'000};
   EXPECT_THAT(Text(Plan(image, Ask({100}), 0)), HasSubstr("b_wcu_tk -1000, b_wcu_tc 1000"));
   const std::string text = Text(Plan(image, Ask({1'000}), 500));
-  EXPECT_THAT(text, HasSubstr("b_wcu_tk 499000"));
+  EXPECT_THAT(text, HasSubstr("b_wcu_tk 224000")) << "refilled at 45 % of its rate";
   EXPECT_THAT(text, Not(HasSubstr("b_wcu_tk >=")));
+}
+
+// Fails if: the writes that fail, or that are large, are not part of the load.
+TEST(BucketPlan, D8FailedWritesAndBytesAreDebitedByTheNextWrite) {
+  BucketImage image = Image(500);
+  image.wcu = Meter{.quota = WriteQuota(), .tokens = 400'000};
+  image.write_units = 3;
+  const Charge charge = Ask({100});
+  const auto plan = PlanWrite(kShardKeys, image, {charge, {}, WriteQuota(), 2}, kRf);
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(Text(*plan), HasSubstr("b_wcu_tk -9000, b_wcu_tc 9000"));
 }
 
 TEST(BucketPlan, ANewBucketComesWithACheckOfItsOwner) {

@@ -100,12 +100,14 @@ void DynamoBucketStore::Start(const RequestPtr& request, Route route) {
 
 void DynamoBucketStore::Learn(CallStep& step) {
   for (const BucketKey& key : step.unknown) images_.Forget(key);
+  for (const BucketImage& image : step.throttled) shard_work_->Double(image);
   for (BucketImage& image : step.learned) {
     if (image.IsHotAt(Now())) shard_work_->Double(image);
     images_.Put(std::move(image), scheduler_.clock().Now());
   }
   step.unknown.clear();
   step.learned.clear();
+  step.throttled.clear();
 }
 
 void DynamoBucketStore::Follow(const RunningPtr& running, CallStep step) {

@@ -20,8 +20,8 @@ namespace weir::dynamo {
 struct BucketStoreOptions {
   std::size_t remembered_images = 100'000;
   std::uint64_t seed = 0;  ///< of pauses, tokens and shards; must differ between processes
-  /// Writes in a second that one item bears, in millitokens: a new bucket is divided before it
-  /// needs more. DynamoDB's is the default.
+  /// Units of writes in a second that one item bears, in millitokens: a new bucket is divided from
+  /// 45 % of that on. DynamoDB's is the default.
   std::int64_t write_capacity = kWriteCapacity;
   /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
   /// At most kLongestRefusalAge.
@@ -38,7 +38,8 @@ inline constexpr milliseconds kLongestRefusalAge{5000};
 
 /// Contract: store/bucket_store.h. A charge names shard 0 and means the bucket, into however many
 /// shards it is divided, and so does Read (ReadBuckets); List returns each shard by itself. A
-/// bucket that is written to more than one item bears is divided in two, in the background.
+/// bucket whose item is written nearly half as much as one item bears, or whose writes are
+/// throttled for the load on its key range, is divided in two, in the background.
 /// Thread-safe. `table` and `scheduler` must outlive it and every call in flight.
 class DynamoBucketStore final : public BucketStore {
  public:

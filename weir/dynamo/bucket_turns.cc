@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+#include <optional>
 #include <utility>
 
 #include "weir/dynamo/bucket_running.h"
@@ -11,9 +11,34 @@ namespace weir::dynamo {
 
 /// A send that has no turn yet. Its turn comes, or its time is over: the first of them takes it.
 struct DynamoBucketStore::Waiting {
-  RunningPtr running;
+  Waiting(RunningPtr call, CallStep::Send write)
+      : running(std::move(call)), send(std::move(write)) {}
+
+  /// False if it was taken before.
+  bool Take(Scheduler& scheduler) {
+    const std::optional<TimerId> timer = TakeTimer();
+    if (timer && *timer != TimerId{}) scheduler.Cancel(*timer);
+    return timer.has_value();
+  }
+  /// Unless it was taken.
+  void Arm(Scheduler& scheduler, Instant when, Task expire) {
+    const MutexLock lock(mutex);
+    if (!is_taken) expires = scheduler.At(when, std::move(expire));
+  }
+
+  const RunningPtr running;
   CallStep::Send send;
-  std::atomic<bool> is_taken = false;
+
+ private:
+  std::optional<TimerId> TakeTimer() {
+    const MutexLock lock(mutex);
+    if (std::exchange(is_taken, true)) return std::nullopt;
+    return expires;
+  }
+
+  Mutex mutex;
+  bool is_taken WEIR_GUARDED_BY(mutex) = false;
+  TimerId expires WEIR_GUARDED_BY(mutex){};
 };
 
 void DynamoBucketStore::WaitForTurn(const RunningPtr& running, CallStep::Send send) {
@@ -21,7 +46,7 @@ void DynamoBucketStore::WaitForTurn(const RunningPtr& running, CallStep::Send se
   const std::size_t charge = waiting->send.charge;
   const BucketKey& key = running->KeyOf(charge);
   const bool is_free = turns_.Enter(key, [this, waiting, charge] {
-    if (waiting->is_taken.exchange(true)) return false;
+    if (!waiting->Take(scheduler_)) return false;
     const RunningPtr& call = waiting->running;
     auto newest = images_.Find(call->KeyOf(charge));
     CallStep step = call->On([&](BucketCall& on) { return on.OnTurn(charge, std::move(newest)); });
@@ -32,13 +57,12 @@ void DynamoBucketStore::WaitForTurn(const RunningPtr& running, CallStep::Send se
   if (is_free) return Submit(running, std::move(waiting->send));
   if (running->deadline.is_never()) return;
   // After the deadline it is answered without being sent.
-  const auto expire = [this, weak = std::weak_ptr(waiting)] {
+  waiting->Arm(scheduler_, running->deadline.at(), [this, weak = std::weak_ptr(waiting)] {
     const auto late = weak.lock();
-    if (late == nullptr || late->is_taken.exchange(true)) return;
+    if (late == nullptr || !late->Take(scheduler_)) return;
     late->send.in_turn = false;
     Submit(late->running, std::move(late->send));
-  };
-  scheduler_.At(running->deadline.at(), expire);
+  });
 }
 
 bool DynamoBucketStore::KeepTurn(const RunningPtr& running, std::size_t charge, CallStep& step) {

@@ -65,6 +65,12 @@ void DirectClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
     const std::string body = fmt::format(R"({{"__type":"com.amazonaws#{}"}})", refusal);
     return done(ReplyTo(call.operation, {.status = 400, .body = body}));
   }
+  if (!cancellation.empty() && call.operation == "TransactWriteItems") {
+    const std::string body = fmt::format(
+        R"({{"__type":"a#TransactionCanceledException","CancellationReasons":[{{"Code":"{}"}}]}})",
+        cancellation);
+    return done(ReplyTo(call.operation, {.status = 400, .body = body}));
+  }
   HttpResponse response = server_.Handle(RequestOf(call));
   if (FailsNow()) return done(tl::unexpected(NoAnswer(call, Fault::kLostAnswer)));
   done(ReplyTo(call.operation, std::move(response)));

@@ -44,6 +44,8 @@ class DirectClient final : public JsonClient {
   void Heal() { fault_at_.reset(); }
   /// Calls are refused with this code; empty: they are not.
   std::string refusal;
+  /// Transactions are cancelled for this reason of their first action; empty: they are not.
+  std::string cancellation;
   /// Runs before each call, for what somebody else does in between. Not for the calls in it.
   std::function<void(const JsonCall&)> before_each;
   /// If given, a call whose deadline has passed is not sent. Otherwise deadlines have no effect.

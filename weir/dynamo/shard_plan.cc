@@ -88,12 +88,17 @@ class Splitter {
   void RequireAsSeen() {
     e().RequireExists("PK").RequireAbsent("disabled").RequireAbsent("bypass");
     RequireShards(e(), image_);
-    // A limit that joined or left meanwhile would not be what the heirs get.
-    RequireText(kExtras);
-    RequireText(kGone);
+    // A limit that joined or left meanwhile, or has other parameters, would not be what the heirs
+    // get, and neither would the request for a refill that comes with new parameters (vu).
+    RequireUnchanged(kExtras);
+    RequireUnchanged(kGone);
+    RequireUnchanged("vu");
+    for (const std::string& limit : image_.names) {
+      for (const auto* field : {"cp", "ra", "rp"}) RequireUnchanged(LimitAttribute(limit, field));
+    }
   }
 
-  void RequireText(std::string_view attribute) {
+  void RequireUnchanged(std::string_view attribute) {
     const auto found = donor_.item->find(attribute);
     const bool is_there = found != donor_.item->end();
     e().RequireSame(attribute, is_there ? std::optional(found->second) : std::nullopt);

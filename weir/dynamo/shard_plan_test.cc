@@ -158,6 +158,28 @@ TEST_F(ShardPlanTest, D1DebtThatCameMeanwhileIsNotForgotten) {
   EXPECT_FALSE(Divide(2)) << "120 s repay it at half of the rate";
 }
 
+// Fails if: the heirs get parameters that are no longer those of the bucket, whether or not the
+// division has a lock on rf.
+class ShardPlanChangedTest : public ShardPlanTest,
+                             public testing::WithParamInterface<milliseconds> {};
+INSTANTIATE_TEST_SUITE_P(ShardPlanTest, ShardPlanChangedTest,
+                         testing::Values(milliseconds(1'000), milliseconds(20)),
+                         [](const auto& at) { return std::to_string(at.param.count()); });
+
+TEST_P(ShardPlanChangedTest, D15ParametersThatChangedMeanwhileAreNotDivided) {
+  Item item = ShardItem(0, 1, 50'000);
+  item["rf"] = Of((kNow - GetParam()).value);
+  Have(0, item);
+  for (const auto* attribute : {"b_rpm_cp", "b_rpm_ra", "b_rpm_rp", "vu"}) {
+    Item changed = item;
+    changed[attribute] = Of(std::int64_t{60'000});
+    table_.Put(changed);
+    EXPECT_FALSE(Divide(2)) << attribute;
+  }
+  table_.Put(item);
+  EXPECT_TRUE(Divide(2));
+}
+
 // As a Python client leaves it: the count on shard 0 alone.
 TEST_F(ShardPlanTest, WhatAnotherClientLeftHalfDoneIsMadeWholeWithoutMinting) {
   Have(0, ShardItem(0, 4, 60'000));

@@ -72,7 +72,8 @@ WriteFailure ToWriteFailure(const AwsFailure& failure) {
                     .error = ToError(failure),
                     .maybe_applied = failure.maybe_applied,
                     .old_item = {},
-                    .reasons = {}};
+                    .reasons = {},
+                    .key_range_throttled = failure.key_range_throttled};
   if (failure.kind != FailureClass::kConditional) return told;
   if (auto item = ReadItem(failure.body, "Item")) told.old_item = std::move(*item);
   if (auto reasons = ReadReasons(failure.body)) told.reasons = std::move(*reasons);
@@ -225,7 +226,7 @@ void Table::Apply(const Write& write, bool repeatable, Deadline deadline, WriteD
                  if (!reply) return done(tl::unexpected(ToWriteFailure(reply.error())));
                  auto item = ReadItem(reply->body, "Attributes");
                  if (!item) return done(Unreadable(std::move(item.error())));
-                 done(WriteAnswer{std::move(*item)});
+                 done(WriteAnswer{std::move(*item), reply->key_range_throttled});
                });
 }
 

@@ -50,6 +50,8 @@ struct Write {
 
 struct WriteAnswer {
   std::optional<Item> item;  ///< where want_new asked for it
+  /// An earlier attempt was throttled for the writes on one key range of the table.
+  bool key_range_throttled = false;
 };
 
 struct WriteFailure {
@@ -58,6 +60,7 @@ struct WriteFailure {
   bool maybe_applied = false;
   std::optional<Item> old_item;             ///< of a condition that failed; nothing: no such item
   std::vector<CancellationReason> reasons;  ///< of a transaction, in the order of its actions
+  bool key_range_throttled = false;         ///< as in WriteAnswer, the last attempt included
 
   /// The reason's code of an action; empty where there is none.
   std::string_view ReasonOf(std::size_t action) const;

@@ -313,6 +313,14 @@ TEST(TableTransaction, OthersOnItsItemsAreWaitedFor) {
   EXPECT_THAT(t.client.bodies, Each(t.client.bodies.front())) << "with the same token";
 }
 
+// Fails if: a client that gave up on a throttled transaction ends a patient one.
+TEST(TableTransaction, D15AThrottledOneIsWaitedFor) {
+  BusyTable t;
+  t.client.unanswered = {FailureClass::kThrottle, FailureClass::kThrottle};
+  EXPECT_TRUE(t.Transact());
+  EXPECT_THAT(t.client.when, SizeIs(3));
+}
+
 TEST(TableTransaction, AConditionThatFailsIsTheAnswerAtOnce) {
   BusyTable t;
   t.client.cancels = {{"ConditionalCheckFailed", "TransactionConflict"}};

@@ -17,6 +17,7 @@ namespace {
 // Nothing was written, and the same writes may succeed in a moment.
 bool IsPassing(const WriteFailure& failure) {
   if (failure.kind == FailureClass::kConflict) return true;
+  if (failure.kind == FailureClass::kThrottle) return true;
   if (failure.kind != FailureClass::kConditional || failure.reasons.empty()) return false;
   static constexpr std::array<std::string_view, 4> kPassing = {
       "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"};

@@ -73,6 +73,17 @@ TEST_F(TurnsOfAProcess, OnAFullBucketDoNotMakeEachOtherFail) {
   EXPECT_EQ(fleet_.server().counts().AllRequests() - before, 500U);
 }
 
+// Fails if: each write that had to wait leaves a timer until its deadline.
+TEST_F(TurnsOfAProcess, D15LeaveNoTimersBehind) {
+  Ask(1, std::chrono::seconds(5));
+  fleet_.scheduler().RunAll();
+  fleet_.scheduler().Advance(std::chrono::seconds(1));
+  for (int i = 0; i < 50; ++i) Ask(1, std::chrono::hours(1));
+  fleet_.scheduler().Advance(std::chrono::seconds(10));
+  EXPECT_THAT(codes_, SizeIs(51));
+  EXPECT_EQ(fleet_.scheduler().pending(), 0U);
+}
+
 TEST_F(TurnsOfAProcess, AreNotWaitedForBeyondTheDeadline) {
   Ask(1, std::chrono::seconds(5));
   fleet_.scheduler().RunAll();

@@ -75,12 +75,17 @@ double ReadUnits(std::size_t bytes, bool consistent) {
   return consistent ? whole : whole / 2;
 }
 
-void RefuseForThroughput() {
-  throw Refusal{
+void RefuseForThroughput(const std::string& reason) {
+  Refusal refusal{
       .type = "ProvisionedThroughputExceededException",
       .message =
           "The level of configured provisioned throughput for the table was exceeded. Consider "
           "increasing your provisioning level with the UpdateTable API."};
+  if (!reason.empty()) {
+    refusal.more["ThrottlingReasons"].push_back(
+        {{"reason", reason}, {"resource", "arn:aws:dynamodb:eu-west-1:000000000000:table/t"}});
+  }
+  throw refusal;
 }
 
 }  // namespace weir::sim

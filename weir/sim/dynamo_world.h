@@ -73,7 +73,8 @@ class Bill {
 /// Units for reading so many bytes: one for each begun 4096, half if not consistent.
 double ReadUnits(std::size_t bytes, bool consistent);
 
-[[noreturn]] void RefuseForThroughput();
+/// `reason`: of ThrottlingReasons; empty: none.
+[[noreturn]] void RefuseForThroughput(const std::string& reason = {});
 
 // The operations. Each takes the request's body and returns the answer's, or throws a Refusal.
 nlohmann::json GetItem(DynamoWorld& world, const nlohmann::json& body);

@@ -76,7 +76,7 @@ json Run(DynamoWorld& world, const HttpRequest& request) {
   const json body = ReadBody(request);
   if (world.throttled && operation.throttle == Throttle::kWhole) {
     ++world.counts.throttled;
-    RefuseForThroughput();
+    RefuseForThroughput(world.faults.throttling_reason);
   }
   try {
     return operation.run(world, body);

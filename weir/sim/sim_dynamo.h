@@ -34,6 +34,9 @@ struct DynamoFaults {
   nanoseconds longest_staleness{1'000'000'000};
   nanoseconds longest_index_lag{0};  ///< a write shows in the indexes after a wait up to this
   nanoseconds table_creation{0};     ///< a new table cannot be used before
+  /// The ThrottlingReasons of a throttled request has this one, for example
+  /// "TableWriteKeyRangeThroughputExceeded". Empty: there are none, as before 2025.
+  std::string throttling_reason{};
 };
 
 /// What was asked and what it would have cost. A test asserts that its faults fired.

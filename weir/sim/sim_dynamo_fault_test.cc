@@ -40,6 +40,16 @@ TEST_F(SimDynamoFault, AThrottledRequestIsNotApplied) {
   Ok("DescribeTable", "{}");
 }
 
+TEST_F(SimDynamoFault, D8AThrottleGivesItsReason) {
+  dynamo.faults.throttle = 1;
+  EXPECT_FALSE(Call("UpdateItem", kAdd).body.contains("ThrottlingReasons"));
+  dynamo.faults.throttling_reason = "TableWriteKeyRangeThroughputExceeded";
+  const auto refused = Refused("UpdateItem", kAdd, "ProvisionedThroughputExceededException");
+  ASSERT_EQ(refused.body["ThrottlingReasons"].size(), 1U);
+  EXPECT_EQ(refused.body["ThrottlingReasons"][0]["reason"], "TableWriteKeyRangeThroughputExceeded");
+  EXPECT_TRUE(refused.body["ThrottlingReasons"][0]["resource"].is_string());
+}
+
 TEST_F(SimDynamoFault, ThrottlesComeAsOftenAsTheyShould) {
   dynamo.faults.throttle = 0.25;
   int applied = 0;

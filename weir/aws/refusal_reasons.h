@@ -1,0 +1,32 @@
+// The reasons that DynamoDB gives in the body of a refusal, beside its code.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "weir/aws/failure.h"
+
+namespace weir {
+
+inline constexpr std::string_view kTransactionCancelled = "TransactionCanceledException";
+
+/// Why a transaction was cancelled, and so not applied.
+struct Cancellation {
+  /// kConditional if the condition of an action failed: only the caller can act on that. Otherwise
+  /// kPermanent if an action can never succeed (ValidationError and every unknown code), otherwise
+  /// kThrottle if the throughput of an action was exceeded. kConditional if there was only a
+  /// conflict, or no reason at all.
+  FailureClass kind = FailureClass::kConditional;
+  /// The service's message about the first action of that class; may be empty.
+  std::string text;
+};
+
+/// By CancellationReasons in the body of a kTransactionCancelled.
+Cancellation ReadCancellation(const std::string& body);
+
+/// True if the body of a throttled request says that the writes exceeded the throughput of one key
+/// range of the table itself (ThrottlingReasons has TableWriteKeyRangeThroughputExceeded), not that
+/// of an index, of the whole table or of the account. Services that give no reasons: false.
+bool IsTableKeyRangeThrottled(const std::string& body);
+
+}  // namespace weir

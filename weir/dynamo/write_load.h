@@ -1,0 +1,35 @@
+// The load of writes on one item, as its internal limit `wcu` counts it.
+#pragma once
+
+#include <cstdint>
+
+#include "weir/bucket/bucket.h"
+#include "weir/dynamo/value.h"
+
+namespace weir::dynamo {
+
+/// One unit in `wcu`: a write of an item of up to 1 KB.
+inline constexpr std::int64_t kWriteCost = 1000;
+
+/// The units that one write of this item consumes: one for each begun KB, by DynamoDB's rules for
+/// the size of an item. The indexes have units of their own. At least 1.
+std::int64_t WriteUnits(const Item& item);
+
+/// The writes that are left to one item `elapsed` ms after its last refill, in thousandths of a
+/// unit, if it may bear 45 % of the rate in `wcu`. DynamoDB throttles a partition key at the whole
+/// rate, and a division takes effect after a second or more.
+std::int64_t WritesLeft(const Meter& wcu, std::int64_t elapsed);
+
+/// Less than 30 % is left: the bucket is to be divided.
+bool IsHot(const Meter& wcu, std::int64_t elapsed);
+
+/// What a write adds to the attributes of `wcu`.
+struct WriteDebit {
+  std::int64_t tokens = 0;
+  std::int64_t consumed = 0;
+};
+/// The debit of `units`, and of the refill if the write `moves` rf. The balance that a write leaves
+/// is at least 25 %: below 20 % zae-limiter's aggregator divides the bucket, too.
+WriteDebit DebitWrite(const Meter& wcu, std::int64_t elapsed, bool moves, std::int64_t units);
+
+}  // namespace weir::dynamo
