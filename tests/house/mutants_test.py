@@ -73,6 +73,7 @@ class Parser(unittest.TestCase):
     def test_patterns_are_those_of_gtest(self):
         self.assertTrue(as_expression("Sum.*Right").fullmatch("Sum.IsRight"))
         self.assertFalse(as_expression("Sum.Is").fullmatch("Sum.IsRight"))
+        self.assertFalse(as_expression("Sum.IsRight").fullmatch("Sum+IsRight"))
         self.assertFalse(as_expression("Sum?IsRight[s]").fullmatch("Sum.IsRights"))
 
 
