@@ -103,6 +103,8 @@ function(weir_room room)
   endif()
   weir_require_rooms(${room} ${ARG_ROOMS})
 
+  # Files that `./dev mutants` changes: each change compiles one of them, not a batch.
+  set_source_files_properties(${WEIR_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(weir_${room} STATIC ${ARG_SOURCES})
   weir_compile_options(weir_${room})
   target_sources(weir_${room} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}

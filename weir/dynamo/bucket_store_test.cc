@@ -126,6 +126,26 @@ TEST_F(BucketStoreTest, AStaleImageDoesNotHideThatAClampIsPending) {
   EXPECT_TRUE(Ask(process_, {"acme"}, 18, 1000).admitted);
 }
 
+// The first take leaves rf, the second one refills. Fails if: one of them does not require that the
+// item is not disabled.
+TEST_F(BucketStoreTest, ABucketThatIsDisabledMeanwhileIsNotCharged) {
+  for (const auto& [entity, later] : {std::pair("acme", 10), std::pair("corp", 5'000)}) {
+    EXPECT_TRUE(Ask(process_, {entity}, 1).admitted);
+    const TableKey key = Keys("ns").Bucket({entity, "llm", 0});
+    Item disabled = table_.Get(key).value_or(Item{});
+    disabled.insert_or_assign("disabled", Of(true));
+    table_.Put(disabled);
+    const std::vector<Charge> charges{{LlmTarget(entity), {1'000}}};
+    const auto answer = table_.Ask<Decision>([&](Done<Decision> done) {
+      process_.store.Acquire(charges, kStart + milliseconds(later), Deadline::Never(),
+                             std::move(done));
+    });
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_EQ(answer.error().code, Code::kFailedPrecondition);
+    EXPECT_EQ(table_.Get(key), disabled);
+  }
+}
+
 TEST_F(BucketStoreTest, WhatIsRefusedHalfWayLeavesNothingTaken) {
   EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1).admitted);
   Process other(table_);

@@ -88,6 +88,17 @@ TEST_F(BucketTtl, D1TheSumOfConcurrentAdjustsIsNotForgotten) {
   EXPECT_EQ(refused.retry_after, milliseconds(10'010));
 }
 
+// D1. Fails if: an add that finds the ttl of its image late enough does not require it.
+TEST_F(BucketTtl, D1AnAddDoesNotRelyOnATtlThatOthersShortened) {
+  ASSERT_TRUE(Takes(here_, fast_, {1}));
+  Item shortened = Stored();
+  shortened.insert_or_assign("ttl", Of(kTtlStart.value / 1000 + 1));
+  table_.Put(shortened);
+  Adjust(here_, fast_, {300});
+  EXPECT_EQ(Number("b_tps_tk"), 99'000 - 300'000);
+  EXPECT_GE(Ttl(), kTtlStart + milliseconds(3'010)) << "full again at 100 a second";
+}
+
 // D1. Fails if: a write that moves ttl goes by an image that others have left behind.
 TEST_F(BucketTtl, D1ARefillThatSawNoDebtDoesNotForgetIt) {
   const TargetPtr both = MakeTarget(kTtlBucket, {{"tps", PerSecond(100)}, {"ops", PerSecond(10)}});

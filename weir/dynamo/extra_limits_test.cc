@@ -176,6 +176,34 @@ TEST_F(ExtraLimits, OfMoreThanTwentyLimitsTheNearestToFullLeavesAndIsNotForgotte
   EXPECT_TRUE(Takes(Override({PlainLimit("x1", 500)}), {399}));
 }
 
+// Fails if: a limit is removed for a balance that others have spent since.
+TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
+  ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
+  for (std::size_t i = 1; i < kMostMeters; ++i) {
+    const auto used = static_cast<std::int64_t>(100 + i);
+    ASSERT_TRUE(Takes(Override({PlainLimit("x" + std::to_string(i), 500)}), {used}));
+  }
+  Item spent = Stored();
+  spent.insert_or_assign("b_x1_tk", Of(std::int64_t{0}));
+  table_.Put(spent);
+  ASSERT_TRUE(Takes(Override({PlainLimit("y", 500)}), {1}));
+  EXPECT_EQ(Tokens("x1"), 0);
+  EXPECT_EQ(Tokens("x2"), std::nullopt) << "now it is the nearest to full";
+}
+
+// Fails if: the last limit that left says alone how long those that left are remembered.
+TEST_F(ExtraLimits, AFastLimitThatLeavesDoesNotEndTheMemoryOfASlowOne) {
+  const Limit slow{"x0", {.capacity = 2'000, .amount = 1'000, .period = 86'400'000}};
+  ASSERT_TRUE(Takes(Override({slow}), {1}));
+  for (std::size_t i = 1; i < kMostMeters; ++i) {
+    ASSERT_TRUE(Adjust(Override({PlainLimit("x" + std::to_string(i), 5)}), {900}));
+  }
+  ASSERT_TRUE(Takes(Override({PlainLimit("y", 5)}), {4})) << "x0 leaves, a day before it is full";
+  ASSERT_TRUE(Takes(Override({PlainLimit("z", 5)}), {1}, 1)) << "y leaves, 3 s before it is full";
+  ASSERT_EQ(Tokens("y"), std::nullopt);
+  EXPECT_FALSE(Takes(Override({slow}), {2}, 10));
+}
+
 // Fails if what joins is counted from now on alone: a refusal stores nothing, so a fast limit would
 // have nothing until the slow one that left is full.
 TEST_F(ExtraLimits, AFastLimitIsNotRefusedForASlowOneThatLeft) {

@@ -58,6 +58,18 @@ class RepairTest : public testing::Test {
   Process there_{table_, 4};
 };
 
+// After six seconds the image of one process shows 800; under the parameters of the other one the
+// bucket is full. Fails if: an add does not require the parameters of its image.
+TEST_F(RepairTest, AnAddUnderOldParametersMintsNothing) {
+  const TargetPtr slow = LimitedTo(PerSecond(50).Burst(1'000));
+  const TargetPtr fast = LimitedTo(PerSecond(100).Burst(1'000));
+  ASSERT_TRUE(Ask(here_, slow, 500).admitted);
+  ASSERT_TRUE(Ask(there_, fast, 1).admitted);
+  ASSERT_TRUE(Ask(here_, slow, 200, seconds(6)).admitted);
+  EXPECT_FALSE(Ask(there_, fast, 801, seconds(6)).admitted);
+  EXPECT_TRUE(Ask(there_, fast, 800, seconds(6)).admitted);
+}
+
 // D4. Fails if: a refusal stores nothing, so that the old rate refills.
 TEST_F(RepairTest, D4ALimitThatIsRaisedRefillsAtItsNewRateFromTheFirstRefusal) {
   ASSERT_TRUE(Ask(here_, LimitedTo(kThousandADay), 1'000).admitted);

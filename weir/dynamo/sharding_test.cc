@@ -229,6 +229,26 @@ TEST_F(ShardingTest, D15ACancelledCreationEndsAtOnceWithItsCause) {
   }
 }
 
+// Fails if: a take that leaves rf does not require the number of shards that its image shows: both
+// shards are full, and the old image sees no clamp.
+TEST_F(ShardingTest, AnOldImageTakesNoMoreThanThereIsAfterADivision) {
+  Have(1, 40'000);
+  ASSERT_TRUE(Ask(0).admitted);
+  Have(2, 50'000);
+  int admitted = Ask(20, 1'000).admitted ? 20 : 0;
+  while (Ask(1, 1'000).admitted) ++admitted;
+  EXPECT_EQ(admitted, 100);
+}
+
+// Fails if: a refill does not require the number of shards that its image shows.
+TEST_F(ShardingTest, AnOldImageRefillsAShardWithItsPartOfTheRate) {
+  Have(1, 0);
+  ASSERT_TRUE(Ask(0).admitted);
+  Have(2, 0);
+  EXPECT_FALSE(Ask(6, 1'000).admitted) << "5 came back to each shard";
+  EXPECT_TRUE(Ask(5, 1'000).admitted);
+}
+
 /// One item bears four writes a second.
 class DoublingTest : public ShardingTest {
  protected:
