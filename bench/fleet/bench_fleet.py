@@ -115,12 +115,12 @@ def compare(load, arguments):
 
 
 def show(results):
-    print(f"{'client':18} {'callers':9} {'at once':>7} {'keys':>4} {'cpu us/decision':>16} {'to weir':>8}  "
-          "requests for each")
+    print(f"{'client':18} {'callers':9} {'at once':>7} {'keys':>4} "
+          f"{'cpu us/decision':>16} {'to weir':>8}  requests for each")
     for row in results:
         requests = ", ".join(f"{name} {n:.2f}" for name, n in row["requests"].items() if n)
-        print(f"{row['name']:18} {row['callers']:9} {row['at_once']:7} {row['keys']:4} {row['cpu_us']:16.1f} "
-              f"{row['ratio']:8.1f}  {requests}")
+        print(f"{row['name']:18} {row['callers']:9} {row['at_once']:7} {row['keys']:4} "
+              f"{row['cpu_us']:16.1f} {row['ratio']:8.1f}  {requests}")
 
 
 def load_of(text):
