@@ -1,9 +1,10 @@
 """As decide.cc, by the real zae-limiter 0.17.0: its blocking client or its asynchronous one.
 
-usage: peer_decide.py sync|async TABLE COUNT WORKERS KEYS  with the Python of tests/engines/install.py
+usage: peer_decide.py sync|async TABLE COUNT AT_ONCE KEYS  with the Python of tests/engines/install.py
 """
 
 import asyncio
+import itertools
 import json
 import os
 import resource
@@ -40,47 +41,55 @@ class Meter:
                           "wall_s": time.monotonic() - self.begun}))
 
 
-def decide(limiter, key, count):
-    for _ in range(count):
+def keys_of(caller, at_once, keys):
+    """The keys of one caller, in turn: its own if there are enough of them."""
+    return itertools.cycle([key % keys for key in range(caller, max(keys, caller + 1), at_once)])
+
+
+def warm_up_of(keys):
+    """How many decisions on all keys; on each at least two, the first of which makes the bucket."""
+    return max(2, WARM_UP // keys) * keys
+
+
+def decide(limiter, keys, count):
+    for key in itertools.islice(keys, count):
         with limiter.acquire(**what(key)):
             pass
 
 
-def measure(table, count, workers, keys):
+def measure(table, count, at_once, keys):
     limiter = SyncRateLimiter(repository=SyncRepository.connect("default", **where(table)))
-    for key in range(keys):
-        decide(limiter, key, WARM_UP // keys)
+    decide(limiter, keys_of(0, 1, keys), warm_up_of(keys))
     meter = Meter()
-    threads = [threading.Thread(target=decide, args=(limiter, worker % keys, count // workers))
-               for worker in range(workers)]
+    threads = [threading.Thread(target=decide, args=(limiter, keys_of(caller, at_once, keys),
+                                                     count // at_once))
+               for caller in range(at_once)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    meter.report(count // workers * workers)
+    meter.report(count // at_once * at_once)
 
 
-async def decide_async(limiter, key, count):
-    for _ in range(count):
+async def decide_async(limiter, keys, count):
+    for key in itertools.islice(keys, count):
         async with limiter.acquire(**what(key)):
             pass
 
 
-async def measure_async(table, count, workers, keys):
+async def measure_async(table, count, at_once, keys):
     limiter = RateLimiter(repository=await Repository.connect("default", **where(table)))
-    for key in range(keys):
-        await decide_async(limiter, key, WARM_UP // keys)
+    await decide_async(limiter, keys_of(0, 1, keys), warm_up_of(keys))
     meter = Meter()
-    await asyncio.gather(*(decide_async(limiter, worker % keys, count // workers)
-                           for worker in range(workers)))
-    meter.report(count // workers * workers)
+    await asyncio.gather(*(decide_async(limiter, keys_of(caller, at_once, keys), count // at_once)
+                           for caller in range(at_once)))
+    meter.report(count // at_once * at_once)
     await limiter.close()
 
 
 if __name__ == "__main__":
     kind, name, *numbers = sys.argv[1:]
-    number, at_once, of_keys = map(int, numbers)
-    if kind == "sync":
-        measure(name, number, at_once, of_keys)
-    else:
-        asyncio.run(measure_async(name, number, at_once, of_keys))
+    measured = measure_async if kind == "async" else measure
+    done = measured(name, *map(int, numbers))
+    if kind == "async":
+        asyncio.run(done)
