@@ -10,6 +10,7 @@
 
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
+#include "weir/dynamo/fleet_oracle_fixture.h"
 #include "weir/dynamo/fleet_ttl_fixture.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
 
@@ -26,9 +27,37 @@ struct Counts {
   std::int64_t admitted = 0;
   std::int64_t denied = 0;
   std::uint64_t divisions = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t probed = 0;
+  std::int64_t doubtful = 0;
+  dynamo::LedgerFindings most{};  ///< of all runs
+  double requests = 0;            ///< of a call, the most of a run
+  double write_units = 0;         ///< the same
 };
 
-void Count(const Fleet& fleet, Counts& counts) {
+double PerCall(double all, const FleetWorkload& workload) {
+  return all / static_cast<double>(std::max<std::size_t>(workload.ledger().calls().size(), 1));
+}
+
+void NoteMost(const dynamo::LedgerFindings& findings, dynamo::LedgerFindings& most) {
+  most.charges = std::max(most.charges, findings.charges);
+  most.plain_charges = std::max(most.plain_charges, findings.plain_charges);
+  most.refused_charges = std::max(most.refused_charges, findings.refused_charges);
+  most.late = std::max(most.late, findings.late);
+}
+
+void Count(const Fleet& fleet, const FleetWorkload& workload, Counts& counts) {
+  const FleetTally& tally = workload.tally();
+  counts.admitted += tally.admitted;
+  counts.denied += tally.refused;
+  counts.doubtful += tally.doubtful;
+  counts.repeated += static_cast<std::uint64_t>(tally.repeated);
+  counts.probed += static_cast<std::uint64_t>(tally.probed);
+  const sim::DynamoCounts& of_table = fleet.server().counts();
+  const auto requests = static_cast<double>(of_table.AllRequests());
+  counts.requests = std::max(counts.requests, PerCall(requests, workload));
+  counts.write_units = std::max(counts.write_units, PerCall(of_table.write_units, workload));
+
   counts.faults.Add(fleet.CountFaults(), fleet.server().counts());
   counts.table_unprocessed += fleet.server().counts().unprocessed;
   counts.divisions += fleet.ReadDivisions().size();
@@ -41,21 +70,37 @@ milliseconds Slack(const Scenario& scenario) {
   return scenario.skew + dynamo::kDatedAnewAfter + std::chrono::duration_cast<milliseconds>(trips);
 }
 
+void CheckCosts(const Scenario& scenario, const Fleet& fleet, const FleetWorkload& workload,
+                std::vector<std::string>& broken) {
+  const sim::DynamoCounts& counts = fleet.server().counts();
+  const double requests = PerCall(static_cast<double>(counts.AllRequests()), workload);
+  const double units = PerCall(counts.write_units, workload);
+  if (requests > scenario.bounds.requests) {
+    broken.push_back(fmt::format("{:.2f} requests for each call", requests));
+  }
+  if (units > scenario.bounds.write_units) {
+    broken.push_back(fmt::format("{:.2f} write units for each call", units));
+  }
+}
+
+dynamo::LedgerTerms Terms(const CallBounds& bounds) {
+  return {.charges = bounds.charges,
+          .plain_charges = bounds.plain_charges,
+          .refused_charges = bounds.refused_charges,
+          .late = bounds.late};
+}
+
 std::vector<std::string> Broken(const Scenario& scenario, const Fleet& fleet,
-                                const FleetTally& tally, bool ended) {
+                                const FleetWorkload& workload) {
   std::vector<std::string> broken =
       OverAdmissions(fleet.ReadMovements(), dynamo::FleetQuotas(), Slack(scenario));
   std::ranges::move(Minted(fleet.ReadDivisions()), std::back_inserter(broken));
   std::ranges::move(EarlyTtls(fleet, Slack(scenario)), std::back_inserter(broken));
-  if (!ended) broken.emplace_back("something was still scheduled at the end");
-  if (tally.answered != tally.asked) {
-    broken.push_back(fmt::format("{} calls, {} answers", tally.asked, tally.answered));
-  }
-  if (!scenario.exact) return broken;
-  if (tally.failed > 0) {
+  CheckCosts(scenario, fleet, workload, broken);
+  const FleetTally& tally = workload.tally();
+  if (scenario.exact && tally.failed > 0) {
     broken.push_back(fmt::format("{} calls failed, the last: {}", tally.failed, tally.failure));
   }
-  if (ChildrenConsumed(fleet) != tally.told) broken.emplace_back("told is not what was taken");
   return broken;
 }
 
@@ -65,12 +110,27 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
     fleet.Join(i == 0 ? scenario.skew : milliseconds(0)).network().faults = scenario.network;
   }
   fleet.server().faults = scenario.table;
-  FleetWorkload workload(fleet, seed, scenario.run);
+  FleetWorkload workload(fleet, seed, scenario.run, {.hasty = scenario.hasty});
   const bool ended = workload.Run();
-  Count(fleet, counts);
-  counts.admitted += workload.tally().admitted;
-  counts.denied += workload.tally().refused;
-  return Broken(scenario, fleet, workload.tally(), ended);
+  Count(fleet, workload, counts);
+  std::vector<std::string> broken = Broken(scenario, fleet, workload);
+  if (!ended) broken.emplace_back("something was still scheduled at the end");
+  auto findings = CompareWithTable(workload.ledger(), fleet, Terms(scenario.bounds));
+  std::ranges::move(findings.broken, std::back_inserter(broken));
+  NoteMost(findings, counts.most);
+  return broken;
+}
+
+void TellMost(const Counts& counts) {
+  fmt::print(
+      "  at most, of one decision: {} charges; {} of an admitted one that says nothing, {} of "
+      "a refused one\n",
+      counts.most.charges, counts.most.plain_charges, counts.most.refused_charges);
+  fmt::print(
+      "  at most, in one run: {:.2f} requests and {:.2f} write units for each call; an "
+      "answer {} ms after its deadline; {} doubtful in all\n",
+      counts.requests, counts.write_units,
+      std::chrono::ceil<milliseconds>(counts.most.late).count(), counts.doubtful);
 }
 
 /// False if a fault that is asked for never happened.
@@ -81,6 +141,9 @@ bool Tell(const Scenario& scenario, const Counts& counts) {
   report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
   report.Tell("admitted", 1, static_cast<std::uint64_t>(counts.admitted));
   report.Tell("refused", 1, static_cast<std::uint64_t>(counts.denied));
+  report.Tell("repeated adjusts", 1, counts.repeated);
+  report.Tell("probes", 1, counts.probed);
+  TellMost(counts);
   return report.complete();
 }
 

@@ -26,6 +26,21 @@ void AddEventSetters(Setters<Scenario>& setters) {
   setters["index_lag"] = [](Scenario& s, Text v) { return ReadTime(v, s.table.longest_index_lag); };
 }
 
+void AddBoundSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["charges"] = [](Scenario& s, Text v) { return ReadWithin(v, 1, 51, s.bounds.charges); };
+  setters["plain_charges"] = [](Scenario& s, Text v) {
+    return ReadWithin(v, 1, 51, s.bounds.plain_charges);
+  };
+  setters["refused_charges"] = [](Scenario& s, Text v) {
+    return ReadWithin(v, 0, 51, s.bounds.refused_charges);
+  };
+  setters["late"] = [](Scenario& s, Text v) { return ReadTime(v, s.bounds.late); };
+  setters["requests"] = [](Scenario& s, Text v) { return ReadRatio(v, s.bounds.requests); };
+  setters["write_units"] = [](Scenario& s, Text v) { return ReadRatio(v, s.bounds.write_units); };
+  setters["hasty"] = [](Scenario& s, Text v) { return ReadChance(v, s.hasty); };
+}
+
 Setters<Scenario> FleetSetters() {
   using sim::DynamoFaults;
   using sim::NetworkFaults;
@@ -60,6 +75,7 @@ Setters<Scenario> FleetSetters() {
       {"table_unprocessed", ChanceIn(kTable, &DynamoFaults::unprocessed)},
   };
   AddEventSetters(setters);
+  AddBoundSetters(setters);
   return setters;
 }
 

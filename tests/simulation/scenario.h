@@ -21,6 +21,16 @@ struct EventScenario {
   QueueFaults queue;
 };
 
+/// What the calls of a fleet may come to: LedgerTerms, and what they may cost.
+struct CallBounds {
+  int charges = 51;
+  int plain_charges = 1;
+  int refused_charges = 0;
+  nanoseconds late{0};
+  double requests = 1'000;     ///< of a call, on average over a run
+  double write_units = 1'000;  ///< the same
+};
+
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
@@ -30,6 +40,8 @@ struct Scenario {
   sim::NetworkFaults network;
   sim::DynamoFaults table;
   EventScenario events;
+  CallBounds bounds;
+  double hasty = 0;  ///< part of the calls that have 40 to 400 ms, not 3 s
 };
 
 /// Of all runs.

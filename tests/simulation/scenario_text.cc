@@ -5,8 +5,12 @@
 namespace weir::simulation {
 
 bool ReadChance(std::string_view text, double& chance) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), chance);
-  return error == std::errc{} && end == text.data() + text.size() && chance >= 0 && chance <= 1;
+  return ReadRatio(text, chance) && chance <= 1;
+}
+
+bool ReadRatio(std::string_view text, double& ratio) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
+  return error == std::errc{} && end == text.data() + text.size() && ratio >= 0;
 }
 
 bool ReadTime(std::string_view text, nanoseconds& time) {

@@ -18,6 +18,7 @@ namespace weir::simulation {
 
 /// The values: each false for a text that is none.
 bool ReadChance(std::string_view text, double& chance);   ///< "0.02": 0 to 1
+bool ReadRatio(std::string_view text, double& ratio);     ///< "4.5": not negative
 bool ReadTime(std::string_view text, nanoseconds& time);  ///< "30ms" or "2s"
 bool ReadYesNo(std::string_view text, bool& yes);
 

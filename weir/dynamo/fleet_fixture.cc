@@ -153,6 +153,20 @@ Movements Fleet::ReadMovements() const {
   return movements;
 }
 
+std::map<std::pair<std::string, std::string>, std::int64_t> Consumed(const Fleet& fleet) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> consumed;
+  for (const sim::StreamRecord& record : fleet.table().stream()) {
+    if (!record.after || !record.after->contains("rf")) continue;
+    const std::string partition = TextIn(*record.after, "PK");
+    for (const auto& [name, value] : *record.after) {
+      if (!name.starts_with("b_") || !name.ends_with("_tc") || name == "b_wcu_tc") continue;
+      const std::int64_t change = NumberIn(record.after, name) - NumberIn(record.before, name);
+      if (change != 0) consumed[{partition, name.substr(2, name.size() - 5)}] += change;
+    }
+  }
+  return consumed;
+}
+
 std::vector<std::string> Minted(const std::vector<Division>& divisions) {
   std::vector<std::string> broken;
   for (const Division& division : divisions) {

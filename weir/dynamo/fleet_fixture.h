@@ -28,6 +28,10 @@ struct Movement {
 };
 using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
 
+/// Takes less returns in millitokens, by (partition key of a shard, limit).
+class Fleet;
+std::map<std::pair<std::string, std::string>, std::int64_t> Consumed(const Fleet& fleet);
+
 /// One transaction that made shards, or told shards how many they are; tokens as they were and are
 /// at one instant, all shards together, by limit.
 struct Division {

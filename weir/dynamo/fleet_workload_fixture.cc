@@ -9,6 +9,16 @@ constexpr std::uint64_t kChildren = 3;
 constexpr std::chrono::milliseconds kRest{1'500};
 constexpr int kBurst = 25;
 constexpr std::chrono::seconds kPatience{3};
+constexpr std::size_t kProbesOfBucket = 4;
+
+// So much, so soon again, that a decision is seldom refused though it is charged many times.
+std::vector<Limit> ProbeLimits() {
+  std::vector<Limit> limits;
+  for (std::size_t i = 0; i < kProbesOfBucket; ++i) {
+    limits.push_back({"probe" + std::to_string(i), PerSecond(1'000).Burst(200)});
+  }
+  return limits;
+}
 
 }  // namespace
 
@@ -21,15 +31,18 @@ const std::vector<Limit>& FleetLimits() {
 std::map<std::string, Quota> FleetQuotas() {
   std::map<std::string, Quota> quotas;
   for (const Limit& limit : FleetLimits()) quotas.emplace(limit.name, limit.quota);
+  for (const Limit& limit : ProbeLimits()) quotas.emplace(limit.name, limit.quota);
   return quotas;
 }
 
-FleetWorkload::FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run)
+FleetWorkload::FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, WorkloadOdds odds)
     : fleet_(fleet),
       rng_(seed),
+      odds_(odds),
       longest_wait_(seed % 2 == 0 ? 120 : 1'000),
       parent_(MakeTarget({"team", "llm", 0}, FleetLimits())),
-      end_(fleet.scheduler().clock().Now() + run) {
+      end_(fleet.scheduler().clock().Now() + run),
+      ledger_(fleet.scheduler().clock()) {
   for (std::uint64_t i = 0; i < kChildren; ++i) {
     children_.push_back(MakeTarget({"user-" + std::to_string(i), "llm", 0}, FleetLimits()));
   }
@@ -46,12 +59,38 @@ void FleetWorkload::Ask(FleetProcess& process) {
 }
 
 void FleetWorkload::AskOnce(FleetProcess& process) {
-  const std::vector<Charge> charges{{children_[rng_.Below(kChildren)], Amounts()},
-                                    {parent_, Amounts()}};
+  const std::vector<Charge> charges{DrawChild(process), {parent_, Amounts()}};
   ++tally_.asked;
-  process.buckets().Acquire(
-      charges, process.now(), Deadline::After(fleet_.scheduler().clock(), kPatience),
-      [this, &process, charges](Result<Decision> decision) { Take(process, charges, decision); });
+  ledger_.Acquire(process, charges, DrawDeadline(),
+                  [this, &process, charges](const Result<Decision>& decision) {
+                    Take(process, charges, decision);
+                  });
+}
+
+Charge FleetWorkload::DrawChild(const FleetProcess& process) {
+  if (rng_.Chance(odds_.probe)) return NextProbe(process);
+  return {children_[rng_.Below(kChildren)], Amounts()};
+}
+
+Charge FleetWorkload::NextProbe(const FleetProcess& process) {
+  Probes& probes = probes_[&process];
+  if (!probes.target || probes.used == kProbesOfBucket) {
+    const std::string name = "probe-" + std::to_string(probe_buckets_++);
+    probes = {MakeTarget({name, "llm", 0}, ProbeLimits())};
+  }
+  Charge charge{probes.target, std::vector<std::int64_t>(kProbesOfBucket)};
+  charge.amounts[probes.used++] = rng_.Between(1, 2'000);
+  return charge;
+}
+
+Deadline FleetWorkload::Patient() const {
+  return Deadline::After(fleet_.scheduler().clock(), kPatience);
+}
+
+Deadline FleetWorkload::DrawDeadline() {
+  if (!rng_.Chance(odds_.hasty)) return Patient();
+  return Deadline::After(fleet_.scheduler().clock(),
+                         std::chrono::milliseconds(rng_.Between(40, 400)));
 }
 
 std::vector<std::int64_t> FleetWorkload::Amounts() {
@@ -72,7 +111,7 @@ void FleetWorkload::Take(FleetProcess& process, const std::vector<Charge>& charg
   }
   ++tally_.admitted;
   tally_.doubtful += decision->maybe_charged_twice ? 1 : 0;
-  Note(charges.front());
+  tally_.probed += charges.front().target->limits.size() == kProbesOfBucket ? 1 : 0;
   if (!rng_.Chance(0.5)) return;
   std::vector<Charge> held = charges;
   for (std::size_t i = 0; i < decision->shards.size(); ++i) held[i].shard = decision->shards[i];
@@ -90,28 +129,20 @@ void FleetWorkload::Correct(FleetProcess& process, const std::vector<Charge>& ch
   std::vector<Charge> deltas = charges;
   for (Charge& delta : deltas) {
     delta.amounts[0] = -delta.amounts[0];
-    delta.amounts[1] = rng_.Between(-delta.amounts[1], 5'000);
+    for (std::size_t i = 1; i < delta.amounts.size(); ++i) {
+      const std::int64_t taken = delta.amounts[i];
+      if (taken != 0 || &delta == &deltas.back()) delta.amounts[i] = rng_.Between(-taken, 5'000);
+    }
   }
-  process.buckets().Adjust(deltas, {rng_.Next(), rng_.Next()}, process.now(),
-                           Deadline::After(fleet_.scheduler().clock(), kPatience),
-                           [this, deltas](const Status& status) {
-                             if (status) Note(deltas.front());
-                           });
-}
-
-void FleetWorkload::Note(const Charge& charge) {
-  for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
-    tally_.told[charge.target->limits[i].name] += charge.amounts[i];
-  }
-}
-
-std::map<std::string, std::int64_t> ChildrenConsumed(const Fleet& fleet) {
-  std::map<std::string, std::int64_t> consumed;
-  for (const auto& [name, list] : fleet.ReadMovements()) {
-    if (name.first.find("#user-") == std::string::npos) continue;
-    for (const Movement& movement : list) consumed[name.second] += movement.consumed;
-  }
-  return consumed;
+  const AdjustToken token{rng_.Next(), rng_.Next()};
+  ledger_.Adjust(process, deltas, token, Patient(), [](const Status&) {});
+  if (!rng_.Chance(odds_.repeated)) return;
+  ++tally_.repeated;
+  auto& scheduler = fleet_.scheduler();
+  const auto wait = std::chrono::milliseconds(rng_.Between(0, 300));
+  scheduler.At(scheduler.clock().Now() + wait, [this, &process, deltas, token] {
+    ledger_.Adjust(process, deltas, token, Patient(), [](const Status&) {});
+  });
 }
 
 }  // namespace weir::dynamo

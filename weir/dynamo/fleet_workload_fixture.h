@@ -6,14 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "weir/dynamo/fleet_fixture.h"
+#include "weir/dynamo/fleet_ledger_fixture.h"
 #include "weir/model/limit.h"
 
 namespace weir::dynamo {
 
-/// Of every bucket of the workload.
+/// Of every bucket of the workload, probes apart.
 const std::vector<Limit>& FleetLimits();
+/// Of all limits of the workload.
 std::map<std::string, Quota> FleetQuotas();
+
+/// How often, of the calls of a workload.
+struct WorkloadOdds {
+  double probe = 0.15;    ///< takes from a limit that no other decision takes from, and the parent
+  double hasty = 0;       ///< has 40 to 400 ms, not 3 s
+  double repeated = 0.2;  ///< of the adjusts: asked again, by the same token
+};
 
 /// How calls ended.
 struct FleetTally {
@@ -24,8 +32,8 @@ struct FleetTally {
   int failed = 0;
   std::string failure;  ///< the last one's message
   int doubtful = 0;     ///< admitted, and perhaps charged twice
-  /// What was admitted and what was adjusted, in sum, by limit, in the children's buckets.
-  std::map<std::string, std::int64_t> told;
+  int repeated = 0;     ///< adjusts
+  int probed = 0;       ///< probes that were admitted
 };
 
 /// Random requests of every process until `run` is over, each on a child and its parent; half of
@@ -33,33 +41,43 @@ struct FleetTally {
 /// back with a burst that would empty the buckets. The fleet must outlive it.
 class FleetWorkload {
  public:
-  FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run);
+  FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, WorkloadOdds odds = {});
 
   /// False if something was still scheduled at the end.
   bool Run() { return fleet_.scheduler().RunAll(); }
   const FleetTally& tally() const { return tally_; }
+  const FleetLedger& ledger() const { return ledger_; }
 
  private:
+  /// The bucket whose limits are used one after the other, each by one decision.
+  struct Probes {
+    TargetPtr target;
+    std::size_t used = 0;
+  };
+
   void Ask(FleetProcess& process);
   void AskOnce(FleetProcess& process);
   void Take(FleetProcess& process, const std::vector<Charge>& charges,
             const Result<Decision>& decision);
   void CorrectLater(FleetProcess& process, const std::vector<Charge>& charges);
   void Correct(FleetProcess& process, const std::vector<Charge>& charges);
-  void Note(const Charge& charge);
+  Charge DrawChild(const FleetProcess& process);
+  Charge NextProbe(const FleetProcess& process);
   std::vector<std::int64_t> Amounts();
+  Deadline DrawDeadline();
+  Deadline Patient() const;
 
   Fleet& fleet_;
   Rng rng_;
+  WorkloadOdds odds_;
   std::int64_t longest_wait_;  ///< ms
   TargetPtr parent_;
   std::vector<TargetPtr> children_;
   Instant end_;
   FleetTally tally_;
+  FleetLedger ledger_;
+  std::map<const FleetProcess*, Probes> probes_;
+  int probe_buckets_ = 0;
 };
-
-/// The sum of all movements in the children's buckets, by limit: FleetTally::told, where nothing
-/// was lost.
-std::map<std::string, std::int64_t> ChildrenConsumed(const Fleet& fleet);
 
 }  // namespace weir::dynamo

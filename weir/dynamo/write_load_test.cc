@@ -11,8 +11,8 @@ namespace {
 // An item that is written `rate` times a second for `seconds`: whether it is hot by then.
 class WriteLoad {
  public:
-  void Write(std::int64_t rate, std::int64_t seconds, bool moves, std::int64_t units = 1) {
-    for (std::int64_t i = 0; i < rate * seconds; ++i) {
+  void Write(std::int64_t rate, std::int64_t time_s, bool moves, std::int64_t units = 1) {
+    for (std::int64_t i = 0; i < rate * time_s; ++i) {
       const std::int64_t now = i * 1000 / rate;
       const WriteDebit debit = DebitWrite(wcu, now - refilled_, moves, units);
       wcu.tokens += debit.tokens;

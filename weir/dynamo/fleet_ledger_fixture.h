@@ -1,0 +1,54 @@
+// What the callers of a simulated fleet asked for, and which answers they got.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "weir/base/done.h"
+#include "weir/dynamo/fleet_fixture.h"
+
+namespace weir::dynamo {
+
+/// One call of one process. An acquire that is contended counts as refused.
+struct LedgerCall {
+  enum class End { kOpen, kAdmitted, kRefused, kFailed };
+
+  std::vector<Charge> charges;
+  std::optional<AdjustToken> token;  ///< of an adjust; the same for each repetition
+  Instant began;
+  Deadline deadline;
+  End end = End::kOpen;  ///< an adjust that succeeded is admitted
+  Instant answered{};    ///< of the first answer
+  int answers = 0;
+  bool is_doubtful = false;             ///< Decision::maybe_charged_twice
+  std::vector<std::uint32_t> shards{};  ///< Decision::shards
+};
+
+/// Asks the stores of a fleet's processes, and records each call and its answer. It must outlive
+/// the calls. Not thread-safe.
+class FleetLedger {
+ public:
+  explicit FleetLedger(const Clock& clock) : clock_(clock) {}
+  FleetLedger(const FleetLedger&) = delete;
+  FleetLedger& operator=(const FleetLedger&) = delete;
+
+  /// By the process's own clock.
+  void Acquire(FleetProcess& process, std::vector<Charge> charges, Deadline deadline,
+               Done<Decision> done);
+  void Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustToken token,
+              Deadline deadline, Done<void> done);
+
+  const std::deque<LedgerCall>& calls() const { return calls_; }
+
+ private:
+  LedgerCall& Begin(std::vector<Charge> charges, std::optional<AdjustToken> token,
+                    Deadline deadline);
+  void End(LedgerCall& call, LedgerCall::End end) const;
+
+  const Clock& clock_;
+  std::deque<LedgerCall> calls_;  // an element never moves
+};
+
+}  // namespace weir::dynamo
