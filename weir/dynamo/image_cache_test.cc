@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace weir::dynamo {
 namespace {
 
@@ -40,6 +45,20 @@ TEST_F(ImageCacheTest, AnItemThatWasSetBackReplacesItsImageAfterASecond) {
   EXPECT_EQ(Refilled(), 50);
   cache_.Put(RefilledAt(20), kSeen + milliseconds(1000));
   EXPECT_EQ(Refilled(), 20);
+}
+
+TEST_F(ImageCacheTest, KeepsAboutAsManyAsItIsTold) {
+  std::vector<BucketKey> keys;
+  for (int i = 0; i < 10'000; ++i) {
+    BucketImage image = RefilledAt(0);
+    image.key.entity = std::to_string(i);
+    keys.push_back(image.key);
+    cache_.Put(std::move(image), kSeen);
+  }
+  const auto kept = std::ranges::count_if(
+      keys, [&](const BucketKey& key) { return cache_.Find(key).has_value(); });
+  EXPECT_GE(kept, 64);
+  EXPECT_LE(kept, 200);
 }
 
 TEST_F(ImageCacheTest, WhatIsForgottenIsNotFound) {

@@ -100,6 +100,27 @@ TEST_F(ShardPlanTest, SomebodyElsesDoublingWins) {
   EXPECT_FALSE(Divide(2));
 }
 
+// Fails if: a division does not require one of these as it was read. What the heirs get would be
+// wrong, or the donor would go before it is full.
+TEST_F(ShardPlanTest, ADivisionIsOfWhatWasRead) {
+  Item item = ShardItem(0, 1, 50'000);
+  item["ttl"] = Of(kNow.value / 1000 + 1'000);
+  Have(0, item);
+  const std::pair<std::string, Value> changes[] = {{"w_extra", Of("rpm")},
+                                                   {"w_gone", Of(FormatGone({kNow, kNow}))},
+                                                   {"ttl", Of(kNow.value / 1000 + 2'000)}};
+  for (const auto& [attribute, value] : changes) {
+    Item changed = item;
+    changed.insert_or_assign(attribute, value);
+    table_.Put(changed);
+    EXPECT_FALSE(Divide(2)) << attribute;
+  }
+  table_.Put(item);
+  const TableKey owner = kShardKeys.Entity("acme");
+  table_.Put({{"PK", Of(owner.pk)}, {"SK", Of(owner.sk)}});
+  EXPECT_FALSE(Divide(2)) << "its entity was created";
+}
+
 TEST_F(ShardPlanTest, ANewShardHasAllThatAClientExpects) {
   Item item = ShardItem(0, 1, 50'000);
   item["parent_id"] = Of("team");
