@@ -39,6 +39,10 @@ class TraceBackend final : public Backend {
               Done<std::vector<std::optional<BucketRecord>>> done) override {
       inner_.Read(keys, deadline, std::move(done));
     }
+    void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                    Done<std::vector<std::optional<BucketRecord>>> done) override {
+      inner_.ReadRecent(keys, deadline, std::move(done));
+    }
     void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
               Done<Page<BucketRecord>> done) override {
       inner_.List(filter, page, deadline, std::move(done));

@@ -83,7 +83,49 @@ void DynamoBucketStore::Read(std::span<const BucketKey> keys, Deadline deadline,
     const std::uint32_t known = key.shard == 0 ? images_.ShardsOf(key) : 1;
     buckets.push_back({.key = key, .shards = std::max<std::uint32_t>(known, 1)});
   }
-  ReadBuckets(table_, keys_, std::move(buckets), deadline, std::move(done));
+  const auto learn = [this](const BucketImage& image) {
+    images_.Put(image, scheduler_.clock().Now());
+  };
+  ReadBuckets({table_, keys_, learn}, std::move(buckets), deadline, std::move(done));
+}
+
+void DynamoBucketStore::ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                                   Done<SharedReads::Records> done) {
+  if (auto recent = FindRecent(keys)) return done(*std::move(recent));
+  const std::vector<BucketKey> list(keys.begin(), keys.end());
+  switch (reads_.Join(list, deadline, done)) {
+    case SharedReads::Share::kShared:
+      return;
+    case SharedReads::Share::kAlone:
+      return Read(list, deadline, std::move(done));
+    case SharedReads::Share::kFirst:
+      return Read(list, deadline, [this, list](const auto& records) { reads_.End(list, records); });
+  }
+}
+
+std::optional<SharedReads::Records> DynamoBucketStore::FindRecent(std::span<const BucketKey> keys) {
+  SharedReads::Records records;
+  for (const BucketKey& key : keys) {
+    records.push_back(FindRecent(key));
+    if (!records.back()) return std::nullopt;
+  }
+  return records;
+}
+
+// Shard 0 means all shards, each of which must be known, with the same count.
+std::optional<BucketRecord> DynamoBucketStore::FindRecent(const BucketKey& key) {
+  const Instant since = scheduler_.clock().Now() - refusal_age_;
+  const bool is_alone = key.shard != 0;
+  std::vector<BucketImage> shards;
+  BucketKey at = key;
+  do {
+    std::optional<BucketImage> image = images_.Find(at);
+    if (!image || image->seen_at < since) return std::nullopt;
+    if (!shards.empty() && image->shards != shards.front().shards) return std::nullopt;
+    shards.push_back(*std::move(image));
+    ++at.shard;
+  } while (!is_alone && at.shard < shards.front().shards);
+  return is_alone ? ToRecord(shards.front()) : JoinShards(shards, Now());
 }
 
 void DynamoBucketStore::List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,

@@ -9,6 +9,7 @@
 #include "weir/dynamo/image_cache.h"
 #include "weir/dynamo/shard_route.h"
 #include "weir/dynamo/shard_work.h"
+#include "weir/dynamo/shared_reads.h"
 #include "weir/dynamo/write_turns.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket_store.h"
@@ -56,6 +57,9 @@ class DynamoBucketStore final : public BucketStore {
               Done<void> done) override;
   void Read(std::span<const BucketKey> keys, Deadline deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override;
+  /// From cached images up to `refusal_age` old; else as Read.
+  void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                  Done<std::vector<std::optional<BucketRecord>>> done) override;
   void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<BucketRecord>> done) override;
 
@@ -66,6 +70,8 @@ class DynamoBucketStore final : public BucketStore {
   using RequestPtr = std::shared_ptr<Request>;
   using RunningPtr = std::shared_ptr<Running>;
 
+  std::optional<BucketRecord> FindRecent(const BucketKey& key);
+  std::optional<SharedReads::Records> FindRecent(std::span<const BucketKey> keys);
   Route RouteOf(const Request& request);
   CallTerms TermsOf(const Request& request, const Route& route) const;
   void Start(const RequestPtr& request, Route route);
@@ -97,6 +103,7 @@ class DynamoBucketStore final : public BucketStore {
   RepeatedEvent damaged_{std::chrono::seconds(10)};
   const std::shared_ptr<ShardWork> shard_work_;
   WriteTurns turns_;
+  SharedReads reads_;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
 };

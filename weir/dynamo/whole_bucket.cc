@@ -70,8 +70,12 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
   using Records = std::vector<std::optional<BucketRecord>>;
   using Items = std::vector<std::optional<Item>>;
 
-  WholeReading(Table& table, Keys keys, std::vector<BucketToRead> buckets, Deadline deadline)
-      : table_(table), keys_(std::move(keys)), buckets_(std::move(buckets)), deadline_(deadline) {}
+  WholeReading(const BucketSource& source, std::vector<BucketToRead> buckets, Deadline deadline)
+      : table_(source.table),
+        keys_(source.keys),
+        learn_(source.learn),
+        buckets_(std::move(buckets)),
+        deadline_(deadline) {}
 
   void Start(Done<Records> done) {
     done_ = std::move(done);
@@ -116,12 +120,13 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
     return is_all;
   }
 
-  static Result<std::vector<BucketImage>> ImagesOf(std::span<const std::optional<Item>> items,
-                                                   bool is_alone) {
+  Result<std::vector<BucketImage>> ImagesOf(std::span<const std::optional<Item>> items,
+                                            bool is_alone) const {
     std::vector<BucketImage> images;
     for (const std::optional<Item>& item : items) {
       if (!item) continue;
       WEIR_ASSIGN_OR_RETURN(BucketImage image, ReadImage(*item));
+      learn_(image);
       // One that is not among its own count of shards is a bucket of its own.
       const bool is_part = is_alone || image.key.shard < image.shards;
       if (is_part) images.push_back(std::move(image));
@@ -140,6 +145,7 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
 
   Table& table_;
   const Keys keys_;
+  const std::function<void(const BucketImage&)> learn_;
   std::vector<BucketToRead> buckets_;
   const Deadline deadline_;
   Done<Records> done_;
@@ -153,9 +159,9 @@ BucketRecord JoinShards(std::span<const BucketImage> shards, UnixMillis now) {
                                                           : ToRecord(ShardSum(shards, now).whole());
 }
 
-void ReadBuckets(Table& table, const Keys& keys, std::vector<BucketToRead> buckets,
-                 Deadline deadline, Done<std::vector<std::optional<BucketRecord>>> done) {
-  std::make_shared<WholeReading>(table, keys, std::move(buckets), deadline)->Start(std::move(done));
+void ReadBuckets(const BucketSource& source, std::vector<BucketToRead> buckets, Deadline deadline,
+                 Done<std::vector<std::optional<BucketRecord>>> done) {
+  std::make_shared<WholeReading>(source, std::move(buckets), deadline)->Start(std::move(done));
 }
 
 }  // namespace weir::dynamo

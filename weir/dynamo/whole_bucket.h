@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,11 +28,18 @@ struct BucketToRead {
   std::uint32_t shards = 1;  ///< as far as is known; more are read if the items say so
 };
 
+struct BucketSource {
+  Table& table;  ///< must outlive each read
+  const Keys& keys;
+  /// Gets the image of each item that was read, before the result.
+  std::function<void(const BucketImage&)> learn;
+};
+
 /// In the order of `buckets`, consistently, but not all shards at one moment; nothing for those of
 /// which no shard was found. One batch, and another one each time that a bucket turns out to have
 /// more shards, at most kMostShards, or seems not to exist: shard 1 is looked for, too. An item
-/// that cannot be read is the error. The table must outlive the call.
-void ReadBuckets(Table& table, const Keys& keys, std::vector<BucketToRead> buckets,
-                 Deadline deadline, Done<std::vector<std::optional<BucketRecord>>> done);
+/// that cannot be read is the error.
+void ReadBuckets(const BucketSource& source, std::vector<BucketToRead> buckets, Deadline deadline,
+                 Done<std::vector<std::optional<BucketRecord>>> done);
 
 }  // namespace weir::dynamo

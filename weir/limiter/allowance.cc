@@ -183,13 +183,13 @@ void Allowance::See(View available, Instant now) {
   seen_at_ = now;
 }
 
-void Allowance::Debited(View available, Instant now) {
+void Allowance::Debited(View available, Instant now, Shards paid_by) {
   See(available, now);
   refusals_ = 0;
   for (std::size_t i = 0; i < left_.size(); ++i) {
     if (left_[i] != kNotSeen) left_[i] -= debit_[i];
   }
-  Lot lot{.sent = *sent_, .left = debit_};
+  Lot lot{.sent = *sent_, .left = debit_, .paid_by = std::move(paid_by)};
   sent_.reset();
   if (!Live(lot, now)) direct_until_ = now + spacing_;
   lots_.push_back(std::move(lot));
@@ -234,7 +234,7 @@ Allowance::Leaving Allowance::Drop(Instant now) {
 
 // False: it is not over yet, and not worth its way.
 bool Allowance::Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const {
-  Return back{.amounts = lot.left, .deadline = now + quarter()};
+  Return back{.amounts = lot.left, .deadline = now + quarter(), .paid_by = lot.paid_by};
   const auto age = std::chrono::ceil<milliseconds>(back.deadline - lot.sent);
   bool worth = false;
   for (std::size_t i = 0; i < quotas_.size(); ++i) {

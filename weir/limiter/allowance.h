@@ -66,7 +66,9 @@ class Allowance {
   /// The answers to it. `available`: what the bucket had before, negative in debt; kNotSeen for a
   /// limit of which the answer says nothing. `until`: before then the same debit would be refused;
   /// used for at most kLongestSpacing, since others may give back.
-  void Debited(View available, Instant now);
+  /// `paid_by`: which part of each bucket paid. It comes back with what is returned of the debit.
+  using Shards = absl::InlinedVector<std::uint32_t, 2>;
+  void Debited(View available, Instant now, Shards paid_by = {});
   void Refused(View available, Instant until, Instant now);
   /// No limit refused: others wrote to the buckets. Nothing is sent before `until`, or for longer
   /// than kLongestSpacing.
@@ -79,6 +81,7 @@ class Allowance {
   struct Return {
     Millis amounts;
     Instant deadline;
+    Shards paid_by;
   };
   struct Leaving {
     std::vector<Return> returns;
@@ -102,6 +105,7 @@ class Allowance {
   struct Lot {
     Instant sent;
     Millis left;
+    Shards paid_by;
   };
 
   bool Live(const Lot& lot, Instant now) const { return now < lot.sent + usable_; }

@@ -71,7 +71,7 @@ bool MayBeServed(const std::vector<Charge>& charges) {
 AllowanceEntry::AllowanceEntry(std::vector<TargetPtr> buckets)
     : targets(std::move(buckets)), allowance(LifetimeOf(targets), QuotasOf(targets)) {}
 
-std::vector<Charge> AllowanceEntry::ChargesOf(Allowance::View amounts, std::int64_t sign) const {
+std::vector<Charge> AllowanceEntry::ChargesOf(Allowance::View amounts) const {
   std::vector<Charge> charges;
   std::size_t at = 0;
   for (const TargetPtr& target : targets) {
@@ -79,9 +79,31 @@ std::vector<Charge> AllowanceEntry::ChargesOf(Allowance::View amounts, std::int6
     at += part.size();
     if (SumOf(part) == 0) continue;
     charges.push_back({target, {part.begin(), part.end()}});
-    for (std::int64_t& amount : charges.back().amounts) amount *= sign;
   }
   return charges;
+}
+
+std::vector<Charge> AllowanceEntry::ChargesOf(const Allowance::Return& back) const {
+  std::vector<Charge> charges = ChargesOf(Allowance::View(back.amounts));
+  auto target = targets.begin();
+  for (Charge& charge : charges) {
+    while (*target != charge.target) ++target;
+    const auto at = static_cast<std::size_t>(target - targets.begin());
+    if (at < back.paid_by.size()) charge.shard = back.paid_by[at];
+    for (std::int64_t& amount : charge.amounts) amount = -amount;
+  }
+  return charges;
+}
+
+Allowance::Shards AllowanceEntry::PaidBy(const std::vector<Charge>& charges,
+                                         const Decision& decision) const {
+  if (decision.shards.size() != charges.size()) return {};
+  Allowance::Shards shards(targets.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < targets.size() && next < charges.size(); ++i) {
+    if (SameBucket(*charges[next].target, *targets[i])) shards[i] = decision.shards[next++];
+  }
+  return shards;
 }
 
 std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges) {

@@ -23,8 +23,12 @@ struct AllowanceEntry {
   /// REQUIRES: one of their limits has an allowance.
   explicit AllowanceEntry(std::vector<TargetPtr> buckets);
 
-  /// Amounts as charges of the buckets, each times `sign`; buckets with nothing are left out.
-  std::vector<Charge> ChargesOf(Allowance::View amounts, std::int64_t sign) const;
+  /// Amounts as charges of the buckets; buckets with nothing are left out.
+  std::vector<Charge> ChargesOf(Allowance::View amounts) const;
+  /// What is returned, as charges of the shards that paid.
+  std::vector<Charge> ChargesOf(const Allowance::Return& back) const;
+  /// For each target the shard that paid its part of `charges`; empty if the store divides nothing.
+  Allowance::Shards PaidBy(const std::vector<Charge>& charges, const Decision& decision) const;
   /// The amount that the charges ask of each limit. Nothing if one of them is on another bucket or
   /// under other limits.
   std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);

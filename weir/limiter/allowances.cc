@@ -142,14 +142,14 @@ Allowances::Debit Allowances::Begin(const EntryPtr& entry, Deadline deadline, In
   for (const CallPtr& other : entry->waiting) {
     entry->deadline = std::min(entry->deadline, other->deadline);
   }
-  return {entry, entry->ChargesOf(allowance.debit(), 1), now, entry->deadline};
+  return {entry, entry->ChargesOf(allowance.debit()), now, entry->deadline};
 }
 
 // Under the lock. What is under way for an entry that is gone comes back when it is answered.
 void Allowances::Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects) {
   forfeited_.Add(static_cast<std::uint64_t>(leaving.forfeited));
   for (const Allowance::Return& back : leaving.returns) {
-    effects.returns.emplace_back(entry->ChargesOf(back.amounts, -1), Deadline::At(back.deadline));
+    effects.returns.emplace_back(entry->ChargesOf(back), Deadline::At(back.deadline));
   }
 }
 

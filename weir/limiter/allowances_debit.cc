@@ -43,7 +43,8 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
     } else if (answer->admitted) {
       debited_.Add(Count(debit.charges));
       entry->of_shards = answer->of_shards;
-      allowance.Debited(entry->AvailableOf(debit.charges, *answer), now);
+      allowance.Debited(entry->AvailableOf(debit.charges, *answer), now,
+                        entry->PaidBy(debit.charges, *answer));
     } else {
       refused_.Add();
       const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);

@@ -163,6 +163,44 @@ TEST_F(AllowancesTest, WhatIsUnusedComesBack) {
   EXPECT_EQ(Taken() * kMillitokens, 100'000 + static_cast<std::int64_t>(stats().forfeited));
 }
 
+// Fails if: unused tokens go to shard 0 of a divided bucket, which may be full, and not to the
+// shard that paid.
+TEST_F(AllowancesTest, D15WhatIsUnusedGoesToTheShardThatPaid) {
+  Apply({Put(Level::System(), {{"rps", {1'000'000, 1'000, 1'000}, milliseconds(10'000)}})});
+  store_.shards = {7};
+  Demand();
+  ASSERT_GT(stats().out, 0U);
+  scheduler_.Advance(std::chrono::seconds(3));
+  ASSERT_FALSE(store_.adjusts.empty());
+  for (const auto& adjust : store_.adjusts) {
+    EXPECT_EQ(adjust.charges.front().shard, 7U);
+    EXPECT_LT(adjust.charges.front().amounts.front(), 0);
+  }
+}
+
+// Fails if: the shards of a chain's buckets are mixed up, or a debit of one bucket names another's.
+TEST(AllowanceEntryTest, D15EachBucketOfAChainIsGivenBackToItsOwnShard) {
+  const TargetPtr child = MakeTarget({"acme", "r"}, {Rps()});
+  const TargetPtr parent = MakeTarget({"team", "r"}, {Rps()});
+  const AllowanceEntry entry({child, parent});
+  const std::vector<Charge> both{{child, {1000}}, {parent, {1000}}};
+  const std::vector<Charge> one{{parent, {1000}}};
+  const auto back = [&](const std::vector<Charge>& charges, std::vector<std::uint32_t> shards) {
+    const Decision decision{.admitted = true, .limits = {}, .shards = std::move(shards)};
+    return entry.ChargesOf(
+        {.amounts = {500, 700}, .deadline = {}, .paid_by = entry.PaidBy(charges, decision)});
+  };
+  const auto of_both = back(both, {3, 0x8000'0004});
+  ASSERT_EQ(of_both.size(), 2U);
+  EXPECT_EQ(of_both[0].shard, 3U);
+  EXPECT_EQ(of_both[0].amounts.front(), -500);
+  EXPECT_EQ(of_both[1].shard, 0x8000'0004);
+  EXPECT_EQ(of_both[1].amounts.front(), -700);
+  EXPECT_EQ(back(one, {5})[1].shard, 5U);
+  EXPECT_EQ(back(one, {5})[0].shard, 0U);
+  EXPECT_EQ(back(both, {})[1].shard, 0U);
+}
+
 TEST_F(AllowancesTest, ALimiterThatGoesGivesBack) {
   Apply({Put(Level::System(), {{"rps", {1'000'000, 1'000, 1'000}, milliseconds(10'000)}})});
   Demand();
@@ -267,7 +305,7 @@ TEST_F(AllowancesTest, C11ADebitThatLooksAheadHasMoreTimeThanTheRequestThatWasSe
 TEST(AllowanceEntryTest, C23AnAnswerIsReadThoughTheTargetWasResolvedAgainMeanwhile) {
   const auto resolve = [] { return MakeTarget({.entity = "a", .resource = "r"}, {Rps()}); };
   AllowanceEntry entry({resolve()});
-  const std::vector<Charge> debit = entry.ChargesOf(Allowance::Millis{7000}, 1);
+  const std::vector<Charge> debit = entry.ChargesOf(Allowance::Millis{7000});
   ASSERT_TRUE(entry.NeedOf(std::vector<Charge>{Charge{resolve(), {1000}}}));
   ASSERT_NE(entry.targets.front(), debit.front().target);
   Decision answer{.admitted = true, .limits = {{.available = 400'000}}};

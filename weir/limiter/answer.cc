@@ -120,7 +120,7 @@ void Limiter::State::Refused(CallPtr call, Decision decision) {
 void Limiter::State::RefuseBehind(CallPtr call) {
   const std::vector<BucketKey> keys = KeysOf(call->charges);
   const Deadline deadline = call->deadline;
-  buckets_.Read(keys, deadline, [this, call = std::move(call)](auto records) mutable {
+  buckets_.ReadRecent(keys, deadline, [this, call = std::move(call)](auto records) mutable {
     const milliseconds at_least = WaitBehind(*call);
     if (records) {
       Decision refusal = RefusalOf(call->charges, *records, buckets_.Now(), at_least);

@@ -48,7 +48,8 @@ class ProbeBackend final : public Backend {
     std::size_t order = 0;
   };
   std::vector<Adjusted> adjusts;  ///< all
-  std::size_t bucket_reads = 0;
+  std::size_t bucket_reads = 0;   ///< those that may be old included
+  std::size_t recent_reads = 0;
   std::vector<std::vector<std::string>> entity_reads;
   std::vector<std::vector<Level>> limit_reads;
   std::size_t config_reads() const { return entity_reads.size() + limit_reads.size(); }
@@ -107,6 +108,11 @@ class ProbeBackend final : public Backend {
       ++probe_.bucket_reads;
       probe_.Call<std::vector<std::optional<BucketRecord>>>(
           std::move(done), [&](auto next) { store().Read(keys, deadline, std::move(next)); });
+    }
+    void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                    Done<std::vector<std::optional<BucketRecord>>> done) override {
+      ++probe_.recent_reads;
+      Read(keys, deadline, std::move(done));
     }
     void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
               Done<Page<BucketRecord>> done) override {

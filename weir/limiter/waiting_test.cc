@@ -209,6 +209,19 @@ TEST_F(WaitingTest, OneThatWillNotWaitGoesBehindThoseWhoDo) {
   EXPECT_EQ(Elapsed(waiter), 12 * kSecond) << "nobody starved it";
 }
 
+// Fails if: while one waits, each newcomer that is refused makes the store read its bucket anew.
+TEST_F(WaitingTest, D12WhileOneWaitsNewcomersAreRefusedByWhatTheStoreKnows) {
+  Drain("a");
+  Wait("a", 5);
+  for (int i = 0; i < 20; ++i) {
+    const Told& told = Ask("a", 1);
+    ASSERT_TRUE(told.refused());
+    EXPECT_EQ((*told.outcome)->decision().limits.size(), 1U);
+  }
+  EXPECT_EQ(store_.recent_reads, 20U);
+  EXPECT_EQ(store_.bucket_reads, store_.recent_reads);
+}
+
 TEST_F(WaitingTest, AWaitThatIsOverAtOnceIsNone) {
   Drain("a");
   EXPECT_TRUE(Ask("a", 1, Deadline::At(Now())).refused());

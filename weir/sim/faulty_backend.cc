@@ -110,6 +110,12 @@ class FaultyBackend::Buckets final : public BucketStore {
                 [&](auto next) { store().Read(keys, deadline, std::move(next)); });
   }
 
+  void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                  Done<std::vector<std::optional<BucketRecord>>> done) override {
+    state_.Call(deadline, std::move(done),
+                [&](auto next) { store().ReadRecent(keys, deadline, std::move(next)); });
+  }
+
   void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<BucketRecord>> done) override {
     state_.Call(deadline, std::move(done),

@@ -126,6 +126,14 @@ class BucketStore {
   virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
                     Done<std::vector<std::optional<BucketRecord>>> done) = 0;
 
+  /// As Read, for the report of a refusal, which many requests may need at once: the records may be
+  /// as old as what this store refuses from (the same second, unless configured otherwise), and
+  /// calls that come together may share one read, and then its failure.
+  virtual void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                          Done<std::vector<std::optional<BucketRecord>>> done) {
+    Read(keys, deadline, std::move(done));
+  }
+
   /// The buckets that match, each once, in an order of the store's own. A bucket that comes or goes
   /// while pages are read may be missed.
   virtual void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,

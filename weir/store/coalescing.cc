@@ -194,6 +194,11 @@ void CoalescingBucketStore::Read(std::span<const BucketKey> keys, Deadline deadl
   inner_.Read(keys, deadline, std::move(done));
 }
 
+void CoalescingBucketStore::ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                                       Done<std::vector<std::optional<BucketRecord>>> done) {
+  inner_.ReadRecent(keys, deadline, std::move(done));
+}
+
 void CoalescingBucketStore::List(const BucketFilter& filter, const PageRequest& page,
                                  Deadline deadline, Done<Page<BucketRecord>> done) {
   inner_.List(filter, page, deadline, std::move(done));

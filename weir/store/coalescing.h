@@ -33,6 +33,8 @@ class CoalescingBucketStore final : public BucketStore {
               Done<void> done) override;
   void Read(std::span<const BucketKey> keys, Deadline deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override;
+  void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
+                  Done<std::vector<std::optional<BucketRecord>>> done) override;
   void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<BucketRecord>> done) override;
 
