@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tests/simulation/fleet_incidents.h"
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
 #include "weir/dynamo/fleet_oracle_fixture.h"
@@ -23,6 +24,7 @@ using dynamo::FleetWorkload;
 
 struct Counts {
   FaultCounts faults;
+  IncidentCounts incidents;
   std::uint64_t table_unprocessed = 0;
   std::int64_t admitted = 0;
   std::int64_t denied = 0;
@@ -65,9 +67,13 @@ void Count(const Fleet& fleet, const FleetWorkload& workload, Counts& counts) {
 
 /// What a write may be late: from the time that it is dated by to the instant at which it counts.
 milliseconds Slack(const Scenario& scenario) {
-  const nanoseconds trips = 2 * scenario.network.longest_trip;
-  if (trips == nanoseconds(0)) return scenario.skew;
-  return scenario.skew + dynamo::kDatedAnewAfter + std::chrono::duration_cast<milliseconds>(trips);
+  const sim::NetworkFaults& network = scenario.network;
+  const nanoseconds trips = 2 * network.longest_trip + network.longest_stray + network.longest_tail;
+  // From a clock that is behind to one that is ahead.
+  const auto jumps = std::chrono::duration_cast<milliseconds>(2 * scenario.incidents.jump);
+  if (trips == nanoseconds(0)) return scenario.skew + jumps;
+  return scenario.skew + jumps + dynamo::kDatedAnewAfter +
+         std::chrono::duration_cast<milliseconds>(trips);
 }
 
 void CheckCosts(const Scenario& scenario, const Fleet& fleet, const FleetWorkload& workload,
@@ -83,10 +89,12 @@ void CheckCosts(const Scenario& scenario, const Fleet& fleet, const FleetWorkloa
   }
 }
 
-dynamo::LedgerTerms Terms(const CallBounds& bounds) {
+dynamo::LedgerTerms Terms(const Scenario& scenario) {
+  const CallBounds& bounds = scenario.bounds;
   return {.charges = bounds.charges,
           .plain_charges = bounds.plain_charges,
           .refused_charges = bounds.refused_charges,
+          .drops_returns = scenario.incidents.sweep > nanoseconds(0),
           .late = bounds.late};
 }
 
@@ -110,12 +118,15 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
     fleet.Join(i == 0 ? scenario.skew : milliseconds(0)).network().faults = scenario.network;
   }
   fleet.server().faults = scenario.table;
-  FleetWorkload workload(fleet, seed, scenario.run, {.hasty = scenario.hasty});
+  FleetWorkload workload(fleet, seed, scenario.run,
+                         {.hasty = scenario.hasty, .lull = scenario.incidents.lull});
+  const FleetIncidents incidents(scenario, fleet, workload, seed);
   const bool ended = workload.Run();
   Count(fleet, workload, counts);
+  counts.incidents += incidents.counts();
   std::vector<std::string> broken = Broken(scenario, fleet, workload);
   if (!ended) broken.emplace_back("something was still scheduled at the end");
-  auto findings = CompareWithTable(workload.ledger(), fleet, Terms(scenario.bounds));
+  auto findings = CompareWithTable(workload.ledger(), fleet, Terms(scenario));
   std::ranges::move(findings.broken, std::back_inserter(broken));
   NoteMost(findings, counts.most);
   return broken;
@@ -137,6 +148,8 @@ void TellMost(const Counts& counts) {
 bool Tell(const Scenario& scenario, const Counts& counts) {
   FaultReport report;
   TellFaults(report, scenario, counts.faults);
+  TellIncidents(report, scenario, counts.incidents);
+  report.Tell("failed in outages", scenario.incidents.outages, counts.faults.network.failed_after);
   report.Tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
   report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
   report.Tell("admitted", 1, static_cast<std::uint64_t>(counts.admitted));

@@ -41,6 +41,25 @@ void AddBoundSetters(Setters<Scenario>& setters) {
   setters["hasty"] = [](Scenario& s, Text v) { return ReadChance(v, s.hasty); };
 }
 
+void AddIncidentSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["deaths"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 64, s.incidents.deaths); };
+  setters["outages"] = [](Scenario& s, Text v) {
+    return ReadWithin(v, 0, 64, s.incidents.outages);
+  };
+  setters["outage"] = [](Scenario& s, Text v) { return ReadTime(v, s.incidents.outage); };
+  setters["jumps"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 64, s.incidents.jumps); };
+  setters["jump"] = [](Scenario& s, Text v) { return ReadTime(v, s.incidents.jump); };
+  setters["sweep"] = [](Scenario& s, Text v) { return ReadTime(v, s.incidents.sweep); };
+  setters["lull"] = [](Scenario& s, Text v) { return ReadTime(v, s.incidents.lull); };
+  setters["stray"] = ChanceIn(&Scenario::network, &sim::NetworkFaults::stray);
+  setters["longest_stray"] = [](Scenario& s, Text v) {
+    return ReadTime(v, s.network.longest_stray);
+  };
+  setters["tail"] = ChanceIn(&Scenario::network, &sim::NetworkFaults::tail);
+  setters["longest_tail"] = [](Scenario& s, Text v) { return ReadTime(v, s.network.longest_tail); };
+}
+
 Setters<Scenario> FleetSetters() {
   using sim::DynamoFaults;
   using sim::NetworkFaults;
@@ -76,6 +95,7 @@ Setters<Scenario> FleetSetters() {
   };
   AddEventSetters(setters);
   AddBoundSetters(setters);
+  AddIncidentSetters(setters);
   return setters;
 }
 
@@ -95,6 +115,8 @@ void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts
   report.Tell("fail_before", scenario.network.fail_before, counts.network.failed_before);
   report.Tell("fail_after", scenario.network.fail_after, counts.network.failed_after);
   report.Tell("throttle", scenario.network.throttle, counts.network.throttled);
+  report.Tell("stray", scenario.network.stray, counts.network.strays);
+  report.Tell("tail", scenario.network.tail, counts.network.tails);
   report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
   report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
 }

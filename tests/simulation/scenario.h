@@ -31,6 +31,17 @@ struct CallBounds {
   double write_units = 1'000;  ///< the same
 };
 
+/// What happens to the fleet at instants that the seed draws.
+struct IncidentScenario {
+  int deaths = 0;   ///< of a process, which another one replaces
+  int outages = 0;  ///< in which each write is applied and fails, for `outage`
+  nanoseconds outage{0};
+  int jumps = 0;  ///< of a process's clock, to at most `jump` ahead or behind
+  nanoseconds jump{0};
+  nanoseconds sweep{0};  ///< what has expired is deleted so often; 0: never
+  nanoseconds lull{0};   ///< WorkloadOdds
+};
+
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
@@ -41,6 +52,7 @@ struct Scenario {
   sim::DynamoFaults table;
   EventScenario events;
   CallBounds bounds;
+  IncidentScenario incidents;
   double hasty = 0;  ///< part of the calls that have 40 to 400 ms, not 3 s
 };
 

@@ -22,8 +22,8 @@ struct DynamoBucketStore::Waiting {
   }
   /// Unless it was taken.
   void Arm(Scheduler& scheduler, Instant when, Task expire) {
-    const MutexLock lock(mutex);
-    if (!is_taken) expires = scheduler.At(when, std::move(expire));
+    const MutexLock lock(mutex_);
+    if (!is_taken_) expires_ = scheduler.At(when, std::move(expire));
   }
 
   const RunningPtr running;
@@ -31,14 +31,14 @@ struct DynamoBucketStore::Waiting {
 
  private:
   std::optional<TimerId> TakeTimer() {
-    const MutexLock lock(mutex);
-    if (std::exchange(is_taken, true)) return std::nullopt;
-    return expires;
+    const MutexLock lock(mutex_);
+    if (std::exchange(is_taken_, true)) return std::nullopt;
+    return expires_;
   }
 
-  Mutex mutex;
-  bool is_taken WEIR_GUARDED_BY(mutex) = false;
-  TimerId expires WEIR_GUARDED_BY(mutex){};
+  Mutex mutex_;
+  bool is_taken_ WEIR_GUARDED_BY(mutex_) = false;
+  TimerId expires_ WEIR_GUARDED_BY(mutex_){};
 };
 
 void DynamoBucketStore::WaitForTurn(const RunningPtr& running, CallStep::Send send) {

@@ -130,6 +130,12 @@ FleetProcess& Fleet::Join(milliseconds skew) {
   return *processes_.back();
 }
 
+void Fleet::EnableTtl() {
+  server_.Handle(RequestOf({.operation = "UpdateTimeToLive",
+                            .body = R"({"TableName":"limits","TimeToLiveSpecification":)"
+                                    R"({"Enabled":true,"AttributeName":"ttl"}})"}));
+}
+
 sim::NetworkCounts Fleet::CountFaults() const {
   sim::NetworkCounts counts;
   for (const auto& process : processes_) counts += process->network().counts();

@@ -65,9 +65,16 @@ class FleetProcess {
   sim::SimTransport& network() { return process_.network(); }
   /// By its own clock.
   UnixMillis now() const { return process_.now(); }
+  void SetSkew(milliseconds skew) { process_.SetSkew(skew); }
+
+  /// From now on nothing that it sends reaches the table, and nothing that it answers counts. What
+  /// it sent before arrives.
+  void Die() { network().faults.down = is_dead_ = true; }
+  bool is_dead() const { return is_dead_; }
 
  private:
   SimProcess process_;
+  bool is_dead_ = false;
   Table table_;
   DynamoBucketStore buckets_;
   CoalescingBucketStore joined_;
@@ -80,6 +87,8 @@ class Fleet {
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
   const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
+  /// The table has a time to live: SimDynamo::SweepTtl deletes what has expired.
+  void EnableTtl();
   sim::SimScheduler& scheduler() { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
   const sim::SimDynamo& server() const { return server_; }

@@ -1,30 +1,41 @@
 #include "weir/dynamo/fleet_ledger_fixture.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::dynamo {
 
-LedgerCall& FleetLedger::Begin(std::vector<Charge> charges, std::optional<AdjustToken> token,
-                               Deadline deadline) {
-  calls_.push_back(
-      {.charges = std::move(charges), .token = token, .began = clock_.Now(), .deadline = deadline});
-  return calls_.back();
+LedgerCall& FleetLedger::Begin(LedgerCall call) {
+  call.began = clock_.Now();
+  return calls_.emplace_back(std::move(call));
 }
 
-void FleetLedger::End(LedgerCall& call, LedgerCall::End end) const {
-  if (++call.answers > 1) return;
+bool FleetLedger::End(LedgerCall& call, LedgerCall::End end) const {
+  if (call.process->is_dead()) return false;
+  if (++call.answers > 1) return true;
   call.end = end;
   call.answered = clock_.Now();
+  return true;
+}
+
+std::size_t FleetLedger::CountOpen(const FleetProcess& process) const {
+  return static_cast<std::size_t>(std::ranges::count_if(calls_, [&](const LedgerCall& call) {
+    return call.process == &process && call.answers == 0;
+  }));
 }
 
 void FleetLedger::Acquire(FleetProcess& process, std::vector<Charge> charges, Deadline deadline,
                           Done<Decision> done) {
-  LedgerCall& call = Begin(std::move(charges), {}, deadline);
+  LedgerCall& call = Begin({.process = &process,
+                            .charges = std::move(charges),
+                            .token = {},
+                            .began = {},
+                            .deadline = deadline});
   process.buckets().Acquire(
       call.charges, process.now(), deadline,
       [this, &call, done = std::move(done)](Result<Decision> decision) mutable {
         using enum LedgerCall::End;
-        End(call, !decision ? kFailed : decision->admitted ? kAdmitted : kRefused);
+        if (!End(call, !decision ? kFailed : decision->admitted ? kAdmitted : kRefused)) return;
         if (decision) {
           call.is_doubtful = decision->maybe_charged_twice;
           call.shards = decision->shards;
@@ -35,11 +46,15 @@ void FleetLedger::Acquire(FleetProcess& process, std::vector<Charge> charges, De
 
 void FleetLedger::Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustToken token,
                          Deadline deadline, Done<void> done) {
-  LedgerCall& call = Begin(std::move(deltas), token, deadline);
+  LedgerCall& call = Begin({.process = &process,
+                            .charges = std::move(deltas),
+                            .token = token,
+                            .began = {},
+                            .deadline = deadline});
   process.buckets().Adjust(call.charges, token, process.now(), deadline,
                            [this, &call, done = std::move(done)](Status status) mutable {
                              using enum LedgerCall::End;
-                             End(call, status ? kAdmitted : kFailed);
+                             if (!End(call, status ? kAdmitted : kFailed)) return;
                              done(std::move(status));
                            });
 }

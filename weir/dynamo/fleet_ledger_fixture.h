@@ -15,6 +15,7 @@ namespace weir::dynamo {
 struct LedgerCall {
   enum class End { kOpen, kAdmitted, kRefused, kFailed };
 
+  const FleetProcess* process = nullptr;
   std::vector<Charge> charges;
   std::optional<AdjustToken> token;  ///< of an adjust; the same for each repetition
   Instant began;
@@ -26,8 +27,8 @@ struct LedgerCall {
   std::vector<std::uint32_t> shards{};  ///< Decision::shards
 };
 
-/// Asks the stores of a fleet's processes, and records each call and its answer. It must outlive
-/// the calls. Not thread-safe.
+/// Asks the stores of a fleet's processes, and records each call and its answer; a process that is
+/// dead answers nothing. It must outlive the calls, and the fleet it. Not thread-safe.
 class FleetLedger {
  public:
   explicit FleetLedger(const Clock& clock) : clock_(clock) {}
@@ -41,11 +42,12 @@ class FleetLedger {
               Deadline deadline, Done<void> done);
 
   const std::deque<LedgerCall>& calls() const { return calls_; }
+  std::size_t CountOpen(const FleetProcess& process) const;
 
  private:
-  LedgerCall& Begin(std::vector<Charge> charges, std::optional<AdjustToken> token,
-                    Deadline deadline);
-  void End(LedgerCall& call, LedgerCall::End end) const;
+  LedgerCall& Begin(LedgerCall call);
+  /// False if nobody is there to be answered.
+  bool End(LedgerCall& call, LedgerCall::End end) const;
 
   const Clock& clock_;
   std::deque<LedgerCall> calls_;  // an element never moves

@@ -41,7 +41,8 @@ FleetWorkload::FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, 
       odds_(odds),
       longest_wait_(seed % 2 == 0 ? 120 : 1'000),
       parent_(MakeTarget({"team", "llm", 0}, FleetLimits())),
-      end_(fleet.scheduler().clock().Now() + run),
+      lull_(fleet.scheduler().clock().Now() + run / 2),
+      end_(fleet.scheduler().clock().Now() + run + odds.lull),
       ledger_(fleet.scheduler().clock()) {
   for (std::uint64_t i = 0; i < kChildren; ++i) {
     children_.push_back(MakeTarget({"user-" + std::to_string(i), "llm", 0}, FleetLimits()));
@@ -51,7 +52,12 @@ FleetWorkload::FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, 
 
 void FleetWorkload::Ask(FleetProcess& process) {
   auto& scheduler = fleet_.scheduler();
-  if (scheduler.clock().Now() >= end_) return;
+  const Instant now = scheduler.clock().Now();
+  if (now >= end_ || process.is_dead()) return;
+  if (now >= lull_ && now < lull_ + odds_.lull) {
+    scheduler.At(lull_ + odds_.lull, [this, &process] { Ask(process); });
+    return;
+  }
   const bool rested = rng_.Chance(0.05);
   for (int i = rested ? kBurst : 1; i > 0; --i) AskOnce(process);
   const auto wait = rested ? kRest : std::chrono::milliseconds(rng_.Between(1, longest_wait_));
@@ -126,6 +132,7 @@ void FleetWorkload::CorrectLater(FleetProcess& process, const std::vector<Charge
 }
 
 void FleetWorkload::Correct(FleetProcess& process, const std::vector<Charge>& charges) {
+  if (process.is_dead()) return;
   std::vector<Charge> deltas = charges;
   for (Charge& delta : deltas) {
     delta.amounts[0] = -delta.amounts[0];
@@ -141,6 +148,7 @@ void FleetWorkload::Correct(FleetProcess& process, const std::vector<Charge>& ch
   auto& scheduler = fleet_.scheduler();
   const auto wait = std::chrono::milliseconds(rng_.Between(0, 300));
   scheduler.At(scheduler.clock().Now() + wait, [this, &process, deltas, token] {
+    if (process.is_dead()) return;
     ledger_.Adjust(process, deltas, token, Patient(), [](const Status&) {});
   });
 }

@@ -18,8 +18,10 @@ std::map<std::string, Quota> FleetQuotas();
 
 /// How often, of the calls of a workload.
 struct WorkloadOdds {
-  double probe = 0.15;    ///< takes from a limit that no other decision takes from, and the parent
-  double hasty = 0;       ///< has 40 to 400 ms, not 3 s
+  double probe = 0.15;  ///< takes from a limit that no other decision takes from, and the parent
+  double hasty = 0;     ///< has 40 to 400 ms, not 3 s
+  /// After half of the run no process asks for this duration.
+  nanoseconds lull{0};
   double repeated = 0.2;  ///< of the adjusts: asked again, by the same token
 };
 
@@ -42,6 +44,11 @@ struct FleetTally {
 class FleetWorkload {
  public:
   FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, WorkloadOdds odds = {});
+
+  /// The requests of a process that joined the fleet during the run.
+  void Start(FleetProcess& process) { Ask(process); }
+  /// Before this, processes ask.
+  Instant end() const { return end_; }
 
   /// False if something was still scheduled at the end.
   bool Run() { return fleet_.scheduler().RunAll(); }
@@ -73,6 +80,7 @@ class FleetWorkload {
   std::int64_t longest_wait_;  ///< ms
   TargetPtr parent_;
   std::vector<TargetPtr> children_;
+  Instant lull_;  ///< when it begins
   Instant end_;
   FleetTally tally_;
   FleetLedger ledger_;

@@ -36,6 +36,8 @@ class SimProcess {
   const sim::SimTransport& network() const { return transport_; }
   /// By its own clock.
   UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
+  /// Sets its clock: ahead, or, if negative, behind.
+  void SetSkew(milliseconds skew) { skew_ = skew; }
 
  private:
   sim::SimScheduler& scheduler_;

@@ -16,6 +16,7 @@ struct Fate {
   nanoseconds there{0};
   nanoseconds there_again{0};  ///< of a duplicate, from the instant the first one arrives
   nanoseconds back{0};
+  nanoseconds stray{0};
   bool silent = false;
 };
 
@@ -33,6 +34,11 @@ HttpResponse Throttled() {
                   R"("message":"Rate exceeded"})"};
 }
 
+bool OnlyReads(std::string_view operation) {
+  return operation == "GetItem" || operation == "BatchGetItem" || operation == "Query" ||
+         operation == "TransactGetItems";
+}
+
 /// One request of the client, until it is answered.
 struct Exchange {
   HttpDone done;
@@ -45,11 +51,11 @@ struct Exchange {
 class SimTransport::State : public std::enable_shared_from_this<SimTransport::State> {
  public:
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
-      : scheduler_(its_scheduler), server_(server), rng_(seed) {}
+      : scheduler_(its_scheduler), server_(server), rng_(seed), slow_rng_(~seed) {}
 
   void Send(HttpRequest request, SendLimits limits, HttpDone done, const NetworkFaults& odds) {
     ++counts.requests;
-    const Fate fate = DrawFate(odds, NextScripted(request));
+    const Fate fate = DrawFate(odds, request);
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
     const Deadline deadline = limits.EndOf(Now());
     if (limits.LatestBegin().ExpiredAt(Now())) {
@@ -95,7 +101,8 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     return fault;
   }
 
-  Fate DrawFate(const NetworkFaults& odds, std::optional<NetworkFault> scripted) {
+  Fate DrawFate(const NetworkFaults& odds, const HttpRequest& request) {
+    const std::optional<NetworkFault> scripted = NextScripted(request);
     Fate fate;
     const auto trip = [&] {
       return nanoseconds(rng_.Between(odds.shortest_trip.count(), odds.longest_trip.count()));
@@ -105,9 +112,19 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     fate.there_again = trip();
     fate.back = trip();
     fate.silent = rng_.Chance(odds.silence);
+    if (odds.only_writes && OnlyReads(OperationOf(request))) fate.fault = NetworkFault::kNone;
+    DrawSlowness(odds, fate);
     if (scripted) fate.fault = *scripted;
     if (odds.down) fate.fault = NetworkFault::kRefuse;
     return fate;
+  }
+
+  void DrawSlowness(const NetworkFaults& odds, Fate& fate) {
+    fate.stray = nanoseconds(slow_rng_.Between(0, odds.longest_stray.count()));
+    const nanoseconds tail(slow_rng_.Between(0, odds.longest_tail.count()));
+    if (!slow_rng_.Chance(odds.tail)) return;
+    ++counts.tails;
+    fate.there += tail;
   }
 
   NetworkFault DrawFault(const NetworkFaults& odds) {
@@ -118,7 +135,8 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
         {odds.duplicate, NetworkFault::kDuplicate},
         {odds.fail_before, NetworkFault::kFailBefore},
         {odds.fail_after, NetworkFault::kFailAfter},
-        {odds.throttle, NetworkFault::kThrottle}};
+        {odds.throttle, NetworkFault::kThrottle},
+        {odds.stray, NetworkFault::kStray}};
     double left = rng_.Unit();
     for (const auto& [part, fault] : parts) {
       if (left < part) return fault;
@@ -135,6 +153,12 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
             *exchange,
             tl::unexpected(HttpFailure{.message = "simulated network: connection refused"}));
       });
+    }
+    if (fate.fault == NetworkFault::kStray) {
+      ++counts.strays;
+      After(fate.there + fate.stray,
+            [self = shared_from_this(), request] { self->server_.Handle(request); });
+      return Break(fate, silent, exchange);
     }
     if (fate.fault == NetworkFault::kLoseRequest) {
       ++counts.lost_requests;
@@ -217,6 +241,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   Scheduler& scheduler_;
   SimServer& server_;
   Rng rng_;
+  Rng slow_rng_;  // its own, so that what else a seed draws stays
   std::map<std::pair<std::string, std::uint64_t>, NetworkFault> script_;
   std::map<std::string, std::uint64_t> sent_;
   std::uint64_t order_sent_ = 0;
@@ -245,6 +270,8 @@ NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
   failed_before += other.failed_before;
   failed_after += other.failed_after;
   throttled += other.throttled;
+  strays += other.strays;
+  tails += other.tails;
   timed_out += other.timed_out;
   reordered += other.reordered;
   late += other.late;

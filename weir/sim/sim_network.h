@@ -21,6 +21,7 @@ enum class NetworkFault {
   kFailBefore,   ///< status 500, not applied
   kFailAfter,    ///< status 500, applied
   kThrottle,     ///< ThrottlingException, not applied
+  kStray,        ///< the sender hears of a broken connection; it arrives up to longest_stray later
 };
 
 /// Probabilities: a request meets at most one of them, so their sum must be at most 1. Whatever is
@@ -33,7 +34,13 @@ struct NetworkFaults {
   double fail_before = 0;
   double fail_after = 0;
   double throttle = 0;
-  bool down = false;  ///< refuse everything
+  double stray = 0;
+  nanoseconds longest_stray{0};
+  /// Of the requests, the part that is on its way for up to longest_tail more.
+  double tail = 0;
+  nanoseconds longest_tail{0};
+  bool down = false;         ///< refuse everything
+  bool only_writes = false;  ///< what only reads meets none of the faults
   /// Each way takes a time of its own between these, so requests and answers overtake each other.
   nanoseconds shortest_trip{0};
   nanoseconds longest_trip{0};
@@ -52,6 +59,8 @@ struct NetworkCounts {
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
   std::uint64_t throttled = 0;
+  std::uint64_t strays = 0;
+  std::uint64_t tails = 0;
   std::uint64_t timed_out = 0;  ///< answered at the limit, lost ones among them
   std::uint64_t reordered = 0;  ///< arrived after a request that was sent later
   std::uint64_t late = 0;       ///< reached the server after its sender had given up

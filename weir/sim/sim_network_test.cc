@@ -150,6 +150,46 @@ TEST_F(SimNetwork, ADuplicateArrivesTwiceAndIsAnsweredOnce) {
   EXPECT_EQ(transport.counts().duplicates, 1U);
 }
 
+TEST_F(SimNetwork, AStrayRequestIsAppliedLongAfterItsSenderHeardOfABrokenConnection) {
+  transport.faults.longest_stray = seconds(60);
+  transport.faults.silence = 0;
+  Told told;
+  transport.Script("UpdateItem", 1, NetworkFault::kStray);
+  Send(told, "body", seconds(1));
+  scheduler.Advance(nanoseconds(1));
+  EXPECT_TRUE(told.failure.maybe_sent);
+  EXPECT_THAT(server.seen, testing::IsEmpty());
+  scheduler.Advance(seconds(60));
+  EXPECT_THAT(server.seen, ElementsAre("body"));
+  EXPECT_EQ(told.times, 1);
+  EXPECT_EQ(transport.counts().strays, 1U);
+}
+
+TEST_F(SimNetwork, ATailMakesARequestSlower) {
+  SetTrips(std::chrono::milliseconds(1), std::chrono::milliseconds(1));
+  transport.faults.tail = 1;
+  transport.faults.longest_tail = seconds(10);
+  Told told;
+  Send(told);
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(told.status, 200);
+  EXPECT_GT(told.after, std::chrono::milliseconds(2));
+  EXPECT_LE(told.after, seconds(11));
+  EXPECT_EQ(transport.counts().tails, 1U);
+}
+
+TEST_F(SimNetwork, FaultsOfWritesAloneSpareReads) {
+  transport.faults.fail_after = 1;
+  transport.faults.only_writes = true;
+  Told read;
+  Told written;
+  SendRequest(read, DynamoRequest("BatchGetItem", {}));
+  SendRequest(written, DynamoRequest("UpdateItem", {}));
+  EXPECT_TRUE(scheduler.RunAll());
+  EXPECT_EQ(read.status, 200);
+  EXPECT_EQ(written.status, 500);
+}
+
 TEST_F(SimNetwork, AnErrorOfTheServerComesBeforeOrAfterItApplied) {
   EXPECT_EQ(Meet(NetworkFault::kFailBefore).status, 500);
   EXPECT_EQ(server.seen.size(), 0U);
