@@ -9,6 +9,7 @@ FleetIncidents::FleetIncidents(const Scenario& scenario, dynamo::Fleet& fleet,
     : scenario_(scenario), fleet_(fleet), workload_(workload), rng_(~seed) {
   const IncidentScenario& odds = scenario.incidents;
   AtDrawnInstants(odds.deaths, [this] { Die(); });
+  AtDrawnInstants(odds.stops, [this] { Stop(); });
   AtDrawnInstants(odds.outages, [this] { BreakDown(); });
   AtDrawnInstants(odds.jumps, [this] { Jump(); });
   if (odds.sweep > nanoseconds(0)) {
@@ -42,6 +43,13 @@ void FleetIncidents::Die() {
   FleetProcess& heir = fleet_.Join();
   heir.network().faults = scenario_.network;
   workload_.Start(heir);
+}
+
+void FleetIncidents::Stop() {
+  FleetProcess& process = DrawProcess();
+  ++counts_.stops;
+  counts_.held_up += workload_.ledger().CountOpen(process);
+  process.StopUntil(fleet_.scheduler().clock().Now() + scenario_.incidents.stop);
 }
 
 void FleetIncidents::BreakDown() {
@@ -82,6 +90,8 @@ void FleetIncidents::Sweep() {
 IncidentCounts& operator+=(IncidentCounts& sum, const IncidentCounts& other) {
   sum.deaths += other.deaths;
   sum.cut_short += other.cut_short;
+  sum.stops += other.stops;
+  sum.held_up += other.held_up;
   sum.outages += other.outages;
   sum.jumps_ahead += other.jumps_ahead;
   sum.jumps_behind += other.jumps_behind;
@@ -93,6 +103,8 @@ void TellIncidents(FaultReport& report, const Scenario& scenario, const Incident
   const IncidentScenario& odds = scenario.incidents;
   report.Tell("deaths", odds.deaths, counts.deaths);
   report.Tell("calls cut short", odds.deaths, counts.cut_short);
+  report.Tell("stops", odds.stops, counts.stops);
+  report.Tell("calls held up", odds.stops, counts.held_up);
   report.Tell("outages", odds.outages, counts.outages);
   report.Tell("jumps ahead", odds.jumps, counts.jumps_ahead);
   report.Tell("jumps behind", odds.jumps, counts.jumps_behind);

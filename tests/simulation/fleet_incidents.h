@@ -12,6 +12,8 @@ namespace weir::simulation {
 struct IncidentCounts {
   std::uint64_t deaths = 0;
   std::uint64_t cut_short = 0;  ///< calls that no answer came to, because their process died
+  std::uint64_t stops = 0;
+  std::uint64_t held_up = 0;  ///< calls that were in flight in a process that stopped
   std::uint64_t outages = 0;
   std::uint64_t jumps_ahead = 0;
   std::uint64_t jumps_behind = 0;
@@ -30,6 +32,7 @@ class FleetIncidents {
   void AtDrawnInstants(int times, Incident incident);
   dynamo::FleetProcess& DrawProcess();
   void Die();
+  void Stop();
   void BreakDown();
   void Recover();
   void Jump();

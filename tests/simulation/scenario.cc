@@ -44,6 +44,8 @@ void AddBoundSetters(Setters<Scenario>& setters) {
 void AddIncidentSetters(Setters<Scenario>& setters) {
   using Text = std::string_view;
   setters["deaths"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 64, s.incidents.deaths); };
+  setters["stops"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 64, s.incidents.stops); };
+  setters["stop"] = [](Scenario& s, Text v) { return ReadTime(v, s.incidents.stop); };
   setters["outages"] = [](Scenario& s, Text v) {
     return ReadWithin(v, 0, 64, s.incidents.outages);
   };

@@ -33,7 +33,9 @@ struct CallBounds {
 
 /// What happens to the fleet at instants that the seed draws.
 struct IncidentScenario {
-  int deaths = 0;   ///< of a process, which another one replaces
+  int deaths = 0;  ///< of a process, which another one replaces
+  int stops = 0;   ///< of a process, for `stop`
+  nanoseconds stop{0};
   int outages = 0;  ///< in which each write is applied and fails, for `outage`
   nanoseconds outage{0};
   int jumps = 0;  ///< of a process's clock, to at most `jump` ahead or behind

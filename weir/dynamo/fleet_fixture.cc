@@ -112,9 +112,21 @@ std::vector<Division> Fleet::ReadDivisions() const {
 FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                            BucketStoreOptions options, milliseconds skew)
     : process_(scheduler, server, options.seed, skew),
-      table_(process_.client(), scheduler, std::string(kFleetTable), options.seed + 3),
-      buckets_(table_, Keys(std::string(kFleetNamespace)), scheduler, options),
-      joined_(buckets_, scheduler) {}
+      table_(process_.client(), process_.scheduler(), std::string(kFleetTable), options.seed + 3),
+      buckets_(table_, Keys(std::string(kFleetNamespace)), process_.scheduler(), options),
+      joined_(buckets_, process_.scheduler()) {}
+
+void FleetProcess::StopUntil(Instant until) {
+  stops_.push_back({scheduler().clock().Now(), until});
+  scheduler().StopUntil(until);
+}
+
+Instant FleetProcess::AnswersBy(Instant due, nanoseconds late) const {
+  for (const auto& [from, until] : stops_) {
+    if (from <= due + late) due = std::max(due, until);
+  }
+  return due;
+}
 
 Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
     : rng_(seed),

@@ -67,6 +67,14 @@ class FleetProcess {
   UnixMillis now() const { return process_.now(); }
   void SetSkew(milliseconds skew) { process_.SetSkew(skew); }
 
+  /// Of what runs in it, its callers included.
+  sim::StoppableScheduler& scheduler() { return process_.scheduler(); }
+  /// Until then nothing in it runs; what it sent arrives.
+  void StopUntil(Instant until);
+  /// When a call that is due at `due`, and may be `late`, is due in view of the stops: a process
+  /// that is stopped answers when it goes on.
+  Instant AnswersBy(Instant due, nanoseconds late) const;
+
   /// From now on nothing that it sends reaches the table, and nothing that it answers counts. What
   /// it sent before arrives.
   void Die() { network().faults.down = is_dead_ = true; }
@@ -75,6 +83,7 @@ class FleetProcess {
  private:
   SimProcess process_;
   bool is_dead_ = false;
+  std::vector<std::pair<Instant, Instant>> stops_;  // in the order of their beginnings
   Table table_;
   DynamoBucketStore buckets_;
   CoalescingBucketStore joined_;

@@ -41,7 +41,8 @@ FleetNames::FleetNames(Fleet& fleet, const NamesTerms& terms, std::uint64_t seed
       terms_(terms),
       rng_(seed),
       end_(fleet.scheduler().clock().Now() + run),
-      cached_(fleet.processes().size()) {
+      cached_(fleet.processes().size()),
+      ledger_(fleet.scheduler().clock()) {
   Configure();
   for (std::size_t process = 0; process < cached_.size(); ++process) {
     cached_[process] = configured_;
@@ -103,11 +104,10 @@ void FleetNames::Ask(std::size_t process) {
   FleetProcess& asking = *fleet_.processes()[process];
   const Charge charge = DrawCharge(DrawTarget(process));
   ++tally_.asked;
-  asking.buckets().Acquire({&charge, 1}, asking.now(),
-                           Deadline::After(scheduler.clock(), kNamesPatience),
-                           [this, process, charge](const Result<Decision>& decision) {
-                             Answered(process, charge, decision);
-                           });
+  ledger_.Acquire(asking, {charge}, Deadline::After(scheduler.clock(), kNamesPatience),
+                  [this, process, charge](const Result<Decision>& decision) {
+                    Answered(process, charge, decision);
+                  });
   scheduler.At(scheduler.clock().Now() + milliseconds(rng_.Between(1, kLongestGap)),
                [this, process] { Ask(process); });
 }
@@ -146,8 +146,7 @@ void FleetNames::AdjustLater(std::size_t process, Charge charge) {
     tally_.departed += departed ? 1 : 0;
     FleetProcess& holder = *fleet_.processes()[process];
     const Deadline deadline = Deadline::After(fleet_.scheduler().clock(), kNamesPatience);
-    holder.buckets().Adjust({&charge, 1}, {rng_.Next(), rng_.Next()}, holder.now(), deadline,
-                            [](const Status&) {});
+    ledger_.Adjust(holder, {charge}, {rng_.Next(), rng_.Next()}, deadline, [](const Status&) {});
   };
   scheduler.At(scheduler.clock().Now() + milliseconds(rng_.Between(0, kLongestLease)), adjust);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "weir/dynamo/fleet_fixture.h"
+#include "weir/dynamo/fleet_ledger_fixture.h"
 #include "weir/model/limit.h"
 
 namespace weir::dynamo {
@@ -43,6 +43,7 @@ class FleetNames {
   /// False if something was still scheduled at the end.
   bool Run() { return fleet_.scheduler().RunAll(); }
   const NamesTally& tally() const { return tally_; }
+  const FleetLedger& ledger() const { return ledger_; }
 
  private:
   void Configure();
@@ -62,6 +63,7 @@ class FleetNames {
   std::vector<Limit> configured_;           // now
   std::vector<std::vector<Limit>> cached_;  // by process
   NamesTally tally_;
+  FleetLedger ledger_;
 };
 
 /// What writes took in sum, adjusts apart, by (bucket's entity, limit).

@@ -8,6 +8,7 @@
 
 #include "weir/dynamo/bucket_plan.h"
 #include "weir/dynamo/fleet_names_fixture.h"
+#include "weir/dynamo/fleet_oracle_fixture.h"
 #include "weir/dynamo/fleet_ttl_fixture.h"
 
 namespace weir::dynamo {
@@ -19,6 +20,13 @@ constexpr nanoseconds kNamesRun = std::chrono::seconds(6);
 constexpr milliseconds kNamesTrip{30};
 constexpr milliseconds kNamesLate = kDatedAnewAfter + 2 * kNamesTrip;
 constexpr int kNamesProcesses = 4;
+// What is given back to a limit that left is dropped.
+constexpr LedgerTerms kNamesTerms{.drops_returns = true};
+constexpr LedgerTerms kNamesWithFaults{.charges = 10,
+                                       .plain_charges = 3,
+                                       .refused_charges = 3,
+                                       .drops_returns = true,
+                                       .late = milliseconds(250)};
 
 void JoinNames(Fleet& fleet, const sim::NetworkFaults& faults) {
   for (int i = 0; i < kNamesProcesses; ++i) fleet.Join().network().faults = faults;
@@ -39,6 +47,8 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothing) {
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), {});
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
     EXPECT_THAT(EarlyTtls(fleet, milliseconds(0)), IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(CompareWithTable(names.ledger(), fleet, kNamesTerms).broken, IsEmpty())
+        << "seed " << seed;
     sum.overrides += tally.overrides;
     sum.departed += tally.departed;
     sum.refused += tally.refused;
@@ -61,6 +71,8 @@ TEST(FleetNames, C2MoreThanTwentyNamesMintNothing) {
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), {});
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
     EXPECT_THAT(EarlyTtls(fleet, milliseconds(0)), IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(CompareWithTable(names.ledger(), fleet, kNamesTerms).broken, IsEmpty())
+        << "seed " << seed;
     for (const sim::StreamRecord& record : fleet.table().stream()) {
       if (!record.after) continue;
       removed += record.after->contains(std::string(kGone)) ? 1U : 0U;
@@ -91,6 +103,8 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothingWhateverIsLost) {
     const auto broken = OverAdmissions(fleet.ReadMovements(), GreatestQuotas(terms), kNamesLate);
     EXPECT_THAT(broken, IsEmpty()) << "seed " << seed;
     EXPECT_THAT(EarlyTtls(fleet, kNamesLate), IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(CompareWithTable(names.ledger(), fleet, kNamesWithFaults).broken, IsEmpty())
+        << "seed " << seed;
   }
 }
 

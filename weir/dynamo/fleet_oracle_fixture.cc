@@ -77,7 +77,8 @@ class Comparison {
     const int due = call.process->is_dead() && call.answers == 0 ? 0 : 1;
     if (call.answers != due) Break("{} of {} got {} answers", what, key.entity, call.answers);
     if (call.answers == 0) return;
-    const nanoseconds late = call.answered - call.deadline.at();
+    const nanoseconds late =
+        call.answered - call.process->AnswersBy(call.deadline.at(), terms_.late);
     findings_.late = std::max(findings_.late, late);
     if (late <= terms_.late) return;
     Break("{} of {} was answered {} ms after its deadline", what, key.entity,

@@ -51,7 +51,7 @@ FleetWorkload::FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, 
 }
 
 void FleetWorkload::Ask(FleetProcess& process) {
-  auto& scheduler = fleet_.scheduler();
+  auto& scheduler = process.scheduler();
   const Instant now = scheduler.clock().Now();
   if (now >= end_ || process.is_dead()) return;
   if (now >= lull_ && now < lull_ + odds_.lull) {
@@ -125,7 +125,7 @@ void FleetWorkload::Take(FleetProcess& process, const std::vector<Charge>& charg
 }
 
 void FleetWorkload::CorrectLater(FleetProcess& process, const std::vector<Charge>& charges) {
-  auto& scheduler = fleet_.scheduler();
+  auto& scheduler = process.scheduler();
   const auto wait = std::chrono::milliseconds(rng_.Between(0, 900));
   scheduler.At(scheduler.clock().Now() + wait,
                [this, &process, charges] { Correct(process, charges); });
@@ -145,7 +145,7 @@ void FleetWorkload::Correct(FleetProcess& process, const std::vector<Charge>& ch
   ledger_.Adjust(process, deltas, token, Patient(), [](const Status&) {});
   if (!rng_.Chance(odds_.repeated)) return;
   ++tally_.repeated;
-  auto& scheduler = fleet_.scheduler();
+  auto& scheduler = process.scheduler();
   const auto wait = std::chrono::milliseconds(rng_.Between(0, 300));
   scheduler.At(scheduler.clock().Now() + wait, [this, &process, deltas, token] {
     if (process.is_dead()) return;

@@ -7,6 +7,7 @@
 #include "weir/aws/retrying_client.h"
 #include "weir/sim/sim_network.h"
 #include "weir/sim/sim_scheduler.h"
+#include "weir/sim/stoppable_scheduler.h"
 
 namespace weir::dynamo {
 
@@ -32,6 +33,8 @@ class SimProcess {
 
   /// One attempt for each call: what is lost is the protocol's to see.
   JsonClient& client() { return *client_; }
+  /// Of what runs in it.
+  sim::StoppableScheduler& scheduler() { return own_scheduler_; }
   sim::SimTransport& network() { return transport_; }
   const sim::SimTransport& network() const { return transport_; }
   /// By its own clock.
@@ -43,6 +46,8 @@ class SimProcess {
   sim::SimScheduler& scheduler_;
   milliseconds skew_;
   sim::SimTransport transport_;
+  sim::StoppableScheduler own_scheduler_;
+  sim::StoppableTransport own_transport_;
   NoSigner signer_;
   Anybody credentials_;
   std::unique_ptr<JsonClient> client_;
