@@ -65,7 +65,8 @@ void FleetWorkload::Ask(FleetProcess& process) {
 }
 
 void FleetWorkload::AskOnce(FleetProcess& process) {
-  const std::vector<Charge> charges{DrawChild(process), {parent_, Amounts()}};
+  std::vector<Charge> charges{odds_.only_probes ? NextProbe(process) : DrawChild(process)};
+  if (!odds_.only_probes) charges.push_back({parent_, Amounts()});
   ++tally_.asked;
   ledger_.Acquire(process, charges, DrawDeadline(),
                   [this, &process, charges](const Result<Decision>& decision) {
