@@ -14,6 +14,7 @@ constexpr std::size_t kProbesOfBucket = 4;
 // So much, so soon again, that a decision is seldom refused though it is charged many times.
 std::vector<Limit> ProbeLimits() {
   std::vector<Limit> limits;
+  limits.reserve(kProbesOfBucket);
   for (std::size_t i = 0; i < kProbesOfBucket; ++i) {
     limits.push_back({"probe" + std::to_string(i), PerSecond(1'000).Burst(200)});
   }
