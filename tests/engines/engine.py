@@ -72,9 +72,9 @@ def free_ports(count):
     return ports
 
 
-def post(url, body, headers):
+def post(url, body, headers, seconds=10):
     request = urllib.request.Request(url, body.encode(), headers)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=seconds) as answer:
         return answer.read().decode()
 
 

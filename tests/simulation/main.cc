@@ -119,7 +119,9 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
   }
   fleet.server().faults = scenario.table;
   FleetWorkload workload(fleet, seed, scenario.run,
-                         {.hasty = scenario.hasty, .lull = scenario.incidents.lull});
+                         {.only_probes = scenario.only_probes,
+                          .hasty = scenario.hasty,
+                          .lull = scenario.incidents.lull});
   const FleetIncidents incidents(scenario, fleet, workload, seed);
   const bool ended = workload.Run();
   Count(fleet, workload, counts);
@@ -153,8 +155,10 @@ bool Tell(const Scenario& scenario, const Counts& counts) {
   report.Tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
   report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);
   report.Tell("admitted", 1, static_cast<std::uint64_t>(counts.admitted));
-  report.Tell("refused", 1, static_cast<std::uint64_t>(counts.denied));
+  report.Tell("refused", scenario.only_probes ? 0 : 1, static_cast<std::uint64_t>(counts.denied));
   report.Tell("repeated adjusts", 1, counts.repeated);
+  report.Tell("doubtful", scenario.only_probes ? 1 : 0,
+              static_cast<std::uint64_t>(counts.doubtful));
   report.Tell("probes", 1, counts.probed);
   TellMost(counts);
   return report.complete();

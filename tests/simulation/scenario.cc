@@ -38,6 +38,7 @@ void AddBoundSetters(Setters<Scenario>& setters) {
   setters["late"] = [](Scenario& s, Text v) { return ReadTime(v, s.bounds.late); };
   setters["requests"] = [](Scenario& s, Text v) { return ReadRatio(v, s.bounds.requests); };
   setters["write_units"] = [](Scenario& s, Text v) { return ReadRatio(v, s.bounds.write_units); };
+  setters["only_probes"] = [](Scenario& s, Text v) { return ReadYesNo(v, s.only_probes); };
   setters["hasty"] = [](Scenario& s, Text v) { return ReadChance(v, s.hasty); };
 }
 

@@ -55,7 +55,8 @@ struct Scenario {
   EventScenario events;
   CallBounds bounds;
   IncidentScenario incidents;
-  double hasty = 0;  ///< part of the calls that have 40 to 400 ms, not 3 s
+  bool only_probes = false;  ///< WorkloadOdds
+  double hasty = 0;          ///< part of the calls that have 40 to 400 ms, not 3 s
 };
 
 /// Of all runs.

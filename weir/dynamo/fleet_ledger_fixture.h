@@ -46,7 +46,7 @@ class FleetLedger {
 
  private:
   LedgerCall& Begin(LedgerCall call);
-  /// False if nobody is there to be answered.
+  /// False if the process is dead: the call stays open.
   bool End(LedgerCall& call, LedgerCall::End end) const;
 
   const Clock& clock_;

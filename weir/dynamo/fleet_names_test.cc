@@ -20,7 +20,7 @@ constexpr nanoseconds kNamesRun = std::chrono::seconds(6);
 constexpr milliseconds kNamesTrip{30};
 constexpr milliseconds kNamesLate = kDatedAnewAfter + 2 * kNamesTrip;
 constexpr int kNamesProcesses = 4;
-// What is given back to a limit that left is dropped.
+// Returns to a limit that left are dropped.
 constexpr LedgerTerms kNamesTerms{.drops_returns = true};
 constexpr LedgerTerms kNamesWithFaults{.charges = 10,
                                        .plain_charges = 3,

@@ -105,7 +105,7 @@ class Comparison {
     }
   }
 
-  // What is stored on each shard at the least.
+  // The least that each shard must have stored.
   void CountOnShards(const Charge& charge, std::uint32_t shard,
                      const std::vector<std::int64_t>& amounts) {
     const bool is_spread = (shard & kSpread) != 0;

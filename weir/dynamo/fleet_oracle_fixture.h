@@ -4,7 +4,7 @@
 // returns). Each call of the ledger contributes an interval to that: an admitted decision its
 // amounts, once or, if the protocol's bound says so, a few times; a refused one nothing; one that
 // failed anything from nothing to the bound; an adjust its deltas once, however often it was
-// repeated, or, if no repetition succeeded, once or not at all. What is stored must lie within the
+// repeated, or, if no repetition succeeded, once or not at all. The stored sum must lie within the
 // sum of the intervals. Below it a caller holds what was never charged, or something was given back
 // that no caller had; above it a decision was charged too often.
 //
@@ -30,7 +30,7 @@ struct LedgerTerms {
   int plain_charges = 1;
   /// The same of a decision that is refused and says nothing. Over 0 as above.
   int refused_charges = 0;
-  /// Items or limits leave during the run: what is given back to one that left is dropped.
+  /// Items or limits leave during the run, and returns to one that left are dropped.
   bool drops_returns = false;
   /// A call is answered at its deadline plus this duration at the latest.
   nanoseconds late{0};

@@ -14,6 +14,7 @@ constexpr std::size_t kProbesOfBucket = 4;
 // So much, so soon again, that a decision is seldom refused though it is charged many times.
 std::vector<Limit> ProbeLimits() {
   std::vector<Limit> limits;
+  limits.reserve(kProbesOfBucket);
   for (std::size_t i = 0; i < kProbesOfBucket; ++i) {
     limits.push_back({"probe" + std::to_string(i), PerSecond(1'000).Burst(200)});
   }
@@ -65,7 +66,8 @@ void FleetWorkload::Ask(FleetProcess& process) {
 }
 
 void FleetWorkload::AskOnce(FleetProcess& process) {
-  const std::vector<Charge> charges{DrawChild(process), {parent_, Amounts()}};
+  std::vector<Charge> charges{odds_.only_probes ? NextProbe(process) : DrawChild(process)};
+  if (!odds_.only_probes) charges.push_back({parent_, Amounts()});
   ++tally_.asked;
   ledger_.Acquire(process, charges, DrawDeadline(),
                   [this, &process, charges](const Result<Decision>& decision) {

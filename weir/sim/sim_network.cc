@@ -1,24 +1,13 @@
 #include "weir/sim/sim_network.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "weir/base/rng.h"
+#include "weir/sim/network_fate.h"
 
 namespace weir::sim {
 namespace {
-
-/// Everything that is drawn for one request, always.
-struct Fate {
-  NetworkFault fault = NetworkFault::kNone;
-  nanoseconds there{0};
-  nanoseconds there_again{0};  ///< of a duplicate, from the instant the first one arrives
-  nanoseconds back{0};
-  nanoseconds stray{0};
-  bool silent = false;
-};
 
 HttpResponse InternalError() {
   return {.status = 500,
@@ -34,11 +23,6 @@ HttpResponse Throttled() {
                   R"("message":"Rate exceeded"})"};
 }
 
-bool OnlyReads(std::string_view operation) {
-  return operation == "GetItem" || operation == "BatchGetItem" || operation == "Query" ||
-         operation == "TransactGetItems";
-}
-
 /// One request of the client, until it is answered.
 struct Exchange {
   HttpDone done;
@@ -51,11 +35,12 @@ struct Exchange {
 class SimTransport::State : public std::enable_shared_from_this<SimTransport::State> {
  public:
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
-      : scheduler_(its_scheduler), server_(server), rng_(seed), slow_rng_(~seed) {}
+      : scheduler_(its_scheduler), server_(server), fates_(seed) {}
 
   void Send(HttpRequest request, SendLimits limits, HttpDone done, const NetworkFaults& odds) {
     ++counts.requests;
-    const Fate fate = DrawFate(odds, request);
+    const Fate fate = fates_.Draw(odds, OperationOf(request));
+    counts.tails += fate.has_tail ? 1 : 0;
     auto exchange = std::make_shared<Exchange>(Exchange{std::move(done), std::nullopt});
     const Deadline deadline = limits.EndOf(Now());
     if (limits.LatestBegin().ExpiredAt(Now())) {
@@ -69,10 +54,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     Dispatch(std::move(request), fate, silent, exchange);
   }
 
-  void Script(std::string operation, std::uint64_t nth, NetworkFault fault) {
-    script_[{std::move(operation), nth}] = fault;
-  }
-  std::size_t scripted() const { return script_.size(); }
+  Fates& fates() { return fates_; }
 
   NetworkCounts counts;
 
@@ -84,65 +66,6 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   template <class Work>
   void After(nanoseconds wait, Work work) {
     scheduler_.At(Now() + wait, std::move(work));
-  }
-
-  std::optional<NetworkFault> NextScripted(const HttpRequest& request) {
-    const std::string operation(OperationOf(request));
-    std::optional<NetworkFault> fault;
-    // A request without an operation counts once, under the empty name.
-    const std::uint64_t nth_of_all = ++sent_[""];
-    const std::uint64_t nth = operation.empty() ? nth_of_all : ++sent_[operation];
-    for (const auto& key : {std::pair(std::string(), nth_of_all), std::pair(operation, nth)}) {
-      const auto found = script_.find(key);
-      if (found == script_.end()) continue;
-      fault = found->second;
-      script_.erase(found);
-    }
-    return fault;
-  }
-
-  Fate DrawFate(const NetworkFaults& odds, const HttpRequest& request) {
-    const std::optional<NetworkFault> scripted = NextScripted(request);
-    Fate fate;
-    const auto trip = [&] {
-      return nanoseconds(rng_.Between(odds.shortest_trip.count(), odds.longest_trip.count()));
-    };
-    fate.fault = DrawFault(odds);
-    fate.there = trip();
-    fate.there_again = trip();
-    fate.back = trip();
-    fate.silent = rng_.Chance(odds.silence);
-    if (odds.only_writes && OnlyReads(OperationOf(request))) fate.fault = NetworkFault::kNone;
-    DrawSlowness(odds, fate);
-    if (scripted) fate.fault = *scripted;
-    if (odds.down) fate.fault = NetworkFault::kRefuse;
-    return fate;
-  }
-
-  void DrawSlowness(const NetworkFaults& odds, Fate& fate) {
-    fate.stray = nanoseconds(slow_rng_.Between(0, odds.longest_stray.count()));
-    const nanoseconds tail(slow_rng_.Between(0, odds.longest_tail.count()));
-    if (!slow_rng_.Chance(odds.tail)) return;
-    ++counts.tails;
-    fate.there += tail;
-  }
-
-  NetworkFault DrawFault(const NetworkFaults& odds) {
-    const std::pair<double, NetworkFault> parts[] = {
-        {odds.refuse, NetworkFault::kRefuse},
-        {odds.lose_request, NetworkFault::kLoseRequest},
-        {odds.lose_answer, NetworkFault::kLoseAnswer},
-        {odds.duplicate, NetworkFault::kDuplicate},
-        {odds.fail_before, NetworkFault::kFailBefore},
-        {odds.fail_after, NetworkFault::kFailAfter},
-        {odds.throttle, NetworkFault::kThrottle},
-        {odds.stray, NetworkFault::kStray}};
-    double left = rng_.Unit();
-    for (const auto& [part, fault] : parts) {
-      if (left < part) return fault;
-      left -= part;
-    }
-    return NetworkFault::kNone;
   }
 
   void Dispatch(HttpRequest request, const Fate& fate, bool silent, const Shared& exchange) {
@@ -240,10 +163,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
 
   Scheduler& scheduler_;
   SimServer& server_;
-  Rng rng_;
-  Rng slow_rng_;  // its own, so that what else a seed draws stays
-  std::map<std::pair<std::string, std::uint64_t>, NetworkFault> script_;
-  std::map<std::string, std::uint64_t> sent_;
+  Fates fates_;
   std::uint64_t order_sent_ = 0;
   std::uint64_t latest_arrival_ = 0;
 };
@@ -258,7 +178,7 @@ void SimTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
 }
 
 void SimTransport::Script(std::string operation, std::uint64_t nth, NetworkFault fault) {
-  state_->Script(std::move(operation), nth, fault);
+  state_->fates().Script(std::move(operation), nth, fault);
 }
 
 NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
@@ -280,6 +200,6 @@ NetworkCounts& NetworkCounts::operator+=(const NetworkCounts& other) {
 
 const NetworkCounts& SimTransport::counts() const { return state_->counts; }
 
-std::size_t SimTransport::scripted() const { return state_->scripted(); }
+std::size_t SimTransport::scripted() const { return state_->fates().scripted(); }
 
 }  // namespace weir::sim

@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True  # the sources stay as they are
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import engine  # noqa: E402
 
+MOTO_SECONDS = 60  # it answers no other request while one waits for messages, for up to 20 s
 RULES = """
 rules:
   - source: aws.emr
@@ -29,7 +30,7 @@ def call_sqs(url, operation, request):
         "Content-Type": "application/x-amz-json-1.0",
         "X-Amz-Target": f"AmazonSQS.{operation}",
         "X-Amz-Date": "20260101T000000Z",
-        "Authorization": engine.ANY_SIGNATURE.format(service="sqs")})
+        "Authorization": engine.ANY_SIGNATURE.format(service="sqs")}, MOTO_SECONDS)
     return json.loads(answer) if answer else {}
 
 
