@@ -129,6 +129,8 @@ class Comparison {
   void CountAdjust(const std::vector<const LedgerCall*>& calls) {
     const bool counts = std::ranges::any_of(
         calls, [](const LedgerCall* call) { return call->end == End::kAdmitted; });
+    // An item that leaves takes the token with it, so a repetition counts again.
+    const std::int64_t times = terms_.drops_returns ? static_cast<std::int64_t>(calls.size()) : 1;
     for (const Charge& charge : calls.front()->charges) {
       const std::string whole = WholePartition(Partition(charge.target->key));
       std::vector<std::int64_t> least = charge.amounts;
@@ -138,9 +140,11 @@ class Comparison {
         const bool is_dropped = terms_.drops_returns && delta < 0;
         const std::int64_t most = counts && !is_dropped ? delta : std::max<std::int64_t>(delta, 0);
         if (!counts) least[limit] = std::min<std::int64_t>(delta, 0);
+        const std::int64_t repeated_least = delta < 0 ? times * least[limit] : least[limit];
+        const std::int64_t repeated_most = delta > 0 ? times * most : most;
         LimitAccount& account = limits_[{whole, charge.target->limits[limit].name}];
-        account.all.Add(least[limit], most);
-        account.adjusts.Add(least[limit], most);
+        account.all.Add(repeated_least, repeated_most);
+        account.adjusts.Add(repeated_least, repeated_most);
       }
       CountOnShards(charge, charge.shard, least);
     }

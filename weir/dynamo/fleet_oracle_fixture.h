@@ -30,7 +30,8 @@ struct LedgerTerms {
   int plain_charges = 1;
   /// The same of a decision that is refused and says nothing. Over 0 as above.
   int refused_charges = 0;
-  /// Items or limits leave during the run, and returns to one that left are dropped.
+  /// Items or limits leave during the run: returns to one that left are dropped, and a
+  /// repetition of an adjust may count again.
   bool drops_returns = false;
   /// A call is answered at its deadline plus this duration at the latest.
   nanoseconds late{0};
