@@ -160,8 +160,9 @@ void DynamoBucketStore::GiveBack(const RunningPtr& running, CallStep step) {
     route.images.push_back(images_.Find(charge.target->key));
     route.parts.push_back(std::move(charge));
   }
-  // Where it fails the tokens stay taken, until they are refilled: fewer, never more.
-  back->done = [this, running, step = std::move(step)](const Result<Decision>&) mutable {
+  // If it fails the tokens may stay taken, until they are refilled: fewer, never more.
+  back->done = [this, running, step = std::move(step)](const Result<Decision>& returned) mutable {
+    if (!returned) running->request->in_doubt = true;
     if (step.answer) return Answered(running, std::move(step));
     Follow(running, running->On([](BucketCall& call) { return call.GaveBack(); }));
   };

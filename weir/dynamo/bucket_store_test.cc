@@ -155,6 +155,23 @@ TEST_F(BucketStoreTest, WhatIsRefusedHalfWayLeavesNothingTaken) {
   EXPECT_TRUE(Ask(process_, {"acme"}, 19).admitted);
 }
 
+// Fails if: a decision says that nothing may have been charged, though its return failed.
+TEST_F(BucketStoreTest, I15AReturnThatFailedIsReported) {
+  EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1).admitted);
+  Process other(table_);
+  EXPECT_TRUE(Ask(other, {"corp"}, 19).admitted);
+  // A take of acme, a refusal of corp, and the return, which fails; then the request is repeated.
+  table_.client.FailFrom(3, DirectClient::Fault::kUnsent);
+  int calls = 0;
+  table_.client.before_each = [&](const JsonCall&) {
+    if (++calls == 4) table_.client.Heal();
+  };
+  const Decision refused = Ask(process_, {"acme", "corp"}, 1);
+  EXPECT_FALSE(refused.admitted);
+  EXPECT_TRUE(refused.maybe_charged_twice);
+  EXPECT_FALSE(Ask(process_, {"acme"}, 19).admitted) << "one is lost";
+}
+
 /// Lets so many calls through; the others are answered at their deadline: nobody knows.
 class SilentClient final : public JsonClient {
  public:

@@ -125,6 +125,9 @@ void CoalescingBucketStore::Joins::Answered(const TargetList& targets, JointPart
                                             Result<Decision> answer) {
   const bool refused = answer && !answer->admitted && !answer->contended && parts.size() > 1;
   const std::size_t payable = refused ? CountPayable(*answer, parts) : 0;
+  if (refused && answer->maybe_charged_twice) {
+    for (JointPart& part : parts) part.in_doubt = true;
+  }
   if (!refused) Tell(parts, std::move(answer));
   {
     const MutexLock lock(mutex_);
@@ -136,9 +139,16 @@ void CoalescingBucketStore::Joins::Answered(const TargetList& targets, JointPart
 
 void CoalescingBucketStore::Joins::Tell(JointParts& parts, Result<Decision> answer) {
   if (!answer) return Failed(parts, answer.error());
-  if (parts.size() == 1) return parts.front().done(std::move(answer));
-  std::vector<Decision> decisions = Divide(*answer, parts);
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].done(std::move(decisions[i]));
+  std::vector<Decision> decisions;
+  if (parts.size() == 1) {
+    decisions.push_back(*std::move(answer));
+  } else {
+    decisions = Divide(*answer, parts);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    decisions[i].maybe_charged_twice |= parts[i].in_doubt;
+    parts[i].done(std::move(decisions[i]));
+  }
 }
 
 // Who joined one with less time is not to lose by it. These are asked first: with the last answer

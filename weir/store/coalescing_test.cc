@@ -154,6 +154,23 @@ TEST_F(CoalescingTest, WhoIsRefusedIsRefusedByAnAnswerOfItsOwn) {
   EXPECT_TRUE(told(4).decision().admitted) << "it needs no more than is there";
 }
 
+// Fails if: the doubt about a joint request is lost with its refusal.
+TEST_F(CoalescingTest, I15WhatMayHaveBeenChargedIsReportedAfterARefusal) {
+  const TargetPtr acme = TargetOf("acme", 1'000);
+  for (int i = 0; i < 3; ++i) Ask(acme, 1);
+  ASSERT_TRUE(gate_.Release());
+  Decision refusal{.retry_after = milliseconds(1), .maybe_charged_twice = true};
+  refusal.limits.push_back({.entity = "acme", .resource = "llm", .limit = "rpm"});
+  ASSERT_TRUE(gate_.Answer(refusal));
+  while (gate_.Release()) {
+  }
+  EXPECT_FALSE(told(0).decision().maybe_charged_twice);
+  for (const std::size_t i : {1U, 2U}) {
+    EXPECT_TRUE(told(i).decision().admitted) << i;
+    EXPECT_TRUE(told(i).decision().maybe_charged_twice) << i;
+  }
+}
+
 // Asking for a part of them would only lose to others again.
 TEST_F(CoalescingTest, C26AllOfAJointRequestThatIsContendedAreToldSo) {
   const TargetPtr acme = TargetOf("acme", 1'000);

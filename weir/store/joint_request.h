@@ -17,7 +17,8 @@ struct JointPart {
   UnixMillis now;
   Deadline deadline;
   Done<Decision> done;
-  Instant came;  ///< when it was asked
+  Instant came;           ///< when it was asked
+  bool in_doubt = false;  ///< a joint request with it was refused, and may have been charged
 };
 using JointParts = std::vector<JointPart>;
 
