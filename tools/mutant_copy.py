@@ -99,7 +99,7 @@ def applies(tree, patch):
 
 
 def run_limited(command, folder, limit):
-    """Its exit code, negative if a signal ended it, None after `limit` seconds; and what it printed."""
+    """Its exit code, negative if a signal ended it, None after `limit` seconds; and its output."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", start_new_session=True) as process:
         try:

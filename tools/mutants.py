@@ -36,7 +36,7 @@ def fail(text):
 
 
 def read_mutants(root):
-    """All of the folder by name, and what is wrong with files of it."""
+    """The mutants of the folder by name, and the problems of files that are none."""
     mutants, problems = {}, []
     for path in sorted((root / FOLDER).iterdir()):
         if path.suffix != ".patch":
@@ -92,7 +92,7 @@ class Unpatched:
         report = copy.compile(targets)
         if report:
             fail(f"the source tree does not build:\n{report}")
-        self.registered = RegisteredTests(copy.build)  # knows the tests of what is built now
+        self.registered = RegisteredTests(copy.build)  # knows the tests of the programs that are built now
         self.problems, self.times = {}, {}
         for test in tests:
             self.measure(test)

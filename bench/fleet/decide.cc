@@ -28,7 +28,7 @@ namespace weir {
 namespace {
 
 constexpr int kWarmUp = 100;        // decisions on all keys together, ...
-constexpr int kWarmUpOfOneKey = 2;  // ... but at least so many: the first one makes the bucket
+constexpr int kWarmUpOfOneKey = 2;  // ... but at least this many: the first one makes the bucket
 
 struct Load {
   bool callbacks;

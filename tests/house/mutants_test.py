@@ -1,4 +1,4 @@
-"""The runner of mutants itself: what is no mutant is refused by name, and no outcome is taken for another.
+"""The runner of mutants itself: it refuses malformed mutants by name, and confuses no outcomes.
 
 usage: mutants_test.py SOURCE_DIR
 """

@@ -1,4 +1,4 @@
-// The reasons that DynamoDB gives in the body of a refusal, beside its code.
+// The reasons that DynamoDB gives in the body of a refusal, in addition to its code.
 #pragma once
 
 #include <string>

@@ -486,7 +486,7 @@ TEST_F(RetryingClientTest, D15AThrottledTransactionIsRetriedWithinTheQuota) {
   EXPECT_EQ(transport_.requests.size(), 4U) << "three retries were in the quota";
 }
 
-// Fails if: what was throttled before a try that succeeded is not reported.
+// Fails if: a throttled attempt is not reported because a later attempt succeeded.
 TEST_F(RetryingClientTest, D8AThrottledKeyRangeIsReportedAlsoAfterASuccess) {
   const HttpResponse throttled{
       .status = 400,

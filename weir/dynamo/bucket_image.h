@@ -64,7 +64,7 @@ struct BucketImage {
   Source source = Source::kSeen;
   bool contended = false;  ///< as remembered: others have moved rf more often than not, lately
 
-  /// At `now` the item is written so much that the bucket is to be divided.
+  /// At `now` the load of writes on the item is so high that the bucket is to be divided.
   bool IsHotAt(UnixMillis now) const;
   bool HasCounted(AdjustToken token) const;
   /// The limit is in the item and not configured.

@@ -1,4 +1,4 @@
-// A process whose wall clock is wrong, beside others on the same table.
+// A process whose wall clock is wrong, and other processes on the same table.
 #include <fmt/chrono.h>
 #include <gtest/gtest.h>
 

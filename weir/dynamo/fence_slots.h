@@ -18,8 +18,8 @@ namespace weir::dynamo {
 std::string SlotAttribute(std::size_t slot);
 /// The stored form. Bits beyond those of the format are left out.
 Value Of(const FenceValue& value);
-/// The slots of an item. An attribute of another kind or length is unreadable: nobody may claim the
-/// slot, since no condition can name its content.
+/// The slots of an item. An attribute of another kind or length is unreadable: no process may claim
+/// the slot, since no condition can name its content.
 FenceSlots ReadSlots(const Item& item);
 
 /// That the write is applied at most once: its condition, and the value that it stores.

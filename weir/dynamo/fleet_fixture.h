@@ -69,7 +69,7 @@ class FleetProcess {
 
   /// Of what runs in it, its callers included.
   sim::StoppableScheduler& scheduler() { return process_.scheduler(); }
-  /// Until then nothing in it runs; what it sent arrives.
+  /// Until then nothing in it runs; requests that it has sent arrive.
   void StopUntil(Instant until);
   /// When a call that is due at `due`, and may be `late`, is due in view of the stops: a process
   /// that is stopped answers when it goes on.

@@ -5,8 +5,8 @@
 // amounts, once or, if the protocol's bound says so, a few times; a refused one nothing; one that
 // failed anything from nothing to the bound; an adjust its deltas once, however often it was
 // repeated, or, if no repetition succeeded, once or not at all. The stored sum must lie within the
-// sum of the intervals. Below it a caller holds what was never charged, or something was given back
-// that no caller had; above it a decision was charged too often.
+// sum of the intervals. Below it a caller holds tokens that were never charged, or tokens were
+// given back that no caller had; above it a decision was charged too often.
 //
 // On buckets that many calls share, the intervals of doubtful calls hide others; so a workload has
 // limits that one decision alone takes from (probes): there the number of charges is exact.

@@ -11,7 +11,8 @@ constexpr int kBurst = 25;
 constexpr std::chrono::seconds kPatience{3};
 constexpr std::size_t kProbesOfBucket = 4;
 
-// So much, so soon again, that a decision is seldom refused though it is charged many times.
+// Their capacity and rate are so high that a decision is seldom refused though it is charged many
+// times.
 std::vector<Limit> ProbeLimits() {
   std::vector<Limit> limits;
   limits.reserve(kProbesOfBucket);

@@ -18,7 +18,7 @@ std::map<std::string, Quota> FleetQuotas();
 
 /// How often, of the calls of a workload.
 struct WorkloadOdds {
-  bool only_probes = false;  ///< each call takes from a probe, and from no bucket beside it
+  bool only_probes = false;  ///< each call takes from a probe alone
   double probe = 0.15;  ///< takes from a limit that no other decision takes from, and the parent
   double hasty = 0;     ///< has 40 to 400 ms, not 3 s
   /// After half of the run no process asks for this duration.

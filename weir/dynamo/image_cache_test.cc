@@ -14,7 +14,7 @@ namespace {
 const BucketKey kCachedKey{"acme", "gpt-4", 0};
 constexpr Instant kSeen{1'000'000'000'000};
 
-/// Refilled so many ms after the first one.
+/// An image whose refill time is `millis` ms later than that of the first one.
 BucketImage RefilledAt(std::int64_t millis) {
   return {.key = kCachedKey,
           .bucket = {.time = UnixMillis(1'767'225'600'000 + millis), .meters = {}}};

@@ -46,7 +46,7 @@ struct Travelling {
 /// The whole world: the process, the network and the table.
 struct World {
   WriteFence fence{1};
-  // What the process knows and told its callers.
+  // The state of the process, and the results that its callers have.
   Part take = Part::kQueued;
   Part give = Part::kQueued;
   bool is_flagged = false;  // the take was repeated after its slot was lost
@@ -137,7 +137,7 @@ class Explorer {
       return "a return that the process forgot";
     }
     if (faultless && (world.is_flagged || world.give == Part::kForfeited)) {
-      return "a slot was lost that nobody took";
+      return "a slot was lost that no other process took";
     }
     return "";
   }
@@ -161,11 +161,11 @@ class Explorer {
       Go(taken, "another process takes the slot");
     }
     if (what_.is_recreated && world.recreated == 0) {
-      World anew = world;
-      anew.slots = OneSlot();
-      anew.rf = world.rf + milliseconds(1);
-      ++anew.recreated;
-      Go(anew, "the item is deleted and created again");
+      World recreated = world;
+      recreated.slots = OneSlot();
+      recreated.rf = world.rf + milliseconds(1);
+      ++recreated.recreated;
+      Go(recreated, "the item is deleted and created again");
     }
   }
 

@@ -1,7 +1,6 @@
 #include "weir/dynamo/write_load.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <variant>
 
 namespace weir::dynamo {

@@ -63,11 +63,13 @@ class Allowance {
   View debit() const { return debit_; }
   Instant debit_ends() const { return *sent_ + usable_; }
 
+  /// The shard that paid, of each bucket.
+  using Shards = absl::InlinedVector<std::uint32_t, 2>;
+
   /// The answers to it. `available`: what the bucket had before, negative in debt; kNotSeen for a
   /// limit of which the answer says nothing. `until`: before then the same debit would be refused;
   /// used for at most kLongestSpacing, since others may give back.
-  /// `paid_by`: which part of each bucket paid. It comes back with what is returned of the debit.
-  using Shards = absl::InlinedVector<std::uint32_t, 2>;
+  /// `paid_by` is kept for the returns of this debit; empty: the store divides no buckets.
   void Debited(View available, Instant now, Shards paid_by = {});
   void Refused(View available, Instant until, Instant now);
   /// No limit refused: others wrote to the buckets. Nothing is sent before `until`, or for longer

@@ -25,7 +25,7 @@ struct AllowanceEntry {
 
   /// Amounts as charges of the buckets; buckets with nothing are left out.
   std::vector<Charge> ChargesOf(Allowance::View amounts) const;
-  /// What is returned, as charges of the shards that paid.
+  /// Returned tokens as charges of the shards that paid.
   std::vector<Charge> ChargesOf(const Allowance::Return& back) const;
   /// For each target the shard that paid its part of `charges`; empty if the store divides nothing.
   Allowance::Shards PaidBy(const std::vector<Charge>& charges, const Decision& decision) const;

@@ -209,7 +209,7 @@ TEST_F(WaitingTest, OneThatWillNotWaitGoesBehindThoseWhoDo) {
   EXPECT_EQ(Elapsed(waiter), 12 * kSecond) << "nobody starved it";
 }
 
-// Fails if: while one waits, each newcomer that is refused makes the store read its bucket anew.
+// Fails if: while one waits, each newcomer that is refused makes the store read its bucket again.
 TEST_F(WaitingTest, D12WhileOneWaitsNewcomersAreRefusedByWhatTheStoreKnows) {
   Drain("a");
   Wait("a", 5);

@@ -29,7 +29,7 @@ class Fates {
  public:
   explicit Fates(std::uint64_t seed) : rng_(seed), slow_rng_(~seed) {}
 
-  /// Of the next request. `operation`: empty where it has none.
+  /// Of the next request. `operation`: empty if it has none.
   Fate Draw(const NetworkFaults& odds, std::string_view operation);
 
   /// SimTransport::Script.
