@@ -11,6 +11,7 @@
 #include "tests/simulation/fleet_incidents.h"
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
+#include "weir/dynamo/batch_choice.h"
 #include "weir/dynamo/fleet_oracle_fixture.h"
 #include "weir/dynamo/fleet_ttl_fixture.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
@@ -72,7 +73,7 @@ milliseconds Slack(const Scenario& scenario) {
   // From a clock that is behind to one that is ahead.
   const auto jumps = std::chrono::duration_cast<milliseconds>(2 * scenario.incidents.jump);
   if (trips == nanoseconds(0)) return scenario.skew + jumps;
-  return scenario.skew + jumps + dynamo::kDatedAnewAfter +
+  return scenario.skew + jumps + dynamo::kDatedAgainAfter +
          std::chrono::duration_cast<milliseconds>(trips);
 }
 

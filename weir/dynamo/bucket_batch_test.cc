@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 #include "weir/base/rng.h"
 #include "weir/bucket/meter_times.h"
-#include "weir/dynamo/bucket_lines.h"
+#include "weir/dynamo/bucket_batch.h"
 #include "weir/dynamo/dynamo_fixture.h"
 #include "weir/dynamo/sharding_fixture.h"
 
@@ -79,11 +80,19 @@ class BucketBatchTest : public testing::Test {
   }
 
   std::optional<Write> Plan(const BucketImage& image, const Parts& parts, UnixMillis now) {
-    const Charge charge{target_, {0}};
-    const std::vector<MeterAmounts> sums{parts.Sums()};
-    auto plan = PlanWrite(kShardKeys, image, {.charge = charge, .token = {}, .sums = sums}, now);
+    const MeterAmounts sums = parts.Sums();
+    SeenBucket seen;
+    seen.Learn(image, SeenBucket::Source::kRead, 0, {});
+    BucketBatch batch(seen, {.target = target_, .amounts = {}}, now);
+    const std::array adjusts = {sums.debits, -sums.returns};
+    for (const std::int64_t amount : adjusts) {
+      const Part adjust{.kind = Part::Kind::kAdjust, .target = target_, .amounts = {amount}};
+      EXPECT_TRUE(batch.AddAdjust(adjust));
+    }
+    if (batch.AddTake(std::array{sums.takes}).wait > milliseconds(0)) return std::nullopt;
+    if (sums.is_nothing()) return std::nullopt;
+    auto plan = PlanWrite(kShardKeys, image, batch.Request(), now);
     EXPECT_TRUE(plan.has_value());
-    if (!plan || plan->writes.empty()) return std::nullopt;
     return std::move(plan->writes.front());
   }
   bool Apply(const Write& write) {

@@ -9,262 +9,316 @@
 namespace weir::dynamo {
 namespace {
 
-// Each round that fails was won by somebody else; so many lost in a row say that there are too many
-// on this bucket. After the first few each one waits, so that they do not all come at once.
-constexpr int kMostRounds = 50;
-constexpr int kRoundsAtOnce = 4;
+using Outcome = PartOutcome::Kind;
 
-// Of each part: the bucket, its owner, and shard 1.
-constexpr std::size_t kReadsOfPart = 3;
+constexpr nanoseconds kAdjustPatience = std::chrono::seconds(10);
 
-// Others may move rf before parameters are stored; the refusal waits for no more.
-constexpr int kMostRepairs = 3;
-
-constexpr milliseconds kFirstPause{25};
-constexpr int kMostDoublings = 4;
-
-// Of an adjust, and of what may have been charged: any other acquire is refused.
-Error Contended(const BucketKey& key, int rounds) {
-  return {
-      Code::kUnavailable,
-      fmt::format("{}/{}: {} writes lost to others; try again", key.entity, key.resource, rounds),
-      kContendedWait};
+void AddStatuses(const Charge& charge, const TakeVerdict& verdict, std::vector<LimitStatus>& to) {
+  const Target& target = *charge.target;
+  for (std::size_t i = 0; i < verdict.available.size(); ++i) {
+    const milliseconds wait = i < verdict.waits.size() ? verdict.waits[i] : milliseconds(0);
+    to.push_back({.entity = target.key.entity,
+                  .resource = target.key.resource,
+                  .limit = target.limits[i].name,
+                  .capacity = target.limits[i].quota.capacity,
+                  .available = verdict.available[i],
+                  .requested = charge.amounts[i],
+                  .exceeded = wait > milliseconds(0),
+                  .retry_after = wait});
+  }
 }
 
-Error DividedOtherwise(const BucketKey& key) {
-  return {Code::kAborted,
-          fmt::format("{}/{} is being divided; try again", key.entity, key.resource)};
+bool IsNothing(const Charge& charge) {
+  return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
 }
 
 }  // namespace
 
-BucketCall::BucketCall(Keys keys, std::vector<Charge> charges, CallTerms terms)
-    : keys_(std::move(keys)),
-      charges_(std::move(charges)),
-      terms_(std::move(terms)),
-      now_(terms_.now),
-      parts_(charges_.size()),
-      order_(charges_.size()),
-      repairs_left_(charges_.size(), kMostRepairs) {
+BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
+  route_ = std::move(route);
+  parts_.assign(route_.parts.size(), {});
+  order_.resize(parts_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::ranges::sort(order_, {}, [this](std::size_t i) { return charges_[i].target->key; });
-}
-
-CallStep BucketCall::Begin(std::vector<std::optional<BucketImage>> images) {
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (!images[i]) continue;
-    parts_[i].image = std::move(images[i]);
-    parts_[i].state = State::kKnown;
-    parts_[i].remembered = true;
-    if (parts_[i].image->repaired_at > terms_.repaired_before) repairs_left_[i] = 0;
+  if (order_.size() > 1) {
+    std::ranges::sort(order_, {}, [this](std::size_t i) -> const BucketKey& { return KeyOf(i); });
   }
-  return Go();
+  pending_ = 0;
+  failure_.reset();
+  return Reserve(actors);
 }
 
-CallStep BucketCall::OnRead(Result<std::vector<std::optional<Item>>> items) {
-  if (!items) error_ = std::move(items.error());
-  for (std::size_t i = 0; i < reading_.size(); ++i) {
-    Part& part = parts_[reading_[i]];
-    part.state = State::kUnknown;
-    if (error_) continue;
-    const auto* const read = &(*items)[kReadsOfPart * i];
-    part.owner = ReadOwner(read[1]);
-    if (read[0]) {
-      Learn(part, *read[0]);
-    } else {
-      unknown_.push_back(charges_[reading_[i]].target->key);
-      part.state = State::kAbsent;
-      part.divided = read[2] && GetNumber(*read[2], "shard_count").value_or(1) > 1;
+Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
+  const Charge& charge = route_.parts[index];
+  Part part{.kind = kind,
+            .call = id_,
+            .index = index,
+            .target = charge.target,
+            .now = request_.now,
+            .came = request_.came,
+            .answer_by = request_.deadline.at(),
+            .drop_at = request_.deadline.at(),
+            .resolved_at = charge.resolved_at,
+            .shards = route_.shards[index],
+            .keeps = request_.keeps,
+            .token = request_.token};
+  part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
+  return part;
+}
+
+BucketCall::Next BucketCall::Reserve(CallActors& actors) {
+  switch (request_.kind) {
+    case CallRequest::Kind::kAcquire:
+      return ReserveTakes(actors);
+    case CallRequest::Kind::kAdjust:
+      return ReserveAdjusts(actors);
+    case CallRequest::Kind::kConform:
+      return Write(actors);
+  }
+  return Next::kWaits;
+}
+
+// Nothing is reserved before all buckets are known, and none refuses.
+BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
+  using Kind = BucketActor::Opinion::Kind;
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].stage != Stage::kOpen) continue;
+    const Part part = PartOf(i, Part::Kind::kTake);
+    BucketActor::Opinion opinion = actors.At(KeyOf(i)).Judge(part, actors.moment());
+    parts_[i].verdict = std::move(opinion.verdict);
+    if (opinion.kind == Kind::kUnknown) unknown.push_back(i);
+    if (opinion.kind == Kind::kRefused) {
+      actors.Refresh(KeyOf(i));
+      failure_ = failure_.value_or(Failure{Outcome::kRefused});
     }
+    if (opinion.kind == Kind::kOutdated) failure_ = Failure{Outcome::kOutdated};
+    if (opinion.kind == Kind::kDivided)
+      Ended(i, {.kind = Outcome::kDivided, .is_missing = opinion.is_missing});
   }
-  reading_.clear();
-  return Go();
+  if (failure_ && (failure_->kind != Outcome::kRefused || unknown.empty())) return Fail(actors);
+  failure_.reset();
+  if (!unknown.empty()) return Look(unknown, actors);
+  return Write(actors);
 }
 
-CallStep BucketCall::OnTurn(std::size_t charge, std::optional<BucketImage> newest) {
-  Part& part = parts_[charge];
-  part.state = part.created ? State::kAbsent : State::kKnown;
-  if (std::exchange(part.repairs, false)) ++repairs_left_[charge];
-  if (newest) {
-    part.image = std::move(newest);
-    part.state = State::kKnown;
-  }
-  part.remembered = false;
-  return Go();
-}
-
-CallStep BucketCall::Resume() { return Go(); }
-
-void BucketCall::SetElapsed(nanoseconds elapsed) {
-  elapsed_ = elapsed;
-  now_ = terms_.now + kDatedAnewAfter * (elapsed / kDatedAnewAfter);
-}
-
-bool BucketCall::Waits() const {
-  return std::ranges::any_of(parts_, [](const Part& part) {
-    return part.state == State::kSent || part.state == State::kReading;
-  });
-}
-
-CallStep BucketCall::Go() {
-  CallStep step;
-  if (!Waits()) {
-    if (!error_) GoOn(step);
-    const bool goes_on = !step.reads.empty() || !step.sends.empty() || step.pause > milliseconds(0);
-    if (!goes_on) step = Answer(std::move(step));
-  }
-  step.learned = std::exchange(learned_, {});
-  step.unknown = std::exchange(unknown_, {});
-  step.throttled = std::exchange(throttled_, {});
-  return step;
-}
-
-void BucketCall::GoOn(CallStep& step) {
-  const bool lost = lost_ || rounds_ > 0;
-  if (lost && elapsed_ >= terms_.patience) return GiveUp();
-  if (std::exchange(conflict_, false)) {
-    step.pause = NextPause();
-    return;
-  }
-  ReadUnknown(step);
-  if (step.reads.empty()) PlanAll(step);
-}
-
-void BucketCall::GiveUp() {
-  if (terms_.token || in_doubt_) {
-    error_ = Contended(charges_.front().target->key, rounds_);
-  } else {
-    refused_ = contended_ = in_order_ = true;
-  }
-}
-
-void BucketCall::ReadUnknown(CallStep& step) {
+BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
+  std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].state != State::kUnknown) continue;
-    const BucketKey& key = charges_[i].target->key;
-    step.reads.push_back(keys_.Bucket(key));
-    step.reads.push_back(keys_.Entity(key.entity));
-    // Where shard 0 is gone, another one may not be.
-    step.reads.push_back(
-        keys_.Bucket({key.entity, key.resource, std::max<std::uint32_t>(key.shard, 1)}));
-    parts_[i].state = State::kReading;
-    reading_.push_back(i);
+    if (parts_[i].stage != Stage::kOpen) continue;
+    const Part part = PartOf(i, Part::Kind::kAdjust);
+    if (IsNothing(route_.parts[i])) {
+      parts_[i].stage = Stage::kApplied;
+      continue;
+    }
+    if (auto counted = actors.Counted(KeyOf(i), request_.token)) {
+      if (!*counted) failure_ = Failure{Outcome::kFailed, counted->error()};
+      parts_[i].stage = *counted ? Stage::kApplied : Stage::kEnded;
+      continue;
+    }
+    const std::optional<Status> status = actors.At(KeyOf(i)).CheckAdjust(part, actors.moment());
+    if (!status) unknown.push_back(i);
+    if (status && !*status) return Answer(weir::Fail(status->error()));
   }
+  if (!unknown.empty()) return Look(unknown, actors);
+  return Write(actors);
 }
 
-Result<BucketPlan> BucketCall::PlanOf(std::size_t charge) const {
-  const Part& part = parts_[charge];
-  const BucketRequest request{charges_[charge], terms_.token, terms_.writes, part.failed_writes};
-  if (part.state == State::kAbsent) return PlanCreate(keys_, part.owner, request, now_);
-  return PlanWrite(keys_, *part.image, request, now_);
+BucketCall::Next BucketCall::Look(const std::vector<std::size_t>& unknown, CallActors& actors) {
+  phase_ = Phase::kLooking;
+  for (const std::size_t i : unknown) Accept(i, Part::Kind::kLook, actors);
+  return Next::kWaits;
 }
 
-bool BucketCall::Fits(std::size_t charge) {
-  const std::uint32_t shards = terms_.shards[charge];
-  const Part& part = parts_[charge];
-  const Target& target = *charges_[charge].target;
-  if (shards == 0) return true;
-  const bool absent = part.state == State::kAbsent;
-  if (absent ? target.key.shard > 0 || shards > 1 || part.divided : part.image->shards < shards) {
-    incomplete_.push_back({target.key.entity, target.key.resource, 0});
-    return false;
+// Before a refusal: the limits are stored, so that its wait is true. Once in a call.
+bool BucketCall::Repairs(CallActors& actors) {
+  if (std::exchange(is_repaired_, true)) return false;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part part = PartOf(i, Part::Kind::kTake);
+    if (!actors.At(KeyOf(i)).WantsRepair(part, actors.moment())) continue;
+    Accept(i, Part::Kind::kRepair, actors);
   }
-  if (absent || terms_.token) return true;
-  for (std::size_t i = 0; i < target.limits.size(); ++i) {
-    const Quota share = ShareOf(target.limits[i].quota, part.image->shards, target.key.shard);
-    if (charges_[charge].amounts[i] > share.capacity) return false;
-  }
+  if (pending_ == 0) return false;
+  phase_ = Phase::kRepairing;
   return true;
 }
 
-// What others did since is seen at most so late: they may have given back, or a limit is greater.
-bool BucketCall::IsTooOld(const Part& part) const {
-  const bool is_answer = part.plan.settled || part.plan.retry_after > milliseconds(0);
-  return is_answer && !terms_.token && part.state == State::kKnown && part.remembered &&
-         part.image->seen_at < terms_.trusted_since;
+void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) {
+  Part part = PartOf(index, kind);
+  if (kind == Part::Kind::kLook) part.amounts.clear();
+  if (kind == Part::Kind::kRepair) std::ranges::fill(part.amounts, 0);
+  if (kind == Part::Kind::kAdjust) {
+    part.drop_at = request_.came + kAdjustPatience;
+    if (!request_.deadline.is_never()) part.drop_at = std::max(part.drop_at, part.answer_by);
+  }
+  parts_[index].id = actors.Accept(std::move(part));
+  parts_[index].stage = Stage::kPending;
+  ++pending_;
 }
 
-void BucketCall::PlanAll(CallStep& step) {
-  refused_ = false;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    Part& part = parts_[i];
-    if (part.state == State::kDone) continue;
-    if (!Fits(i)) {
-      error_ = DividedOtherwise(charges_[i].target->key);
-      return;
-    }
-    auto plan = PlanOf(i);
-    if (!plan) {
-      error_ = std::move(plan.error());
-      return;
-    }
-    part.plan = std::move(*plan);
-    if (IsTooOld(part)) {
-      part.state = State::kUnknown;
+BucketCall::Next BucketCall::Write(CallActors& actors) {
+  phase_ = Phase::kWriting;
+  const auto kind = request_.kind == CallRequest::Kind::kAcquire  ? Part::Kind::kTake
+                    : request_.kind == CallRequest::Kind::kAdjust ? Part::Kind::kAdjust
+                                                                  : Part::Kind::kConform;
+  for (const std::size_t i : order_) {
+    if (parts_[i].stage != Stage::kOpen) continue;
+    if (kind == Part::Kind::kTake && IsNothing(route_.parts[i])) {
+      parts_[i].stage = Stage::kEnded;
       continue;
     }
-    refused_ = refused_ || part.plan.retry_after > milliseconds(0);
-    if (part.plan.settled) part.state = State::kDone;
+    Accept(i, kind, actors);
+    if (in_order_) break;
   }
-  if (refused_) return SendRepairs(step);
-  ForgetContended();
-  ReadUnknown(step);
-  if (step.reads.empty()) SendAll(step);
+  return pending_ > 0 ? Next::kWaits : Conclude(actors);
 }
 
-// Others refill all the time: a refill that is planned from what is remembered would only fail.
-void BucketCall::ForgetContended() {
-  for (Part& part : parts_) {
-    part.from_memory = part.state == State::kKnown && std::exchange(part.remembered, false);
-    if (!part.from_memory || !part.plan.exclusive) continue;
-    if (part.image->contended) part.state = State::kUnknown;
+void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
+  in_doubt_ = in_doubt_ || outcome.in_doubt;
+  CallPart& part = parts_[index];
+  part.stage = outcome.kind == Outcome::kApplied ? Stage::kApplied : Stage::kEnded;
+  if (!outcome.available.empty()) {
+    part.verdict = {.available = outcome.available, .wait = outcome.wait, .waits = outcome.waits};
   }
+  if (outcome.is_missing) {
+    const BucketKey bucket{KeyOf(index).entity, KeyOf(index).resource, 0};
+    if (std::ranges::find(incomplete_, bucket) == incomplete_.end()) incomplete_.push_back(bucket);
+  }
+  if (outcome.kind == Outcome::kApplied || outcome.kind == Outcome::kSeen) return;
+  // Another division decides: then nothing else is known for sure.
+  if (!failure_ || outcome.kind == Outcome::kDivided)
+    failure_ = Failure{outcome.kind, outcome.error};
 }
 
-milliseconds BucketCall::NextPause() {
-  return kFirstPause * (1 << std::min(pauses_++, kMostDoublings));
+BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& actors) {
+  --pending_;
+  const bool is_late = outcome.error && outcome.error->code == Code::kDeadlineExceeded;
+  if (phase_ == Phase::kReturning) {
+    in_doubt_ = in_doubt_ || outcome.kind != Outcome::kApplied;
+    if (is_late) return Hurry(actors);
+    return pending_ > 0 ? Next::kWaits : Conclude(actors);
+  }
+  const bool is_over = request_.deadline.ExpiredAt(actors.moment().at);
+  if (phase_ == Phase::kRepairing) {
+    if (pending_ > 0) return Next::kWaits;
+    if (is_over) return Conclude(actors);
+    failure_.reset();
+    for (CallPart& part : parts_) part.stage = Stage::kOpen;
+    return Reserve(actors);
+  }
+  Ended(outcome.index, outcome);
+  if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
+    parts_[outcome.index].stage = Stage::kOpen;
+    return pending_ > 0 ? Next::kWaits : Reserve(actors);
+  }
+  if (is_late || (failure_ && is_over)) return Hurry(actors);
+  if (failure_ && request_.kind == CallRequest::Kind::kAcquire) return Fail(actors);
+  if (pending_ > 0) return Next::kWaits;
+  const bool has_more =
+      std::ranges::any_of(parts_, [](const CallPart& part) { return part.stage == Stage::kOpen; });
+  return has_more && !failure_ ? Reserve(actors) : Conclude(actors);
 }
 
-void BucketCall::SendAll(CallStep& step) {
-  if (std::exchange(lost_, false)) ++rounds_;
-  if (rounds_ >= kRoundsAtOnce && !std::exchange(rested_, true)) {
-    step.pause = NextPause();
-    return;
-  }
-  rested_ = false;
-  if (rounds_ > kMostRounds) return GiveUp();
-  for (const std::size_t i : order_) {
-    Part& part = parts_[i];
-    if (part.state == State::kDone) continue;
-    if (in_order_ && !step.sends.empty()) return;
-    part.state = State::kSent;
-    part.created.reset();
-    if (part.plan.writes.front().kind == Write::Kind::kPut) {
-      part.created = part.plan.writes.front().item;
-    }
-    step.sends.push_back({.charge = i,
-                          .writes = std::move(part.plan.writes),
-                          .repeatable = terms_.token.has_value(),
-                          .in_turn = part.plan.exclusive});
-  }
-}
-
-void BucketCall::SendRepairs(CallStep& step) {
+// Parts that no write carries are withdrawn; the outcome of the others is awaited.
+BucketCall::Next BucketCall::Fail(CallActors& actors) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    Part& part = parts_[i];
-    if (part.state != State::kKnown || repairs_left_[i] == 0) continue;
-    const BucketRequest request{charges_[i], terms_.token, terms_.writes, part.failed_writes};
-    auto repair = PlanRepair(keys_, *part.image, request, now_);
-    if (!repair) continue;
-    --repairs_left_[i];
-    part.state = State::kSent;
-    part.created.reset();
-    part.repairs = true;
-    CallStep::Send send{
-        .charge = i, .writes = {}, .repeatable = false, .in_turn = true, .repairs = true};
-    send.writes.push_back(*std::move(repair));
-    step.sends.push_back(std::move(send));
+    CallPart& part = parts_[i];
+    if (part.stage != Stage::kPending) continue;
+    const BucketActor::Withdrawal withdrawn = actors.Change(KeyOf(i)).Withdraw(part.id);
+    in_doubt_ = in_doubt_ || withdrawn.in_doubt;
+    if (!withdrawn.is_gone) continue;
+    part.stage = Stage::kEnded;
+    --pending_;
   }
+  return pending_ > 0 ? Next::kWaits : GiveBack(actors);
+}
+
+BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
+  phase_ = Phase::kReturning;
+  bool had_taken = false;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i].stage != Stage::kApplied) continue;
+    had_taken = true;
+    Part back = PartOf(i, Part::Kind::kGiveBack);
+    for (std::int64_t& amount : back.amounts) amount = -amount;
+    back.shards = 0;
+    back.now = DateOf(back, actors.moment().at);
+    back.came = actors.moment().at;
+    back.drop_at = back.came + kAdjustPatience;
+    actors.Accept(std::move(back));
+    parts_[i].stage = Stage::kEnded;
+    ++pending_;
+  }
+  if (!had_taken) return Conclude(actors);
+  repeats_ = failure_->kind == Outcome::kRefused && !in_order_;
+  return Next::kWaits;
+}
+
+// The caller's time is over. What is written for it in vain returns without it.
+BucketCall::Next BucketCall::Hurry(CallActors& actors) {
+  repeats_ = false;
+  const bool is_acquire = request_.kind == CallRequest::Kind::kAcquire;
+  const bool stays = request_.keeps && failure_ && failure_->kind == Outcome::kFailed;
+  for (std::size_t i = 0; i < parts_.size() && is_acquire; ++i) {
+    CallPart& part = parts_[i];
+    if (part.stage == Stage::kPending && phase_ != Phase::kReturning) {
+      if (!actors.Change(KeyOf(i)).Drop(part.id, stays, actors.moment())) in_doubt_ = true;
+    }
+    if (part.stage != Stage::kApplied || stays) continue;
+    Part back = PartOf(i, Part::Kind::kTake);
+    back.answered = true;
+    actors.Change(KeyOf(i)).GiveBack(std::move(back), actors.moment());
+  }
+  pending_ = 0;
+  return Conclude(actors);
+}
+
+BucketCall::Next BucketCall::Conclude(CallActors& actors) {
+  if (!failure_) return Answer(Told(true));
+  if (std::exchange(repeats_, false)) {
+    in_order_ = true;
+    failure_.reset();
+    parts_.assign(parts_.size(), {});
+    return Reserve(actors);
+  }
+  switch (failure_->kind) {
+    case Outcome::kRefused:
+      if (Repairs(actors)) return Next::kWaits;
+      answer_ = Told(false);
+      return Next::kRefused;
+    case Outcome::kDivided:
+      return Next::kReroutes;
+    case Outcome::kContended: {
+      Decision contended = Told(false);
+      contended.contended = true;
+      contended.retry_after = kContendedWait;
+      return Answer(std::move(contended));
+    }
+    case Outcome::kOutdated: {
+      Decision outdated;
+      outdated.outdated = true;
+      outdated.maybe_charged_twice = in_doubt_;
+      return Answer(std::move(outdated));
+    }
+    default:
+      return Answer(weir::Fail(*failure_->error));
+  }
+}
+
+BucketCall::Next BucketCall::Answer(Result<Decision> answer) {
+  answer_ = std::move(answer);
+  return Next::kAnswers;
+}
+
+Decision BucketCall::Told(bool admitted) const {
+  Decision decision{.admitted = admitted, .maybe_charged_twice = in_doubt_, .limits = {}};
+  if (request_.kind != CallRequest::Kind::kAcquire) return decision;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    TakeVerdict verdict = parts_[i].verdict;
+    if (admitted) verdict.waits.clear();
+    if (!admitted) decision.retry_after = std::max(decision.retry_after, verdict.wait);
+    AddStatuses(route_.parts[i], verdict, decision.limits);
+  }
+  return Join(std::move(decision), route_, request_.charges);
 }
 
 }  // namespace weir::dynamo

@@ -1,164 +1,129 @@
-// One Acquire or Adjust on buckets in DynamoDB: a protocol without I/O.
-// Mechanism and proof: docs/design/acquire.md.
+// One Acquire or Adjust on buckets in DynamoDB, over the actors of its buckets: without I/O.
+// Mechanism: docs/design/acquire.md, "A request on several buckets".
 #pragma once
 
 #include <optional>
-#include <string>
-#include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
-#include "weir/dynamo/bucket_image.h"
-#include "weir/dynamo/bucket_plan.h"
-#include "weir/dynamo/table.h"
+#include "weir/base/done.h"
+#include "weir/dynamo/bucket_actor.h"
+#include "weir/dynamo/shard_route.h"
+#include "weir/runtime/deadline.h"
 
 namespace weir::dynamo {
 
-/// What the driver is to do next. Where there is an answer there is nothing else but `learned` and
-/// `give_back`.
-struct CallStep {
-  struct Send {
-    std::size_t charge;         ///< to be handed to OnWrite with the outcome
-    std::vector<Write> writes;  ///< one: an update of its own; two: a transaction
-    bool repeatable;            ///< counts once, however often it is sent
-    /// Others of its kind on this bucket would make it fail: one at a time. Where it had to wait
-    /// it is not sent; OnTurn plans anew.
-    bool in_turn;
-    /// Stores parameters after a refusal and takes nothing.
-    bool repairs = false;
+/// What is asked, whatever becomes of it.
+struct CallRequest {
+  enum class Kind {
+    kAcquire,
+    kAdjust,
+    kConform,  ///< the target's limits are to be stored, in the shards that exist
   };
-
-  std::vector<TableKey> reads;  ///< to be read in one call, for OnRead
-  std::vector<Send> sends;      ///< concurrently
-  /// Over 0: Resume after a random part of this duration; others write on the item.
-  milliseconds pause{0};
-  std::vector<BucketImage> learned;  ///< newest images, worth remembering
-  std::vector<BucketKey> unknown;    ///< images that are no longer worth remembering
-  /// As known when a write was throttled for the writes on their key range.
-  std::vector<BucketImage> throttled;
-  std::optional<Result<Decision>> answer;
-  bool in_doubt = false;  ///< with any answer: more may have been charged than it says
-  /// With an answer of kAborted: the buckets are divided into other shards than CallTerms::shards
-  /// says; these have shards that are missing, or that have an older count of shards.
-  std::vector<BucketKey> incomplete;
-  /// Charges that were taken in a round that failed: to be given back by an Adjust of their own,
-  /// before the answer is returned or, if there is none yet, before GaveBack.
-  std::vector<Charge> give_back;
+  Kind kind = Kind::kAcquire;
+  std::vector<Charge> charges;
+  AdjustToken token{};  ///< of kAdjust
+  bool keeps = false;   ///< BucketStore::AcquireAndKeep
+  UnixMillis now;       ///< bucket time at `came`, by the caller
+  Instant came;
+  Deadline deadline = Deadline::Never();
 };
-
-/// How late a call may be dated: one that takes longer goes on under a later time.
-inline constexpr milliseconds kDatedAnewAfter{250};
 
 /// The wait in the refusal of a call that only lost to others.
 inline constexpr milliseconds kContendedWait{100};
 
-/// The parameters of a call, in addition to its charges.
-struct CallTerms {
-  std::optional<AdjustToken> token;  ///< of an adjust
-  UnixMillis now;
-  /// For each charge, into how many shards its bucket is divided as far as is known: the charge is
-  /// one shard's part. 0: the key names a bucket of its own.
-  std::vector<std::uint32_t> shards;
-  Quota writes = WriteQuota();  ///< of items that are created
-  /// A refusal, or a look, from an image that was remembered before is not answered: it is read.
-  Instant trusted_since{INT64_MIN};
-  /// Parameters of a bucket for which this process has stored some since then stay as they are, if
-  /// nothing is taken.
-  Instant repaired_before{INT64_MAX};
-  /// The call ends after this duration: a round that is lost to others is then the last.
-  nanoseconds patience{INT64_MAX};
+/// The actors that a call uses, for one event.
+class CallActors {
+ public:
+  virtual ~CallActors() = default;
+  virtual BucketActor& At(const BucketKey& key) = 0;
+  /// The same for a change; the actor continues after the event.
+  virtual BucketActor& Change(const BucketKey& key) = 0;
+  /// Accepts the part; its actor continues after the event.
+  virtual PartId Accept(Part part) = 0;
+  virtual void Refresh(const BucketKey& key) = 0;
+  /// Of an adjust: it was counted before (or will be known to be forfeited), so it is not accepted.
+  virtual std::optional<Status> Counted(const BucketKey& key, AdjustToken token) = 0;
+  virtual const Moment& moment() const = 0;
 };
 
-/// Events in, steps out; one at a time. Begin once; then every read, every send and every pause of
-/// a step is answered once, in any order.
-///
-/// Acquire: all charges or none. Two that hold a part each of what both need would refuse each
-/// other, so one that is refused half-way gives back and asks once more, in the order of the keys,
-/// one charge after the other. An adjust (with a token) counts once for each bucket, so one that
-/// failed half-way is completed by its repetition. An acquire that only lost to others, for
-/// kMostRounds rounds or until its patience ends, is refused as contended. One that is refused
-/// under configured limits that are not the stored ones stores them first, so that the wait is
-/// true; if that fails it is refused all the same. kAborted, and no tokens are left taken, if a
-/// shard is missing, or too small for its part because there are more of them.
+/// All charges or none. The call first asks the actors of all its buckets, then reserves in all of
+/// them at once, and the actors write. A call that is refused half-way gives back what it took,
+/// and asks once more, one bucket after the other in the order of the keys: two calls that hold a
+/// part each of what both need would refuse each other. An adjust counts once for each bucket, so
+/// that one that failed half-way is completed by its repetition.
 class BucketCall {
  public:
-  /// `images[i]` is what is remembered of the bucket of `charges[i]`, if anything.
-  BucketCall(Keys keys, std::vector<Charge> charges, CallTerms terms);
-
-  CallStep Begin(std::vector<std::optional<BucketImage>> images);
-  /// The items of CallStep::reads, in their order.
-  CallStep OnRead(Result<std::vector<std::optional<Item>>> items);
-  CallStep OnWrite(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
-  /// Instead of OnWrite, for a send in turn that waited; `newest` is what is remembered now.
-  CallStep OnTurn(std::size_t charge, std::optional<BucketImage> newest);
-  CallStep Resume();
-  CallStep GaveBack();
-  /// Before an event: how long ago the call began. What it asks is dated by the caller's time,
-  /// until that is long ago (kDatedAnewAfter).
-  void SetElapsed(nanoseconds elapsed);
-  const BucketKey& KeyOf(std::size_t charge) const { return charges_[charge].target->key; }
-
- private:
-  enum class State { kUnknown, kReading, kKnown, kAbsent, kSent, kDone };
-  struct Part {
-    State state = State::kUnknown;
-    std::optional<BucketImage> image{};
-    bool remembered = false;   // the image is of an earlier call
-    bool from_memory = false;  // so was the image of the plan that is sent
-    Owner owner{};             // while kAbsent
-    bool divided = false;      // while kAbsent: another shard is there
-    BucketPlan plan{};
-    std::optional<Item> created{};  // while kSent
-    bool repairs = false;           // while kSent: the write is a repair
-    int failed_writes = 0;          // on their conditions, since one passed
+  enum class Next {
+    kWaits,     ///< for outcomes
+    kAnswers,   ///< `answer` is there, and the call has ended
+    kReroutes,  ///< its buckets are divided otherwise: Begin with another route
+    kRefused,   ///< one shard refused it: Begin with another route, or `answer` is the refusal
   };
 
-  CallStep Go();
-  void GoOn(CallStep& step);
-  void PlanAll(CallStep& step);
-  Result<BucketPlan> PlanOf(std::size_t charge) const;
-  bool IsTooOld(const Part& part) const;
-  void GiveUp();
-  bool Fits(std::size_t charge);
-  void SendAll(CallStep& step);
-  void SendRepairs(CallStep& step);
-  void ForgetContended();
-  milliseconds NextPause();
-  void ReadUnknown(CallStep& step);
-  CallStep Answer(CallStep step);
-  Decision Told() const;
-  std::vector<Charge> TakenInVain() const;
+  BucketCall(std::uint64_t id, CallRequest request) : id_(id), request_(std::move(request)) {}
 
-  void Learn(Part& part, const Item& item);
-  void Note(Part& part, const tl::expected<WriteAnswer, WriteFailure>& outcome);
-  void Applied(std::size_t charge, const WriteAnswer& answer);
-  void NotApplied(std::size_t charge, WriteFailure failure);
-  void Repaired(std::size_t charge, tl::expected<WriteAnswer, WriteFailure> outcome);
-  void Cancelled(Part& part, const WriteFailure& failure);
-  bool Waits() const;
+  Next Begin(Route route, CallActors& actors);
+  Next OnOutcome(const PartOutcome& outcome, CallActors& actors);
 
-  Keys keys_;
-  std::vector<Charge> charges_;
-  CallTerms terms_;
-  UnixMillis now_;
-  nanoseconds elapsed_{0};
-  std::vector<Part> parts_;
+  /// The call ends with this error.
+  void GiveUp(Error error) { answer_ = weir::Fail(std::move(error)); }
+
+  const CallRequest& request() const { return request_; }
+  const Route& route() const { return route_; }
+  Result<Decision> TakeAnswer() { return *std::move(answer_); }
+  /// With kReroutes: buckets with shards that are missing, or that have an older count of shards.
+  std::vector<BucketKey> TakeIncomplete() { return std::exchange(incomplete_, {}); }
+
+  int refusals = 0;  ///< by shards, of which others may pay
+  int detours = 0;   ///< because the buckets are divided otherwise
+  std::vector<BucketKey> gone{};
+
+ private:
+  enum class Stage { kOpen, kPending, kApplied, kEnded };
+  enum class Phase { kLooking, kRepairing, kWriting, kReturning };
+  struct CallPart {
+    PartId id = 0;
+    Stage stage = Stage::kOpen;
+    TakeVerdict verdict{};
+  };
+  /// Why the call ends without being applied.
+  struct Failure {
+    PartOutcome::Kind kind;
+    std::optional<Error> error{};
+  };
+
+  Part PartOf(std::size_t index, Part::Kind kind) const;
+  const BucketKey& KeyOf(std::size_t index) const { return route_.parts[index].target->key; }
+  Next Reserve(CallActors& actors);
+  Next ReserveTakes(CallActors& actors);
+  Next ReserveAdjusts(CallActors& actors);
+  Next Look(const std::vector<std::size_t>& unknown, CallActors& actors);
+  bool Repairs(CallActors& actors);
+  Next Write(CallActors& actors);
+  void Accept(std::size_t index, Part::Kind kind, CallActors& actors);
+  void Ended(std::size_t index, const PartOutcome& outcome);
+  Next Fail(CallActors& actors);
+  Next GiveBack(CallActors& actors);
+  Next Hurry(CallActors& actors);
+  Next Conclude(CallActors& actors);
+  Next Answer(Result<Decision> answer);
+  Decision Told(bool admitted) const;
+
+  std::uint64_t id_;
+  CallRequest request_;
+  Route route_;
+  std::vector<CallPart> parts_;
   std::vector<std::size_t> order_;  // of the keys
-  std::vector<int> repairs_left_;   // by charge
-  std::vector<std::size_t> reading_;
-  std::vector<BucketImage> learned_;
-  std::vector<BucketKey> unknown_;
-  std::vector<BucketImage> throttled_;
-  std::vector<BucketKey> incomplete_;
-  std::optional<Error> error_;
-  bool refused_ = false;
-  bool contended_ = false;
+  Phase phase_ = Phase::kLooking;
+  std::size_t pending_ = 0;
   bool in_order_ = false;
-  bool conflict_ = false;
+  bool repeats_ = false;      // after what was taken is given back
+  bool is_repaired_ = false;  // the limits of the buckets are stored, or this was tried
   bool in_doubt_ = false;
-  bool lost_ = false;    // in this round
-  bool rested_ = false;  // before this round
-  int rounds_ = 0;       // that were lost
-  int pauses_ = 0;
+  std::optional<Failure> failure_;
+  std::vector<BucketKey> incomplete_;
+  std::optional<Result<Decision>> answer_;
 };
 
 }  // namespace weir::dynamo

@@ -10,7 +10,7 @@ namespace weir::dynamo {
 namespace {
 
 Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request, UnixMillis now) {
-  const BucketKey& key = request.charge.target->key;
+  const BucketKey& key = request.target.key;
   Item item = keys.BucketIndexes(key);
   item.emplace("entity_id", Of(key.entity));
   item.emplace("resource", Of(key.resource));
@@ -20,7 +20,8 @@ Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request,
   if (owner.parent) item.emplace("parent_id", Of(*owner.parent));
   if (owner.exists && owner.generation > 0) item.emplace("pgen", Of(owner.generation));
   if (owner.incarnation) item.emplace("pinc", Of(*owner.incarnation));
-  if (request.token) item.emplace(AdjustAttribute(*request.token), Of(now.value));
+  if (request.guard != nullptr)
+    item.emplace(SlotAttribute(request.guard->slot), Of(request.guard->value));
   return item;
 }
 
@@ -80,14 +81,9 @@ Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity) 
 Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const BucketRequest& request,
                               UnixMillis now) {
   BucketPlan plan;
-  const Target& target = *request.charge.target;
+  const Target& target = request.target;
   std::vector<Line> lines = NewLines(request);
-  if (request.token) {
-    WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
-  } else {
-    Judge(request, lines, milliseconds(0), plan);
-    if (plan.retry_after > milliseconds(0)) return plan;
-  }
+  WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
   plan.settled = StoresNothing(lines);
   if (plan.settled) return plan;
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
@@ -96,7 +92,7 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
   AddMeter(put.item, kWriteLimit, request.writes, request.writes.capacity - kWriteCost, kWriteCost);
   put.item.emplace("ttl", Of(TtlAt(now, lines, std::nullopt)));
   put.expression.RequireAbsent("PK");
-  plan.exclusive = true;
+  plan.moves_rf = true;
   plan.writes.push_back(std::move(put));
   plan.writes.push_back(OwnerCheck(keys, owner, target.key.entity));
   return plan;

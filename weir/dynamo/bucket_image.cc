@@ -172,11 +172,6 @@ void ReadAdjusts(const Item& item, BucketImage& image) {
 
 }  // namespace
 
-bool BucketImage::HasCounted(AdjustToken token) const {
-  const std::string name = AdjustAttribute(token);
-  return std::ranges::any_of(adjusts, [&](const auto& adjust) { return adjust.first == name; });
-}
-
 bool BucketImage::IsExtra(std::string_view limit) const {
   if (!extras) return false;
   for (std::string_view rest = *extras; !rest.empty();) {
@@ -220,6 +215,7 @@ Result<BucketImage> ReadImage(const Item& item) {
   WEIR_RETURN_IF_ERROR(Divide(image));
   if (const auto* text = GetText(item, kRemainders)) ReadRemainders(*text, image);
   ReadAdjusts(item, image);
+  image.slots = ReadSlots(item);
   if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
   if (const auto* gone = GetText(item, kGone)) image.gone = ReadGone(*gone);
   return image;
@@ -241,10 +237,6 @@ BucketRecord ToRecord(const BucketImage& image) {
     record.extras.left_full = image.gone->left_full;
   }
   return record;
-}
-
-std::string AdjustAttribute(AdjustToken token) {
-  return fmt::format("{}{:016x}{:016x}", kAdjustPrefix, token.high, token.low);
 }
 
 std::string LimitAttribute(std::string_view limit, std::string_view field) {

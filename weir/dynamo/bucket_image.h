@@ -7,7 +7,9 @@
 //
 //   w_rem            what was earned and is less than a millitoken, of one shard at one `rf`:
 //                    "1;<shard>;<rf>;<limit>=<remainder>/<period>;...". Elsewhere it means nothing.
-//   w_t_<32 hex>     an adjust that was counted: its token, and when, in ms since 1970.
+//   w_0 ... w_f      slots of the write fence (fence_slots.h).
+//   w_t_<32 hex>     an adjust that an earlier version counted: its token, and when, in ms since
+//                    1970. Later writes remove it.
 //   w_extra          the limits of the item that are not configured: "<limit>;<limit>;...". An
 //                    override took from them, or they left the configuration and are not full yet.
 //   w_gone           "<left>;<full>" in ms since 1970: when the latest limit was removed before it
@@ -22,6 +24,7 @@
 
 #include "weir/base/result.h"
 #include "weir/bucket/bucket.h"
+#include "weir/dynamo/fence_slots.h"
 #include "weir/dynamo/value.h"
 #include "weir/dynamo/write_load.h"
 #include "weir/store/bucket_store.h"
@@ -52,21 +55,12 @@ struct BucketImage {
   std::optional<std::int64_t> ttl_seconds;
   std::optional<std::int64_t> valid_until;  ///< attribute vu, ms; 0 asks for one write that refills
   std::vector<std::pair<std::string, std::int64_t>> adjusts;  ///< attribute names, ms
+  FenceSlots slots;                                           ///< attributes w_0 to w_f
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
-  Instant seen_at{};  ///< when it was remembered, by this process
-  /// As remembered: when this process last stored parameters of its bucket without taking.
-  Instant repaired_at{INT64_MIN};
-
-  /// How it was come by: read, or brought by a write that failed; left by a write of this process;
-  /// left by one that was planned from what was remembered, which so was still true.
-  enum class Source { kSeen, kOwn, kForeseen };
-  Source source = Source::kSeen;
-  bool contended = false;  ///< as remembered: others have moved rf more often than not, lately
 
   /// At `now` the load of writes on the item is so high that the bucket is to be divided.
   bool IsHotAt(UnixMillis now) const;
-  bool HasCounted(AdjustToken token) const;
   /// The limit is in the item and not configured.
   bool IsExtra(std::string_view limit) const;
 };
@@ -89,7 +83,6 @@ std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t sha
 /// As the store tells it.
 BucketRecord ToRecord(const BucketImage& image);
 
-std::string AdjustAttribute(AdjustToken token);
 std::string LimitAttribute(std::string_view limit, std::string_view field);
 /// The text of w_extra; nothing if there are none.
 std::optional<std::string> FormatExtras(std::vector<std::string> names);

@@ -86,15 +86,6 @@ TEST(BucketImage, ARemainderThatMakesNoSenseIsNone) {
   }
 }
 
-TEST(BucketImage, KnowsTheAdjustsThatWereCounted) {
-  Item item = PlainItem();
-  const AdjustToken token{0x0123456789abcdef, 0xf};
-  EXPECT_FALSE(Read(item).HasCounted(token));
-  item[AdjustAttribute(token)] = Of(kRfMillis);
-  EXPECT_TRUE(Read(item).HasCounted(token));
-  EXPECT_FALSE(Read(item).HasCounted({token.high, 0xe}));
-}
-
 TEST(BucketImage, WhatIsNotImplementedIsRefusedByName) {
   struct Case {
     std::string attribute;

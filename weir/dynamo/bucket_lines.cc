@@ -11,7 +11,7 @@ namespace weir::dynamo {
 namespace {
 
 bool IsOverride(const BucketRequest& request) {
-  return request.charge.target->source == LimitSource::kOverride;
+  return request.target.source == LimitSource::kOverride;
 }
 
 /// Makes the lines of one request on one image.
@@ -21,9 +21,9 @@ class LineMaker {
       : image_(image), request_(request), now_(now), elapsed_((now - image.bucket.time).count()) {}
 
   std::vector<Line> Make() {
-    const std::vector<Limit>& limits = request_.charge.target->limits;
+    const std::vector<Limit>& limits = request_.target.limits;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      lines_.push_back(Asked(limits[i], AmountsOf(i)));
+      lines_.push_back(Asked(limits[i], request_.sums[i]));
     }
     for (std::size_t i = 0; i < image_.names.size(); ++i) {
       const bool is_there = std::ranges::any_of(
@@ -34,14 +34,6 @@ class LineMaker {
   }
 
  private:
-  MeterAmounts AmountsOf(std::size_t limit) const {
-    if (!request_.sums.empty()) return request_.sums[limit];
-    const std::int64_t amount = request_.charge.amounts[limit];
-    if (!request_.token) return {.takes = amount};
-    return {.debits = std::max<std::int64_t>(amount, 0),
-            .returns = std::max<std::int64_t>(-amount, 0)};
-  }
-
   Line Asked(const Limit& limit, const MeterAmounts& amounts) {
     const auto found = std::ranges::find(image_.names, limit.name);
     Line line = found == image_.names.end()
@@ -54,15 +46,15 @@ class LineMaker {
 
   Line Known(std::size_t index, const Limit& limit, const MeterAmounts& amounts) {
     const bool extra = image_.IsExtra(limit.name);
-    const bool configures = !request_.token && !IsOverride(request_);
+    const bool configures = request_.configures();
     Line line = Refilled(index, image_.stored[index]);
     // A full extra is as good as none: also an adjust gives it its parameters.
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     const bool conforms =
-        configures || (extra && amounts.used() > 0 && (!request_.token || is_full));
+        configures || (extra && amounts.used() > 0 && (!request_.adjusts || is_full));
     if (conforms && line.quota != limit.quota) line = Refilled(index, limit.quota);
     line.extra = extra && !configures;
-    if (conforms || request_.token) return line;
+    if (conforms || request_.adjusts) return line;
     // A copy: the capacity is the request's, and what comes back is the stored limit's, unless that
     // is replaced when something is taken.
     Quota copy = ShareOf(limit.quota, image_.shards, image_.key.shard);
@@ -78,7 +70,7 @@ class LineMaker {
   // Not asked for: it is as before, but a configured request leaves out what is not configured.
   Line Left(std::size_t index) {
     Line line = Refilled(index, image_.stored[index]);
-    const bool configures = !request_.token && !IsOverride(request_);
+    const bool configures = request_.configures();
     line.extra = configures || image_.IsExtra(line.name);
     return line;
   }
@@ -100,7 +92,7 @@ class LineMaker {
   }
 
   Line Joining(const Limit& limit, const MeterAmounts& amounts) {
-    const bool configures = !request_.token && !IsOverride(request_);
+    const bool configures = request_.configures();
     Line line{.name = limit.name,
               .extra = !configures,
               .absent = !configures && amounts.used() == 0,
@@ -182,7 +174,7 @@ std::vector<Line> LinesOf(const BucketImage& image, const BucketRequest& request
 }
 
 std::vector<Line> NewLines(const BucketRequest& request) {
-  const Target& target = *request.charge.target;
+  const Target& target = request.target;
   const BucketImage none{.key = target.key, .bucket = {}};
   std::vector<Line> lines = LinesOf(none, request, {});
   // An adjust of configured limits leaves the item as a take does.
@@ -193,12 +185,12 @@ std::vector<Line> NewLines(const BucketRequest& request) {
 }
 
 Status MakeRoom(std::vector<Line>& lines, const BucketRequest& request) {
-  const bool is_override = IsOverride(request) && !request.token;
+  const bool is_override = IsOverride(request) && !request.adjusts;
   while (CountStored(lines) > kMostMeters) {
     Line* leaving = NearestToFull(lines, false);
     if (leaving == nullptr && !is_override) leaving = NearestToFull(lines, true);
     if (leaving == nullptr && !is_override) return {};
-    if (leaving == nullptr) return Fail(NoRoom(lines, request.charge.target->key));
+    if (leaving == nullptr) return Fail(NoRoom(lines, request.target.key));
     leaving->evicted = true;
   }
   return {};
@@ -216,32 +208,17 @@ std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vecto
   return gone;
 }
 
-void Judge(const BucketRequest& request, const std::vector<Line>& lines, milliseconds behind,
-           BucketPlan& plan) {
-  const BucketKey& key = request.charge.target->key;
-  const std::vector<Limit>& limits = request.charge.target->limits;
-  for (const Line& line : lines) {
-    if (!line.asked) continue;
-    const Quota& whole = limits[plan.statuses.size()].quota;
-    Meter judged = line.judged;
-    Adjust(judged, -line.amounts.returns);
-    const milliseconds wait = RetryAfter(judged, line.amounts.takes);
-    const milliseconds told = wait > milliseconds(0) ? wait + behind : wait;
-    plan.statuses.push_back({.entity = key.entity,
-                             .resource = key.resource,
-                             .limit = line.name,
-                             .capacity = whole.capacity,
-                             .available = judged.tokens,
-                             .requested = line.amounts.takes,
-                             .exceeded = told > milliseconds(0),
-                             .retry_after = told});
-    plan.retry_after = std::max(plan.retry_after, told);
-  }
+bool Conforms(const BucketImage& image, const std::vector<Line>& lines) {
+  return std::ranges::all_of(lines, [&](const Line& line) {
+    if (line.absent) return true;
+    return line.old_index != kNowhere && line.extra == image.IsExtra(line.name) &&
+           image.stored[static_cast<std::size_t>(line.old_index)] == line.quota;
+  });
 }
 
 Status CheckDebt(const std::vector<Line>& lines, const BucketKey& key) {
   for (const Line& line : lines) {
-    if (CanAdjust(line.conformed, line.amounts.net())) continue;
+    if (line.amounts.debits == 0 || CanAdjust(line.conformed, line.amounts.net())) continue;
     return Fail(Code::kOutOfRange,
                 fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted", key.entity,
                             key.resource, FormatTokens(kMaxDebt)));

@@ -34,7 +34,7 @@ struct Line {
 };
 
 /// What the limits of the item are before a request and after it; those that it names first, in
-/// their order, for a take. `now` is not before the image's time.
+/// their order. `now` is not before the image's time.
 ///
 /// * Configured limits of a take get their parameters, and all others of the item become extras.
 /// * An override is judged by a copy of a configured limit, and leaves its parameters; an extra
@@ -43,6 +43,8 @@ struct Line {
 /// extra
 ///   that is full, makes an extra.
 std::vector<Line> LinesOf(const BucketImage& image, const BucketRequest& request, UnixMillis now);
+/// All limits are stored with the parameters that the lines have.
+bool Conforms(const BucketImage& image, const std::vector<Line>& lines);
 /// Of a bucket that does not exist: all limits that are to be stored join, full.
 std::vector<Line> NewLines(const BucketRequest& request);
 
@@ -56,11 +58,6 @@ std::optional<EarlyLeavers> GoneAfter(const BucketImage& image, const std::vecto
 /// True where refilling now, and giving back what is given back, would stop at the capacity.
 bool Overflows(const Line& line);
 
-/// The status of each limit for a take, and its wait. The capacity is the whole bucket's, the
-/// available tokens are this shard's. `lines`: the asked ones first, in the order of the target's
-/// limits. `behind`: how far the caller's time is behind the bucket's.
-void Judge(const BucketRequest& request, const std::vector<Line>& lines, milliseconds behind,
-           BucketPlan& plan);
 /// kOutOfRange where an adjust would leave more debt than kMaxDebt.
 [[nodiscard]] Status CheckDebt(const std::vector<Line>& lines, const BucketKey& key);
 

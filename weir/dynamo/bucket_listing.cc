@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/dynamo/bucket_driver.h"
 #include "weir/dynamo/bucket_store.h"
 #include "weir/dynamo/whole_bucket.h"
 
@@ -80,12 +81,10 @@ void DynamoBucketStore::Read(std::span<const BucketKey> keys, Deadline deadline,
                              Done<std::vector<std::optional<BucketRecord>>> done) {
   std::vector<BucketToRead> buckets;
   for (const BucketKey& key : keys) {
-    const std::uint32_t known = key.shard == 0 ? images_.ShardsOf(key) : 1;
+    const std::uint32_t known = key.shard == 0 ? driver_->ShardsOf(key) : 1;
     buckets.push_back({.key = key, .shards = std::max<std::uint32_t>(known, 1)});
   }
-  const auto learn = [this](const BucketImage& image) {
-    images_.Put(image, scheduler_.clock().Now());
-  };
+  const auto learn = [driver = driver_](const BucketImage& image) { driver->Learn(image); };
   ReadBuckets({table_, keys_, learn}, std::move(buckets), deadline, std::move(done));
 }
 
@@ -119,8 +118,8 @@ std::optional<BucketRecord> DynamoBucketStore::FindRecent(const BucketKey& key) 
   std::vector<BucketImage> shards;
   BucketKey at = key;
   do {
-    std::optional<BucketImage> image = images_.Find(at);
-    if (!image || image->seen_at < since) return std::nullopt;
+    std::optional<BucketImage> image = driver_->FindSince(at, since);
+    if (!image) return std::nullopt;
     if (!shards.empty() && image->shards != shards.front().shards) return std::nullopt;
     shards.push_back(*std::move(image));
     ++at.shard;

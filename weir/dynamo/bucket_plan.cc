@@ -11,11 +11,10 @@
 namespace weir::dynamo {
 namespace {
 
-// How long an adjust is surely known by its token: far beyond any call's deadline. The latest few
-// are known longer. An item that stays under 1 KB is written for one unit.
+// Earlier versions stored the token of each adjust in the item. Writes that move rf remove them,
+// after the time for which they promised to know a repetition.
 constexpr std::int64_t kTokenLifeMillis = 600'000;
-constexpr std::size_t kKeptTokens = 6;
-constexpr std::size_t kMostForgotten = 20;
+constexpr std::size_t kMostForgotten = 40;
 
 // The text of one write, and what it may rely on.
 class Planner {
@@ -61,6 +60,9 @@ class Planner {
     NoteExtras(std::move(extras));
     NoteGone(lines, gone);
     ForgetAdjusts();
+    if (request_.guard != nullptr) {
+      RemoveExpiredSlots(e(), image_.slots, request_.guard->slot, now_);
+    }
     Spend(true);
     return Finish();
   }
@@ -71,10 +73,7 @@ class Planner {
   Expression& e() { return write_.expression; }
 
   Write Finish() {
-    if (request_.token) {
-      const std::string name = AdjustAttribute(*request_.token);
-      e().RequireAbsent(name).Set(name, Of(now_.value));
-    }
+    if (request_.guard != nullptr) Fence(e(), *request_.guard);
     return std::move(write_);
   }
 
@@ -230,15 +229,12 @@ class Planner {
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
   }
 
-  // The oldest first, and never the latest few.
   void ForgetAdjusts() {
-    std::vector<std::pair<std::int64_t, std::string>> known;
-    known.reserve(image_.adjusts.size());
-    for (const auto& [name, at] : image_.adjusts) known.emplace_back(at, name);
-    std::ranges::sort(known);
-    const std::size_t spare = known.size() - std::min(known.size(), kKeptTokens);
-    for (std::size_t i = 0; i < std::min(spare, kMostForgotten); ++i) {
-      if (now_.value - known[i].first >= kTokenLifeMillis) e().Remove(known[i].second);
+    std::size_t removed = 0;
+    for (const auto& [name, at] : image_.adjusts) {
+      if (now_.value - at < kTokenLifeMillis || removed == kMostForgotten) continue;
+      e().Remove(name);
+      ++removed;
     }
   }
 
@@ -259,15 +255,6 @@ class Planner {
   Write write_;
 };
 
-// Otherwise a limit has a new quota, joins, or becomes an extra or a configured one.
-bool Conforms(const BucketImage& image, const std::vector<Line>& lines) {
-  return std::ranges::all_of(lines, [&](const Line& line) {
-    if (line.absent) return true;
-    return line.old_index != kNowhere && line.extra == image.IsExtra(line.name) &&
-           image.stored[static_cast<std::size_t>(line.old_index)] == line.quota;
-  });
-}
-
 // The stored balance alone must suffice, without what came back since.
 bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis now) {
   if (image.valid_until && *image.valid_until <= now.value) return false;
@@ -285,18 +272,6 @@ bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis
   });
 }
 
-bool IsNothing(const BucketRequest& request) {
-  if (!request.sums.empty()) return std::ranges::all_of(request.sums, &MeterAmounts::is_nothing);
-  return std::ranges::all_of(request.charge.amounts,
-                             [](std::int64_t amount) { return amount == 0; });
-}
-
-bool MayLeaveDebt(const BucketRequest& request) {
-  return request.token || std::ranges::any_of(request.sums, [](const MeterAmounts& sums) {
-           return sums.debits > 0;
-         });
-}
-
 }  // namespace
 
 void RequireShards(Expression& expression, const BucketImage& image) {
@@ -309,44 +284,25 @@ void RequireShards(Expression& expression, const BucketImage& image) {
                                  expression.Of(Of(std::int64_t{1}))));
 }
 
-milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now) {
-  const BucketRequest request{charge, std::nullopt};
-  const std::vector<Line> lines = LinesOf(image, request, now);
-  BucketPlan plan;
-  Judge(request, lines, std::max(image.bucket.time - now, milliseconds(0)), plan);
-  return plan.retry_after;
-}
-
 Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                              const BucketRequest& request, UnixMillis now) {
-  BucketPlan plan;
-  plan.settled = IsNothing(request) || (request.token && image.HasCounted(*request.token));
-  if (plan.settled && request.token) return plan;
-  std::vector<Line> lines = LinesOf(image, request, now);
-  if (MayLeaveDebt(request)) WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
-  if (!request.token) {
-    const milliseconds behind = std::max(image.bucket.time - now, milliseconds(0));
-    Judge(request, lines, behind, plan);
-    if (plan.settled || plan.retry_after > milliseconds(0)) return plan;
-  }
+  const UnixMillis at = std::max(now, image.bucket.time);
+  std::vector<Line> lines = LinesOf(image, request, at);
+  WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
-  Planner planner(keys, image, request, now);
-  const bool add = Conforms(image, lines) && MayAdd(image, lines, std::max(now, image.bucket.time));
+  BucketPlan plan{.conforms = Conforms(image, lines)};
+  Planner planner(keys, image, request, at);
+  const bool add = plan.conforms && !request.is_nothing() && MayAdd(image, lines, at);
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines));
-  plan.exclusive = !add || planner.moves_ttl();
+  plan.moves_rf = !add;
   return plan;
 }
 
-std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
-                                const BucketRequest& request, UnixMillis now) {
-  const bool is_override = request.charge.target->source == LimitSource::kOverride;
-  if (request.token || is_override || IsNothing(request)) return std::nullopt;
-  const Charge nothing{request.charge.target,
-                       std::vector<std::int64_t>(request.charge.amounts.size())};
-  const BucketRequest look{nothing, std::nullopt, request.writes, request.failed_writes};
-  std::vector<Line> lines = LinesOf(image, look, now);
-  if (Conforms(image, lines) || !MakeRoom(lines, look)) return std::nullopt;
-  return Planner(keys, image, look, now).Move(lines);
+Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard& guard) {
+  Write write{.key = keys.Bucket(key), .item = {}, .expression = {}, .want_new = true};
+  write.expression.RequireExists("PK");
+  Fence(write.expression, guard);
+  return write;
 }
 
 }  // namespace weir::dynamo

@@ -2,6 +2,7 @@
 // Mechanism and proof: docs/design/acquire.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 #include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/fence_slots.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/table.h"
 #include "weir/store/charge.h"
@@ -31,19 +33,21 @@ struct MeterAmounts {
   bool is_nothing() const { return takes == 0 && debits == 0 && returns == 0; }
 };
 
-/// What is asked of one bucket: to take, only if everything is there; or, with a token, to adjust
-/// by signed amounts, once, whatever is there.
+/// What one write is asked to do on one bucket: the sums of the parts that it carries.
 struct BucketRequest {
-  const Charge& charge;
-  std::optional<AdjustToken> token;
+  const Target& target;
+  std::span<const MeterAmounts> sums;  ///< by limit of the target
+  /// The sums are adjusts only: no parameters are stored, and no limit becomes a configured one.
+  bool adjusts = false;
   Quota writes = WriteQuota();  ///< of an item that is created
   /// Writes on the item whose conditions failed and that no other write has debited. They consume
   /// as many units as one that passes.
   int failed_writes = 0;
-  /// If not empty: one write for several requests with the charge's target, whose sums these are,
-  /// by limit. The charge's amounts do not count, and there is no token. Refused if the image
-  /// cannot pay all takes.
-  std::span<const MeterAmounts> sums{};
+  const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
+
+  /// The target's limits are to be the configured ones of the bucket.
+  bool configures() const { return !adjusts && target.source == LimitSource::kConfigured; }
+  bool is_nothing() const { return std::ranges::all_of(sums, &MeterAmounts::is_nothing); }
 };
 
 /// What an entity's own record says, as its buckets keep it.
@@ -65,14 +69,10 @@ void RequireShards(Expression& expression, const BucketImage& image);
 Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity);
 
 struct BucketPlan {
-  /// How the limits stand before it, in the order of the charge's target; empty for an adjust.
-  std::vector<LimitStatus> statuses;
-  milliseconds retry_after{0};  ///< over 0: refused, and there is nothing to write
-  /// Nothing to write: the adjust was counted before, or no amount is other than 0.
+  /// Nothing to write: the bucket does not exist, so it is full, and would stay so.
   bool settled = false;
-  /// The writes exclude others: they move `rf` or `ttl` from the value that was seen, or create the
-  /// item.
-  bool exclusive = false;
+  bool moves_rf = false;  ///< the write requires the `rf` that was seen, or creates the item
+  bool conforms = true;   ///< it changes no parameters, and no limit joins or leaves
   /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
   /// and the check that its owner is as it was read.
   std::vector<Write> writes;
@@ -81,21 +81,15 @@ struct BucketPlan {
 /// How many limits one item holds. Configured ones always fit; the others stay within it.
 inline constexpr std::size_t kMostMeters = 20;
 
-/// Plans the write on a bucket that was seen as `image`. kOutOfRange: an adjust would leave more
-/// debt than kMaxDebt. kFailedPrecondition: an override needs a limit of its own, and all
-/// kMostMeters of the item are configured, asked for or in debt.
+/// Plans the write on a bucket that was seen as `image`. The caller has judged the takes. With
+/// nothing in the sums it stores parameters (if these differ) and moves rf. kOutOfRange: it would
+/// leave more debt than kMaxDebt. kFailedPrecondition: an override needs a limit of its own, and
+/// all kMostMeters of the item are configured, asked for or in debt.
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
 
-/// For a take that is refused on any of its buckets: the write that stores the configured limits of
-/// this one and takes no tokens, so that it refills as the wait assumes. Nothing if these limits
-/// are stored already, or if the request is an override or a look.
-std::optional<Write> PlanRepair(const Keys& keys, const BucketImage& image,
-                                const BucketRequest& request, UnixMillis now);
-
-/// How long a take must wait until this shard can pay, by its image. REQUIRES: no amount is over
-/// the shard's part of the capacity.
-milliseconds WaitFor(const BucketImage& image, const Charge& charge, UnixMillis now);
+/// The write that changes nothing but the slot of its guard, and so settles earlier ones.
+Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard& guard);
 
 /// Plans the creation of a bucket that does not exist, and so is full.
 [[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,

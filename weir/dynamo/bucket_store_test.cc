@@ -97,18 +97,21 @@ TEST_F(BucketStoreTest, ARefusalIsRepeatedWithoutARequestUntilRefillPays) {
   EXPECT_EQ(NewRequests(), 1U);
 }
 
-// Seen to fail where contention is not heeded: 19 failures.
-TEST_F(BucketStoreTest, WhoIsAlwaysTooLateReadsFirstUntilTheOthersStop) {
+// Two processes that take all that comes back would fail on each other's refill each time. Fails
+// if: a process that always comes too late moves rf for each request.
+TEST_F(BucketStoreTest, ACrowdedBucketIsRefilledInFewWrites) {
   Process other(table_);
   EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);
   EXPECT_FALSE(Ask(other, {"acme"}, 1).admitted);
   int later = 0;
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(Ask(other, {"acme"}, 1, later += 100).admitted);
-    EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
+  int admitted = 0;
+  for (int i = 0; i < 40; ++i) {
+    admitted += Ask(other, {"acme"}, 1, later += 100).admitted ? 1 : 0;
+    admitted += Ask(process_, {"acme"}, 1, later += 100).admitted ? 1 : 0;
   }
-  EXPECT_LE(table_.server.counts().failed_conditions, 7U);
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
+  EXPECT_GE(admitted, 76) << "of 80 tokens that came back";
+  EXPECT_LE(table_.server.counts().failed_conditions, 45U);
+  for (int i = 0; i < 8; ++i) Ask(process_, {"acme"}, 1, later += 100);
   NewRequests();
   EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
   EXPECT_EQ(NewRequests(), 1U) << "as if it had always been alone";
@@ -156,7 +159,7 @@ TEST_F(BucketStoreTest, WhatIsRefusedHalfWayLeavesNothingTaken) {
 }
 
 // Fails if: a decision says that nothing may have been charged, though its return failed.
-TEST_F(BucketStoreTest, I15AReturnThatFailedIsReported) {
+TEST_F(BucketStoreTest, I15AReturnThatCannotBeSentIsSentAgain) {
   EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1).admitted);
   Process other(table_);
   EXPECT_TRUE(Ask(other, {"corp"}, 19).admitted);
@@ -168,8 +171,8 @@ TEST_F(BucketStoreTest, I15AReturnThatFailedIsReported) {
   };
   const Decision refused = Ask(process_, {"acme", "corp"}, 1);
   EXPECT_FALSE(refused.admitted);
-  EXPECT_TRUE(refused.maybe_charged_twice);
-  EXPECT_FALSE(Ask(process_, {"acme"}, 19).admitted) << "one is lost";
+  EXPECT_FALSE(refused.maybe_charged_twice);
+  EXPECT_TRUE(Ask(process_, {"acme"}, 19).admitted) << "nothing is lost";
 }
 
 /// Lets so many calls through; the others are answered at their deadline: nobody knows.

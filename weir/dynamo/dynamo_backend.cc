@@ -4,7 +4,15 @@
 
 #include <utility>
 
+#include "weir/runtime/await.h"
+
 namespace weir::dynamo {
+namespace {
+
+// As long as the outcome of a write is sought.
+constexpr nanoseconds kLongestClose = std::chrono::seconds(10);
+
+}  // namespace
 
 void ClosingClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
   if (!closed_) return client_.Call(std::move(call), deadline, std::move(done));
@@ -14,7 +22,8 @@ void ClosingClient::Call(JsonCall call, Deadline deadline, JsonDone done) {
 }
 
 DynamoBackend::DynamoBackend(BackendParts parts)
-    : client_(parts.client),
+    : scheduler_(parts.scheduler),
+      client_(parts.client),
       table_(client_, parts.scheduler, std::move(parts.table), parts.sources.random()),
       keys_(std::move(parts.namespace_id)),
       audit_(table_, keys_),
@@ -22,16 +31,19 @@ DynamoBackend::DynamoBackend(BackendParts parts)
       namespaces_(table_, parts.scheduler.clock(), parts.sources.random),
       buckets_(table_, keys_, parts.scheduler,
                {.seed = parts.sources.random(),
+                .random = parts.sources.random,
                 .refusal_age = parts.refusal_age,
                 .repair_rest = parts.repair_rest,
                 .log = parts.log}),
-      joined_(buckets_, parts.scheduler),
       config_(table_, keys_, std::move(parts.sources),
               [this](std::string_view entity) { buckets_.Forget(entity); }) {}
 
 Status DynamoBackend::Close() {
+  const Status drained = Await<void>([this](Done<void> done) {
+    buckets_.Close(Deadline::After(scheduler_.clock(), kLongestClose), std::move(done));
+  });
   client_.Close();
-  return {};
+  return drained;
 }
 
 std::string DynamoBackend::Describe() const {

@@ -15,7 +15,6 @@
 #include "weir/dynamo/namespaces.h"
 #include "weir/dynamo/usage.h"
 #include "weir/store/backend.h"
-#include "weir/store/coalescing.h"
 
 namespace weir::dynamo {
 
@@ -51,12 +50,14 @@ class DynamoBackend final : public Backend {
   /// The seed is drawn from the parts' random numbers.
   explicit DynamoBackend(BackendParts parts);
 
-  BucketStore& buckets() override { return joined_; }
+  BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
-  /// What was answered is in the table already.
+  /// What was answered is in the table already, but for tokens that return because their caller was
+  /// answered at its deadline: waits for these, at most ten seconds (kDeadlineExceeded). Not from a
+  /// task of the scheduler.
   Status Close() override;
   Status RegisterMetrics(Registry& registry) const override {
     return weir::RegisterMetrics(registry, client_, "dynamodb");
@@ -64,6 +65,7 @@ class DynamoBackend final : public Backend {
   std::string Describe() const override;
 
  private:
+  Scheduler& scheduler_;
   ClosingClient client_;
   Table table_;
   const Keys keys_;
@@ -71,7 +73,6 @@ class DynamoBackend final : public Backend {
   UsageReader usage_;
   Namespaces namespaces_;
   DynamoBucketStore buckets_;
-  CoalescingBucketStore joined_;
   DynamoConfigStore config_;
 };
 

@@ -71,13 +71,15 @@ struct SimTable {
   DirectClient client;
   Table table;
 
-  /// What a call answers once everything that it waits for has come: `start` gets a Done<T>.
+  /// What a call answers, and time goes no further: `start` gets a Done<T>.
   template <class T, class Start>
   Result<T> Ask(Start&& start) {
     const auto answer = std::make_shared<std::optional<Result<T>>>();
     std::forward<Start>(start)(
         Done<T>([answer](Result<T> result) { answer->emplace(std::move(result)); }));
-    scheduler.RunAll();
+    while (!*answer && scheduler.RunNext()) {
+    }
+    scheduler.RunReady();
     if (!*answer) return Fail(Code::kInternal, "no answer came");
     return std::move(**answer);
   }

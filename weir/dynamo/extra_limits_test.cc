@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/bucket_plan.h"
 #include "weir/dynamo/bucket_store.h"
 #include "weir/dynamo/dynamo_fixture.h"
 

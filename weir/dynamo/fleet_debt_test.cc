@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/batch_choice.h"
 #include "weir/dynamo/bucket_call.h"
 #include "weir/dynamo/fleet_ttl_fixture.h"
 
@@ -18,7 +19,7 @@ constexpr int kDebtors = 24;
 constexpr int kDebtRounds = 6;
 constexpr milliseconds kDebtTrip{30};
 // From the time that a write is dated by to the instant at which it is applied.
-constexpr milliseconds kDebtLate = kDatedAnewAfter + 2 * kDebtTrip;
+constexpr milliseconds kDebtLate = kDatedAgainAfter + 2 * kDebtTrip;
 constexpr milliseconds kDebtPatience{3'000};
 
 const std::vector<Limit>& DebtLimits() {

@@ -20,11 +20,23 @@ std::int64_t NumberIn(const std::optional<sim::Item>& item, const std::string& n
   return item ? NumberIn(*item, name) : 0;
 }
 
-bool HasNewToken(const sim::StreamRecord& record) {
-  return std::ranges::any_of(*record.after, [&](const auto& attribute) {
-    return attribute.first.starts_with("w_t_") &&
-           (!record.before || !record.before->contains(attribute.first));
-  });
+std::string BytesIn(const sim::Item& item, const std::string& name) {
+  const auto found = item.find(name);
+  if (found == item.end()) return "";
+  const auto* bytes = found->second.As<sim::Value::Binary>();
+  return bytes == nullptr ? "" : bytes->bytes;
+}
+
+// The value that the write stored in a slot of its process; nothing: it was not fenced.
+std::optional<FenceValue> SlotWrittenBy(const sim::StreamRecord& record) {
+  Item slots;
+  for (std::size_t i = 0; i < kFenceSlots; ++i) {
+    const std::string name = SlotAttribute(i);
+    const std::string bytes = BytesIn(*record.after, name);
+    if (bytes.empty() || (record.before && BytesIn(*record.before, name) == bytes)) continue;
+    slots[SlotAttribute(0)] = {Bytes{bytes}};
+  }
+  return ReadSlots(slots)[0];
 }
 
 std::string TextIn(const sim::Item& item, const std::string& name) {
@@ -113,8 +125,7 @@ FleetProcess::FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server,
                            BucketStoreOptions options, milliseconds skew)
     : process_(scheduler, server, options.seed, skew),
       table_(process_.client(), process_.scheduler(), std::string(kFleetTable), options.seed + 3),
-      buckets_(table_, Keys(std::string(kFleetNamespace)), process_.scheduler(), options),
-      joined_(buckets_, process_.scheduler()) {}
+      buckets_(table_, Keys(std::string(kFleetNamespace)), process_.scheduler(), options) {}
 
 void FleetProcess::StopUntil(Instant until) {
   stops_.push_back({scheduler().clock().Now(), until});
@@ -137,7 +148,14 @@ Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
 }
 
 FleetProcess& Fleet::Join(milliseconds skew) {
-  const BucketStoreOptions options{.seed = rng_.Next() | 1, .write_capacity = write_capacity_};
+  const BucketStoreOptions options{
+      .seed = rng_.Next() | 1,
+      .write_capacity = write_capacity_,
+      .observe_plan = [this](const FenceValue& value, const BucketRequest& request) {
+        for (std::size_t i = 0; i < request.sums.size(); ++i) {
+          planned_[value][request.target.limits[i].name] = request.sums[i];
+        }
+      }};
   processes_.push_back(std::make_unique<FleetProcess>(scheduler_, server_, options, skew));
   return *processes_.back();
 }
@@ -158,14 +176,22 @@ Movements Fleet::ReadMovements() const {
   Movements movements;
   for (const sim::StreamRecord& record : table().stream()) {
     if (!record.after || !record.after->contains("rf")) continue;
-    const bool is_adjust = HasNewToken(record);
+    const auto planned = planned_.find(SlotWrittenBy(record).value_or(FenceValue{}));
     const std::string bucket = WholeBucket(*record.after);
     for (const auto& [name, value] : *record.after) {
       if (!name.starts_with("b_") || !name.ends_with("_tc") || name == "b_wcu_tc") continue;
       const std::int64_t consumed = NumberIn(record.after, name) - NumberIn(record.before, name);
-      if (consumed == 0) continue;
       const std::string limit = name.substr(2, name.size() - 5);
-      movements[{bucket, limit}].push_back({record.at, consumed, is_adjust});
+      auto& list = movements[{bucket, limit}];
+      if (planned == planned_.end() || !planned->second.contains(limit)) {
+        if (consumed != 0) list.push_back({record.at, consumed, consumed < 0});
+        continue;
+      }
+      // In the order in which they count.
+      const auto& [takes, debits, returns] = planned->second.at(limit);
+      if (returns > 0) list.push_back({record.at, -returns, true});
+      if (takes > 0) list.push_back({record.at, takes, false});
+      if (debits > 0) list.push_back({record.at, debits, true});
     }
   }
   return movements;

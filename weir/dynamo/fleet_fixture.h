@@ -13,18 +13,18 @@
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
-#include "weir/store/coalescing.h"
 
 namespace weir::dynamo {
 
 inline constexpr std::string_view kFleetTable = "limits";
 inline constexpr std::string_view kFleetNamespace = "ns-fleet";
 
-/// What one write did to one limit of one bucket, as the table's own stream tells it.
+/// What one write did to one limit of one bucket: its returns, its takes, or its debits. That it
+/// was applied, the table's own stream says; what the sums consist of, the process that planned it.
 struct Movement {
   UnixMillis at;
-  std::int64_t consumed = 0;  ///< change of tc, millitokens
-  bool is_adjust = false;     ///< a return, a correction, a compensation
+  std::int64_t consumed = 0;  ///< millitokens; negative: returns
+  bool is_adjust = false;     ///< returns or debits
 };
 using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
 
@@ -59,9 +59,7 @@ class FleetProcess {
                milliseconds skew);
 
   /// As DynamoBackend has them.
-  BucketStore& buckets() { return joined_; }
-  /// The same without requests that share a write.
-  DynamoBucketStore& unjoined() { return buckets_; }
+  DynamoBucketStore& buckets() { return buckets_; }
   sim::SimTransport& network() { return process_.network(); }
   /// By its own clock.
   UnixMillis now() const { return process_.now(); }
@@ -86,8 +84,10 @@ class FleetProcess {
   std::vector<std::pair<Instant, Instant>> stops_;  // in the order of their beginnings
   Table table_;
   DynamoBucketStore buckets_;
-  CoalescingBucketStore joined_;
 };
+
+/// The sums of each planned write by limit, by the value that it stores in its slot.
+using PlannedWrites = std::map<FenceValue, std::map<std::string, MeterAmounts>>;
 
 class Fleet {
  public:
@@ -113,6 +113,7 @@ class Fleet {
   std::int64_t write_capacity_;
   sim::SimScheduler scheduler_;
   sim::SimDynamo server_;
+  PlannedWrites planned_;
   std::vector<std::unique_ptr<FleetProcess>> processes_;
 };
 

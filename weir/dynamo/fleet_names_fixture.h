@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/dynamo/bucket_plan.h"
 #include "weir/dynamo/fleet_ledger_fixture.h"
 #include "weir/model/limit.h"
 

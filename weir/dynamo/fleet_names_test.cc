@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/batch_choice.h"
 #include "weir/dynamo/bucket_plan.h"
 #include "weir/dynamo/fleet_names_fixture.h"
 #include "weir/dynamo/fleet_oracle_fixture.h"
@@ -18,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr nanoseconds kNamesRun = std::chrono::seconds(6);
 constexpr milliseconds kNamesTrip{30};
-constexpr milliseconds kNamesLate = kDatedAnewAfter + 2 * kNamesTrip;
+constexpr milliseconds kNamesLate = kDatedAgainAfter + 2 * kNamesTrip;
 constexpr int kNamesProcesses = 4;
 // Returns to a limit that left are dropped.
 constexpr LedgerTerms kNamesTerms{.drops_returns = true};

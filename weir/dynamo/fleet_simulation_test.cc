@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/batch_choice.h"
 #include "weir/dynamo/fleet_oracle_fixture.h"
 #include "weir/dynamo/fleet_ttl_fixture.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
@@ -15,7 +16,7 @@ using ::testing::IsEmpty;
 constexpr nanoseconds kRun = std::chrono::seconds(2);
 constexpr milliseconds kLongestTrip{30};
 // From the time that a write is dated by to the instant at which it is applied.
-constexpr milliseconds kLate = kDatedAnewAfter + 2 * kLongestTrip;
+constexpr milliseconds kLate = kDatedAgainAfter + 2 * kLongestTrip;
 // A request can arrive twice, a compensation can fail, and it takes up to 250 ms more.
 constexpr LedgerTerms kWithFaults{
     .charges = 10, .plain_charges = 3, .refused_charges = 3, .late = milliseconds(250)};

@@ -1,6 +1,7 @@
 // Refusals: how old what they are made from may be, and the one that is not a limit's.
 #include <gtest/gtest.h>
 
+#include "weir/dynamo/bucket_call.h"
 #include "weir/dynamo/dynamo_backend.h"
 #include "weir/dynamo/dynamo_fixture.h"
 #include "weir/dynamo/sharding_fixture.h"
@@ -116,11 +117,12 @@ TEST_F(RefusalTest, D7AnOldRefusalDoesNotHideAShardThatMayPay) {
 }
 
 TEST_F(RefusalTest, Z1ADeletedEntityIsForgotten) {
-  DynamoBackend backend({.client = table_.client,
-                         .scheduler = table_.scheduler,
-                         .table = table_.table.name(),
-                         .namespace_id = "ns-z1",
-                         .sources = {.random = [n = std::uint64_t{7}]() mutable { return ++n; }}});
+  DynamoBackend backend(
+      {.client = table_.client,
+       .scheduler = table_.scheduler,
+       .table = table_.table.name(),
+       .namespace_id = "ns-z1",
+       .sources = {.random = [n = std::make_shared<std::uint64_t>(7)] { return ++*n; }}});
   const auto take = [&] {
     const auto decision = table_.Ask<Decision>([&](Done<Decision> done) {
       backend.buckets().Acquire(ChargeOf(20), kShardStart, Deadline::Never(), std::move(done));
@@ -135,7 +137,8 @@ TEST_F(RefusalTest, Z1ADeletedEntityIsForgotten) {
   ASSERT_TRUE(apply(CreateEntity{{.entity = {.id = "acme", .name = "acme"}}}));
   EXPECT_TRUE(take());
   EXPECT_FALSE(take());
-  ASSERT_TRUE(apply(DeleteEntity{"acme"}));
+  const Status deleted = apply(DeleteEntity{"acme"});
+  ASSERT_TRUE(deleted) << deleted.error().message;
   EXPECT_TRUE(take());
 }
 
@@ -143,10 +146,9 @@ TEST_F(RefusalTest, D9ADamagedShardCountCostsFewRequests) {
   limit_.quota = {100'000, 10'000, 1'000};
   table_.Put(ShardItem(0, 1'024, 50'000));
   EXPECT_TRUE(Takes(here_, 1));
-  EXPECT_LE(table_.client.calls(), 2 * kMostShards + 10);
-  const std::uint64_t calls = table_.client.calls();
-  EXPECT_TRUE(Takes(here_, 1));
-  EXPECT_LE(table_.client.calls(), calls + 3);
+  for (int i = 0; i < 50; ++i) (void)Ask(here_, 1);
+  EXPECT_LE(table_.server.counts().Requests("GetItem"), 40U);
+  EXPECT_LE(table_.client.calls(), 60U);
   EXPECT_EQ(GetNumber(*table_.Get(kShardKeys.Bucket({"acme", "llm", 0})), "shard_count"), 1'024)
       << "other clients never go back";
 }

@@ -42,8 +42,8 @@ class Splitter {
         image_(donor.image),
         shards_(shards),
         now_(std::max(now, image_.bucket.time)),
-        charge_{MakeTarget(image_.key, {}), {}},
-        lines_(LinesOf(image_, {charge_, AdjustToken{}}, now_)),
+        lines_(LinesOf(image_, {.target = *MakeTarget(image_.key, {}), .sums = {}, .adjusts = true},
+                       now_)),
         ttl_(Ttl()),
         locked_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
 
@@ -188,7 +188,6 @@ class Splitter {
   const BucketImage& image_;
   std::uint32_t shards_;
   UnixMillis now_;
-  Charge charge_;
   std::vector<Line> lines_;
   std::int64_t ttl_;
   bool locked_;

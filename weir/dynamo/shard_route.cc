@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/dynamo/bucket_plan.h"
+#include "weir/dynamo/bucket_image.h"
 
 namespace weir::dynamo {
 namespace {
@@ -12,48 +12,43 @@ namespace {
 constexpr std::uint32_t kMostLookedAt = 64;
 
 Charge PartAt(const Charge& charge, std::uint32_t shard) {
-  if (shard == 0) return {charge.target, charge.amounts};
+  if (shard == 0) return charge;
   BucketKey key = charge.target->key;
   key.shard = shard;
   const Target& whole = *charge.target;
-  return {MakeTarget(std::move(key), whole.limits, whole.source), charge.amounts};
-}
-
-std::optional<BucketImage> ImageOf(const Charge& charge, ImageCache& images) {
-  return images.Find(charge.target->key);
+  return {.target = MakeTarget(std::move(key), whole.limits, whole.source),
+          .amounts = charge.amounts,
+          .resolved_at = charge.resolved_at};
 }
 
 /// Puts the parts of one charge into a route.
 class Router {
  public:
-  Router(const Charge& charge, std::size_t origin, ImageCache& images, Route& route)
-      : charge_(charge), origin_(origin), images_(images), route_(route) {}
+  Router(const Charge& charge, std::size_t origin, Route& route)
+      : charge_(charge), origin_(origin), route_(route) {}
 
-  void Take(RouteTime time, const DrawBelow& draw) {
-    if (charge_.target->key.shard != 0) return Put(PartAt0(), 0);
-    const std::uint32_t shards = CountShards();
-    if (shards == 1) return Put(PartAt0(), 1);
-    if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, time, draw);
+  void Take(const ShardView& view, const DrawBelow& draw) {
+    if (charge_.target->key.shard != 0) return Put(charge_, 0);
+    const std::uint32_t shards = CountShards(view);
+    if (shards == 1) return Put(charge_, 1);
+    if (!IsTooMuchForOne(shards)) return TakeFromOne(shards, view, draw);
     Spread(shards, shards);
     for (std::size_t i = route_.parts.size() - shards; i < route_.parts.size(); ++i) {
-      const bool waits = WaitOf(route_.images[i], route_.parts[i], shards, time) > milliseconds(0);
-      if (waits) route_.may_pay = false;
+      const Charge& part = route_.parts[i];
+      if (view.WaitAt(part.target->key, part, shards) > milliseconds(0)) route_.may_pay = false;
     }
   }
 
   void Adjust(bool gone) {
     const std::uint32_t shard = charge_.shard;
-    if (charge_.target->key.shard != 0) return Put(PartAt0(), 0);
-    if (gone) return Put(PartAt0(), 1);
+    if (charge_.target->key.shard != 0) return Put(charge_, 0);
+    if (gone) return Put(charge_, 1);
     if ((shard & kSpread) == 0) return Put(PartAt(charge_, shard), 1);
     Spread(shard & ~kSpread, 1);
   }
 
  private:
-  Charge PartAt0() const { return {charge_.target, charge_.amounts}; }
-
   void Put(Charge part, std::uint32_t shards) {
-    route_.images.push_back(ImageOf(part, images_));
     route_.parts.push_back(std::move(part));
     route_.origins.push_back(origin_);
     route_.shards.push_back(shards);
@@ -68,11 +63,11 @@ class Router {
   }
 
   // By any shard's image: that of shard 0 may be the oldest.
-  std::uint32_t CountShards() {
+  std::uint32_t CountShards(const ShardView& view) const {
     BucketKey key = charge_.target->key;
-    std::uint32_t shards = std::max<std::uint32_t>(images_.ShardsOf(key), 1);
+    std::uint32_t shards = std::max<std::uint32_t>(view.ShardsOf(key), 1);
     for (key.shard = 1; key.shard < std::min(shards, kMostLookedAt); ++key.shard) {
-      shards = std::max(shards, images_.ShardsOf(key));
+      shards = std::max(shards, view.ShardsOf(key));
     }
     return shards;
   }
@@ -86,16 +81,8 @@ class Router {
     return false;
   }
 
-  // What is not known, or not as it should be, is to be asked.
-  static milliseconds WaitOf(const std::optional<BucketImage>& image, const Charge& part,
-                             std::uint32_t shards, RouteTime time) {
-    if (!image || image->shards < shards) return milliseconds(0);
-    if (image->seen_at < time.trusted_since) return milliseconds(0);
-    return WaitFor(*image, part, time.now);
-  }
-
   // From a random one on, the first that can pay.
-  void TakeFromOne(std::uint32_t shards, RouteTime time, const DrawBelow& draw) {
+  void TakeFromOne(std::uint32_t shards, const ShardView& view, const DrawBelow& draw) {
     const std::uint32_t among = std::min(shards, kMostLookedAt);
     const auto start = static_cast<std::uint32_t>(draw(among));
     std::uint32_t best = start;
@@ -103,7 +90,7 @@ class Router {
     BucketKey key = charge_.target->key;
     for (std::uint32_t i = 0; i < among && least > milliseconds(0); ++i) {
       key.shard = (start + i) % among;
-      const milliseconds wait = WaitOf(images_.Find(key), charge_, shards, time);
+      const milliseconds wait = view.WaitAt(key, charge_, shards);
       if (wait >= least) continue;
       least = wait;
       best = key.shard;
@@ -114,7 +101,6 @@ class Router {
 
   const Charge& charge_;
   std::size_t origin_;
-  ImageCache& images_;
   Route& route_;
 };
 
@@ -131,21 +117,19 @@ bool Route::IsDivided() const {
   return std::ranges::any_of(shards, [](std::uint32_t count) { return count > 1; });
 }
 
-Route RouteTake(std::span<const Charge> charges, ImageCache& images, RouteTime time,
-                const DrawBelow& draw) {
+Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw) {
   Route route;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    Router(charges[i], i, images, route).Take(time, draw);
+    Router(charges[i], i, route).Take(view, draw);
   }
   return route;
 }
 
-Route RouteAdjust(std::span<const Charge> charges, ImageCache& images,
-                  std::span<const BucketKey> gone) {
+Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> gone) {
   Route route;
   for (std::size_t i = 0; i < charges.size(); ++i) {
     const bool is_gone = std::ranges::find(gone, charges[i].target->key) != gone.end();
-    Router(charges[i], i, images, route).Adjust(is_gone);
+    Router(charges[i], i, route).Adjust(is_gone);
   }
   return route;
 }

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "weir/dynamo/image_cache.h"
+#include "weir/base/time.h"
 #include "weir/store/charge.h"
 
 namespace weir::dynamo {
@@ -24,7 +24,6 @@ struct Route {
   /// Of its bucket, as far as is known; 0 where the caller named another shard than 0, which then
   /// is a bucket of its own.
   std::vector<std::uint32_t> shards;
-  std::vector<std::optional<BucketImage>> images;
   /// No charge is known to be refused.
   bool may_pay = true;
 
@@ -34,21 +33,24 @@ struct Route {
 /// Draws a number below its argument.
 using DrawBelow = std::function<std::size_t(std::size_t)>;
 
-/// When a take is routed: by the buckets' time, and since when an image must have been seen for its
-/// shard to count as one that cannot pay.
-struct RouteTime {
-  UnixMillis now;
-  Instant trusted_since{INT64_MIN};
+/// What a process knows of the shards of its buckets.
+class ShardView {
+ public:
+  virtual ~ShardView() = default;
+  /// Into how many shards the bucket of this key is divided, by the shard's image; 0: unknown.
+  virtual std::uint32_t ShardsOf(const BucketKey& shard) const = 0;
+  /// How long the charge must wait at this shard, of `shards`. 0 also if it is not known, or if the
+  /// shard is not as it should be: then it is to be asked.
+  virtual milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
+                              std::uint32_t shards) const = 0;
 };
 
 /// To a random shard among those that can pay or are not known; where none can, to the one
 /// that will be able to first.
-Route RouteTake(std::span<const Charge> charges, ImageCache& images, RouteTime time,
-                const DrawBelow& draw);
+Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw);
 /// To the shards that each charge names. Of the buckets `gone` none is there any more, so that a
 /// new one gets it.
-Route RouteAdjust(std::span<const Charge> charges, ImageCache& images,
-                  std::span<const BucketKey> gone);
+Route RouteAdjust(std::span<const Charge> charges, std::span<const BucketKey> gone);
 
 /// The answer to the charges, from the answer to their parts. Each limit of a divided bucket has
 /// the capacity of the whole bucket. `available` counts only the shards of the request, so it is a

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct ShardWork::Job {
   std::uint32_t shards = 1;  ///< to be read
   Done<bool> done;           ///< none of a doubling
   ShardsSeen seen;
+  std::map<std::uint32_t, Item> made;  ///< shards that this job has created: they are known
   bool changed = false;
   bool divided = false;  ///< by this job
   std::atomic<std::size_t> left = 0;
@@ -161,7 +163,8 @@ ShardWork::JobPtr ShardWork::NewJob(BucketKey bucket, std::uint32_t shards, Unix
 // One by one: an answer must not need this process's table again.
 void ShardWork::Read(const JobPtr& job) {
   job->seen.items.assign(job->shards, std::nullopt);
-  job->left = job->shards + 1;
+  for (const auto& [shard, item] : job->made) job->seen.items[shard] = item;
+  job->left = job->shards - job->made.size() + 1;
   const auto read = [this, &job](const TableKey& key, auto keep) {
     table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
       if (item) {
@@ -174,7 +177,9 @@ void ShardWork::Read(const JobPtr& job) {
     });
   };
   const std::uint32_t shards = job->shards;
+  const std::map<std::uint32_t, Item> made = job->made;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    if (made.contains(shard)) continue;
     read(keys_.Bucket({job->seen.key.entity, job->seen.key.resource, shard}),
          [shard](Job& to, std::optional<Item> item) { to.seen.items[shard] = std::move(item); });
   }
@@ -203,6 +208,11 @@ void ShardWork::Change(const JobPtr& job, std::uint32_t shards) {
   if (!writes) return End(job, Fail(std::move(writes.error())));
   if (writes->empty()) return End(job, true);
   const std::string token = fmt::format("{:016x}{:016x}", Draw(), Draw());
+  for (const Write& write : *writes) {
+    if (write.kind != Write::Kind::kPut) continue;
+    const auto key = ParseBucketPartition(KeyOf(write.item).pk);
+    if (key) job->made.emplace(key->shard, write.item);
+  }
   table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
     const Visit visit(job);
     if (!visit) return;
@@ -211,7 +221,11 @@ void ShardWork::Change(const JobPtr& job, std::uint32_t shards) {
     if (!outcome && !lost) return job->work->End(job, Fail(outcome.error().error));
     job->changed = true;
     job->divided = outcome.has_value();
-    if (outcome) job->shards = shards;
+    if (outcome) {
+      job->shards = shards;
+    } else {
+      job->made.clear();
+    }
     job->work->Read(job);
   });
 }
@@ -220,7 +234,7 @@ void ShardWork::Learn(const ShardsSeen& seen) {
   for (std::uint32_t shard = 0; shard < seen.items.size(); ++shard) {
     auto image = seen.items[shard] ? ReadImage(*seen.items[shard]) : Fail(Code::kNotFound, "");
     if (image) {
-      images_.Put(std::move(*image), scheduler_.clock().Now());
+      images_.Learn(std::move(*image));
     } else {
       images_.Forget({seen.key.entity, seen.key.resource, shard});
     }

@@ -9,7 +9,7 @@
 #include "weir/base/done.h"
 #include "weir/base/mutex.h"
 #include "weir/base/rng.h"
-#include "weir/dynamo/image_cache.h"
+#include "weir/dynamo/known_buckets.h"
 #include "weir/dynamo/shard_plan.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/telemetry/log.h"
@@ -24,7 +24,7 @@ class ShardWork : public std::enable_shared_from_this<ShardWork> {
     Table& table;
     const Keys& keys;
     Scheduler& scheduler;
-    ImageCache& images;
+    KnownBuckets& images;
     /// Gets "bucket.divided" (info: entity, resource, shards) and "bucket.division_failed"
     /// (warning: entity, resource, message), both of doublings; they are at least 200 ms apart for
     /// each bucket.
@@ -60,7 +60,7 @@ class ShardWork : public std::enable_shared_from_this<ShardWork> {
   Table& table_;
   const Keys& keys_;
   Scheduler& scheduler_;
-  ImageCache& images_;
+  KnownBuckets& images_;
   Log& log_;
   Mutex mutex_;
   std::condition_variable_any left_;

@@ -225,7 +225,7 @@ TEST_F(ShardingTest, D15ACancelledCreationEndsAtOnceWithItsCause) {
     });
     ASSERT_FALSE(decision) << reason;
     EXPECT_EQ(decision.error().code, code) << decision.error().message;
-    EXPECT_EQ(table_.client.calls() - calls, 2U) << "a read and the transaction";
+    EXPECT_LE(table_.client.calls() - calls, 2U) << "a read and the transaction";
   }
 }
 

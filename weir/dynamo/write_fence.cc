@@ -28,8 +28,11 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
   const WriteId id = next_++;
   const FenceValue value{.instance = instance_, .at = now, .draw = draw};
   Remember({.id = id, .value = value, .parts = std::move(parts)});
-  return Guard{
-      .write = id, .slot = *slot_, .expected = expected_, .value = value, .rf = claimed_at_};
+  return Guard{.write = id,
+               .slot = *slot_,
+               .expected = expected_,
+               .value = value,
+               .rf = claimed_at_ == kNoItem ? std::nullopt : claimed_at_};
 }
 
 // A slot of this process is of an earlier fence, which ended with no write unanswered.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "weir/base/time.h"
@@ -47,8 +48,8 @@ class WriteFence {
   using WriteId = std::uint64_t;
   using PartId = std::uint64_t;
 
-  /// Writes of a round that have no response yet.
-  static constexpr std::size_t kMostUnanswered = 3;
+  /// Writes of a round that may still be applied.
+  static constexpr std::size_t kMostUnanswered = 32;
   /// A slot of another process may be claimed if its latest write is this old.
   static constexpr milliseconds kIdle{10'000};
   /// A time further ahead than this is damaged, or of a clock that is wrong: the slot counts as
@@ -62,7 +63,8 @@ class WriteFence {
     std::optional<FenceValue> expected;  ///< nothing: the slot must be empty
     FenceValue value;
     /// While the slot is claimed: the item's rf must be this one, for all writes of the claim. An
-    /// item that was deleted and created again has empty slots, too, and another rf.
+    /// item that was deleted and created again has empty slots, too, and another rf. Nothing also
+    /// for a write that creates the item.
     std::optional<UnixMillis> rf;
   };
 
@@ -87,12 +89,21 @@ class WriteFence {
   /// another process. REQUIRES: unanswered() < kMostUnanswered.
   std::optional<Guard> Begin(std::vector<PartId> parts, const FencedItem& item, UnixMillis now,
                              std::uint32_t draw);
+  /// The same for a write that creates the item, and requires that there is none.
+  std::optional<Guard> BeginCreation(std::vector<PartId> parts, UnixMillis now,
+                                     std::uint32_t draw) {
+    return Begin(std::move(parts), {.slots = {}, .rf = kNoItem}, now, draw);
+  }
   /// The write was applied.
   Settlement OnApplied(WriteId write);
   /// Its condition failed, and the response contains the item. Nothing: the item does not exist.
   Settlement OnFailed(WriteId write, const std::optional<FencedItem>& item);
   /// It certainly never reached the table: it was not sent, or was throttled.
   Settlement OnNotSent(WriteId write);
+
+  /// The process gives up learning the outcome: parts that may be applied are unknown. Unlike after
+  /// other settlements, a write of the round may still be applied once.
+  Settlement Abandon() { return Lose(OpenParts()); }
 
   /// Writes of this round that may still be applied.
   std::size_t unanswered() const;
@@ -108,6 +119,8 @@ class WriteFence {
 
     friend auto operator<=>(const Write&, const Write&) = default;
   };
+
+  static constexpr UnixMillis kNoItem{INT64_MIN};
 
   bool IsFree(const FenceValue& value, UnixMillis now) const;
   bool Claim(const FencedItem& item, UnixMillis now, std::uint32_t draw);

@@ -20,6 +20,12 @@ bool RecentTokens::Insert(AdjustToken token, UnixMillis now) {
   return true;
 }
 
+bool RecentTokens::Contains(AdjustToken token) const {
+  const Part& part = PartOf(token);
+  const MutexLock lock(part.mutex);
+  return part.known.contains(token);
+}
+
 void RecentTokens::Forget(AdjustToken token) {
   Part& part = PartOf(token);
   const MutexLock lock(part.mutex);

@@ -24,6 +24,7 @@ class RecentTokens {
 
   /// False if it is known already.
   bool Insert(AdjustToken token, UnixMillis now);
+  bool Contains(AdjustToken token) const;
   /// For an adjust that was refused: it may come again.
   void Forget(AdjustToken token);
   /// How many are remembered.
@@ -47,6 +48,7 @@ class RecentTokens {
     void ForgetOldest() WEIR_REQUIRES(mutex);
   };
   Part& PartOf(AdjustToken token) { return parts_[token.low % kParts]; }
+  const Part& PartOf(AdjustToken token) const { return parts_[token.low % kParts]; }
   std::array<Part, kParts> parts_;
 };
 

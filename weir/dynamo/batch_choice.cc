@@ -1,0 +1,195 @@
+#include "weir/dynamo/batch_choice.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::dynamo {
+namespace {
+
+bool IsTake(const Part& part) { return part.kind == Part::Kind::kTake; }
+
+bool IsAdjust(const Part& part) { return part.is_adjust() && part.twin == 0; }
+
+// A take whose caller has its answer waits for the outcome of the writes that carry it.
+bool IsEligible(const Part& part) {
+  const bool conforms = part.kind == Part::Kind::kConform || part.kind == Part::Kind::kRepair;
+  return ((IsTake(part) || conforms) && !part.answered) || IsAdjust(part);
+}
+
+Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
+  using std::chrono::duration_cast;
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: {} are left, and the table answers in {}; nothing was charged",
+                      part.target->key.entity, part.target->key.resource,
+                      duration_cast<std::chrono::microseconds>(left),
+                      duration_cast<std::chrono::microseconds>(round_trip))};
+}
+
+class Chooser {
+ public:
+  Chooser(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms, const Moment& moment)
+      : queue_(queue), seen_(seen), terms_(terms), moment_(moment), view_(seen, terms, moment.at) {}
+
+  Choice Run() {
+    const Part* leader = FindLeader();
+    if (leader == nullptr) return std::move(choice_);
+    for (Part& part : queue_.all()) {
+      if (IsAdjust(part) && choice_.batch->Suits(part)) AddAdjust(part);
+    }
+    std::size_t takes = 0;
+    for (Part& part : queue_.all()) {
+      const bool is_other = IsAdjust(part) || !IsEligible(part) || !choice_.batch->Suits(part);
+      if (is_other || takes == terms_.most_takes) continue;
+      if (IsTake(part) ? AddTake(part) : AddConform(part)) ++takes;
+    }
+    return std::move(choice_);
+  }
+
+ private:
+  // A take of configured limits lets adjusts share its write, so it leads if it can.
+  const Part* FindLeader() {
+    const auto& parts = queue_.all();
+    const auto first = std::ranges::find_if(parts, IsEligible);
+    if (first == parts.end()) return nullptr;
+    choice_.now = first->now;
+    for (const Part& part : parts) {
+      if (IsEligible(part)) choice_.now = std::max(choice_.now, DateOf(part, moment_.at));
+    }
+    const Part* leader = &*first;
+    if (IsAdjust(*first)) {
+      const auto take = std::ranges::find_if(
+          parts, [](const Part& part) { return IsTake(part) && IsEligible(part); });
+      if (take != parts.end() && BucketBatch(seen_, *take, choice_.now).Suits(*first)) {
+        leader = &*take;
+      }
+    }
+    choice_.batch.emplace(seen_, *leader, choice_.now);
+    return leader;
+  }
+
+  void End(const Part& part, PartOutcome outcome) {
+    choice_.ends.emplace_back(part.id, std::move(outcome));
+  }
+
+  void AddAdjust(Part& part) {
+    if (const auto other = DividedOtherwise(part, seen_)) {
+      return End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+    }
+    if (choice_.batch->AddAdjust(part)) {
+      choice_.parts.push_back(part.id);
+    } else if (choice_.parts.empty() && !part.carried) {
+      End(part, {.kind = PartOutcome::Kind::kFailed, .error = TooMuchDebt(part.target->key)});
+    }
+  }
+
+  // An older image may show parameters that were replaced since.
+  bool AddConform(const Part& part) {
+    if (part.kind == Part::Kind::kConform && seen_.seen_at() < part.came) {
+      choice_.needs_read = true;
+      return false;
+    }
+    choice_.parts.push_back(part.id);
+    return true;
+  }
+
+  // Such a take would be charged for no caller, most likely.
+  bool IsHopeless(const Part& part) {
+    if (part.carried || part.keeps || !moment_.round_trip) return false;
+    const nanoseconds left = part.answer_by - moment_.at;
+    if (left >= *moment_.round_trip) return false;
+    if (part.lost > 0) {
+      End(part, {.kind = PartOutcome::Kind::kContended});
+    } else {
+      End(part,
+          {.kind = PartOutcome::Kind::kFailed, .error = TooHasty(part, left, *moment_.round_trip)});
+    }
+    return true;
+  }
+
+  bool AddTake(Part& part) {
+    BucketBatch& batch = *choice_.batch;
+    if (!part.carried) {
+      if (const auto other = DividedOtherwise(part, seen_)) {
+        End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+        return false;
+      }
+      if (view_.IsOutdated(part, batch)) {
+        End(part, {.kind = PartOutcome::Kind::kOutdated});
+        return false;
+      }
+    }
+    TakeVerdict verdict = batch.Judge(part.amounts);
+    if (verdict.wait > milliseconds(0)) {
+      if (!part.carried) Refuse(part, std::move(verdict));
+      return false;
+    }
+    if (IsHopeless(part)) return false;
+    batch.AddTake(part.amounts);
+    part.available = std::move(verdict.available);
+    choice_.parts.push_back(part.id);
+    return true;
+  }
+
+  void Refuse(Part& part, TakeVerdict verdict) {
+    if (!view_.IsYoung(part)) {
+      choice_.needs_read = true;
+      return;
+    }
+    End(part, {.kind = PartOutcome::Kind::kRefused,
+               .available = std::move(verdict.available),
+               .wait = verdict.wait,
+               .waits = std::move(verdict.waits)});
+  }
+
+  PartQueue& queue_;
+  const SeenBucket& seen_;
+  const ChoiceTerms& terms_;
+  const Moment& moment_;
+  TakeView view_;
+  Choice choice_;
+};
+
+}  // namespace
+
+std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen) {
+  if (part.shards == 0) return std::nullopt;
+  const std::uint32_t shard = part.target->key.shard;
+  const bool is_missing = seen.is_absent() ? shard > 0 || part.shards > 1 || seen.is_divided()
+                                           : seen.image()->shards < part.shards;
+  if (is_missing) return OtherShards{.is_missing = true};
+  if (seen.is_absent() || !IsTake(part)) return std::nullopt;
+  for (std::size_t i = 0; i < part.amounts.size(); ++i) {
+    const Quota share = ShareOf(part.target->limits[i].quota, seen.image()->shards, shard);
+    if (part.amounts[i] > share.capacity) return OtherShards{};
+  }
+  return std::nullopt;
+}
+
+UnixMillis DateOf(const Part& part, Instant at) {
+  return part.now + kDatedAgainAfter * ((at - part.came) / kDatedAgainAfter);
+}
+
+bool TakeView::IsOutdated(const Part& take, const BucketBatch& batch) const {
+  return !batch.conforms() && take.target->source == LimitSource::kConfigured &&
+         take.resolved_at < seen_.parameters_since();
+}
+
+bool TakeView::IsYoung(const Part& take) const {
+  return seen_.seen_at() >= take.came || seen_.seen_at() + terms_.refusal_age >= at_;
+}
+
+Error TooMuchDebt(const BucketKey& key) {
+  return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",
+                                         key.entity, key.resource, FormatTokens(kMaxDebt))};
+}
+
+bool HasWork(const PartQueue& queue) { return std::ranges::any_of(queue.all(), IsEligible); }
+
+Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
+              const Moment& moment) {
+  return Chooser(queue, seen, terms, moment).Run();
+}
+
+}  // namespace weir::dynamo

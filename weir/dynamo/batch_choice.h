@@ -1,0 +1,79 @@
+// Which pending parts the next write on a bucket carries, and which are answered without one.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weir/dynamo/bucket_batch.h"
+#include "weir/dynamo/part_queue.h"
+
+namespace weir::dynamo {
+
+/// When an event of the protocol happens.
+struct Moment {
+  Instant at;
+  UnixMillis bucket_time;
+  /// The median of the latest round trips of this process; nothing if there was none lately.
+  std::optional<nanoseconds> round_trip{};
+};
+
+/// The part must not be written: its bucket is divided otherwise than its call assumes.
+struct OtherShards {
+  bool is_missing = false;  ///< shards are missing, or have an older count of shards
+};
+std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
+
+/// A write of this part is dated by its caller's time; after kDatedAgainAfter by a later one.
+UnixMillis DateOf(const Part& part, Instant at);
+
+inline constexpr milliseconds kDatedAgainAfter{250};
+
+/// What a choice depends on besides the queue and the image.
+struct ChoiceTerms {
+  milliseconds refusal_age;  ///< of an image that a refusal may rely on
+  std::size_t most_takes;
+};
+
+/// Judgements of one take, by the image of its bucket.
+class TakeView {
+ public:
+  TakeView(const SeenBucket& seen, const ChoiceTerms& terms, Instant at)
+      : seen_(seen), terms_(terms), at_(at) {}
+
+  /// Other parameters are stored than its target names, and were seen after these were resolved.
+  bool IsOutdated(const Part& take, const BucketBatch& batch) const;
+  /// A refusal may rely on the image.
+  bool IsYoung(const Part& take) const;
+
+ private:
+  const SeenBucket& seen_;
+  const ChoiceTerms& terms_;
+  Instant at_;
+};
+
+struct Choice {
+  std::optional<BucketBatch> batch{};
+  std::vector<PartId> parts{};  ///< of the batch
+  /// Parts that are answered now.
+  std::vector<std::pair<PartId, PartOutcome>> ends{};
+  bool needs_read = false;  ///< a refusal would rely on an image that is too old
+  UnixMillis now{};         ///< the date of the write
+
+  /// The parts change no balance.
+  bool takes_nothing() const { return batch->Request().is_nothing(); }
+};
+
+/// Chooses in the order of the queue, all parts that suit the first one: adjusts and returns before
+/// takes. Takes are judged one after the other; one that does not fit is refused and the rest go,
+/// but a take that a write carries already is left as it is. REQUIRES: seen.is_known().
+Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
+              const Moment& moment);
+
+/// The refusal of an adjust that would leave more debt than kMaxDebt.
+Error TooMuchDebt(const BucketKey& key);
+
+/// There is a part to be chosen.
+bool HasWork(const PartQueue& queue);
+
+}  // namespace weir::dynamo

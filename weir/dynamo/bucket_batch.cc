@@ -1,0 +1,127 @@
+#include "weir/dynamo/bucket_batch.h"
+
+#include <algorithm>
+
+namespace weir::dynamo {
+namespace {
+
+// While others move rf more often than not, it moves only when this much refill is gained.
+constexpr milliseconds kHold{400};
+
+std::size_t IndexIn(const Target& target, std::string_view name) {
+  const auto found = std::ranges::find(target.limits, name, &Limit::name);
+  return static_cast<std::size_t>(found - target.limits.begin());
+}
+
+}  // namespace
+
+bool AreEqual(const Target& a, const Target& b) {
+  if (&a == &b) return true;
+  return a.source == b.source && a.key == b.key && a.limits == b.limits;
+}
+
+BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now)
+    : seen_(seen),
+      target_(leader.target),
+      now_(now),
+      adjusts_(leader.is_adjust()),
+      sums_(target_->limits.size()) {
+  if (const BucketImage* image = seen.image()) {
+    behind_ = std::max(image->bucket.time - now, milliseconds(0));
+    now_ = std::max(now, image->bucket.time);
+  }
+  MakeLines();
+  conforms_ = seen_.is_absent() || Conforms(*seen_.image(), lines_);
+  if (seen_.is_contended() && conforms_ && !adjusts_ && seen_.image() != nullptr) Hold();
+}
+
+BucketRequest BucketBatch::Request() const {
+  return {.target = *target_, .sums = sums_, .adjusts = adjusts_};
+}
+
+void BucketBatch::MakeLines() {
+  lines_ = seen_.is_absent() ? NewLines(Request()) : LinesOf(*seen_.image(), Request(), now_);
+}
+
+// A limit that is more than half-way to full is not held back: its refill would be lost.
+void BucketBatch::Hold() {
+  const milliseconds elapsed = now_ - seen_.image()->bucket.time;
+  milliseconds hold = kHold;
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    const Meter& before = lines_[i].before;
+    hold = std::min(hold, RetryAfter(before, before.quota.capacity) / 2);
+  }
+  hold_ = std::max(hold - elapsed, milliseconds(0));
+}
+
+bool BucketBatch::Suits(const Part& part) const {
+  if (!part.is_adjust()) return !adjusts_ && AreEqual(*part.target, *target_);
+  if (!adjusts_ && (!conforms_ || target_->source == LimitSource::kOverride)) return false;
+  if (part.target == target_) return true;
+  return std::ranges::all_of(part.target->limits, [&](const Limit& limit) {
+    return IndexIn(*target_, limit.name) < target_->limits.size();
+  });
+}
+
+// An amount decides whether a limit joins, and whether an extra gets its parameters.
+void BucketBatch::Add(std::size_t limit, const MeterAmounts& amounts) {
+  MeterAmounts& sum = sums_[limit];
+  const bool began = sum.used() == 0 && amounts.used() > 0;
+  sum.takes += amounts.takes;
+  sum.debits += amounts.debits;
+  sum.returns += amounts.returns;
+  if (began && (adjusts_ || target_->source == LimitSource::kOverride)) MakeLines();
+}
+
+bool BucketBatch::AddAdjust(const Part& part) {
+  const std::vector<MeterAmounts> before = sums_;
+  for (std::size_t i = 0; i < part.amounts.size(); ++i) {
+    const std::int64_t amount = part.amounts[i];
+    const std::size_t limit =
+        part.target == target_ ? i : IndexIn(*target_, part.target->limits[i].name);
+    Add(limit, {.debits = std::max<std::int64_t>(amount, 0),
+                .returns = std::max<std::int64_t>(-amount, 0)});
+    const Line& line = lines_[limit];
+    if (amount <= 0 || CanAdjust(line.conformed, sums_[limit].used())) continue;
+    sums_ = before;
+    MakeLines();
+    return false;
+  }
+  ++parts_;
+  return true;
+}
+
+// After the returns; without what came back since rf where that is not to move.
+Meter BucketBatch::Judged(std::size_t limit) const {
+  const Line& line = lines_[limit];
+  Meter judged = line.judged;
+  if (hold_ > milliseconds(0)) judged.tokens -= line.conformed.tokens - line.before.tokens;
+  Adjust(judged, -sums_[limit].returns);
+  return judged;
+}
+
+TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
+                               std::span<const std::int64_t> used) {
+  TakeVerdict verdict;
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    Meter judged = Judged(i);
+    judged.tokens -= sums_[i].takes + (used.empty() ? 0 : used[i]);
+    verdict.available.push_back(judged.tokens);
+    milliseconds wait = amounts[i] == 0 ? milliseconds(0) : RetryAfter(judged, amounts[i]);
+    if (wait > milliseconds(0)) wait = std::max(wait, hold_) + behind_;
+    verdict.waits.push_back(wait);
+    verdict.wait = std::max(verdict.wait, wait);
+  }
+  return verdict;
+}
+
+TakeVerdict BucketBatch::AddTake(std::span<const std::int64_t> amounts,
+                                 std::span<const std::int64_t> used) {
+  TakeVerdict verdict = Judge(amounts, used);
+  if (verdict.wait > milliseconds(0)) return verdict;
+  for (std::size_t i = 0; i < amounts.size(); ++i) Add(i, {.takes = amounts[i]});
+  ++parts_;
+  return verdict;
+}
+
+}  // namespace weir::dynamo

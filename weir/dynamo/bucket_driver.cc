@@ -1,0 +1,267 @@
+#include "weir/dynamo/bucket_driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "weir/base/rng.h"
+#include "weir/dynamo/callback_turn.h"
+
+namespace weir::dynamo {
+namespace {
+
+// A request may take this long, whatever its callers' deadlines: these are kept by timers, and the
+// outcome matters to the bucket.
+constexpr nanoseconds kRequestTime = std::chrono::seconds(5);
+
+// Of each bucket: the item, its owner, and shard 1, which may exist where shard 0 is missing.
+constexpr std::size_t kReadsOfBucket = 3;
+
+std::function<std::uint64_t()> Random(const BucketStoreOptions& options) {
+  if (options.random) return options.random;
+  return [rng = Rng(options.seed)]() mutable { return rng.Next(); };
+}
+
+ActorTerms TermsOf(const Keys& keys, const BucketStoreOptions& options,
+                   const std::function<std::uint64_t()>& draw) {
+  return {.keys = keys,
+          .writes = WriteQuota(options.write_capacity),
+          .refusal_age = std::clamp(options.refusal_age, milliseconds(0), kLongestRefusalAge),
+          .repair_rest = options.repair_rest,
+          .instance = draw() >> 16,
+          .draw = draw,
+          .observe_plan = options.observe_plan};
+}
+
+}  // namespace
+
+DynamoBucketStore::Driver::Driver(Table& table, const Keys& keys, Scheduler& scheduler,
+                                  const BucketStoreOptions& options)
+    : table_(table),
+      keys_(keys),
+      scheduler_(scheduler),
+      log_(options.log == nullptr ? NoLog() : *options.log),
+      shard_work_(std::make_shared<ShardWork>(
+          ShardWork::Parts{table_, keys_, scheduler_, *this, log_}, ~options.seed)),
+      draw_(Random(options)),
+      protocol_(TermsOf(keys_, options, draw_), options.remembered_images) {}
+
+Moment DynamoBucketStore::Driver::Now() const {
+  const Instant now = scheduler_.clock().Now();
+  return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
+}
+
+template <class Event>
+void DynamoBucketStore::Driver::On(Event event) {
+  Step step;
+  bool has_ended = false;
+  {
+    const MutexLock lock(mutex_);
+    if (is_stopped_) return;
+    ++inside_;
+    event(protocol_, Now(), step);
+    SetAlarm();
+    has_ended = closed_ && protocol_.is_idle();
+  }
+  Do(step);
+  {
+    const MutexLock lock(mutex_);
+    --inside_;
+    left_.notify_all();
+  }
+  if (has_ended) EndClose({});
+  Answer(std::move(step.answers));
+}
+
+void DynamoBucketStore::Driver::Start(CallRequest request, Done<Decision> done) {
+  if (IsClosed()) return done(Fail(Code::kUnavailable, "the backend is closed"));
+  On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+    request.came = moment.at;
+    protocol.Start(std::move(request), std::move(done), moment, step);
+  });
+}
+
+bool DynamoBucketStore::Driver::IsClosed() {
+  const MutexLock lock(mutex_);
+  return is_closed_;
+}
+
+void DynamoBucketStore::Driver::Stop() {
+  shard_work_->Stop();
+  mutex_.lock();
+  is_stopped_ = true;
+  while (inside_ > 0) left_.wait(mutex_);
+  if (alarm_at_ != kNoTime) scheduler_.Cancel(alarm_);
+  mutex_.unlock();
+}
+
+void DynamoBucketStore::Driver::Close(Deadline deadline, Done<void> done) {
+  {
+    const MutexLock lock(mutex_);
+    is_closed_ = true;
+    closed_ = std::move(done);
+  }
+  if (!deadline.is_never()) {
+    scheduler_.At(deadline.at(), [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->EndClose(Fail(Code::kDeadlineExceeded,
+                          "writes are in flight whose outcome is not known yet; tokens that they "
+                          "take stay taken"));
+    });
+  }
+  On([](BucketProtocol&, const Moment&, Step&) {});
+}
+
+void DynamoBucketStore::Driver::EndClose(const Status& status) {
+  Done<void> done;
+  {
+    const MutexLock lock(mutex_);
+    done = std::exchange(closed_, nullptr);
+  }
+  if (done) done(status);
+}
+
+// One timer, which may ring too early: the writes that it is set for mostly end before it does.
+void DynamoBucketStore::Driver::SetAlarm() {
+  const std::optional<Instant> wake = protocol_.wake();
+  if (!wake || *wake >= alarm_at_) return;
+  if (alarm_at_ != kNoTime) scheduler_.Cancel(alarm_);
+  alarm_at_ = *wake;
+  alarm_ = scheduler_.At(alarm_at_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->OnAlarm();
+  });
+}
+
+void DynamoBucketStore::Driver::OnAlarm() {
+  {
+    const MutexLock lock(mutex_);
+    alarm_at_ = kNoTime;
+  }
+  On([](BucketProtocol& protocol, const Moment& moment, Step& step) {
+    protocol.OnTime(moment, step);
+  });
+}
+
+void DynamoBucketStore::Driver::Do(Step& step) {
+  for (Step::Send& send : step.sends) Send(std::move(send));
+  if (!step.reads.empty()) Read(std::move(step.reads));
+  for (const Step::Completion& completion : step.completions) Complete(completion);
+  for (const BucketImage& image : step.divides) shard_work_->Double(image);
+}
+
+void DynamoBucketStore::Driver::Send(Step::Send send) {
+  const Instant sent = scheduler_.clock().Now();
+  auto done = [self = shared_from_this(), key = std::move(send.key), id = send.write.write,
+               sent](tl::expected<WriteAnswer, WriteFailure> outcome) {
+    const Instant now = self->scheduler_.clock().Now();
+    const bool was_judged = outcome || outcome.error().kind == FailureClass::kConditional;
+    if (was_judged) self->round_trips_.Add(now - sent, now);
+    self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+      protocol.OnWrite(key, id, std::move(outcome), moment, step);
+    });
+  };
+  const Deadline deadline = Deadline::At(sent + kRequestTime);
+  const std::vector<Write>& writes = send.write.writes;
+  if (writes.size() == 1) {
+    return table_.Apply(writes.front(), /*repeatable=*/false, deadline, std::move(done));
+  }
+  table_.Transact(writes, send.write.token, deadline, std::move(done));
+}
+
+void DynamoBucketStore::Driver::Read(std::vector<BucketKey> keys) {
+  std::vector<TableKey> reads;
+  for (const BucketKey& key : keys) {
+    reads.push_back(keys_.Bucket(key));
+    reads.push_back(keys_.Entity(key.entity));
+    reads.push_back(
+        keys_.Bucket({key.entity, key.resource, std::max<std::uint32_t>(key.shard, 1)}));
+  }
+  table_.BatchGet(std::move(reads), Deadline::After(scheduler_.clock(), kRequestTime),
+                  [self = shared_from_this(), keys = std::move(keys)](auto items) {
+                    self->OnRead(keys, std::move(items));
+                  });
+}
+
+void DynamoBucketStore::Driver::OnRead(const std::vector<BucketKey>& keys,
+                                       Result<std::vector<std::optional<Item>>> items) {
+  On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!items) {
+        protocol.OnRead(keys[i], Fail(items.error()), moment, step);
+        continue;
+      }
+      auto* const read = &(*items)[kReadsOfBucket * i];
+      const bool divided = read[2] && GetNumber(*read[2], "shard_count").value_or(1) > 1;
+      protocol.OnRead(keys[i], BucketItems{std::move(read[0]), ReadOwner(read[1]), divided}, moment,
+                      step);
+    }
+  });
+}
+
+void DynamoBucketStore::Driver::Complete(const Step::Completion& completion) {
+  shard_work_->Complete(completion.bucket, completion.now, completion.deadline,
+                        [self = shared_from_this(), call = completion.call,
+                         bucket = completion.bucket](const Result<bool>& is_there) {
+                          self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+                            protocol.OnCompleted(call, bucket, is_there, moment, step);
+                          });
+                        });
+}
+
+void DynamoBucketStore::Driver::ReportIfDamaged(const Error& error) {
+  if (error.code != Code::kDataLoss) return;
+  const std::optional<std::int64_t> suppressed = damaged_.Take(scheduler_.clock().Now());
+  if (!suppressed) return;
+  const std::array<LogField, 2> fields = {LogField{"message", std::string_view(error.message)},
+                                          {"suppressed", *suppressed}};
+  log_.Write(LogLevel::kWarning, "bucket.damaged", fields);
+}
+
+void DynamoBucketStore::Driver::Answer(std::vector<Step::Answer> answers) {
+  std::vector<Task> tasks;
+  tasks.reserve(answers.size());
+  for (Step::Answer& answer : answers) {
+    if (!answer.result) ReportIfDamaged(answer.result.error());
+    tasks.emplace_back(
+        [answer = std::move(answer)]() mutable { answer.done(std::move(answer.result)); });
+  }
+  RunInTurn(std::move(tasks), scheduler_);
+}
+
+void DynamoBucketStore::Driver::Learn(BucketImage image) {
+  const MutexLock lock(mutex_);
+  if (!is_stopped_) protocol_.Learn(std::move(image), Now());
+}
+
+void DynamoBucketStore::Driver::Forget(const BucketKey& key) {
+  const MutexLock lock(mutex_);
+  protocol_.Forget(key);
+}
+
+std::uint32_t DynamoBucketStore::Driver::ShardsOf(const BucketKey& key) {
+  const MutexLock lock(mutex_);
+  return protocol_.ShardsOf(key);
+}
+
+void DynamoBucketStore::Driver::ForgetEntity(std::string_view entity) {
+  const MutexLock lock(mutex_);
+  protocol_.ForgetEntity(entity);
+}
+
+std::optional<BucketImage> DynamoBucketStore::Driver::FindSince(const BucketKey& key,
+                                                                Instant since) {
+  const MutexLock lock(mutex_);
+  const SeenBucket* seen = protocol_.Find(key);
+  if (seen == nullptr || seen->image() == nullptr || seen->seen_at() < since) return std::nullopt;
+  return *seen->image();
+}
+
+std::int64_t DynamoBucketStore::Driver::forfeits() {
+  const MutexLock lock(mutex_);
+  return protocol_.forfeits();
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,323 @@
+#include "weir/dynamo/bucket_protocol.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::dynamo {
+namespace {
+
+using Next = BucketCall::Next;
+
+// Of one request: other shards that are asked after one refused, and times that the buckets turn
+// out to be divided otherwise than was known.
+constexpr int kMostRefusals = 2;
+constexpr int kMostDetours = 20;
+
+// An idle bucket is sought among so many: the hash scatters them, so each is as good as a random
+// one.
+constexpr int kMostEvictionsTried = 8;
+
+// A token counts once for each bucket.
+AdjustToken TokenAt(AdjustToken token, const BucketKey& key) {
+  return {token.high ^ HashOf(key), token.low};
+}
+
+Error StillBeingDivided(const BucketKey& key) {
+  return {Code::kUnavailable,
+          fmt::format("{}/{} is being divided; try again", key.entity, key.resource)};
+}
+
+}  // namespace
+
+BucketProtocol::Entry& BucketProtocol::EntryAt(const BucketKey& key) {
+  std::unique_ptr<Entry>& entry = actors_[key];
+  if (entry == nullptr) entry = std::make_unique<Entry>(terms_, key);
+  return *entry;
+}
+
+BucketActor& BucketProtocol::At(const BucketKey& key) { return EntryAt(key).actor; }
+
+void BucketProtocol::MakeDue(Entry& entry) {
+  if (!std::exchange(entry.is_due, true)) due_.push_back(&entry);
+}
+
+BucketActor& BucketProtocol::Change(const BucketKey& key) {
+  Entry& entry = EntryAt(key);
+  MakeDue(entry);
+  return entry.actor;
+}
+
+PartId BucketProtocol::Accept(Part part) {
+  Entry& entry = EntryAt(part.target->key);
+  const PartId id = part.id = ++terms_.last_part;
+  if (entry.actor.is_full()) {
+    outcomes_.push_back(
+        {.kind = part.kind == Part::Kind::kTake ? PartOutcome::Kind::kContended
+                                                : PartOutcome::Kind::kFailed,
+         .call = part.call,
+         .index = part.index,
+         .error = Error{Code::kUnavailable, "too many requests wait for a bucket"}});
+    return id;
+  }
+  entry.actor.Accept(std::move(part));
+  MakeDue(entry);
+  return id;
+}
+
+void BucketProtocol::Refresh(const BucketKey& key) {
+  Entry& entry = EntryAt(key);
+  if (!entry.actor.IsAging(moment_)) return;
+  entry.actor.Refresh();
+  MakeDue(entry);
+}
+
+std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustToken token) {
+  if (EntryAt(key).actor.HasAdjust(token)) return std::nullopt;
+  const AdjustToken here = TokenAt(token, key);
+  if (forfeited_.Contains(here)) {
+    return Status(Fail(Code::kUnavailable,
+                       fmt::format("{}/{}: the table did not say whether the adjust was written, "
+                                   "and it is not written again",
+                                   key.entity, key.resource)));
+  }
+  if (counted_.Contains(here)) return Status();
+  return std::nullopt;
+}
+
+void BucketProtocol::NoteToken(const PartOutcome& outcome, const BucketKey& key) {
+  if (!outcome.token) return;
+  const AdjustToken here = TokenAt(*outcome.token, key);
+  if (outcome.kind == PartOutcome::Kind::kApplied) {
+    counted_.Insert(here, moment_.bucket_time);
+  } else if (outcome.in_doubt) {
+    forfeited_.Insert(here, moment_.bucket_time);
+  }
+}
+
+std::uint32_t BucketProtocol::ShardsOf(const BucketKey& key) const {
+  const SeenBucket* seen = Find(key);
+  return seen == nullptr || seen->image() == nullptr ? 0 : seen->image()->shards;
+}
+
+milliseconds BucketProtocol::WaitAt(const BucketKey& shard, const Charge& charge,
+                                    std::uint32_t shards) const {
+  using Kind = BucketActor::Opinion::Kind;
+  const auto found = actors_.find(shard);
+  if (found == actors_.end() || ShardsOf(shard) < shards) return milliseconds(0);
+  Part part{.target = charge.target, .now = now_, .came = moment_.at};
+  part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
+  const BucketActor::Opinion opinion = found->second->actor.Judge(part, moment_);
+  return opinion.kind == Kind::kRefused ? opinion.verdict.wait : milliseconds(0);
+}
+
+const SeenBucket* BucketProtocol::Find(const BucketKey& key) const {
+  const auto found = actors_.find(key);
+  return found == actors_.end() ? nullptr : &found->second->actor.seen();
+}
+
+void BucketProtocol::Learn(BucketImage image, const Moment& moment) {
+  BucketActor& actor = EntryAt(image.key).actor;
+  actor.Learn(std::move(image), moment);
+  Evict();
+}
+
+void BucketProtocol::Forget(const BucketKey& key) {
+  const auto found = actors_.find(key);
+  if (found != actors_.end()) found->second->actor.Forget();
+}
+
+void BucketProtocol::ForgetEntity(std::string_view entity) {
+  for (const auto& [key, entry] : actors_) {
+    if (key.entity == entity) entry->actor.Forget();
+  }
+}
+
+bool BucketProtocol::is_idle() const {
+  return calls_.empty() && std::ranges::all_of(actors_, [](const auto& entry) {
+           return entry.second->actor.is_idle();
+         });
+}
+
+void BucketProtocol::Evict() {
+  int tried = 0;
+  for (auto at = actors_.begin();
+       actors_.size() > capacity_ && at != actors_.end() && tried < kMostEvictionsTried; ++tried) {
+    const auto entry = at++;
+    if (!entry->second->actor.is_idle() || entry->second->is_due) continue;
+    wakes_.erase({entry->second->wake, entry->second.get()});
+    actors_.erase(entry);
+  }
+}
+
+std::optional<Instant> BucketProtocol::wake() const {
+  if (wakes_.empty()) return std::nullopt;
+  return wakes_.begin()->first;
+}
+
+void BucketProtocol::Schedule(Entry& entry) {
+  const Instant wake = entry.actor.wake();
+  if (wake == entry.wake) return;
+  if (entry.wake != kNoTime) wakes_.erase({entry.wake, &entry});
+  if (wake != kNoTime) wakes_.insert({wake, &entry});
+  entry.wake = wake;
+}
+
+Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const BucketKey> gone) {
+  now_ = request.now;
+  switch (request.kind) {
+    case CallRequest::Kind::kAcquire:
+      return RouteTake(request.charges, *this,
+                       [this](std::size_t below) { return terms_.draw() % below; });
+    case CallRequest::Kind::kAdjust:
+      return RouteAdjust(request.charges, gone);
+    case CallRequest::Kind::kConform:
+      break;
+  }
+  std::vector<Charge> charges = request.charges;
+  charges.front().shard =
+      kSpread | std::max<std::uint32_t>(ShardsOf(charges.front().target->key), 1);
+  return RouteAdjust(charges, gone);
+}
+
+void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Moment& moment,
+                           Step& step) {
+  moment_ = moment;
+  const std::uint64_t id = ++last_call_;
+  Route route = RouteOf(request, {});
+  auto running = std::make_unique<Running>(
+      Running{.call = BucketCall(id, std::move(request)), .done = std::move(done)});
+  BucketCall& call = calls_.emplace(id, std::move(running)).first->second->call;
+  Follow(id, call.Begin(std::move(route), *this), step);
+  Run(step);
+}
+
+BucketCall::Next BucketProtocol::BeginAgain(Running& running) {
+  return running.call.Begin(RouteOf(running.call.request(), running.call.gone), *this);
+}
+
+// By one shard of some bucket; another one may pay, or be able to earlier. Where none is known to
+// pay, the answer is that of the shard which will be able to first.
+bool BucketProtocol::TriesAnother(Running& running) {
+  BucketCall& call = running.call;
+  if (call.refusals >= kMostRefusals) return false;
+  const Route route = RouteOf(call.request(), {});
+  if (!route.IsDivided()) return false;
+  call.refusals = route.may_pay ? call.refusals + 1 : kMostRefusals;
+  return true;
+}
+
+void BucketProtocol::Follow(std::uint64_t id, Next next, Step& step) {
+  Running& running = *calls_.at(id);
+  if (next == Next::kRefused && TriesAnother(running)) {
+    return Follow(id, BeginAgain(running), step);
+  }
+  if (next == Next::kReroutes) {
+    if (++running.call.detours <= kMostDetours) {
+      return Complete(id, running.call.TakeIncomplete(), step);
+    }
+    running.call.GiveUp(StillBeingDivided(running.call.request().charges.front().target->key));
+  }
+  if (next == Next::kWaits) return;
+  step.answers.push_back({std::move(running.done), running.call.TakeAnswer()});
+  calls_.erase(id);
+}
+
+// The shards that are missing are made one bucket after the other.
+void BucketProtocol::Complete(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step) {
+  Running& running = *calls_.at(id);
+  running.incomplete = std::move(incomplete);
+  if (running.incomplete.empty()) return Follow(id, BeginAgain(running), step);
+  const CallRequest& request = running.call.request();
+  step.completions.push_back({.call = id,
+                              .bucket = running.incomplete.back(),
+                              .now = request.now,
+                              .deadline = request.deadline});
+  running.incomplete.pop_back();
+}
+
+void BucketProtocol::OnCompleted(std::uint64_t call, const BucketKey& bucket,
+                                 const Result<bool>& is_there, const Moment& moment, Step& step) {
+  moment_ = moment;
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return;
+  Running& running = *found->second;
+  if (!is_there) {
+    running.call.GiveUp(is_there.error());
+    Follow(call, Next::kAnswers, step);
+  } else {
+    if (!*is_there) running.call.gone.push_back(bucket);
+    Complete(call, std::move(running.incomplete), step);
+  }
+  Run(step);
+}
+
+void BucketProtocol::OnRead(const BucketKey& key, Result<BucketItems> items, const Moment& moment,
+                            Step& step) {
+  moment_ = moment;
+  Entry& entry = EntryAt(key);
+  BucketActor::Step from;
+  entry.actor.OnRead(std::move(items), moment, from);
+  Take(entry, std::move(from), step);
+  Run(step);
+}
+
+void BucketProtocol::OnWrite(const BucketKey& key, std::uint64_t write,
+                             BucketActor::WriteOutcome outcome, const Moment& moment, Step& step) {
+  moment_ = moment;
+  Entry& entry = EntryAt(key);
+  BucketActor::Step from;
+  entry.actor.OnWrite(write, std::move(outcome), moment, from);
+  Take(entry, std::move(from), step);
+  Run(step);
+}
+
+void BucketProtocol::OnTime(const Moment& moment, Step& step) {
+  moment_ = moment;
+  while (!wakes_.empty() && wakes_.begin()->first <= moment.at) {
+    Entry& entry = *wakes_.begin()->second;
+    wakes_.erase(wakes_.begin());
+    entry.wake = kNoTime;
+    BucketActor::Step from;
+    entry.actor.OnTime(moment, from);
+    Take(entry, std::move(from), step);
+  }
+  Run(step);
+}
+
+void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
+  const BucketKey& key = entry.actor.key();
+  for (PartOutcome& outcome : from.outcomes) {
+    NoteToken(outcome, key);
+    if (outcome.call != 0) outcomes_.push_back(std::move(outcome));
+  }
+  for (BucketActor::Outgoing& send : from.sends) step.sends.push_back({key, std::move(send)});
+  if (from.read) step.reads.push_back(key);
+  if (from.divide && entry.actor.seen().image() != nullptr) {
+    step.divides.push_back(*entry.actor.seen().image());
+  }
+  forfeits_ += from.forfeits;
+  Schedule(entry);
+}
+
+// Outcomes end calls, or let them go on; and what these want of other actors is done in turn.
+void BucketProtocol::Run(Step& step) {
+  while (!due_.empty() || !outcomes_.empty()) {
+    while (!outcomes_.empty()) {
+      const PartOutcome outcome = std::move(outcomes_.front());
+      outcomes_.pop_front();
+      const auto found = calls_.find(outcome.call);
+      if (found == calls_.end()) continue;
+      Follow(outcome.call, found->second->call.OnOutcome(outcome, *this), step);
+    }
+    for (Entry* entry : std::exchange(due_, {})) {
+      entry->is_due = false;
+      BucketActor::Step from;
+      entry->actor.Continue(moment_, from);
+      Take(*entry, std::move(from), step);
+    }
+  }
+  Evict();
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,31 @@
+// How long the latest requests of a process took.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "weir/base/mutex.h"
+#include "weir/base/time.h"
+
+namespace weir::dynamo {
+
+/// The median of the latest round trips. Thread-safe.
+class RoundTrips {
+ public:
+  void Add(nanoseconds duration, Instant now);
+  /// Nothing if none ended in the last second: the network may have changed.
+  std::optional<nanoseconds> Median(Instant now) const;
+
+ private:
+  static constexpr std::size_t kKept = 15;
+  static constexpr nanoseconds kValid = std::chrono::seconds(1);
+
+  mutable Mutex mutex_;
+  std::array<nanoseconds, kKept> latest_ WEIR_GUARDED_BY(mutex_){};
+  std::size_t count_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::optional<Instant> ended_ WEIR_GUARDED_BY(mutex_);
+  nanoseconds median_ WEIR_GUARDED_BY(mutex_){0};
+};
+
+}  // namespace weir::dynamo

@@ -1,0 +1,50 @@
+#include "weir/dynamo/seen_bucket.h"
+
+#include <utility>
+
+namespace weir::dynamo {
+namespace {
+
+// Three surprises in a row make a bucket contended, and three images without one end it.
+constexpr double kWeight = 0.25;
+
+// An image of an earlier refill is late for this long, and then newer.
+constexpr milliseconds kNewerFor{1000};
+
+bool SameParameters(const BucketImage& a, const BucketImage& b) {
+  return a.names == b.names && a.stored == b.stored && a.extras == b.extras;
+}
+
+}  // namespace
+
+bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant now) {
+  const bool differs = !image_ || !SameParameters(*image_, image);
+  if (image_) {
+    const bool is_late = now - seen_at_ < kNewerFor;
+    const bool is_earlier = image.bucket.time < image_->bucket.time ||
+                            (image.bucket.time == image_->bucket.time && sent < sent_);
+    if (is_earlier && is_late) return false;
+    const bool moved = source == Source::kRead && image.bucket.time != image_->bucket.time;
+    if (source != Source::kOwn) surprise_ += ((moved ? 1.0 : 0.0) - surprise_) * kWeight;
+  }
+  if (differs) parameters_since_ = now;
+  image_ = std::move(image);
+  owner_.reset();
+  seen_at_ = now;
+  sent_ = sent;
+  return true;
+}
+
+void SeenBucket::LearnAbsent(Owner owner, bool divided, Instant now) {
+  image_.reset();
+  owner_ = std::move(owner);
+  divided_ = divided;
+  seen_at_ = now;
+}
+
+void SeenBucket::Forget() {
+  image_.reset();
+  owner_.reset();
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,57 @@
+// A bucket's item as this process last saw it, and how it came to be so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "weir/base/time.h"
+#include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/bucket_plan.h"
+
+namespace weir::dynamo {
+
+/// The last image of one bucket. It is never trusted by a write, which is conditioned on what it
+/// relies on; a refusal relies on it while it is young. A value; not thread-safe.
+class SeenBucket {
+ public:
+  /// How an image was obtained.
+  enum class Source {
+    kRead,      ///< read, or returned by a write that failed
+    kOwn,       ///< left by a write of this process that was planned from a current image
+    kForeseen,  ///< left by a write that was planned from an older image, which so was current
+  };
+  /// Position of a request among those of this process: later ones see later states, mostly.
+  using Sequence = std::uint64_t;
+
+  /// False: an image of a later request, or of a later refill, is here already. An image of an
+  /// earlier refill than that of one that is older than a second replaces it: the item was deleted,
+  /// or set back.
+  bool Learn(BucketImage image, Source source, Sequence sent, Instant now);
+  /// The item does not exist. `divided`: shard 1 of its bucket does.
+  void LearnAbsent(Owner owner, bool divided, Instant now);
+  void Forget();
+  /// Nothing older than this is to be relied on: the next refusal, and the next plan, need a read.
+  void Distrust() { seen_at_ = Instant{INT64_MIN}; }
+
+  bool is_known() const { return image_.has_value() || owner_.has_value(); }
+  bool is_absent() const { return owner_.has_value(); }
+  const BucketImage* image() const { return image_ ? &*image_ : nullptr; }
+  const Owner& owner() const { return *owner_; }
+  bool is_divided() const { return divided_; }
+  Instant seen_at() const { return seen_at_; }
+  /// Since when this process knows that the stored parameters are what they are.
+  Instant parameters_since() const { return parameters_since_; }
+  /// Other processes have moved `rf` more often than not, lately.
+  bool is_contended() const { return surprise_ > 0.5; }
+
+ private:
+  std::optional<BucketImage> image_;
+  std::optional<Owner> owner_;  // of a bucket that does not exist
+  bool divided_ = false;
+  Instant seen_at_{INT64_MIN};
+  Sequence sent_ = 0;
+  Instant parameters_since_{INT64_MIN};
+  double surprise_ = 0;  // decayed share of images that others had changed
+};
+
+}  // namespace weir::dynamo
