@@ -68,6 +68,9 @@ struct Charge {
   /// In an adjust: which part of the bucket, as Decision::shards told it. An acquire passes over
   /// it, and so does a store that does not divide buckets.
   std::uint32_t shard = 0;
+  /// When the reads that named the target's limits began, on the limiter's monotonic clock
+  /// (Clock::Now). The default: they are current.
+  Instant resolved_at{INT64_MAX};
 };
 
 /// More charges in one request are refused.
@@ -116,6 +119,10 @@ struct Decision {
   /// `available` of the limits counts one of so many equal parts of the bucket, because the store
   /// divides it and asked only there.
   std::uint32_t of_shards = 1;
+  /// Refused by no limit: a bucket stores other parameters than the target names, and the store saw
+  /// them after Charge::resolved_at. Nothing was taken or changed. The limits are to be resolved
+  /// again, without a cache, and the request repeated. `retry_after` is 0.
+  bool outdated = false;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
