@@ -35,7 +35,8 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
   const EntryPtr& entry = debit.entry;
   Effects effects;
   {
-    const MutexLock lock(StripeOf(*entry->targets.front()).mutex);
+    Stripe& stripe = StripeOf(*entry->targets.front());
+    const MutexLock lock(stripe.mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
     if (!answer) {
@@ -45,6 +46,10 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
       entry->of_shards = answer->of_shards;
       allowance.Debited(entry->AvailableOf(debit.charges, *answer), now,
                         entry->PaidBy(debit.charges, *answer));
+    } else if (answer->outdated) {
+      allowance.Failed(now);
+      Remove(stripe.entries, entry);
+      RenewWaiting(debit, effects);
     } else {
       refused_.Add();
       const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);
@@ -60,8 +65,22 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
   if (closed_) {
     for (const auto& [charges, deadline] : effects.returns) forfeited_.Add(Count(charges));
     effects.returns.clear();
+    effects.outdated_debit.reset();
   }
   Do(std::move(effects));
+}
+
+// Whatever it holds was taken under limits that may not hold any more.
+void Allowances::Remove(Entries& entries, const EntryPtr& entry) {
+  if (std::exchange(entry->gone, true)) return;
+  entries.by_own.erase(entry->targets.front());
+  --size_;
+}
+
+void Allowances::RenewWaiting(const Debit& debit, Effects& effects) {
+  effects.outdated = std::exchange(debit.entry->waiting, {});
+  waiting_ -= effects.outdated.size();
+  if (effects.outdated.empty()) effects.outdated_debit = debit;
 }
 
 void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects) {

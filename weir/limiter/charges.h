@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "weir/limiter/resolver.h"
 #include "weir/model/tokens.h"
 #include "weir/store/bucket_store.h"
 #include "weir/store/charge.h"
@@ -16,6 +17,15 @@ namespace weir {
 /// negative amount, or one over the capacity of a charged bucket.
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
                                                       const Amounts& amounts);
+
+/// The same, each with the time at which the reads of its limits began.
+[[nodiscard]] Result<std::vector<Charge>> MakeCharges(const Resolved& resolved,
+                                                      const Amounts& amounts);
+
+/// The charges of a request under the limits that hold by now. A limit that it asked for 0 tokens
+/// of is left out, unless it asks for nothing else. REQUIRES: `charges` are of MakeCharges.
+[[nodiscard]] Result<std::vector<Charge>> RemakeCharges(std::span<const Charge> charges,
+                                                        const Resolved& now);
 
 /// Signed amounts for those buckets of `held` that have the named limits; buckets where nothing
 /// changes are left out. kInvalidArgument: a name twice, a name that none of them has, more than

@@ -28,6 +28,11 @@ std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::st
 Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
                         const LevelAnswers& found);
 
+/// What else may have changed if the answer for one pair changed from `old` to `now`: pairs whose
+/// chain includes the entities whose own levels or parent differ, or all pairs if the limits of a
+/// resource or of the system do. Nothing if both charge the same buckets under the same limits.
+Altered AlteredBetween(const Resolution& old, const Resolution& now);
+
 /// Says what is wrong with a chain that would go on with `next`: it ends in itself, or is too long.
 Error BrokenChain(const std::vector<std::string>& chain, const std::string& next);
 

@@ -25,7 +25,9 @@ struct Resolved {
   /// The buckets a request charges: the entity's own first, then its parent's and so on while
   /// `cascade` says so, at most kMaxCascade. An ancestor for whom no limits are set is left out.
   absl::InlinedVector<TargetPtr, 2> targets;
-  Level source;  ///< the level that the entity's own limits come from
+  absl::InlinedVector<Level::Kind, 2> kinds;  ///< of the level that each target's limits come from
+  Level source;                               ///< the level that the entity's own limits come from
+  Instant began;                              ///< when the reads that found all this began
   std::optional<OnUnavailable> on_unavailable;
 };
 using ResolvedPtr = std::shared_ptr<const Resolved>;
@@ -49,6 +51,8 @@ struct ResolverOptions {
 struct Altered {
   bool all = false;                   ///< a system or resource level
   std::vector<std::string> entities;  ///< pairs of these and of their descendants
+
+  bool nothing() const { return !all && entities.empty(); }
 };
 Altered AlteredBy(std::span<const ConfigChange> changes);
 
@@ -70,6 +74,12 @@ class Resolver {
   /// fetch, unless their deadlines differ so much that one would wait beyond its own.
   void Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
                Done<ResolvedPtr> done);
+  /// As Resolve, but by reads that begin after this call, whatever is remembered. The answer takes
+  /// its place; if the two differ, the other pairs are forgotten that the change between them
+  /// altered. Concurrent calls for one pair share a fetch: those that come during one, for which
+  /// it began too early, share the next.
+  void Renew(std::string_view entity, std::string_view resource, Deadline deadline,
+             Done<ResolvedPtr> done);
 
   /// To be called once the changes were made: no answer from before them is given afterwards.
   void Forget(const Altered& altered);
@@ -93,6 +103,7 @@ class Resolver {
   void TakeMember(Reading& reading);
   void Conclude(const FetchPtr& fetch);
   void Answer(const FetchPtr& fetch, Result<Resolved> answer);
+  void Remember(const Fetch& fetch, const ResolutionPtr& resolution);
   void End(const FetchPtr& fetch, const Result<ResolutionPtr>& result);
 
   ConfigStore& store_;
@@ -100,6 +111,7 @@ class Resolver {
   ResolverOptions options_;
   std::unique_ptr<Remembered> remembered_;
   std::atomic<int> last_on_unavailable_ = -1;
+  std::atomic<std::uint64_t> fetches_ = 0;  ///< so many have begun
   Counter hits_;
   Counter misses_;
   Counter joined_;
