@@ -76,7 +76,6 @@ class Allowances {
   Decision Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
                     const Asked& asked, const Allowance::Step& step);
   void DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects);
-  void Remove(Entries& entries, const EntryPtr& entry);
   void RenewWaiting(const Debit& debit, Effects& effects);
   static Debit Begin(const EntryPtr& entry, Deadline deadline, Instant now);
   void Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects);

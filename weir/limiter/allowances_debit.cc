@@ -35,21 +35,17 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
   const EntryPtr& entry = debit.entry;
   Effects effects;
   {
-    Stripe& stripe = StripeOf(*entry->targets.front());
-    const MutexLock lock(stripe.mutex);
+    const MutexLock lock(StripeOf(*entry->targets.front()).mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
-    if (!answer) {
+    const bool outdated = answer && answer->outdated;
+    if (!answer || outdated) {
       allowance.Failed(now);
     } else if (answer->admitted) {
       debited_.Add(Count(debit.charges));
       entry->of_shards = answer->of_shards;
       allowance.Debited(entry->AvailableOf(debit.charges, *answer), now,
                         entry->PaidBy(debit.charges, *answer));
-    } else if (answer->outdated) {
-      allowance.Failed(now);
-      Remove(stripe.entries, entry);
-      RenewWaiting(debit, effects);
     } else {
       refused_.Add();
       const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);
@@ -60,6 +56,7 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
       }
     }
     if (entry->gone) Leave(entry, allowance.Drop(now), effects);
+    if (outdated) RenewWaiting(debit, effects);
     DecideWaiting(entry, now, effects);
   }
   if (closed_) {
@@ -68,13 +65,6 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
     effects.outdated_debit.reset();
   }
   Do(std::move(effects));
-}
-
-// Whatever it holds was taken under limits that may not hold any more.
-void Allowances::Remove(Entries& entries, const EntryPtr& entry) {
-  if (std::exchange(entry->gone, true)) return;
-  entries.by_own.erase(entry->targets.front());
-  --size_;
 }
 
 void Allowances::RenewWaiting(const Debit& debit, Effects& effects) {

@@ -11,7 +11,7 @@ namespace {
 
 // Limits that changed once need one; more mean that others change them all the time.
 constexpr int kMostRenewals = 3;
-constexpr milliseconds kPause{100};
+constexpr milliseconds kContendedWait{100};
 
 bool Holds(const Target& target, const Resolved& now) {
   return std::ranges::any_of(now.targets, [&](const TargetPtr& one) {
@@ -25,8 +25,9 @@ void Limiter::State::Renew(CallPtr call) {
   outdated_.Add();
   const Target& own = *call->charges.front().target;
   // Limits of a request are what the request says they are.
-  if (own.source == LimitSource::kOverride || call->renewals++ == kMostRenewals) {
-    return Refused(std::move(call), {.retry_after = kPause, .limits = {}, .contended = true});
+  if (own.source == LimitSource::kOverride || call->renewals++ >= kMostRenewals) {
+    return Refused(std::move(call),
+                   {.retry_after = kContendedWait, .limits = {}, .contended = true});
   }
   const Deadline deadline = call->deadline;
   const std::string_view entity = own.key.entity;  // of a target that the call keeps

@@ -70,7 +70,7 @@ class RenewalAllowancesTest : public ::testing::Test {
   void TakeUntilOutdated() {
     for (int i = 0; i < 1000 && outdated_ == 0; ++i) {
       Take(1);
-      scheduler_.Advance(milliseconds(10));
+      if (i % 5 == 0) scheduler_.Advance(milliseconds(5));
     }
     ASSERT_EQ(outdated_, 1);
   }
@@ -99,8 +99,13 @@ TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnder
 }
 
 TEST_F(RenewalAllowancesTest, D6ADebitThatNoRequestWaitsForHasTheLimitsResolvedAgainToo) {
+  scheduler_.Advance(milliseconds(5000));
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Take(1));  // debits look ahead by now
+  store_.acquires.clear();
+  store_.limit_reads.clear();
   Configure(2000);
   TakeUntilOutdated();
+  EXPECT_TRUE(store_.acquires.empty()) << "no request was repeated";
   EXPECT_EQ(store_.limit_reads.size(), 1U);
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(outdated_, 1);
@@ -128,6 +133,21 @@ TEST_F(RenewalAllowancesTest, D6ABucketWithOldLimitsIsRepairedByTheNextDebit) {
   TakeUntilOutdated();
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(outdated_, 1);
+  EXPECT_EQ(repairs_, 1);
+}
+
+TEST_F(RenewalAllowancesTest, D6ADebitIsAsNewAsTheLatestRequest) {
+  scheduler_.Advance(milliseconds(500));
+  limiter_->Invalidate();
+  ASSERT_TRUE(Take(1));  // resolves the same limits
+  const Instant resolved = scheduler_.clock().Now();
+  scheduler_.Advance(milliseconds(500));
+  rate_ = PerSecond(700).amount;
+  seen_ = resolved - nanoseconds(1);
+  store_.acquires.clear();
+  for (int i = 0; i < 100; ++i) Take(1);
+  EXPECT_FALSE(store_.acquires.empty());
+  EXPECT_EQ(outdated_, 0);
   EXPECT_EQ(repairs_, 1);
 }
 
