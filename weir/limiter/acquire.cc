@@ -7,6 +7,7 @@
 #include "weir/limiter/charges.h"
 #include "weir/limiter/state.h"
 #include "weir/model/identifier.h"
+#include "weir/model/set_aside.h"
 
 namespace weir {
 namespace {

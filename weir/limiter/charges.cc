@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/limiter/allowance.h"
+#include "weir/model/set_aside.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/bucket_time.h"
 

@@ -12,6 +12,7 @@
 
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/probe_backend.h"
+#include "weir/model/set_aside.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_backend.h"
 
@@ -93,6 +94,7 @@ TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnder
   EXPECT_TRUE(Take(1));
   EXPECT_EQ(outdated_, 1);
   EXPECT_EQ(repairs_, 0);
+  ASSERT_FALSE(store_.acquires.empty());
   EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0], SetAside({Rps(2000)})[0]);
   EXPECT_EQ(limiter_->stats().outdated, 1U);
   EXPECT_EQ(store_.limit_reads.size(), 1U);
@@ -110,6 +112,7 @@ TEST_F(RenewalAllowancesTest, D6ADebitThatNoRequestWaitsForHasTheLimitsResolvedA
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(outdated_, 1);
   EXPECT_EQ(repairs_, 0);
+  ASSERT_FALSE(store_.acquires.empty());
   EXPECT_EQ(store_.acquires.back().charges.front().target->limits[0], SetAside({Rps(2000)})[0]);
 }
 

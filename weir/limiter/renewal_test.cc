@@ -163,6 +163,7 @@ TEST_F(RenewalTest, D6ReadsThatBeganBeforeTheMismatchWasSeenDoNotCount) {
   EXPECT_EQ(stored_.repairs, 0);
   EXPECT_EQ(stored_.limits, RpmLimits(20));
   EXPECT_EQ(ChargedCapacity(), 20);
+  EXPECT_EQ(asks_, 3 + 2);  // the second request waited for reads of its own
 }
 
 TEST_F(RenewalTest, D6LimitsThatChangeAllTheTimeEndInARefusalForContention) {
@@ -226,11 +227,16 @@ TEST_F(RenewalTest, D6ALookAndARequestOfSomeLimitsAreRepeatedAsTheyWere) {
 }
 
 TEST_F(RenewalTest, D6AnAncestorThatAppearsIsCharged) {
+  Configure({Put(Level::EntityDefault("acme"), RpmLimits(50))});
+  ASSERT_TRUE(Take("gpt-5"));
   Configure({PutChild("acme", "globex"), Put(Level::EntityDefault("globex"), RpmLimits(500))});
   Change(10);
   EXPECT_TRUE(Take());
   ASSERT_EQ(store_.acquires.back().charges.size(), 2U);
   EXPECT_EQ(store_.acquires.back().charges[1].target->key.entity, "globex");
+  // Its other pairs charge the ancestor, too.
+  EXPECT_TRUE(Take("gpt-5"));
+  EXPECT_EQ(store_.acquires.back().charges.size(), 2U);
 }
 
 TEST_F(RenewalTest, D6OverridesAreNotResolvedAgain) {

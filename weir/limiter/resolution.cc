@@ -6,8 +6,6 @@
 #include <iterator>
 #include <variant>
 
-#include "weir/limiter/allowance.h"
-
 namespace weir {
 namespace {
 
@@ -15,13 +13,9 @@ namespace {
 // each of them.
 constexpr std::size_t kMostEntities = 16;
 
-// The first level that has any limits wins as a whole.
-std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found, std::size_t member) {
+std::optional<std::size_t> LevelOfMember(const LevelAnswers& found, std::size_t member) {
   const std::size_t shared = found.size() - 2;
-  for (const std::size_t at : {2 * member, 2 * member + 1, shared, shared + 1}) {
-    if (found[at] && !found[at]->limits.empty()) return at;
-  }
-  return std::nullopt;
+  return FirstWithLimits(found, {2 * member, 2 * member + 1, shared, shared + 1});
 }
 
 // How an entity's bucket stands in an answer.
@@ -80,16 +74,16 @@ Error BrokenChain(const std::vector<std::string>& chain, const std::string& next
 
 Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
                         const LevelAnswers& found) {
-  const auto own = FirstWithLimits(found, 0);
+  const auto own = LevelOfMember(found, 0);
   if (!own) return Fail(NoLimits(chain.front(), resource));
   const std::vector<Level> levels = LevelsOf(chain, resource);
   Resolved resolved{
       .targets = {}, .kinds = {}, .source = levels[*own], .began = {}, .on_unavailable = {}};
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const auto level = FirstWithLimits(found, i);
+    const auto level = LevelOfMember(found, i);
     if (!level) continue;
     resolved.targets.push_back(
-        MakeTarget({.entity = chain[i], .resource = resource}, SetAside(found[*level]->limits)));
+        TargetOf({.entity = chain[i], .resource = resource}, *found[*level]));
     resolved.kinds.push_back(levels[*level].kind);
   }
   if (found.back()) resolved.on_unavailable = found.back()->on_unavailable;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weir/limiter/resolver.h"
+#include "weir/store/limit_levels.h"
 
 namespace weir {
 
@@ -16,9 +17,6 @@ struct Resolution {
   std::vector<std::string> chain;  ///< the entity and its ancestors, as far as they were followed
   Result<Resolved> answer;
 };
-
-/// What is set at some levels, in their order; nothing where nothing is set.
-using LevelAnswers = std::vector<std::optional<LevelLimits>>;
 
 /// All levels that matter to a chain: two for each member, in order, then the resource, the system.
 std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::string& resource);
