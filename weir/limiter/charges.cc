@@ -160,19 +160,6 @@ Result<std::vector<Charge>> MakeCharges(const Resolved& resolved, const Amounts&
   return charges;
 }
 
-Result<std::vector<Charge>> RemakeCharges(std::span<const Charge> charges, const Resolved& now) {
-  const Charge& own = charges.front();
-  const bool is_look = ChangesNothing(own);
-  Amounts amounts;
-  for (std::size_t i = 0; i < own.amounts.size(); ++i) {
-    const std::string& name = own.target->limits[i].name;
-    const bool is_named =
-        is_look ? IndexOf(*now.targets.front(), name).has_value() : own.amounts[i] != 0;
-    if (is_named) amounts.push_back({name, Tokens::Milli(own.amounts[i])});
-  }
-  return MakeCharges(now, amounts);
-}
-
 Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held, const Amounts& amounts) {
   WEIR_RETURN_IF_ERROR(CheckNamedOnce(amounts));
   std::vector<Charge> deltas;

@@ -22,11 +22,6 @@ namespace weir {
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(const Resolved& resolved,
                                                       const Amounts& amounts);
 
-/// The charges of a request under the limits that hold by now. A limit that it asked for 0 tokens
-/// of is left out, unless it asks for nothing else. REQUIRES: `charges` are of MakeCharges.
-[[nodiscard]] Result<std::vector<Charge>> RemakeCharges(std::span<const Charge> charges,
-                                                        const Resolved& now);
-
 /// Signed amounts for those buckets of `held` that have the named limits; buckets where nothing
 /// changes are left out. kInvalidArgument: a name twice, a name that none of them has, more than
 /// kMaxMillitokens either way.

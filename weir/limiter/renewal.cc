@@ -19,6 +19,24 @@ bool Holds(const Target& target, const Resolved& now) {
   });
 }
 
+bool Names(const Target& target, const std::string& limit) {
+  return std::ranges::find(target.limits, limit, &Limit::name) != target.limits.end();
+}
+
+// What a request asked for, by its charges. A limit of which it asked for 0 tokens is left out,
+// unless it asks for nothing else.
+Amounts AmountsOf(const Charge& own, const Target& now) {
+  const auto is_zero = [](std::int64_t amount) { return amount == 0; };
+  const bool is_look = std::ranges::all_of(own.amounts, is_zero);
+  Amounts amounts;
+  for (std::size_t i = 0; i < own.amounts.size(); ++i) {
+    const std::string& name = own.target->limits[i].name;
+    const bool is_asked = is_look ? Names(now, name) : !is_zero(own.amounts[i]);
+    if (is_asked) amounts.push_back({name, Tokens::Milli(own.amounts[i])});
+  }
+  return amounts;
+}
+
 }  // namespace
 
 void Limiter::State::Renew(CallPtr call) {
@@ -42,8 +60,9 @@ void Limiter::State::TryRenewed(CallPtr call, Result<ResolvedPtr> resolved) {
   const Resolved& now = **resolved;
   Note(TargetsOf(call->charges), now);
   Patience* const patience = call->patience.get();
-  auto charges =
-      patience != nullptr ? MakeCharges(now, patience->amounts) : RemakeCharges(call->charges, now);
+  auto charges = MakeCharges(now, patience != nullptr
+                                      ? patience->amounts
+                                      : AmountsOf(call->charges.front(), *now.targets.front()));
   if (!charges) return Fail(std::move(call), std::move(charges.error()));
   call->charges = std::move(*charges);
   if (patience != nullptr) patience->resolved = std::move(*resolved);

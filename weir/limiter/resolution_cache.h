@@ -57,8 +57,8 @@ class ResolutionCache {
   void Clear();
   /// Forgets every pair whose chain the entity is part of. Looks at all that is remembered.
   void EvictEntity(std::string_view entity);
-  /// As these two do. Returns the epoch for Put of what a fetch read that began in `since` and saw
-  /// the change: the present one, unless something else was forgotten after `since`.
+  /// As these two. Returns the epoch for Put of a fetch that began in `since` and saw the change:
+  /// the present one, unless something else was forgotten after `since`.
   std::uint64_t Forget(const Altered& altered, std::uint64_t since = 0);
 
   /// Pairs that take room, also those that are no longer believed.

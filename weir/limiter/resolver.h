@@ -74,10 +74,9 @@ class Resolver {
   /// fetch, unless their deadlines differ so much that one would wait beyond its own.
   void Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
                Done<ResolvedPtr> done);
-  /// As Resolve, but by reads that begin after this call, whatever is remembered. The answer takes
-  /// its place; if the two differ, the other pairs are forgotten that the change between them
-  /// altered. Concurrent calls for one pair share a fetch: those that come during one, for which
-  /// it began too early, share the next.
+  /// As Resolve, but by reads that begin after this call. The answer takes the place of what is
+  /// remembered; other pairs are forgotten that the change between the two altered. Calls for one
+  /// pair that come during a fetch, which began too early for them, share the next.
   void Renew(std::string_view entity, std::string_view resource, Deadline deadline,
              Done<ResolvedPtr> done);
 
@@ -111,7 +110,7 @@ class Resolver {
   ResolverOptions options_;
   std::unique_ptr<Remembered> remembered_;
   std::atomic<int> last_on_unavailable_ = -1;
-  std::atomic<std::uint64_t> fetches_ = 0;  ///< so many have begun
+  std::atomic<std::uint64_t> fetches_ = 0;  ///< that have begun
   Counter hits_;
   Counter misses_;
   Counter joined_;
