@@ -89,6 +89,7 @@ class RenewalTest : public ::testing::Test {
     return answer && *answer && (*answer)->admitted();
   }
   std::int64_t ChargedCapacity() const {
+    if (store_.acquires.empty()) return -1;
     return store_.acquires.back().charges.front().target->limits[0].quota.capacity / kMillitokens;
   }
 
@@ -230,7 +231,7 @@ TEST_F(RenewalTest, D6AnAncestorThatAppearsIsCharged) {
   Configure({Put(Level::EntityDefault("acme"), RpmLimits(50))});
   ASSERT_TRUE(Take("gpt-5"));
   Configure({PutChild("acme", "globex"), Put(Level::EntityDefault("globex"), RpmLimits(500))});
-  Change(10);
+  Store(RpmLimits(7));
   EXPECT_TRUE(Take());
   ASSERT_EQ(store_.acquires.back().charges.size(), 2U);
   EXPECT_EQ(store_.acquires.back().charges[1].target->key.entity, "globex");
