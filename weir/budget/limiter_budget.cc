@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "weir/limiter/allowance.h"
+#include "weir/model/set_aside.h"
 
 namespace weir {
 namespace {

@@ -83,6 +83,23 @@ void DynamoBucketStore::Driver::Start(CallRequest request, Done<Decision> done) 
   });
 }
 
+// A bucket that turns out to have more shards than was known is gone through again.
+void DynamoBucketStore::Driver::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
+  const std::uint32_t known = std::max<std::uint32_t>(ShardsOf(target->key), 1);
+  CallRequest request{.kind = CallRequest::Kind::kConform,
+                      .charges = {{target, std::vector<std::int64_t>(target->limits.size())}},
+                      .now = table_.Now(),
+                      .came = {},
+                      .deadline = deadline};
+  request.charges.front().shard = kSpread | known;
+  Start(std::move(request), [self = shared_from_this(), target, known, deadline,
+                             done = std::move(done)](Result<Decision> decision) mutable {
+    if (!decision) return done(Fail(std::move(decision.error())));
+    if (self->ShardsOf(target->key) <= known) return done({});
+    self->Conform(std::move(target), deadline, std::move(done));
+  });
+}
+
 bool DynamoBucketStore::Driver::IsClosed() {
   const MutexLock lock(mutex_);
   return is_closed_;

@@ -25,6 +25,8 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   Driver(Table& table, const Keys& keys, Scheduler& scheduler, const BucketStoreOptions& options);
 
   void Start(CallRequest request, Done<Decision> done);
+  /// BucketLimits::Conform.
+  void Conform(TargetPtr target, Deadline deadline, Done<void> done);
   /// Waits for the threads that are inside; not for callbacks, which may destroy the store.
   void Stop();
   void Close(Deadline deadline, Done<void> done);

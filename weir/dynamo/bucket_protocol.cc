@@ -170,14 +170,10 @@ Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const Bucket
       return RouteTake(request.charges, *this,
                        [this](std::size_t below) { return terms_.draw() % below; });
     case CallRequest::Kind::kAdjust:
-      return RouteAdjust(request.charges, gone);
     case CallRequest::Kind::kConform:
       break;
   }
-  std::vector<Charge> charges = request.charges;
-  charges.front().shard =
-      kSpread | std::max<std::uint32_t>(ShardsOf(charges.front().target->key), 1);
-  return RouteAdjust(charges, gone);
+  return RouteAdjust(request.charges, gone);
 }
 
 void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Moment& moment,

@@ -61,4 +61,8 @@ void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustToken toke
   });
 }
 
+void DynamoBucketStore::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
+  driver_->Conform(std::move(target), deadline, std::move(done));
+}
+
 }  // namespace weir::dynamo

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "weir/dynamo/bucket_limits.h"
 #include "weir/dynamo/bucket_plan.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/shared_reads.h"
@@ -46,7 +47,7 @@ inline constexpr milliseconds kLongestRefusalAge{5000};
 /// ten seconds: see Close. Callbacks do not nest: a call that is made by a callback is answered
 /// after it has returned. Thread-safe. `table` and `scheduler` must outlive it and every call and
 /// request in flight.
-class DynamoBucketStore final : public BucketStore {
+class DynamoBucketStore final : public BucketStore, public BucketLimits {
  public:
   DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler, BucketStoreOptions options);
   ~DynamoBucketStore() override;
@@ -66,6 +67,8 @@ class DynamoBucketStore final : public BucketStore {
                       Done<Decision> done) override;
   void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
               Done<void> done) override;
+  /// By images that are read after the call.
+  void Conform(TargetPtr target, Deadline deadline, Done<void> done) override;
   void Read(std::span<const BucketKey> keys, Deadline deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override;
   /// From cached images up to `refusal_age` old; else as Read.

@@ -94,11 +94,33 @@ class Reader : public std::enable_shared_from_this<Reader> {
   std::vector<TableKey> next_;
 };
 
+Result<std::vector<std::optional<LevelLimits>>> ReadLevels(
+    const std::vector<Level>& levels, const std::vector<std::optional<Item>>& items) {
+  std::vector<std::optional<LevelLimits>> found(levels.size());
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (!items[i]) continue;
+    WEIR_ASSIGN_OR_RETURN(found[i], ReadConfig(levels[i], *items[i]));
+  }
+  return found;
+}
+
 }  // namespace
 
 void ReadConfigState(Table& table, const Keys& keys, std::span<const ConfigChange> changes,
                      Deadline deadline, Done<ConfigState> done) {
   std::make_shared<Reader>(table, keys, deadline, std::move(done))->Start(changes);
+}
+
+void ReadLimits(Table& table, const Keys& keys, std::span<const Level> levels, Deadline deadline,
+                Done<std::vector<std::optional<LevelLimits>>> done) {
+  std::vector<TableKey> stored;
+  for (const Level& level : levels) stored.push_back(keys.Config(level));
+  table.BatchGet(std::move(stored), deadline,
+                 [done = std::move(done), asked = std::vector<Level>(levels.begin(), levels.end())](
+                     Result<std::vector<std::optional<Item>>> items) mutable {
+                   if (!items) return done(Fail(std::move(items.error())));
+                   done(ReadLevels(asked, *items));
+                 });
 }
 
 }  // namespace weir::dynamo

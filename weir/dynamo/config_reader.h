@@ -14,4 +14,9 @@ namespace weir::dynamo {
 void ReadConfigState(Table& table, const Keys& keys, std::span<const ConfigChange> changes,
                      Deadline deadline, Done<ConfigState> done);
 
+/// What is set at these levels, in their order, consistently. `table` must outlive the call; the
+/// levels are read during it only.
+void ReadLimits(Table& table, const Keys& keys, std::span<const Level> levels, Deadline deadline,
+                Done<std::vector<std::optional<LevelLimits>>> done);
+
 }  // namespace weir::dynamo

@@ -3,24 +3,15 @@
 #include <utility>
 
 #include "weir/dynamo/config_apply.h"
-#include "weir/dynamo/config_item.h"
+#include "weir/dynamo/config_conform.h"
 #include "weir/dynamo/config_listing.h"
+#include "weir/dynamo/config_reader.h"
 #include "weir/dynamo/entity_item.h"
 
 namespace weir::dynamo {
 namespace {
 
 using Items = std::vector<std::optional<Item>>;
-
-Result<std::vector<std::optional<LevelLimits>>> ReadLevels(const std::vector<Level>& levels,
-                                                           const Items& items) {
-  std::vector<std::optional<LevelLimits>> found(levels.size());
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (!items[i]) continue;
-    WEIR_ASSIGN_OR_RETURN(found[i], ReadConfig(levels[i], *items[i]));
-  }
-  return found;
-}
 
 Result<std::vector<std::optional<EntityRecord>>> ReadEntities(const Items& items) {
   std::vector<std::optional<EntityRecord>> found(items.size());
@@ -35,15 +26,7 @@ Result<std::vector<std::optional<EntityRecord>>> ReadEntities(const Items& items
 
 void DynamoConfigStore::GetLimits(std::span<const Level> levels, Deadline deadline,
                                   Done<std::vector<std::optional<LevelLimits>>> done) {
-  std::vector<TableKey> keys;
-  for (const Level& level : levels) keys.push_back(keys_.Config(level));
-  table_.BatchGet(
-      std::move(keys), deadline,
-      [done = std::move(done),
-       asked = std::vector<Level>(levels.begin(), levels.end())](Result<Items> items) mutable {
-        if (!items) return done(Fail(std::move(items.error())));
-        done(ReadLevels(asked, *items));
-      });
+  ReadLimits(table_, keys_, levels, deadline, std::move(done));
 }
 
 void DynamoConfigStore::ListLimits(const LevelFilter& filter, const PageRequest& page,
@@ -69,19 +52,43 @@ void DynamoConfigStore::ListEntities(const std::optional<std::string>& parent,
 
 void DynamoConfigStore::Apply(std::vector<ConfigChange> changes, Deadline deadline,
                               Done<void> done) {
+  done = ForgetDeleted(changes, std::move(done));
+  std::vector<Level> levels = EntityLevelsIn(changes);
+  if (limits_ == nullptr || levels.empty()) {
+    return ApplyConfig(table_, keys_, sources_, std::move(changes), deadline, std::move(done));
+  }
+  const bool is_deletion =
+      changes.size() == 1 && std::holds_alternative<DeleteLimits>(changes.front());
+  const auto conform = [&table = table_, keys = keys_, &limits = *limits_, deadline](
+                           std::vector<Level> concerned, Done<void> next) {
+    ConformBuckets(table, keys, limits, std::move(concerned), deadline, std::move(next));
+  };
+  ApplyConfig(
+      table_, keys_, sources_, std::move(changes), deadline,
+      [conform, levels = std::move(levels), is_deletion,
+       done = std::move(done)](Status applied) mutable {
+        // A deletion that is repeated, because its buckets were not reached.
+        const bool is_repeated = !applied && is_deletion && applied.error().code == Code::kNotFound;
+        if (!applied && !is_repeated) return done(std::move(applied));
+        conform(std::move(levels),
+                [applied = std::move(applied), done = std::move(done)](Status conformed) mutable {
+                  done(conformed ? std::move(applied) : std::move(conformed));
+                });
+      });
+}
+
+Done<void> DynamoConfigStore::ForgetDeleted(std::span<const ConfigChange> changes,
+                                            Done<void> done) const {
   std::vector<std::string> deleted;
   for (const ConfigChange& change : changes) {
     if (const auto* gone = std::get_if<DeleteEntity>(&change)) deleted.push_back(gone->id);
   }
-  if (deleted.empty() || !gone_) {
-    return ApplyConfig(table_, keys_, sources_, std::move(changes), deadline, std::move(done));
-  }
-  ApplyConfig(
-      table_, keys_, sources_, std::move(changes), deadline,
+  if (deleted.empty() || !gone_) return done;
+  return
       [gone = gone_, deleted = std::move(deleted), done = std::move(done)](Status applied) mutable {
         for (const std::string& id : deleted) gone(id);
         done(std::move(applied));
-      });
+      };
 }
 
 }  // namespace weir::dynamo

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "weir/dynamo/bucket_limits.h"
 #include "weir/dynamo/config_plan.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/table.h"
@@ -22,11 +23,15 @@ class DynamoConfigStore final : public ConfigStore {
   /// Called with the id of each entity that was deleted, or that may have been in part.
   using EntityGone = std::function<void(std::string_view)>;
 
-  DynamoConfigStore(Table& table, Keys keys, ConfigSources sources, EntityGone gone = {})
+  /// `limits`: conforms the buckets that a change of an entity's limits concerns; it must outlive
+  /// the store and its calls. Null: buckets get the limits from requests alone.
+  DynamoConfigStore(Table& table, Keys keys, ConfigSources sources, EntityGone gone = {},
+                    BucketLimits* limits = nullptr)
       : table_(table),
         keys_(std::move(keys)),
         sources_(Complete(std::move(sources), table)),
-        gone_(std::move(gone)) {}
+        gone_(std::move(gone)),
+        limits_(limits) {}
 
   /// One consistent read of up to 100 levels at once; of more, one for each 100.
   void GetLimits(std::span<const Level> levels, Deadline deadline,
@@ -37,9 +42,15 @@ class DynamoConfigStore final : public ConfigStore {
                    Done<std::vector<std::optional<EntityRecord>>> done) override;
   void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
                     Deadline deadline, Done<Page<EntityRecord>> done) override;
+  /// After all changes are made, the buckets that the limits of entities concern get these limits,
+  /// as weir/dynamo/config_conform.h says. Where that fails, the changes are stored, the error
+  /// names buckets, and applying the list again completes it. So does repeating a DeleteLimits
+  /// that is alone in its list; it answers kNotFound.
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override;
 
  private:
+  /// A `done` that first reports the entities that the changes delete.
+  Done<void> ForgetDeleted(std::span<const ConfigChange> changes, Done<void> done) const;
   static ConfigSources Complete(ConfigSources sources, Table& table) {
     if (!sources.now) sources.now = [&table] { return table.Now(); };
     return sources;
@@ -49,6 +60,7 @@ class DynamoConfigStore final : public ConfigStore {
   const Keys keys_;
   const ConfigSources sources_;
   const EntityGone gone_;
+  BucketLimits* const limits_;
 };
 
 }  // namespace weir::dynamo

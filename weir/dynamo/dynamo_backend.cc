@@ -36,7 +36,7 @@ DynamoBackend::DynamoBackend(BackendParts parts)
                 .repair_rest = parts.repair_rest,
                 .log = parts.log}),
       config_(table_, keys_, std::move(parts.sources),
-              [this](std::string_view entity) { buckets_.Forget(entity); }) {}
+              [this](std::string_view entity) { buckets_.Forget(entity); }, &buckets_) {}
 
 Status DynamoBackend::Close() {
   const Status drained = Await<void>([this](Done<void> done) {

@@ -7,6 +7,7 @@
 #include "weir/limiter/charges.h"
 #include "weir/limiter/state.h"
 #include "weir/model/identifier.h"
+#include "weir/model/set_aside.h"
 
 namespace weir {
 namespace {
@@ -29,7 +30,7 @@ std::optional<Outcome> Limiter::State::AtOnce(const AcquireRequest& request, Dea
                                               const ResolvedPtr& resolved) {
   if (resolved == nullptr || request.wait_until || !waiting_.idle()) return std::nullopt;
   if (!HaveAllowance(resolved->targets)) return std::nullopt;
-  auto charges = MakeCharges(resolved->targets, request.amounts);
+  auto charges = MakeCharges(*resolved, request.amounts);
   if (!charges) return std::nullopt;
   auto decision = allowances_.Tell(*charges, deadline);
   if (!decision) return std::nullopt;
@@ -84,7 +85,7 @@ void Limiter::State::StartGiven(CallPtr call, const AcquireRequest& request) {
 
 void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
                                    const Amounts& amounts) {
-  auto charges = MakeCharges(resolved->targets, amounts);
+  auto charges = MakeCharges(*resolved, amounts);
   if (!charges) return Fail(std::move(call), std::move(charges.error()));
   call->charges = std::move(*charges);
   if (!call->policy) call->policy = resolved->on_unavailable.value_or(options_.on_unavailable);
@@ -125,6 +126,7 @@ void Limiter::State::TakeTurn(CallPtr call) {
   Patience& patience = *call->patience;
   const Deadline deadline = Deadline::After(clock_, patience.budget);
   call->deadline = deadline;
+  call->renewals = 0;
   if (patience.resolved == nullptr) return Try(std::move(call));
   // What held when the request came may have changed since.
   if (auto resolved = resolver_.Find(patience.entity, patience.resource)) {
@@ -140,7 +142,7 @@ void Limiter::State::TryAgain(CallPtr call, Result<ResolvedPtr> resolved) {
   if (!resolved) return Unanswered(std::move(call), std::move(resolved.error()));
   Patience& patience = *call->patience;
   if (*resolved != patience.resolved) {
-    auto charges = MakeCharges((*resolved)->targets, patience.amounts);
+    auto charges = MakeCharges(**resolved, patience.amounts);
     if (!charges) return Fail(std::move(call), std::move(charges.error()));
     call->charges = std::move(*charges);
     patience.resolved = std::move(*resolved);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "weir/bucket/bucket.h"
+#include "weir/model/set_aside.h"
 #include "weir/runtime/later.h"
 
 namespace weir {
@@ -21,14 +21,6 @@ constexpr milliseconds kPause{1};
 /// store may refuse tokens that it shows as available.
 constexpr int kMostRefusals = 4;
 
-// The tokens that the rate refills in this time, rounded up.
-std::int64_t RateTimes(const Quota& quota, milliseconds time) {
-  Meter meter = FullMeter({kMaxMillitokens, quota.amount, quota.period});
-  meter.tokens = 0;
-  Refill(meter, time.count());
-  return meter.tokens + (meter.remainder > 0);
-}
-
 // At most kMaxMillitokens, which no capacity exceeds.
 std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
 
@@ -41,22 +33,6 @@ bool Covers(Allowance::View held, Allowance::View need) {
 std::int64_t SumOf(Allowance::View amounts) {
   return std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0});
 }
-
-std::vector<Limit> SetAside(std::vector<Limit> limits) {
-  for (Limit& limit : limits) {
-    if (limit.allowance <= milliseconds(0)) continue;
-    const std::int64_t aside = RateTimes(limit.quota, limit.allowance);
-    const std::int64_t least = std::max((limit.quota.capacity + 1) / 2, kMillitokens);
-    if (aside > limit.quota.capacity - least) {
-      limit.allowance = milliseconds(0);
-    } else {
-      limit.quota.capacity -= aside;
-    }
-  }
-  return limits;
-}
-
-std::int64_t AsideOf(const Limit& limit) { return RateTimes(limit.quota, limit.allowance); }
 
 Allowance::Allowance(milliseconds lifetime, std::vector<Quota> quotas)
     : lifetime_(lifetime),

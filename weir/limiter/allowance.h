@@ -14,13 +14,6 @@
 
 namespace weir {
 
-/// The limits by which buckets work. Where a limit has an allowance of E, what its rate brings in E
-/// is taken off its capacity. Where that would leave less than half of the capacity, or less than a
-/// token, the limit stays as it is and its allowance is 0. REQUIRES: Validate(limits).
-std::vector<Limit> SetAside(std::vector<Limit> limits);
-/// What SetAside took off this limit. Millitokens.
-std::int64_t AsideOf(const Limit& limit);
-
 /// A value without I/O: requests, answers of the store and `now` go in; what to debit, what to give
 /// back and when to look again come out. Not thread-safe. Amounts are millitokens, one for each
 /// limit in the order of construction; every span has that size.

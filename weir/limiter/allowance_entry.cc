@@ -78,7 +78,8 @@ std::vector<Charge> AllowanceEntry::ChargesOf(Allowance::View amounts) const {
     const auto part = amounts.subspan(at, target->limits.size());
     at += part.size();
     if (SumOf(part) == 0) continue;
-    charges.push_back({target, {part.begin(), part.end()}});
+    charges.push_back(
+        {.target = target, .amounts = {part.begin(), part.end()}, .resolved_at = resolved_at});
   }
   return charges;
 }
@@ -121,6 +122,8 @@ std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges)
     std::ranges::copy(charge.amounts, need.begin() + static_cast<std::ptrdiff_t>(first));
   }
   if (next != charges.size()) return std::nullopt;
+  // All its limits were found again, by later reads.
+  if (next == targets.size()) resolved_at = std::max(resolved_at, charges.front().resolved_at);
   return need;
 }
 

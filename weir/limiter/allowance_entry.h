@@ -46,6 +46,7 @@ struct AllowanceEntry {
   Deadline deadline = Deadline::Never();  ///< ... which comes by then
   bool gone = false;                      ///< no longer in use
   std::uint32_t of_shards = 1;            ///< as the last answer said
+  Instant resolved_at{INT64_MAX};         ///< of the charges of its debits
 };
 using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
 

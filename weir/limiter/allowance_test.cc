@@ -20,34 +20,6 @@ constexpr nanoseconds kMilli = milliseconds(1);
 
 Instant AtMillis(std::int64_t millis) { return kStart + millis * kMilli; }
 
-TEST(SetAside, TakesWhatTheRateBringsInTheLifetimeOffTheCapacity) {
-  const auto limits = SetAside({{"rps", PerSecond(1000), milliseconds(500)}});
-  EXPECT_EQ(limits[0].quota, PerSecond(1000).Burst(500));
-  EXPECT_EQ(limits[0].allowance, milliseconds(500));
-  EXPECT_EQ(AsideOf(limits[0]), 500'000);
-}
-
-TEST(SetAside, RoundsUp) {
-  const auto limits = SetAside({{"x", {10'000, 1, 3}, milliseconds(10)}});
-  EXPECT_EQ(limits[0].quota.capacity, 9'996) << "3.33 millitokens come back in 10 ms";
-}
-
-TEST(SetAside, LeavesALimitAloneThatIsTooSmallToSpareIt) {
-  const Limit half{"x", PerSecond(1000), milliseconds(501)};
-  const Limit token{"x", {1'500, 1'000, 1'000}, milliseconds(501)};
-  for (const Limit& small : {half, token, Limit{"x", {1, 1, 1}, milliseconds(1)}}) {
-    const auto limits = SetAside({small});
-    EXPECT_EQ(limits[0].quota, small.quota);
-    EXPECT_EQ(limits[0].allowance, milliseconds(0));
-  }
-  EXPECT_EQ(SetAside({{"x", {1'500, 1'000, 1'000}, milliseconds(500)}})[0].quota.capacity, 1'000);
-}
-
-TEST(SetAside, LeavesLimitsWithoutAnAllowanceAlone) {
-  const std::vector<Limit> limits{{"rpm", PerMinute(3)}, {"tpm", PerHour(9).Burst(1)}};
-  EXPECT_EQ(SetAside(limits), limits);
-}
-
 /// A second of lifetime: 750 ms of use, debits 500 ms apart after the first eight.
 class AllowanceTest : public ::testing::Test {
  protected:

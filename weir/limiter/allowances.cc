@@ -91,6 +91,7 @@ Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge
   if (size_ >= max_) return nullptr;
   ++size_;
   effects.made = std::make_shared<AllowanceEntry>(TargetsOf(charges));
+  effects.made->resolved_at = charges.front().resolved_at;
   entries.by_own.emplace(own, effects.made);
   return effects.made;
 }
@@ -157,10 +158,14 @@ void Allowances::Do(Effects effects) {
   for (auto& [charges, deadline] : effects.returns) GiveBack(std::move(charges), deadline);
   if (effects.made != nullptr) WakeLater(effects.made);
   if (effects.debit) Send(*std::move(effects.debit));
-  if (effects.decided.empty() && effects.for_store.empty()) return;
+  if (effects.nothing_for_host()) return;
   const auto host = host_.lock();
   for (auto& [call, decision] : effects.decided) host->Serve(std::move(call), std::move(decision));
   for (CallPtr& call : effects.for_store) host->AskStore(std::move(call));
+  for (CallPtr& call : effects.outdated) host->Renew(std::move(call));
+  if (const auto& debit = effects.outdated_debit) {
+    host->Renew(debit->entry->targets, debit->deadline);
+  }
 }
 
 // A quarter of the lifetime is how often there is something to look at.

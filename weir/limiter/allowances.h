@@ -29,6 +29,11 @@ class Allowances {
     virtual void Serve(CallPtr call, Decision decision) = 0;
     /// The call is for the store after all.
     virtual void AskStore(CallPtr call) = 0;
+    /// The limits of the call are outdated: they are to be resolved again, and the call tried
+    /// again.
+    virtual void Renew(CallPtr call) = 0;
+    /// The same for limits that no call waits for. `targets`: the pair's own first.
+    virtual void Renew(std::vector<TargetPtr> targets, Deadline deadline) = 0;
     /// Tokens came back to these buckets.
     virtual void CameBack(std::span<const Charge> charges) = 0;
     virtual AdjustToken NewToken() = 0;
@@ -71,6 +76,7 @@ class Allowances {
   Decision Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
                     const Asked& asked, const Allowance::Step& step);
   void DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects);
+  void RenewWaiting(const Debit& debit, Effects& effects);
   static Debit Begin(const EntryPtr& entry, Deadline deadline, Instant now);
   void Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects);
 

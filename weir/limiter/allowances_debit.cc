@@ -38,7 +38,8 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
     const MutexLock lock(StripeOf(*entry->targets.front()).mutex);
     const Instant now = scheduler_.clock().Now();
     Allowance& allowance = entry->allowance;
-    if (!answer) {
+    const bool outdated = answer && answer->outdated;
+    if (!answer || outdated) {
       allowance.Failed(now);
     } else if (answer->admitted) {
       debited_.Add(Count(debit.charges));
@@ -55,13 +56,21 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
       }
     }
     if (entry->gone) Leave(entry, allowance.Drop(now), effects);
+    if (outdated) RenewWaiting(debit, effects);
     DecideWaiting(entry, now, effects);
   }
   if (closed_) {
     for (const auto& [charges, deadline] : effects.returns) forfeited_.Add(Count(charges));
     effects.returns.clear();
+    effects.outdated_debit.reset();
   }
   Do(std::move(effects));
+}
+
+void Allowances::RenewWaiting(const Debit& debit, Effects& effects) {
+  effects.outdated = std::exchange(debit.entry->waiting, {});
+  waiting_ -= effects.outdated.size();
+  if (effects.outdated.empty()) effects.outdated_debit = debit;
 }
 
 void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects) {

@@ -34,9 +34,15 @@ struct Allowances::Asked {
 struct Allowances::Effects {
   std::vector<std::pair<CallPtr, Decision>> decided;
   std::vector<CallPtr> for_store;
+  std::vector<CallPtr> outdated;
+  std::optional<Debit> outdated_debit;  ///< one that no call waited for
   std::optional<Debit> debit;
   std::vector<std::pair<std::vector<Charge>, Deadline>> returns;
   EntryPtr made;
+
+  bool nothing_for_host() const {
+    return decided.empty() && for_store.empty() && outdated.empty() && !outdated_debit;
+  }
 };
 
 struct Allowances::Entries {

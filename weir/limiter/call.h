@@ -36,6 +36,7 @@ struct Call {
   std::vector<Charge> charges{};
   std::optional<OnUnavailable> policy{};  ///< the request's, then what holds for it
   std::unique_ptr<Patience> patience{};   ///< null: the request does not wait
+  int renewals = 0;                       ///< of its limits, since its try began
 
   Instant asked{};  ///< when the store was asked last
   std::optional<Result<Decision>> answer{};

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/limiter/allowance.h"
+#include "weir/model/set_aside.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/bucket_time.h"
 
@@ -150,6 +150,13 @@ Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
     WEIR_ASSIGN_OR_RETURN(const bool any, Fill(charges.back(), amounts, charges.size() == 1));
     if (!any) charges.pop_back();
   }
+  return charges;
+}
+
+Result<std::vector<Charge>> MakeCharges(const Resolved& resolved, const Amounts& amounts) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<Charge> charges,
+                        MakeCharges(std::span<const TargetPtr>(resolved.targets), amounts));
+  for (Charge& charge : charges) charge.resolved_at = resolved.began;
   return charges;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "weir/limiter/resolver.h"
 #include "weir/model/tokens.h"
 #include "weir/store/bucket_store.h"
 #include "weir/store/charge.h"
@@ -15,6 +16,10 @@ namespace weir {
 /// must have them all. kInvalidArgument: no amounts, a name twice, a name that is not known, a
 /// negative amount, or one over the capacity of a charged bucket.
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
+                                                      const Amounts& amounts);
+
+/// The same, each with the time at which the reads of its limits began.
+[[nodiscard]] Result<std::vector<Charge>> MakeCharges(const Resolved& resolved,
                                                       const Amounts& amounts);
 
 /// Signed amounts for those buckets of `held` that have the named limits; buckets where nothing

@@ -47,4 +47,14 @@ void HotPairs::Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant e
   entry.epoch = epoch;
 }
 
+void HotPairs::Forget(const PairKey& pair) {
+  for (Lane& lane : lanes_) {
+    ResolvedPtr left;  // goes after the lock
+    const MutexLock lock(lane.mutex);
+    if (lane.entries.empty()) continue;
+    Entry& entry = lane.entries[pair.hash % kEntries];
+    if (entry.resolved != nullptr && IsOf(*entry.resolved, pair)) left.swap(entry.resolved);
+  }
+}
+
 }  // namespace weir

@@ -22,6 +22,8 @@ class HotPairs {
   /// that pairs which are asked for once do not drive out the others.
   void Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant expires,
              std::uint64_t epoch);
+  /// Forgets the pair in the tables of all threads.
+  void Forget(const PairKey& pair);
 
  private:
   static constexpr std::size_t kLanes = 16;

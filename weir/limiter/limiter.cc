@@ -19,6 +19,7 @@ Limiter::State::State(Limiter& owner, Backend& backend, Scheduler& scheduler,
       waiting_(scheduler, options.max_waiting),
       allowances_(backend.buckets(), scheduler, options.max_allowances, options.max_waiting),
       uncharged_(*options.log, scheduler.clock()),
+      outdated_log_(*options.log, scheduler.clock()),
       rng_(options.seed ? *options.seed : SystemSeed()) {}
 
 void Limiter::State::Start() {
@@ -57,6 +58,7 @@ LimiterStats Limiter::State::stats() const {
           .store_errors = store_errors_.Value(),
           .adjusts_in_doubt = adjusts_in_doubt_.Value(),
           .adjusts_given_up = adjusts_given_up_.Value(),
+          .outdated = outdated_.Value(),
           .resolver = resolver_.stats(),
           .allowances = allowances,
           .store_acquires = store_acquires_.Value() + allowances.debits,

@@ -35,8 +35,8 @@ struct LimiterOptions {
   std::size_t max_allowances = 10'000;
   /// How long the store may take for an adjust of a lease.
   milliseconds lease_timeout{5'000};
-  /// Receives "limiter.admitted_without_charge" (see uncharged_log.h). Never null; must outlive the
-  /// Limiter.
+  /// Receives "limiter.admitted_without_charge" (see uncharged_log.h) and "limiter.limits_outdated"
+  /// (see outdated_log.h). Never null; must outlive the Limiter.
   Log* log = &NoLog();
   /// Seeds the tokens that make returns count once. Fixed in tests; otherwise from the system.
   std::optional<std::uint64_t> seed = std::nullopt;

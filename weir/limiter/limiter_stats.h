@@ -31,6 +31,7 @@ struct LimiterStats {
   std::uint64_t store_errors = 0;      ///< requests that the store did not answer
   std::uint64_t adjusts_in_doubt = 0;  ///< answers to adjusts that left it open whether they count
   std::uint64_t adjusts_given_up = 0;  ///< in doubt for 10 minutes, and not sent again
+  std::uint64_t outdated = 0;  ///< answers of the store that limits are to be resolved again
   ResolverStats resolver;
   AllowanceStats allowances;
   /// Calls to the store, by kind.

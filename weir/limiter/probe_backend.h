@@ -21,10 +21,12 @@ class ProbeBackend final : public Backend {
   Status Close() override { return inner_.Close(); }
   std::string Describe() const override { return "probe"; }
 
-  bool hold = false;                  ///< answers wait for Release
-  std::optional<Error> fail;          ///< answers this without a call of `inner`
-  std::optional<Error> lose;          ///< calls `inner`, and answers this
-  std::optional<Decision> decide;     ///< answers acquires with this without a call of `inner`
+  bool hold = false;               ///< answers wait for Release
+  std::optional<Error> fail;       ///< answers this without a call of `inner`
+  std::optional<Error> lose;       ///< calls `inner`, and answers this
+  std::optional<Decision> decide;  ///< answers acquires with this without a call of `inner`
+  /// Answers acquires without a call of `inner`, unless it has no decision.
+  std::function<std::optional<Decision>(std::span<const Charge>)> judge;
   std::vector<std::uint32_t> shards;  ///< Decision::shards of admitted requests
   void Release() {
     for (auto& answer : std::exchange(held_, {})) answer();
@@ -79,6 +81,9 @@ class ProbeBackend final : public Backend {
                  Done<Decision> done) override {
       probe_.Call<Decision>(std::move(done), [&](Done<Decision> next) {
         if (probe_.decide) return next(Decision(*probe_.decide));
+        if (probe_.judge) {
+          if (auto decision = probe_.judge(charges)) return next(*std::move(decision));
+        }
         const std::size_t index = probe_.acquires.size();
         probe_.acquires.push_back(
             {now, deadline, {charges.begin(), charges.end()}, probe_.order_++, false});

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
-
-#include "weir/limiter/allowance.h"
 
 namespace weir {
 namespace {
@@ -14,13 +13,32 @@ namespace {
 // each of them.
 constexpr std::size_t kMostEntities = 16;
 
-// The first level that has any limits wins as a whole.
-std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found, std::size_t member) {
+std::optional<std::size_t> LevelOfMember(const LevelAnswers& found, std::size_t member) {
   const std::size_t shared = found.size() - 2;
-  for (const std::size_t at : {2 * member, 2 * member + 1, shared, shared + 1}) {
-    if (found[at] && !found[at]->limits.empty()) return at;
+  return FirstWithLimits(found, {2 * member, 2 * member + 1, shared, shared + 1});
+}
+
+// How an entity's bucket stands in an answer.
+struct Named {
+  const Target* target = nullptr;  // null: it has no limits
+  bool is_shared = true;           // they come from a level that other entities share
+
+  friend bool operator==(const Named& a, const Named& b) {
+    if (a.target == nullptr || b.target == nullptr) return a.target == b.target;
+    return a.is_shared == b.is_shared && a.target->limits == b.target->limits;
   }
-  return std::nullopt;
+};
+
+Named Find(const Resolution& resolution, const std::string& entity) {
+  if (!resolution.answer) return {};
+  const Resolved& resolved = *resolution.answer;
+  for (std::size_t i = 0; i < resolved.targets.size(); ++i) {
+    if (resolved.targets[i]->key.entity != entity) continue;
+    const Level::Kind kind = resolved.kinds[i];
+    return {.target = resolved.targets[i].get(),
+            .is_shared = kind == Level::Kind::kSystem || kind == Level::Kind::kResource};
+  }
+  return {};
 }
 
 Error NoLimits(const std::string& entity, const std::string& resource) {
@@ -56,17 +74,39 @@ Error BrokenChain(const std::vector<std::string>& chain, const std::string& next
 
 Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
                         const LevelAnswers& found) {
-  const auto own = FirstWithLimits(found, 0);
+  const auto own = LevelOfMember(found, 0);
   if (!own) return Fail(NoLimits(chain.front(), resource));
-  Resolved resolved{.targets = {}, .source = LevelsOf(chain, resource)[*own], .on_unavailable = {}};
+  const std::vector<Level> levels = LevelsOf(chain, resource);
+  Resolved resolved{
+      .targets = {}, .kinds = {}, .source = levels[*own], .began = {}, .on_unavailable = {}};
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const auto level = FirstWithLimits(found, i);
+    const auto level = LevelOfMember(found, i);
     if (!level) continue;
     resolved.targets.push_back(
-        MakeTarget({.entity = chain[i], .resource = resource}, SetAside(found[*level]->limits)));
+        TargetOf({.entity = chain[i], .resource = resource}, *found[*level]));
+    resolved.kinds.push_back(levels[*level].kind);
   }
   if (found.back()) resolved.on_unavailable = found.back()->on_unavailable;
   return resolved;
+}
+
+Altered AlteredBetween(const Resolution& old, const Resolution& now) {
+  Altered altered;
+  const auto [last, last_now] = std::ranges::mismatch(old.chain, now.chain);
+  if (last != old.chain.end() || last_now != now.chain.end()) {
+    altered.entities.push_back(*std::prev(last));  // its parent or cascade
+  }
+  for (auto entity = old.chain.begin(); entity != last; ++entity) {
+    const Named before = Find(old, *entity);
+    const Named after = Find(now, *entity);
+    if (before == after) continue;
+    if (before.is_shared && after.is_shared) {
+      altered.all = true;
+    } else {
+      altered.entities.push_back(*entity);
+    }
+  }
+  return altered;
 }
 
 Altered AlteredBy(std::span<const ConfigChange> changes) {

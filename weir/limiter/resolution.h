@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weir/limiter/resolver.h"
+#include "weir/store/limit_levels.h"
 
 namespace weir {
 
@@ -17,9 +18,6 @@ struct Resolution {
   Result<Resolved> answer;
 };
 
-/// What is set at some levels, in their order; nothing where nothing is set.
-using LevelAnswers = std::vector<std::optional<LevelLimits>>;
-
 /// All levels that matter to a chain: two for each member, in order, then the resource, the system.
 std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::string& resource);
 
@@ -27,6 +25,11 @@ std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::st
 /// kInvalidArgument where nothing is set for the first member.
 Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
                         const LevelAnswers& found);
+
+/// What else may have changed if the answer for one pair changed from `old` to `now`: pairs whose
+/// chain includes the entities whose own levels or parent differ, or all pairs if the limits of a
+/// resource or of the system do. Nothing if both charge the same buckets under the same limits.
+Altered AlteredBetween(const Resolution& old, const Resolution& now);
 
 /// Says what is wrong with a chain that would go on with `next`: it ends in itself, or is too long.
 Error BrokenChain(const std::vector<std::string>& chain, const std::string& next);

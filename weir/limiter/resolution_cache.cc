@@ -75,8 +75,10 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   // Under the lock: whoever forgets counts first and then visits this stripe.
   if (epoch != this->epoch()) return;
   const auto found = stripe.index.find(pair);
-  Slot& slot = found != stripe.index.end() ? **found : stripe.Vacate(capacity_);
-  if (found == stripe.index.end()) {
+  const bool is_known = found != stripe.index.end();
+  if (is_known && (*found)->epoch == epoch && (*found)->expires > expires) return;
+  Slot& slot = is_known ? **found : stripe.Vacate(capacity_);
+  if (!is_known) {
     slot.hash = pair.hash;
     slot.entity = pair.entity;
     slot.resource = pair.resource;
@@ -92,6 +94,26 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
 
 void ResolutionCache::Clear() {
   const MutexLock lock(changing_);
+  RaiseFloor();
+}
+
+void ResolutionCache::EvictEntity(std::string_view entity) {
+  const MutexLock lock(changing_);
+  Visit(entity);
+}
+
+std::uint64_t ResolutionCache::Forget(const Altered& altered, std::uint64_t since) {
+  const MutexLock lock(changing_);
+  const bool is_current = epoch() == since;
+  if (altered.all) {
+    RaiseFloor();
+  } else {
+    for (const std::string& entity : altered.entities) Visit(entity);
+  }
+  return is_current ? epoch() : since;
+}
+
+void ResolutionCache::RaiseFloor() {
   const std::uint64_t next = epoch() + 1;
   // The floor first: who sees the new epoch finds nothing from before it.
   floor_.store(next, std::memory_order_release);
@@ -101,8 +123,7 @@ void ResolutionCache::Clear() {
 // Counts before and after. Before: a fetch that began earlier puts nothing into a stripe that was
 // visited. After: who read a stripe before it was visited, and keeps that elsewhere, keeps it under
 // an epoch that is past.
-void ResolutionCache::EvictEntity(std::string_view entity) {
-  const MutexLock lock(changing_);
+void ResolutionCache::Visit(std::string_view entity) {
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   for (Stripe& stripe : stripes_) stripe.Evict(entity);
   epoch_.fetch_add(1, std::memory_order_acq_rel);

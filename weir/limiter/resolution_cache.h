@@ -50,13 +50,16 @@ class ResolutionCache {
   /// Moves whenever something is forgotten. Take it before a fetch reads anything.
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   /// Remembers until `expires`, unless something was forgotten since `epoch`: what the fetch read
-  /// may then be from before the change.
+  /// may then be from before the change; or what is remembered lasts longer, and so is newer.
   void Put(const PairKey& pair, ResolutionPtr resolution, Instant expires, std::uint64_t epoch);
 
   /// Forgets everything, at once. The room is used again as new pairs come.
   void Clear();
   /// Forgets every pair whose chain the entity is part of. Looks at all that is remembered.
   void EvictEntity(std::string_view entity);
+  /// As these two. Returns the epoch for Put of a fetch that began in `since` and saw the change:
+  /// the present one, unless something else was forgotten after `since`.
+  std::uint64_t Forget(const Altered& altered, std::uint64_t since = 0);
 
   /// Pairs that take room, also those that are no longer believed.
   std::size_t size() const;
@@ -104,6 +107,8 @@ class ResolutionCache {
     void Evict(std::string_view entity);
   };
 
+  void RaiseFloor() WEIR_REQUIRES(changing_);
+  void Visit(std::string_view entity) WEIR_REQUIRES(changing_);
   Stripe& StripeOf(const PairKey& pair) { return stripes_[(pair.hash >> 32) % stripes_.size()]; }
 
   std::deque<Stripe> stripes_;

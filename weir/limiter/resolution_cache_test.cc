@@ -53,6 +53,25 @@ TEST_F(ResolutionCacheTest, ASecondPutReplacesTheFirst) {
   EXPECT_EQ(cache_.evicted(), 0U);
 }
 
+// Fails if: a fetch that began early and ends late replaces what was read after it.
+TEST_F(ResolutionCacheTest, D6WhatWasReadLaterIsNotReplacedByWhatWasReadBefore) {
+  Put("a", {"parent"});
+  cache_.Put(PairKey("a", "r"), Of("a"), kLater - nanoseconds(1), cache_.epoch());
+  EXPECT_EQ(cache_.Find(PairKey("a", "r"), kNow).resolution->chain.size(), 2U);
+}
+
+TEST_F(ResolutionCacheTest, D6WhoeverSawTheChangeMayPutWhatItRead) {
+  Put("b");
+  const std::uint64_t began = cache_.epoch();
+  const std::uint64_t now = cache_.Forget({.entities = {"b"}}, began);
+  cache_.Put(PairKey("a", "r"), Of("a"), kLater, now);
+  EXPECT_TRUE(Has("a"));
+  EXPECT_FALSE(Has("b"));
+  // Not if something else was forgotten since it began.
+  cache_.Put(PairKey("c", "r"), Of("c"), kLater, cache_.Forget({.all = true}, began));
+  EXPECT_FALSE(Has("c"));
+}
+
 TEST_F(ResolutionCacheTest, IsBoundedAndWhoWasNotUsedLeavesFirst) {
   for (const char* entity : {"a", "b", "c", "d"}) Put(entity);
   EXPECT_TRUE(Has("a"));

@@ -1,15 +1,11 @@
 #include "weir/limiter/resolver.h"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <utility>
 
-#include "weir/base/mutex.h"
-#include "weir/limiter/hot_pairs.h"
 #include "weir/limiter/resolution.h"
-#include "weir/limiter/resolution_cache.h"
-#include "weir/limiter/shared_targets.h"
+#include "weir/limiter/resolver_fetch.h"
 #include "weir/model/identifier.h"
 #include "weir/runtime/later.h"
 
@@ -30,49 +26,6 @@ Result<ResolvedPtr> AnswerOf(const ResolutionPtr& resolution) {
 }
 
 }  // namespace
-
-struct Resolver::Asker {
-  Deadline deadline;
-  Done<ResolvedPtr> done;
-};
-
-/// One resolution that is under way, and those who wait for it.
-struct Resolver::Fetch {
-  Fetch(std::string_view entity, std::string_view resource_name, Deadline until)
-      : chain{std::string(entity)}, resource(resource_name), deadline(until) {
-    chain.reserve(kMaxCascade);  // its strings are viewed while it grows
-  }
-  PairKey pair() const { return PairKey(chain.front(), resource); }
-
-  std::vector<std::string> chain;
-  const std::string resource;
-  const Deadline deadline;
-  Instant started;
-  std::uint64_t epoch = 0;
-  LevelAnswers found;         ///< at LevelsOf(chain, resource), as far as the chain is read
-  std::vector<Asker> askers;  ///< guarded by Remembered::mutex
-};
-
-/// What is asked about one member of a chain. The second of the two answers goes on.
-struct Resolver::Reading {
-  explicit Reading(FetchPtr whose) : fetch(std::move(whose)) {}
-  bool IsLast() { return answers.fetch_add(1, std::memory_order_acq_rel) == 1; }
-
-  FetchPtr fetch;
-  Result<std::vector<std::optional<EntityRecord>>> records;
-  Result<LevelAnswers> limits;
-  std::atomic<int> answers = 0;
-};
-
-struct Resolver::Remembered {
-  explicit Remembered(std::size_t capacity) : cache(capacity) {}
-
-  ResolutionCache cache;
-  HotPairs hot;
-  SharedTargets shared;
-  Mutex mutex;  ///< taken before a stripe's of the cache
-  std::unordered_map<PairKey, FetchPtr, PairHash> fetches WEIR_GUARDED_BY(mutex);
-};
 
 Resolver::Resolver(ConfigStore& store, const Clock& clock, ResolverOptions options)
     : store_(store),
@@ -109,8 +62,14 @@ void Resolver::Resolve(std::string_view entity, std::string_view resource, Deadl
   Ask(entity, resource, {deadline, std::move(done)});
 }
 
+void Resolver::Renew(std::string_view entity, std::string_view resource, Deadline deadline,
+                     Done<ResolvedPtr> done) {
+  Ask(entity, resource, {deadline, std::move(done), fetches_.load(std::memory_order_acquire)});
+}
+
 void Resolver::Ask(std::string_view entity, std::string_view resource, Asker asker) {
   auto fetch = std::make_shared<Fetch>(entity, resource, asker.deadline);
+  fetch->number = fetches_.fetch_add(1, std::memory_order_acq_rel) + 1;
   fetch->started = clock_.Now();
   fetch->epoch = remembered_->cache.epoch();
   if (options_.ttl == milliseconds(0)) {
@@ -132,11 +91,11 @@ bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
     // One from before a change may bring what was before it; one with more time may outlast ours.
     if (other.epoch == fetch->epoch && other.deadline <= asker.deadline) {
       joined_.Add();
-      other.askers.push_back(std::move(asker));
+      (asker.Accepts(other) ? other.askers : other.later).push_back(std::move(asker));
       return true;
     }
     remembered_->fetches.erase(at);
-  } else {
+  } else if (!asker.after) {
     // The one that was missed by a moment.
     found = remembered_->cache.Find(pair, fetch->started).resolution;
     if (found != nullptr) return false;
@@ -190,6 +149,7 @@ void Resolver::Conclude(const FetchPtr& fetch) {
                              std::memory_order_relaxed);
   auto answer = Decide(fetch->chain, fetch->resource, fetch->found);
   if (answer) {
+    answer->began = fetch->started;
     for (TargetPtr& ancestor : std::span(answer->targets).subspan(1)) {
       ancestor = remembered_->shared.Share(std::move(ancestor));
     }
@@ -199,21 +159,32 @@ void Resolver::Conclude(const FetchPtr& fetch) {
 
 void Resolver::Answer(const FetchPtr& fetch, Result<Resolved> answer) {
   auto resolution = std::make_shared<const Resolution>(Resolution{fetch->chain, std::move(answer)});
-  if (options_.ttl > milliseconds(0)) {
-    // From when the fetch began: what it read may be as old as that.
-    remembered_->cache.Put(fetch->pair(), resolution, Later(fetch->started, options_.ttl),
-                           fetch->epoch);
-  }
+  if (options_.ttl > milliseconds(0)) Remember(*fetch, resolution);
   End(fetch, std::move(resolution));
+}
+
+void Resolver::Remember(const Fetch& fetch, const ResolutionPtr& resolution) {
+  const PairKey pair = fetch.pair();
+  ResolutionCache& cache = remembered_->cache;
+  std::uint64_t epoch = fetch.epoch;
+  if (const auto old = cache.Find(pair, clock_.Now()).resolution) {
+    const Altered altered = AlteredBetween(*old, *resolution);
+    if (!altered.nothing()) epoch = cache.Forget(altered, epoch);
+  }
+  // From when the fetch began: what it read may be as old as that.
+  cache.Put(pair, resolution, Later(fetch.started, options_.ttl), epoch);
+  remembered_->hot.Forget(pair);
 }
 
 void Resolver::End(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
   std::vector<Asker> askers;
+  std::vector<Asker> later;
   {
     const MutexLock lock(remembered_->mutex);
     const auto at = remembered_->fetches.find(fetch->pair());
     if (at != remembered_->fetches.end() && at->second == fetch) remembered_->fetches.erase(at);
     askers.swap(fetch->askers);
+    later.swap(fetch->later);
   }
   for (Asker& asker : askers) {
     const bool ran_out = !result && result.error().code == Code::kDeadlineExceeded;
@@ -223,12 +194,12 @@ void Resolver::End(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
       asker.done(result.and_then(AnswerOf));
     }
   }
+  // Those with the least time first: the others can share their fetch.
+  std::ranges::sort(later, {}, &Asker::deadline);
+  for (Asker& asker : later) Ask(fetch->chain.front(), fetch->resource, std::move(asker));
 }
 
-void Resolver::Forget(const Altered& altered) {
-  if (altered.all) return ForgetAll();
-  for (const std::string& entity : altered.entities) remembered_->cache.EvictEntity(entity);
-}
+void Resolver::Forget(const Altered& altered) { remembered_->cache.Forget(altered); }
 
 void Resolver::ForgetAll() { remembered_->cache.Clear(); }
 

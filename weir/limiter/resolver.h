@@ -25,7 +25,9 @@ struct Resolved {
   /// The buckets a request charges: the entity's own first, then its parent's and so on while
   /// `cascade` says so, at most kMaxCascade. An ancestor for whom no limits are set is left out.
   absl::InlinedVector<TargetPtr, 2> targets;
-  Level source;  ///< the level that the entity's own limits come from
+  absl::InlinedVector<Level::Kind, 2> kinds;  ///< of the level that each target's limits come from
+  Level source;                               ///< the level that the entity's own limits come from
+  Instant began;                              ///< when the reads that found all this began
   std::optional<OnUnavailable> on_unavailable;
 };
 using ResolvedPtr = std::shared_ptr<const Resolved>;
@@ -49,6 +51,8 @@ struct ResolverOptions {
 struct Altered {
   bool all = false;                   ///< a system or resource level
   std::vector<std::string> entities;  ///< pairs of these and of their descendants
+
+  bool nothing() const { return !all && entities.empty(); }
 };
 Altered AlteredBy(std::span<const ConfigChange> changes);
 
@@ -70,6 +74,11 @@ class Resolver {
   /// fetch, unless their deadlines differ so much that one would wait beyond its own.
   void Resolve(std::string_view entity, std::string_view resource, Deadline deadline,
                Done<ResolvedPtr> done);
+  /// As Resolve, but by reads that begin after this call. The answer takes the place of what is
+  /// remembered; other pairs are forgotten that the change between the two altered. Calls for one
+  /// pair that come during a fetch, which began too early for them, share the next.
+  void Renew(std::string_view entity, std::string_view resource, Deadline deadline,
+             Done<ResolvedPtr> done);
 
   /// To be called once the changes were made: no answer from before them is given afterwards.
   void Forget(const Altered& altered);
@@ -93,6 +102,7 @@ class Resolver {
   void TakeMember(Reading& reading);
   void Conclude(const FetchPtr& fetch);
   void Answer(const FetchPtr& fetch, Result<Resolved> answer);
+  void Remember(const Fetch& fetch, const ResolutionPtr& resolution);
   void End(const FetchPtr& fetch, const Result<ResolutionPtr>& result);
 
   ConfigStore& store_;
@@ -100,6 +110,7 @@ class Resolver {
   ResolverOptions options_;
   std::unique_ptr<Remembered> remembered_;
   std::atomic<int> last_on_unavailable_ = -1;
+  std::atomic<std::uint64_t> fetches_ = 0;  ///< that have begun
   Counter hits_;
   Counter misses_;
   Counter joined_;

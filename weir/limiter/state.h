@@ -11,6 +11,7 @@
 #include "weir/limiter/allowances.h"
 #include "weir/limiter/call.h"
 #include "weir/limiter/limiter.h"
+#include "weir/limiter/outdated_log.h"
 #include "weir/limiter/uncharged_log.h"
 #include "weir/limiter/waiting.h"
 #include "weir/telemetry/counter.h"
@@ -61,6 +62,11 @@ class Limiter::State final : public Waiting::Host,
   void Abandon(CallPtr call) override;
   void TryAgain(CallPtr call, Result<ResolvedPtr> resolved);
 
+  void Renew(CallPtr call) override;
+  void Renew(std::vector<TargetPtr> targets, Deadline deadline) override;
+  void TryRenewed(CallPtr call, Result<ResolvedPtr> resolved);
+  void Note(std::span<const TargetPtr> outdated, const Resolved& now);
+
   void Serve(CallPtr call, Decision decision) override;
   void CameBack(std::span<const Charge> charges) override { waiting_.GaveBack(charges); }
   AdjustToken NewToken() override;
@@ -94,6 +100,7 @@ class Limiter::State final : public Waiting::Host,
   Waiting waiting_;
   Allowances allowances_;
   UnchargedLog uncharged_;
+  OutdatedLog outdated_log_;
   Mutex rng_mutex_;
   Rng rng_ WEIR_GUARDED_BY(rng_mutex_);
 
@@ -104,6 +111,7 @@ class Limiter::State final : public Waiting::Host,
   Counter store_errors_;
   Counter adjusts_in_doubt_;
   Counter adjusts_given_up_;
+  Counter outdated_;
   Counter store_acquires_;
   Counter store_adjusts_;
   Histogram store_latency_;  // nanoseconds
