@@ -63,6 +63,7 @@ void DynamoBucketStore::Driver::On(Event event) {
     ++inside_;
     event(protocol_, Now(), step);
     SetAlarm();
+    requests_ += static_cast<int>(step.sends.size()) + (step.reads.empty() ? 0 : 1);
     has_ended = closed_ && protocol_.is_idle();
   }
   Do(step);
@@ -111,6 +112,18 @@ void DynamoBucketStore::Driver::Stop() {
   is_stopped_ = true;
   while (inside_ > 0) left_.wait(mutex_);
   if (alarm_at_ != kNoTime) scheduler_.Cancel(alarm_);
+  mutex_.unlock();
+}
+
+void DynamoBucketStore::Driver::EndRequest() {
+  const MutexLock lock(mutex_);
+  --requests_;
+  left_.notify_all();
+}
+
+void DynamoBucketStore::Driver::AwaitRequests() {
+  mutex_.lock();
+  while (requests_ > 0) left_.wait(mutex_);
   mutex_.unlock();
 }
 
@@ -179,6 +192,7 @@ void DynamoBucketStore::Driver::Send(Step::Send send) {
     self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
       protocol.OnWrite(key, id, std::move(outcome), moment, step);
     });
+    self->EndRequest();
   };
   const Deadline deadline = Deadline::At(sent + kRequestTime);
   const std::vector<Write>& writes = send.write.writes;
@@ -199,6 +213,7 @@ void DynamoBucketStore::Driver::Read(std::vector<BucketKey> keys) {
   table_.BatchGet(std::move(reads), Deadline::After(scheduler_.clock(), kRequestTime),
                   [self = shared_from_this(), keys = std::move(keys)](auto items) {
                     self->OnRead(keys, std::move(items));
+                    self->EndRequest();
                   });
 }
 

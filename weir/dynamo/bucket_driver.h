@@ -30,6 +30,8 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   /// Waits for the threads that are inside; not for callbacks, which may destroy the store.
   void Stop();
   void Close(Deadline deadline, Done<void> done);
+  /// Blocks until every request that was sent has its response, or has run out of time.
+  void AwaitRequests();
 
   void Learn(BucketImage image) override;
   void Forget(const BucketKey& key) override;
@@ -54,6 +56,7 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   void SetAlarm() WEIR_REQUIRES(mutex_);
   void OnAlarm();
   bool IsClosed();
+  void EndRequest();
   void EndClose(const Status& status);
 
   Table& table_;
@@ -70,6 +73,7 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   BucketProtocol protocol_ WEIR_GUARDED_BY(mutex_);
   bool is_stopped_ WEIR_GUARDED_BY(mutex_) = false;
   int inside_ WEIR_GUARDED_BY(mutex_) = 0;
+  int requests_ WEIR_GUARDED_BY(mutex_) = 0;  // that have no response yet
   bool is_closed_ WEIR_GUARDED_BY(mutex_) = false;
   Done<void> closed_ WEIR_GUARDED_BY(mutex_);  // for whoever waits for the end
   Instant alarm_at_ WEIR_GUARDED_BY(mutex_) = kNoTime;

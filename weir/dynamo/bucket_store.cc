@@ -35,6 +35,8 @@ void DynamoBucketStore::Close(Deadline deadline, Done<void> done) {
   driver_->Close(deadline, std::move(done));
 }
 
+void DynamoBucketStore::AwaitRequests() { driver_->AwaitRequests(); }
+
 std::int64_t DynamoBucketStore::forfeits() const { return driver_->forfeits(); }
 
 void DynamoBucketStore::Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,

@@ -58,6 +58,10 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
   /// From now on calls are answered kUnavailable. `done` when nothing is pending and no outcome is
   /// in doubt, at the deadline at the latest (kDeadlineExceeded).
   void Close(Deadline deadline, Done<void> done);
+  /// Blocks until every request that was sent has its response, or has run out of time (5 s):
+  /// callers may have been answered before. To be called before what the store refers to is
+  /// destroyed, unless that never answers. Not from a task of the scheduler.
+  void AwaitRequests();
   /// Returns and corrections that may be lost: it will never be known whether they were written.
   std::int64_t forfeits() const;
 

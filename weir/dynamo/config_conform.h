@@ -21,9 +21,10 @@ std::vector<Level> EntityLevelsIn(std::span<const ConfigChange> changes);
 /// bucket for which no limits are configured stays as it is.
 ///
 /// At most 25 requests at a time. Not atomic. Where it fails for one bucket, it goes on with the
-/// others; after ten failures in a row that may concern all of them, it ends. The error has the code of the first failure, and
-/// says which buckets may still have other limits (ten by name), and that the same change is to be
-/// made again, which does all of this again. `table` and `buckets` must outlive the call.
+/// others; after ten failures in a row that may concern all of them, it ends. The error has the
+/// code of the first failure, and says which buckets may still have other limits (ten by name), and
+/// that the same change is to be made again, which does all of this again. `table` and `buckets`
+/// must outlive the call.
 void ConformBuckets(Table& table, const Keys& keys, BucketLimits& buckets,
                     std::vector<Level> levels, Deadline deadline, Done<void> done);
 

@@ -35,8 +35,14 @@ DynamoBackend::DynamoBackend(BackendParts parts)
                 .refusal_age = parts.refusal_age,
                 .repair_rest = parts.repair_rest,
                 .log = parts.log}),
-      config_(table_, keys_, std::move(parts.sources),
-              [this](std::string_view entity) { buckets_.Forget(entity); }, &buckets_) {}
+      config_(
+          table_, keys_, std::move(parts.sources),
+          [this](std::string_view entity) { buckets_.Forget(entity); }, &buckets_) {}
+
+DynamoBackend::~DynamoBackend() {
+  client_.Close();
+  buckets_.AwaitRequests();
+}
 
 Status DynamoBackend::Close() {
   const Status drained = Await<void>([this](Done<void> done) {

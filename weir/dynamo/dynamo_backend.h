@@ -49,6 +49,8 @@ class DynamoBackend final : public Backend {
  public:
   /// The seed is drawn from the parts' random numbers.
   explicit DynamoBackend(BackendParts parts);
+  /// Waits for requests in flight, whose callers may have been answered before, at most 5 s.
+  ~DynamoBackend() override;
 
   BucketStore& buckets() override { return buckets_; }
   ConfigStore& config() override { return config_; }
