@@ -63,6 +63,13 @@ void AddIncidentSetters(Setters<Scenario>& setters) {
   setters["longest_tail"] = [](Scenario& s, Text v) { return ReadTime(v, s.network.longest_tail); };
 }
 
+void AddPeerSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["peers"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 16, s.peers.clients); };
+  setters["peer_sync"] = [](Scenario& s, Text v) { return ReadTime(v, s.peers.sync); };
+  setters["aggregator"] = [](Scenario& s, Text v) { return ReadTime(v, s.peers.aggregator); };
+}
+
 Setters<Scenario> FleetSetters() {
   using sim::DynamoFaults;
   using sim::NetworkFaults;
@@ -99,6 +106,7 @@ Setters<Scenario> FleetSetters() {
   AddEventSetters(setters);
   AddBoundSetters(setters);
   AddIncidentSetters(setters);
+  AddPeerSetters(setters);
   return setters;
 }
 

@@ -44,6 +44,13 @@ struct IncidentScenario {
   nanoseconds lull{0};   ///< WorkloadOdds
 };
 
+/// Clients of zae-limiter on the same table (dynamo::PeerOdds).
+struct PeerScenario {
+  int clients = 0;
+  nanoseconds sync{0};        ///< between two changes of the limits; 0: none
+  nanoseconds aggregator{0};  ///< between two batches of the stream; 0: none
+};
+
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
@@ -55,6 +62,7 @@ struct Scenario {
   EventScenario events;
   CallBounds bounds;
   IncidentScenario incidents;
+  PeerScenario peers;
   bool only_probes = false;  ///< WorkloadOdds
   double hasty = 0;          ///< part of the calls that have 40 to 400 ms, not 3 s
 };

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "weir/dynamo/bucket_store.h"
+#include "weir/dynamo/fleet_stream_fixture.h"
+#include "weir/dynamo/peer_writes_fixture.h"
 #include "weir/dynamo/sim_process_fixture.h"
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
@@ -19,38 +21,6 @@ namespace weir::dynamo {
 
 inline constexpr std::string_view kFleetTable = "limits";
 inline constexpr std::string_view kFleetNamespace = "ns-fleet";
-
-/// What one write did to one limit of one bucket, as the table's own stream tells it.
-struct Movement {
-  UnixMillis at;
-  std::int64_t consumed = 0;  ///< change of tc, millitokens
-  bool is_adjust = false;     ///< a return, a correction, a compensation
-};
-using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
-
-/// Takes less returns in millitokens, by (partition key of a shard, limit).
-class Fleet;
-std::map<std::pair<std::string, std::string>, std::int64_t> Consumed(const Fleet& fleet);
-
-/// One transaction that made shards, or told shards how many they are; tokens as they were and are
-/// at one instant, all shards together, by limit.
-struct Division {
-  std::string bucket;
-  std::int64_t shards_before = 0;
-  std::int64_t shards = 0;
-  std::map<std::string, std::int64_t> tokens_before;
-  std::map<std::string, std::int64_t> tokens;
-};
-/// A message for each one after which there was more than before.
-std::vector<std::string> Minted(const std::vector<Division>& divisions);
-
-/// Never over-admit, on every pair of instants: between them no more is taken than the capacity,
-/// what comes back by time in between (and `slack` more: clocks that differ, and how long a write
-/// was on its way), and what is given back, each return once. A message for each limit that breaks
-/// it. `quotas` by limit name.
-std::vector<std::string> OverAdmissions(const Movements& movements,
-                                        const std::map<std::string, Quota>& quotas,
-                                        milliseconds slack);
 
 /// One process: everything but the network is its own.
 class FleetProcess {
@@ -101,6 +71,11 @@ class Fleet {
   sim::SimScheduler& scheduler() { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
   const sim::SimDynamo& server() const { return server_; }
+  /// The way of clients of zae-limiter to the server.
+  PeerWrites& peers() { return peers_; }
+  const PeerWrites& peers() const { return peers_; }
+  /// BucketStoreOptions.
+  std::int64_t write_capacity() const { return write_capacity_; }
   /// Of all processes.
   sim::NetworkCounts CountFaults() const;
   const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
@@ -113,6 +88,7 @@ class Fleet {
   std::int64_t write_capacity_;
   sim::SimScheduler scheduler_;
   sim::SimDynamo server_;
+  PeerWrites peers_{server_, kFleetTable};
   std::vector<std::unique_ptr<FleetProcess>> processes_;
 };
 

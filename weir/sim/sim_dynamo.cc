@@ -118,6 +118,7 @@ SimDynamo::~SimDynamo() = default;
 HttpResponse SimDynamo::Handle(const HttpRequest& request) {
   DynamoWorld& world = state_->world;
   ++world.counts.requests[std::string(OperationOf(request))];
+  for (auto& [name, kept] : world.tables) ++kept.table.request;
   try {
     return ToResponse(Run(world, request));
   } catch (const Refusal& refusal) {
