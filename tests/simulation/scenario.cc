@@ -70,6 +70,14 @@ void AddPeerSetters(Setters<Scenario>& setters) {
   setters["aggregator"] = [](Scenario& s, Text v) { return ReadTime(v, s.peers.aggregator); };
 }
 
+void AddNamesSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["names"] = [](Scenario& s, Text v) {
+    return ReadWithin<std::size_t>(v, 0, 64, s.names.names);
+  };
+  setters["stalest"] = [](Scenario& s, Text v) { return ReadTime(v, s.names.stalest); };
+}
+
 Setters<Scenario> FleetSetters() {
   using sim::DynamoFaults;
   using sim::NetworkFaults;
@@ -107,6 +115,7 @@ Setters<Scenario> FleetSetters() {
   AddBoundSetters(setters);
   AddIncidentSetters(setters);
   AddPeerSetters(setters);
+  AddNamesSetters(setters);
   return setters;
 }
 

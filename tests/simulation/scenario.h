@@ -51,6 +51,12 @@ struct PeerScenario {
   nanoseconds aggregator{0};  ///< between two batches of the stream; 0: none
 };
 
+/// Buckets whose limits change, leave and rejoin (dynamo::NamesTerms).
+struct NamesScenario {
+  std::size_t names = 0;  ///< 0: there are no such buckets
+  nanoseconds stalest = milliseconds(600);
+};
+
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
@@ -63,6 +69,7 @@ struct Scenario {
   CallBounds bounds;
   IncidentScenario incidents;
   PeerScenario peers;
+  NamesScenario names;
   bool only_probes = false;  ///< WorkloadOdds
   double hasty = 0;          ///< part of the calls that have 40 to 400 ms, not 3 s
 };

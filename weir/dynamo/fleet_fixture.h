@@ -69,6 +69,7 @@ class Fleet {
   /// The table has a time to live: SimDynamo::SweepTtl deletes what has expired.
   void EnableTtl();
   sim::SimScheduler& scheduler() { return scheduler_; }
+  const sim::SimScheduler& scheduler() const { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
   const sim::SimDynamo& server() const { return server_; }
   /// The way of clients of zae-limiter to the server.
