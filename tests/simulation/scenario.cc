@@ -70,6 +70,14 @@ void AddPeerSetters(Setters<Scenario>& setters) {
   setters["aggregator"] = [](Scenario& s, Text v) { return ReadTime(v, s.peers.aggregator); };
 }
 
+void AddTableSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["range_writes"] = [](Scenario& s, Text v) { return ReadRatio(v, s.table.range_writes); };
+  setters["burst"] = [](Scenario& s, Text v) { return ReadTime(v, s.table.burst); };
+  setters["wrong_checksum"] = ChanceIn(&Scenario::table, &sim::DynamoFaults::wrong_checksum);
+  setters["sends_date"] = [](Scenario& s, Text v) { return ReadYesNo(v, s.table.sends_date); };
+}
+
 void AddNamesSetters(Setters<Scenario>& setters) {
   using Text = std::string_view;
   setters["names"] = [](Scenario& s, Text v) {
@@ -116,6 +124,7 @@ Setters<Scenario> FleetSetters() {
   AddIncidentSetters(setters);
   AddPeerSetters(setters);
   AddNamesSetters(setters);
+  AddTableSetters(setters);
   return setters;
 }
 
@@ -125,6 +134,9 @@ void FaultCounts::Add(const sim::NetworkCounts& of_network, const sim::DynamoCou
   network += of_network;
   table_throttled += of_table.throttled;
   table_conflicts += of_table.conflicts;
+  throttled_ranges += of_table.throttled_ranges;
+  throttled_indexes += of_table.throttled_indexes;
+  wrong_checksums += of_table.wrong_checksums;
 }
 
 void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts) {
@@ -139,6 +151,9 @@ void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts
   report.Tell("tail", scenario.network.tail, counts.network.tails);
   report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
   report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  report.Tell("throttled keys", scenario.table.range_writes, counts.throttled_ranges);
+  report.Tell("throttled by index", scenario.table.range_writes, counts.throttled_indexes);
+  report.Tell("wrong_checksum", scenario.table.wrong_checksum, counts.wrong_checksums);
 }
 
 Result<Scenario> ParseScenario(std::string_view text) { return ParseLines(text, FleetSetters()); }

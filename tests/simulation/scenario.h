@@ -79,6 +79,9 @@ struct FaultCounts {
   sim::NetworkCounts network;
   std::uint64_t table_throttled = 0;
   std::uint64_t table_conflicts = 0;
+  std::uint64_t throttled_ranges = 0;
+  std::uint64_t throttled_indexes = 0;
+  std::uint64_t wrong_checksums = 0;
 
   void Add(const sim::NetworkCounts& of_network, const sim::DynamoCounts& of_table);
 };
