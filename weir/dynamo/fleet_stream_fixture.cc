@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "weir/dynamo/fleet_fixture.h"
 
@@ -74,12 +75,13 @@ Divided DividedAt(const Shards& shards, UnixMillis now) {
 }
 
 // The change of an attribute b_<limit>_tc. A client of zae-limiter that seeds a limit replaces what
-// was left of it.
+// was left of it, and its aggregator copies what is left to other shards: neither is consumption.
 std::int64_t ConsumedIn(const sim::StreamRecord& record, const std::string& name) {
   const std::string stem = name.substr(0, name.size() - 2);
   const auto is_whole = [&](const std::optional<sim::Item>& item) {
     return item && item->contains(stem + "tk") && item->contains(stem + "cp");
   };
+  if (!record.before && !is_whole(record.after)) return 0;
   const bool is_seeded =
       is_whole(record.after) && !is_whole(record.before) &&
       NumberIn(record.after, stem + "tk") != NumberIn(record.before, stem + "tk");
@@ -124,19 +126,22 @@ std::vector<Division> Fleet::ReadDivisions() const {
     const auto from = next;
     next = std::find_if(from, stream.end(),
                         [&](const auto& record) { return record.request != from->request; });
-    if (!from->after || !from->after->contains("rf")) continue;
-    const std::string bucket = WholeBucket(*from->after);
-    Shards& shards = buckets[bucket];
-    const Shards before = shards;
-    std::for_each(from, next, [&](const auto& record) {
-      if (record.after) shards[TextIn(*record.after, "PK")] = *record.after;
-    });
-    const bool divides = std::any_of(from, next, Divides);
-    if (!IsWhole(before) || !divides || peers().Made(*from)) continue;
-    const UnixMillis at = LatestRefill(shards, from->at);
-    const Divided was = DividedAt(before, at);
-    const Divided is = DividedAt(shards, at);
-    divisions.push_back({bucket, was.shards, is.shards, was.tokens, is.tokens});
+    std::map<std::string, Shards> before;
+    std::set<std::string> divided;
+    for (const sim::StreamRecord& record : std::span(from, next)) {
+      if (!record.after || !record.after->contains("rf")) continue;
+      const std::string bucket = WholeBucket(*record.after);
+      before.try_emplace(bucket, buckets[bucket]);
+      buckets[bucket][TextIn(*record.after, "PK")] = *record.after;
+      if (Divides(record) && !peers().Made(record)) divided.insert(bucket);
+    }
+    for (const std::string& bucket : divided) {
+      if (!IsWhole(before[bucket])) continue;
+      const UnixMillis at = LatestRefill(buckets[bucket], from->at);
+      const Divided was = DividedAt(before[bucket], at);
+      const Divided is = DividedAt(buckets[bucket], at);
+      divisions.push_back({bucket, was.shards, is.shards, was.tokens, is.tokens});
+    }
   }
   return divisions;
 }
