@@ -73,6 +73,18 @@ TEST_F(FleetDeletedItem, ATakeInDoubtCountsOnceOrSaysThatItMayBeTwice) {
   EXPECT_GE(times, 1);
 }
 
+TEST_F(FleetDeletedItem, AReturnInDoubtCountsOnce) {
+  here_.network().faults = there_.network().faults = kUsualTrips;
+  ASSERT_TRUE(Acquire(here_, 9'000).admitted);
+  LoseNextAnswer(here_);
+  Adjust(here_, -3'000, {1, 2});
+  RunUntilApplied(here_);
+  Delete();
+  ASSERT_TRUE(Acquire(there_, 30'000).admitted);
+  fleet_.scheduler().RunAll();
+  EXPECT_EQ(Consumed(), 9'000 - 3'000 + 30'000);
+}
+
 TEST_F(FleetDeletedItem, AWriteThatArrivesAfterTheItemWasMadeAgainIsNotApplied) {
   for (const std::int64_t late : {1, 20, 300}) {
     here_.network().faults = there_.network().faults = kUsualTrips;
