@@ -31,8 +31,10 @@ Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
   CreateTableIn(server_, kFleetTable);
 }
 
-FleetProcess& Fleet::Join(milliseconds skew) {
-  const BucketStoreOptions options{.seed = rng_.Next() | 1, .write_capacity = write_capacity_};
+FleetProcess& Fleet::Join(milliseconds skew) { return JoinWithSeed(rng_.Next() | 1, skew); }
+
+FleetProcess& Fleet::JoinWithSeed(std::uint64_t seed, milliseconds skew) {
+  const BucketStoreOptions options{.seed = seed, .write_capacity = write_capacity_};
   processes_.push_back(std::make_unique<FleetProcess>(scheduler_, server_, options, skew));
   return *processes_.back();
 }

@@ -65,6 +65,9 @@ class Fleet {
   explicit Fleet(std::uint64_t seed, std::int64_t write_capacity = kWriteCapacity);
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
+  /// Two processes of one seed are what a fork leaves: whatever one of them draws from it, the
+  /// other one draws too.
+  FleetProcess& JoinWithSeed(std::uint64_t seed, milliseconds skew = milliseconds(0));
   const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
   /// The table has a time to live: SimDynamo::SweepTtl deletes what has expired.
   void EnableTtl();
