@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "tests/simulation/fleet_incidents.h"
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
 #include "weir/dynamo/batch_choice.h"
+#include "weir/dynamo/fleet_names_fixture.h"
 #include "weir/dynamo/fleet_oracle_fixture.h"
+#include "weir/dynamo/fleet_peers_fixture.h"
 #include "weir/dynamo/fleet_ttl_fixture.h"
 #include "weir/dynamo/fleet_workload_fixture.h"
 
@@ -20,12 +23,17 @@ namespace weir::simulation {
 namespace {
 
 using dynamo::Fleet;
+using dynamo::FleetPeers;
 using dynamo::FleetTally;
 using dynamo::FleetWorkload;
+
+constexpr std::uint64_t kSeedOfNames = 0x9e37'79b9'7f4a'7c15;
 
 struct Counts {
   FaultCounts faults;
   IncidentCounts incidents;
+  dynamo::PeerCounts peers;
+  dynamo::NamesTally names;
   std::uint64_t table_unprocessed = 0;
   std::int64_t admitted = 0;
   std::int64_t denied = 0;
@@ -95,14 +103,25 @@ dynamo::LedgerTerms Terms(const Scenario& scenario) {
   return {.charges = bounds.charges,
           .plain_charges = bounds.plain_charges,
           .refused_charges = bounds.refused_charges,
-          .drops_returns = scenario.incidents.sweep > nanoseconds(0),
+          .drops_returns = scenario.incidents.sweep > nanoseconds(0) ||
+                           scenario.peers.sync > nanoseconds(0) || scenario.names.names > 0,
           .late = bounds.late};
+}
+
+dynamo::NamesTerms TermsOfNames(const NamesScenario& names) {
+  return {.names = names.names, .stalest = std::chrono::floor<milliseconds>(names.stalest)};
+}
+
+std::map<std::string, Quota> Quotas(const Scenario& scenario) {
+  auto quotas = scenario.peers.clients > 0 ? dynamo::QuotasWithPeers() : dynamo::FleetQuotas();
+  quotas.merge(dynamo::GreatestQuotas(TermsOfNames(scenario.names)));
+  return quotas;
 }
 
 std::vector<std::string> Broken(const Scenario& scenario, const Fleet& fleet,
                                 const FleetWorkload& workload) {
   std::vector<std::string> broken =
-      OverAdmissions(fleet.ReadMovements(), dynamo::FleetQuotas(), Slack(scenario));
+      OverAdmissions(fleet.ReadMovements(), Quotas(scenario), Slack(scenario));
   std::ranges::move(Minted(fleet.ReadDivisions()), std::back_inserter(broken));
   std::ranges::move(EarlyTtls(fleet, Slack(scenario)), std::back_inserter(broken));
   CheckCosts(scenario, fleet, workload, broken);
@@ -123,10 +142,24 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
                          {.only_probes = scenario.only_probes,
                           .hasty = scenario.hasty,
                           .lull = scenario.incidents.lull});
+  const FleetPeers peers(fleet, workload.ledger(), seed,
+                         {.clients = scenario.peers.clients,
+                          .sync = scenario.peers.sync,
+                          .aggregator = scenario.peers.aggregator,
+                          .network = scenario.network},
+                         workload.end());
+  std::optional<dynamo::FleetNames> names;
+  if (scenario.names.names > 0) {
+    // A seed of its own: tokens of adjusts must differ from the workload's.
+    names.emplace(fleet, workload.ledger(), TermsOfNames(scenario.names), seed ^ kSeedOfNames,
+                  workload.end());
+  }
   const FleetIncidents incidents(scenario, fleet, workload, seed);
   const bool ended = workload.Run();
   Count(fleet, workload, counts);
   counts.incidents += incidents.counts();
+  counts.peers += peers.counts();
+  if (names) counts.names += names->tally();
   std::vector<std::string> broken = Broken(scenario, fleet, workload);
   if (!ended) broken.emplace_back("something was still scheduled at the end");
   auto findings = CompareWithTable(workload.ledger(), fleet, Terms(scenario));
@@ -147,11 +180,42 @@ void TellMost(const Counts& counts) {
       std::chrono::ceil<milliseconds>(counts.most.late).count(), counts.doubtful);
 }
 
+void TellPeers(FaultReport& report, const PeerScenario& odds, const dynamo::PeerCounts& counts) {
+  const auto tell = [&](std::string_view name, bool is_asked, int met) {
+    report.Tell(name, is_asked ? 1 : 0, static_cast<std::uint64_t>(met));
+  };
+  const bool are_there = odds.clients > 0;
+  tell("peers admitted", are_there, counts.calls.admitted);
+  tell("peers refused", are_there, counts.calls.refused);
+  tell("peer passes", are_there, counts.calls.slow);
+  tell("peer passes lost", are_there, counts.calls.lost_passes);
+  tell("peer charges back", are_there, counts.calls.compensated);
+  tell("peer credits vu=0", are_there, counts.calls.unproven);
+  tell("peer bumps", are_there, counts.calls.bumps + counts.aggregator.bumps);
+  tell("peer limits seeded", odds.sync > nanoseconds(0), counts.calls.seeds);
+  tell("peer writes again", are_there, counts.repeated);
+  tell("aggregator refills", odds.aggregator > nanoseconds(0), counts.aggregator.refills);
+  tell("aggregator clones", odds.aggregator > nanoseconds(0), counts.aggregator.clones);
+}
+
+void TellNames(FaultReport& report, const NamesScenario& odds, const dynamo::NamesTally& counts) {
+  const auto tell = [&](std::string_view name, int met) {
+    report.Tell(name, static_cast<double>(odds.names), static_cast<std::uint64_t>(met));
+  };
+  tell("changes of limits", counts.changes);
+  tell("stale resolutions", counts.stale);
+  tell("overrides", counts.overrides);
+  tell("refused by names", counts.refused);
+  tell("adjusts of departed", counts.departed);
+}
+
 /// False if a fault that is asked for never happened.
 bool Tell(const Scenario& scenario, const Counts& counts) {
   FaultReport report;
   TellFaults(report, scenario, counts.faults);
   TellIncidents(report, scenario, counts.incidents);
+  TellPeers(report, scenario.peers, counts.peers);
+  TellNames(report, scenario.names, counts.names);
   report.Tell("failed in outages", scenario.incidents.outages, counts.faults.network.failed_after);
   report.Tell("table_unprocessed", scenario.table.unprocessed, counts.table_unprocessed);
   report.Tell("divisions", scenario.writes < 1'000 ? 1 : 0, counts.divisions);

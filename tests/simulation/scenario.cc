@@ -63,6 +63,29 @@ void AddIncidentSetters(Setters<Scenario>& setters) {
   setters["longest_tail"] = [](Scenario& s, Text v) { return ReadTime(v, s.network.longest_tail); };
 }
 
+void AddPeerSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["peers"] = [](Scenario& s, Text v) { return ReadWithin(v, 0, 16, s.peers.clients); };
+  setters["peer_sync"] = [](Scenario& s, Text v) { return ReadTime(v, s.peers.sync); };
+  setters["aggregator"] = [](Scenario& s, Text v) { return ReadTime(v, s.peers.aggregator); };
+}
+
+void AddTableSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["range_writes"] = [](Scenario& s, Text v) { return ReadRatio(v, s.table.range_writes); };
+  setters["burst"] = [](Scenario& s, Text v) { return ReadTime(v, s.table.burst); };
+  setters["wrong_checksum"] = ChanceIn(&Scenario::table, &sim::DynamoFaults::wrong_checksum);
+  setters["sends_date"] = [](Scenario& s, Text v) { return ReadYesNo(v, s.table.sends_date); };
+}
+
+void AddNamesSetters(Setters<Scenario>& setters) {
+  using Text = std::string_view;
+  setters["names"] = [](Scenario& s, Text v) {
+    return ReadWithin<std::size_t>(v, 0, 64, s.names.names);
+  };
+  setters["stalest"] = [](Scenario& s, Text v) { return ReadTime(v, s.names.stalest); };
+}
+
 Setters<Scenario> FleetSetters() {
   using sim::DynamoFaults;
   using sim::NetworkFaults;
@@ -99,6 +122,9 @@ Setters<Scenario> FleetSetters() {
   AddEventSetters(setters);
   AddBoundSetters(setters);
   AddIncidentSetters(setters);
+  AddPeerSetters(setters);
+  AddNamesSetters(setters);
+  AddTableSetters(setters);
   return setters;
 }
 
@@ -108,6 +134,9 @@ void FaultCounts::Add(const sim::NetworkCounts& of_network, const sim::DynamoCou
   network += of_network;
   table_throttled += of_table.throttled;
   table_conflicts += of_table.conflicts;
+  throttled_ranges += of_table.throttled_ranges;
+  throttled_indexes += of_table.throttled_indexes;
+  wrong_checksums += of_table.wrong_checksums;
 }
 
 void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts) {
@@ -122,6 +151,9 @@ void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts
   report.Tell("tail", scenario.network.tail, counts.network.tails);
   report.Tell("table_throttle", scenario.table.throttle, counts.table_throttled);
   report.Tell("table_conflict", scenario.table.conflict, counts.table_conflicts);
+  report.Tell("throttled keys", scenario.table.range_writes, counts.throttled_ranges);
+  report.Tell("throttled by index", scenario.table.range_writes, counts.throttled_indexes);
+  report.Tell("wrong_checksum", scenario.table.wrong_checksum, counts.wrong_checksums);
 }
 
 Result<Scenario> ParseScenario(std::string_view text) { return ParseLines(text, FleetSetters()); }

@@ -44,6 +44,19 @@ struct IncidentScenario {
   nanoseconds lull{0};   ///< WorkloadOdds
 };
 
+/// Clients of zae-limiter on the same table (dynamo::PeerOdds).
+struct PeerScenario {
+  int clients = 0;
+  nanoseconds sync{0};        ///< between two changes of the limits; 0: none
+  nanoseconds aggregator{0};  ///< between two batches of the stream; 0: none
+};
+
+/// Buckets whose limits change, leave and rejoin (dynamo::NamesTerms).
+struct NamesScenario {
+  std::size_t names = 0;  ///< 0: there are no such buckets
+  nanoseconds stalest = milliseconds(600);
+};
+
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
@@ -55,6 +68,8 @@ struct Scenario {
   EventScenario events;
   CallBounds bounds;
   IncidentScenario incidents;
+  PeerScenario peers;
+  NamesScenario names;
   bool only_probes = false;  ///< WorkloadOdds
   double hasty = 0;          ///< part of the calls that have 40 to 400 ms, not 3 s
 };
@@ -64,6 +79,9 @@ struct FaultCounts {
   sim::NetworkCounts network;
   std::uint64_t table_throttled = 0;
   std::uint64_t table_conflicts = 0;
+  std::uint64_t throttled_ranges = 0;
+  std::uint64_t throttled_indexes = 0;
+  std::uint64_t wrong_checksums = 0;
 
   void Add(const sim::NetworkCounts& of_network, const sim::DynamoCounts& of_table);
 };

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "weir/dynamo/bucket_store.h"
+#include "weir/dynamo/fleet_stream_fixture.h"
+#include "weir/dynamo/peer_writes_fixture.h"
 #include "weir/dynamo/sim_process_fixture.h"
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
@@ -18,39 +20,6 @@ namespace weir::dynamo {
 
 inline constexpr std::string_view kFleetTable = "limits";
 inline constexpr std::string_view kFleetNamespace = "ns-fleet";
-
-/// What one write did to one limit of one bucket: its returns, its takes, or its debits. That it
-/// was applied, the table's own stream says; what the sums consist of, the process that planned it.
-struct Movement {
-  UnixMillis at;
-  std::int64_t consumed = 0;  ///< millitokens; negative: returns
-  bool is_adjust = false;     ///< returns or debits
-};
-using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
-
-/// Takes less returns in millitokens, by (partition key of a shard, limit).
-class Fleet;
-std::map<std::pair<std::string, std::string>, std::int64_t> Consumed(const Fleet& fleet);
-
-/// One transaction that made shards, or told shards how many they are; tokens as they were and are
-/// at one instant, all shards together, by limit.
-struct Division {
-  std::string bucket;
-  std::int64_t shards_before = 0;
-  std::int64_t shards = 0;
-  std::map<std::string, std::int64_t> tokens_before;
-  std::map<std::string, std::int64_t> tokens;
-};
-/// A message for each one after which there was more than before.
-std::vector<std::string> Minted(const std::vector<Division>& divisions);
-
-/// Never over-admit, on every pair of instants: between them no more is taken than the capacity,
-/// what comes back by time in between (and `slack` more: clocks that differ, and how long a write
-/// was on its way), and what is given back, each return once. A message for each limit that breaks
-/// it. `quotas` by limit name.
-std::vector<std::string> OverAdmissions(const Movements& movements,
-                                        const std::map<std::string, Quota>& quotas,
-                                        milliseconds slack);
 
 /// One process: everything but the network is its own.
 class FleetProcess {
@@ -95,12 +64,21 @@ class Fleet {
   explicit Fleet(std::uint64_t seed, std::int64_t write_capacity = kWriteCapacity);
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
+  /// Two processes of one seed are what a fork leaves: they have the same instance, and whatever one
+  /// of them draws from the seed, the other one draws too.
+  FleetProcess& JoinWithSeed(std::uint64_t seed, milliseconds skew = milliseconds(0));
   const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
   /// The table has a time to live: SimDynamo::SweepTtl deletes what has expired.
   void EnableTtl();
   sim::SimScheduler& scheduler() { return scheduler_; }
+  const sim::SimScheduler& scheduler() const { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
   const sim::SimDynamo& server() const { return server_; }
+  /// The way of clients of zae-limiter to the server.
+  PeerWrites& peers() { return peers_; }
+  const PeerWrites& peers() const { return peers_; }
+  /// BucketStoreOptions.
+  std::int64_t write_capacity() const { return write_capacity_; }
   /// Of all processes.
   sim::NetworkCounts CountFaults() const;
   const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
@@ -110,9 +88,11 @@ class Fleet {
 
  private:
   Rng rng_;
+  Rng random_;  // of all processes
   std::int64_t write_capacity_;
   sim::SimScheduler scheduler_;
   sim::SimDynamo server_;
+  PeerWrites peers_{server_, kFleetTable};
   PlannedWrites planned_;
   std::vector<std::unique_ptr<FleetProcess>> processes_;
 };

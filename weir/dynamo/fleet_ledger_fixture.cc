@@ -59,4 +59,16 @@ void FleetLedger::Adjust(FleetProcess& process, std::vector<Charge> deltas, Adju
                            });
 }
 
+void FleetLedger::NotePeer(std::vector<Charge> charges, TimesStored stored) {
+  const Instant now = clock_.Now();
+  calls_.push_back({.charges = std::move(charges),
+                    .token = {},
+                    .began = now,
+                    .deadline = Deadline::Never(),
+                    .end = stored.least > 0 ? LedgerCall::End::kAdmitted : LedgerCall::End::kFailed,
+                    .answered = now,
+                    .answers = 1,
+                    .stored = stored});
+}
+
 }  // namespace weir::dynamo

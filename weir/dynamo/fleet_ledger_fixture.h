@@ -11,11 +11,17 @@
 
 namespace weir::dynamo {
 
+/// How often the amounts of a call were stored, as far as its caller knows.
+struct TimesStored {
+  int least = 0;
+  int most = 0;
+};
+
 /// One call of one process. An acquire that is contended counts as refused.
 struct LedgerCall {
   enum class End { kOpen, kAdmitted, kRefused, kFailed };
 
-  const FleetProcess* process = nullptr;
+  const FleetProcess* process = nullptr;  ///< null: a client of zae-limiter
   std::vector<Charge> charges;
   std::optional<AdjustToken> token;  ///< of an adjust; the same for each repetition
   Instant began;
@@ -25,6 +31,8 @@ struct LedgerCall {
   int answers = 0;
   bool is_doubtful = false;             ///< Decision::maybe_charged_twice
   std::vector<std::uint32_t> shards{};  ///< Decision::shards
+  /// Of a client of zae-limiter, which counts its attempts. Its amounts are signed.
+  std::optional<TimesStored> stored{};
 };
 
 /// Asks the stores of a fleet's processes, and records each call and its answer; a process that is
@@ -40,6 +48,9 @@ class FleetLedger {
                Done<Decision> done);
   void Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustToken token,
               Deadline deadline, Done<void> done);
+
+  /// A write of a client of zae-limiter, and each repetition of it. `charges` name the shards.
+  void NotePeer(std::vector<Charge> charges, TimesStored stored);
 
   const std::deque<LedgerCall>& calls() const { return calls_; }
   std::size_t CountOpen(const FleetProcess& process) const;

@@ -11,7 +11,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kNamesPatience{3'000};
 constexpr std::int64_t kLongestGap = 60;             // ms between two requests of a process
 constexpr std::int64_t kLongestConfiguration = 400;  // ms
-constexpr std::int64_t kStalest = 600;               // ms until a process learns of a change
 constexpr std::int64_t kLongestLease = 700;          // ms
 constexpr int kVariants = 3;
 
@@ -36,13 +35,14 @@ std::map<std::string, Quota> GreatestQuotas(const NamesTerms& terms) {
   return quotas;
 }
 
-FleetNames::FleetNames(Fleet& fleet, const NamesTerms& terms, std::uint64_t seed, nanoseconds run)
+FleetNames::FleetNames(Fleet& fleet, FleetLedger& ledger, const NamesTerms& terms,
+                       std::uint64_t seed, Instant end)
     : fleet_(fleet),
+      ledger_(ledger),
       terms_(terms),
       rng_(seed),
-      end_(fleet.scheduler().clock().Now() + run),
-      cached_(fleet.processes().size()),
-      ledger_(fleet.scheduler().clock()) {
+      end_(end),
+      cached_(fleet.processes().size()) {
   Configure();
   for (std::size_t process = 0; process < cached_.size(); ++process) {
     cached_[process] = configured_;
@@ -69,6 +69,7 @@ std::vector<Limit> FleetNames::DrawSet(std::size_t most) {
 void FleetNames::Configure() {
   auto& scheduler = fleet_.scheduler();
   configured_ = DrawSet(4);
+  ++tally_.changes;
   if (scheduler.clock().Now() >= end_) return;
   scheduler.At(scheduler.clock().Now() + milliseconds(rng_.Between(20, kLongestConfiguration)),
                [this] { Configure(); });
@@ -78,13 +79,15 @@ void FleetNames::Refresh(std::size_t process) {
   auto& scheduler = fleet_.scheduler();
   cached_[process] = configured_;
   if (scheduler.clock().Now() >= end_) return;
-  scheduler.At(scheduler.clock().Now() + milliseconds(rng_.Between(1, kStalest)),
-               [this, process] { Refresh(process); });
+  const std::int64_t times = process + 1 == cached_.size() ? 5 : 1;
+  const milliseconds stale(rng_.Between(1, times * terms_.stalest.count()));
+  scheduler.At(scheduler.clock().Now() + stale, [this, process] { Refresh(process); });
 }
 
 TargetPtr FleetNames::DrawTarget(std::size_t process) {
   const BucketKey key{EntityAt(static_cast<int>(rng_.Between(0, terms_.buckets - 1))), "llm", 0};
   if (rng_.Chance(0.35)) return MakeTarget(key, DrawSet(3), LimitSource::kOverride);
+  tally_.stale += cached_[process] == configured_ ? 0 : 1;
   return MakeTarget(key, cached_[process]);
 }
 
@@ -99,9 +102,9 @@ Charge FleetNames::DrawCharge(const TargetPtr& target) {
 }
 
 void FleetNames::Ask(std::size_t process) {
-  auto& scheduler = fleet_.scheduler();
-  if (scheduler.clock().Now() >= end_) return;
   FleetProcess& asking = *fleet_.processes()[process];
+  auto& scheduler = asking.scheduler();
+  if (scheduler.clock().Now() >= end_ || asking.is_dead()) return;
   const Charge charge = DrawCharge(DrawTarget(process));
   ++tally_.asked;
   ledger_.Acquire(asking, {charge}, Deadline::After(scheduler.clock(), kNamesPatience),
@@ -135,7 +138,7 @@ void FleetNames::Answered(std::size_t process, const Charge& charge,
 }
 
 void FleetNames::AdjustLater(std::size_t process, Charge charge) {
-  auto& scheduler = fleet_.scheduler();
+  auto& scheduler = fleet_.processes()[process]->scheduler();
   for (std::int64_t& amount : charge.amounts) {
     if (amount != 0) amount = rng_.Between(-amount, 4'000);
   }
@@ -145,10 +148,24 @@ void FleetNames::AdjustLater(std::size_t process, Charge charge) {
     });
     tally_.departed += departed ? 1 : 0;
     FleetProcess& holder = *fleet_.processes()[process];
+    if (holder.is_dead()) return;
     const Deadline deadline = Deadline::After(fleet_.scheduler().clock(), kNamesPatience);
     ledger_.Adjust(holder, {charge}, {rng_.Next(), rng_.Next()}, deadline, [](const Status&) {});
   };
   scheduler.At(scheduler.clock().Now() + milliseconds(rng_.Between(0, kLongestLease)), adjust);
+}
+
+NamesTally& operator+=(NamesTally& sum, const NamesTally& other) {
+  sum.asked += other.asked;
+  sum.answered += other.answered;
+  sum.refused += other.refused;
+  sum.failed += other.failed;
+  sum.no_room += other.no_room;
+  sum.overrides += other.overrides;
+  sum.changes += other.changes;
+  sum.stale += other.stale;
+  sum.departed += other.departed;
+  return sum;
 }
 
 std::map<std::pair<std::string, std::string>, std::int64_t> TakenInTable(const Fleet& fleet) {

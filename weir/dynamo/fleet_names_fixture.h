@@ -18,6 +18,8 @@ struct NamesTerms {
   std::size_t names = 10;  ///< over kMostMeters: some are removed before they are full
   bool variants = true;    ///< each name has three sets of parameters, else one
   int buckets = 2;
+  /// A process learns of a change up to so much later; the last process up to five times as late.
+  milliseconds stalest{600};
 };
 
 /// The greatest capacity and the greatest rate that a name has in a run.
@@ -31,20 +33,23 @@ struct NamesTally {
   std::string failure;  ///< the last one's message
   int no_room = 0;      ///< overrides that found all limits in debt
   int overrides = 0;    ///< admitted
+  int changes = 0;      ///< of the configured limits
+  int stale = 0;        ///< asked by limits that were configured before
   int departed = 0;     ///< adjusts of a limit that the configuration no longer names
   /// What was admitted, by (bucket's entity, limit).
   std::map<std::pair<std::string, std::string>, std::int64_t> taken;
 };
 
-/// Requests of every process until `run` is over. The fleet must outlive it.
+NamesTally& operator+=(NamesTally& sum, const NamesTally& other);
+
+/// Requests of every process that is in the fleet now, until `end`. Fleet and ledger must outlive
+/// it.
 class FleetNames {
  public:
-  FleetNames(Fleet& fleet, const NamesTerms& terms, std::uint64_t seed, nanoseconds run);
+  FleetNames(Fleet& fleet, FleetLedger& ledger, const NamesTerms& terms, std::uint64_t seed,
+             Instant end);
 
-  /// False if something was still scheduled at the end.
-  bool Run() { return fleet_.scheduler().RunAll(); }
   const NamesTally& tally() const { return tally_; }
-  const FleetLedger& ledger() const { return ledger_; }
 
  private:
   void Configure();
@@ -58,13 +63,13 @@ class FleetNames {
   void AdjustLater(std::size_t process, Charge charge);
 
   Fleet& fleet_;
+  FleetLedger& ledger_;
   NamesTerms terms_;
   Rng rng_;
   Instant end_;
   std::vector<Limit> configured_;           // now
   std::vector<std::vector<Limit>> cached_;  // by process
   NamesTally tally_;
-  FleetLedger ledger_;
 };
 
 /// What writes took in sum, adjusts apart, by (bucket's entity, limit).

@@ -56,6 +56,10 @@ class Comparison {
       if (call.token) adjusts_[*call.token].push_back(&call);
     }
     for (const LedgerCall& call : ledger.calls()) {
+      if (call.stored) {
+        CountPeer(call, *call.stored);
+        continue;
+      }
       CheckAnswer(call);
       if (!call.token) CountTake(call);
     }
@@ -83,6 +87,23 @@ class Comparison {
     if (late <= terms_.late) return;
     Break("{} of {} was answered {} ms after its deadline", what, key.entity,
           std::chrono::floor<milliseconds>(late).count());
+  }
+
+  void CountPeer(const LedgerCall& call, TimesStored times) {
+    for (const Charge& charge : call.charges) {
+      const std::string whole = WholePartition(Partition(charge.target->key));
+      std::vector<std::int64_t> least;
+      for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
+        const std::int64_t amount = charge.amounts[i];
+        const auto [low, high] = std::minmax({times.least * amount, times.most * amount});
+        least.push_back(low);
+        if (high == 0 && low == 0) continue;
+        LimitAccount& account = limits_[{whole, charge.target->limits[i].name}];
+        account.all.Add(low, high);
+        account.takers += 2;  // no probe
+      }
+      CountOnShards(charge, charge.shard, least);
+    }
   }
 
   void CountTake(const LedgerCall& call) {

@@ -92,6 +92,20 @@ TEST_F(FleetOracle, AllowsACallThatFailedToBeChargedUpToTheBound) {
   EXPECT_EQ(Compare().charges, 2);
 }
 
+TEST_F(FleetOracle, CountsTheWritesOfClientsOfZaeLimiterAsTheyCountThem) {
+  AcquireUnseen(3'000);
+  ledger_.NotePeer({{target_, {3'000}}}, {.least = 1, .most = 1});
+  EXPECT_THAT(Broken(), IsEmpty());
+  ledger_.NotePeer({{target_, {-1'000}}}, {.least = 0, .most = 2});
+  EXPECT_THAT(Broken(), IsEmpty());
+  ledger_.NotePeer({{target_, {2'000}}}, {.least = 1, .most = 2});
+  EXPECT_THAT(Broken(), IsEmpty());
+  ledger_.NotePeer({{target_, {1'000}}}, {.least = 1, .most = 1});
+  EXPECT_THAT(Broken(), ElementsAre(HasSubstr("3000 millitokens are stored as consumed, by what "
+                                              "callers were answered 4000 to 8000"),
+                                    HasSubstr("on this shard")));
+}
+
 TEST_F(FleetOracle, FindsACallWithoutAnAnswer) {
   process_.network().faults.shortest_trip = process_.network().faults.longest_trip =
       std::chrono::milliseconds(5);

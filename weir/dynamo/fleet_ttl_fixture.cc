@@ -46,6 +46,7 @@ std::vector<std::string> EarlyTtls(const Fleet& fleet, milliseconds slack) {
   std::vector<std::string> broken;
   for (const sim::StreamRecord& record : fleet.table().stream()) {
     if (!record.after || !record.after->contains("rf") || !record.after->contains("ttl")) continue;
+    if (fleet.peers().Made(record)) continue;
     const std::int64_t ttl = WholeIn(*record.after, "ttl") * 1000;
     const std::int64_t full = FullAtMillis(*record.after);
     if (full <= ttl + slack.count()) continue;

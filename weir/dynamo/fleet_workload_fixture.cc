@@ -5,7 +5,6 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr std::uint64_t kChildren = 3;
 constexpr std::chrono::milliseconds kRest{1'500};
 constexpr int kBurst = 25;
 constexpr std::chrono::seconds kPatience{3};
@@ -30,6 +29,8 @@ const std::vector<Limit>& FleetLimits() {
   return limits;
 }
 
+std::string FleetChild(std::uint64_t index) { return "user-" + std::to_string(index); }
+
 std::map<std::string, Quota> FleetQuotas() {
   std::map<std::string, Quota> quotas;
   for (const Limit& limit : FleetLimits()) quotas.emplace(limit.name, limit.quota);
@@ -46,8 +47,8 @@ FleetWorkload::FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, 
       lull_(fleet.scheduler().clock().Now() + run / 2),
       end_(fleet.scheduler().clock().Now() + run + odds.lull),
       ledger_(fleet.scheduler().clock()) {
-  for (std::uint64_t i = 0; i < kChildren; ++i) {
-    children_.push_back(MakeTarget({"user-" + std::to_string(i), "llm", 0}, FleetLimits()));
+  for (std::uint64_t i = 0; i < kFleetChildren; ++i) {
+    children_.push_back(MakeTarget({FleetChild(i), "llm", 0}, FleetLimits()));
   }
   for (auto& process : fleet.processes()) Ask(*process);
 }
@@ -78,7 +79,7 @@ void FleetWorkload::AskOnce(FleetProcess& process) {
 
 Charge FleetWorkload::DrawChild(const FleetProcess& process) {
   if (rng_.Chance(odds_.probe)) return NextProbe(process);
-  return {children_[rng_.Below(kChildren)], Amounts()};
+  return {children_[rng_.Below(kFleetChildren)], Amounts()};
 }
 
 Charge FleetWorkload::NextProbe(const FleetProcess& process) {

@@ -13,6 +13,9 @@ namespace weir::dynamo {
 
 /// Of every bucket of the workload, probes apart.
 const std::vector<Limit>& FleetLimits();
+/// The entities of its buckets, beside the parent "team" and probes; all of resource "llm".
+inline constexpr std::uint64_t kFleetChildren = 3;
+std::string FleetChild(std::uint64_t index);
 /// Of all limits of the workload.
 std::map<std::string, Quota> FleetQuotas();
 
@@ -54,6 +57,7 @@ class FleetWorkload {
   /// False if something was still scheduled at the end.
   bool Run() { return fleet_.scheduler().RunAll(); }
   const FleetTally& tally() const { return tally_; }
+  FleetLedger& ledger() { return ledger_; }
   const FleetLedger& ledger() const { return ledger_; }
 
  private:

@@ -137,6 +137,7 @@ WriteCost DynamoTable::Write(const ItemKey& key, std::optional<Item> item, nanos
     record.before = stored.before;
     record.after = stored.now;
     record.by_ttl = by_ttl;
+    record.request = request;
     stream_.push_back(std::move(record));
   }
   return cost;

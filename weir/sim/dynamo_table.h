@@ -37,6 +37,7 @@ struct StreamRecord {
   std::optional<Item> after;
   UnixMillis at;
   bool by_ttl = false;
+  std::uint64_t request = 0;  ///< DynamoTable::request at the write
 };
 
 struct WriteCost {
@@ -76,6 +77,7 @@ class DynamoTable {
   /// Deletes what SimDynamo::SweepTtl says.
   std::size_t SweepTtl();
 
+  std::uint64_t request = 0;  ///< numbers the request that is being handled
   std::string ttl_attribute;  ///< empty: off
   bool backups = false;       ///< point in time recovery
   int backup_days = 35;

@@ -95,8 +95,16 @@ struct WriteOutcome {
   json reason = {{"Code", "None"}};
 };
 
+json Throttling() {
+  return {{"Code", "ThrottlingError"}, {"Message", "Throughput exceeds the capacity."}};
+}
+
 WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
   WriteOutcome outcome;
+  if (FindSpentTableRange(world, write)) {
+    outcome.reason = Throttling();
+    return outcome;
+  }
   if (!ConditionHolds(write)) {
     ++world.counts.failed_conditions;
     outcome.reason = {{"Code", "ConditionalCheckFailed"},
@@ -106,7 +114,9 @@ WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
     return outcome;
   }
   auto after = ImageAfter(write);
-  if (after) {
+  if (after && write.kind != WriteKind::kCheck && FindSpentIndexRange(world, write, *after)) {
+    outcome.reason = Throttling();
+  } else if (after) {
     outcome.after = *std::move(after);
   } else {
     outcome.reason = {{"Code", "ValidationError"}, {"Message", after.error().message}};
@@ -134,7 +144,7 @@ std::vector<WriteOutcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite
   json& contended = outcomes[world.rng.Below(writes.size())].reason;
   if (world.throttled) {
     ++world.counts.throttled;
-    contended = {{"Code", "ThrottlingError"}, {"Message", "Throughput exceeds the capacity."}};
+    contended = Throttling();
   } else if (world.conflict) {
     ++world.counts.conflicts;
     contended = {{"Code", "TransactionConflict"},
@@ -145,15 +155,19 @@ std::vector<WriteOutcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite
 
 void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after, Bill& bill) {
   const nanoseconds lag = world.DrawLag();
+  const std::optional<Item> image = after;
   const WriteCost cost = write.kind == WriteKind::kCheck
                              ? WriteCost{write.table->CostOfNothing(write.key), {}}
                              : write.table->Write(write.key, std::move(after), lag);
   bill.AddWrite(write.table->spec().name, cost, 2);
+  ConsumeRanges(world, write, cost, image, 2);
 }
 
-void BillCancelled(const std::vector<ItemWrite>& writes, Bill& bill) {
+void BillCancelled(DynamoWorld& world, const std::vector<ItemWrite>& writes, Bill& bill) {
   for (const ItemWrite& write : writes) {
-    bill.AddWrite(write.table->spec().name, {write.table->CostOfNothing(write.key), {}}, 2);
+    const WriteCost cost{write.table->CostOfNothing(write.key), {}};
+    bill.AddWrite(write.table->spec().name, cost, 2);
+    ConsumeRanges(world, write, cost, std::nullopt, 2);
   }
 }
 
@@ -175,7 +189,7 @@ json TransactWriteItems(DynamoWorld& world, const json& body) {
     const bool stopped = std::ranges::any_of(
         outcomes, [](const WriteOutcome& outcome) { return outcome.reason["Code"] != "None"; });
     if (stopped) {
-      if (!world.throttled) BillCancelled(writes, bill);
+      if (!world.throttled) BillCancelled(world, writes, bill);
       Cancel(outcomes);
     }
     for (std::size_t i = 0; i < writes.size(); ++i) {

@@ -75,7 +75,7 @@ double ReadUnits(std::size_t bytes, bool consistent) {
   return consistent ? whole : whole / 2;
 }
 
-void RefuseForThroughput(const std::string& reason) {
+void RefuseForThroughput(const std::string& reason, const std::string& resource) {
   Refusal refusal{
       .type = "ProvisionedThroughputExceededException",
       .message =
@@ -83,7 +83,8 @@ void RefuseForThroughput(const std::string& reason) {
           "increasing your provisioning level with the UpdateTable API."};
   if (!reason.empty()) {
     refusal.more["ThrottlingReasons"].push_back(
-        {{"reason", reason}, {"resource", "arn:aws:dynamodb:eu-west-1:000000000000:table/t"}});
+        {{"reason", reason},
+         {"resource", "arn:aws:dynamodb:eu-west-1:000000000000:table/" + resource}});
   }
   throw refusal;
 }

@@ -8,6 +8,7 @@
 
 #include "weir/base/rng.h"
 #include "weir/base/time.h"
+#include "weir/sim/dynamo_capacity.h"
 #include "weir/sim/dynamo_request.h"
 #include "weir/sim/dynamo_table.h"
 #include "weir/sim/sim_dynamo.h"
@@ -28,7 +29,7 @@ struct KeptTable {
 
 struct DynamoWorld {
   DynamoWorld(const Clock& its_clock, std::uint64_t seed, const DynamoFaults& its_faults)
-      : clock(its_clock), rng(seed), faults(its_faults) {}
+      : clock(its_clock), rng(seed), checksum_rng(~seed), faults(its_faults) {}
 
   /// Refuses a table that is not there or not ready.
   DynamoTable& Table(const std::string& name);
@@ -40,8 +41,10 @@ struct DynamoWorld {
 
   const Clock& clock;
   Rng rng;
+  Rng checksum_rng;  // its own, so that what else a seed draws stays as it is
   const DynamoFaults& faults;
   DynamoCounts counts;
+  RangeCapacity ranges;
   std::map<std::string, KeptTable, std::less<>> tables;
   std::map<std::string, PastTransaction> transactions;
   bool throttled = false;    ///< drawn for this request
@@ -73,8 +76,9 @@ class Bill {
 /// Units for reading so many bytes: one for each begun 4096, half if not consistent.
 double ReadUnits(std::size_t bytes, bool consistent);
 
-/// `reason`: of ThrottlingReasons; empty: none.
-[[noreturn]] void RefuseForThroughput(const std::string& reason = {});
+/// `reason`: of ThrottlingReasons; empty: none. `resource`: what follows "table/" in its name.
+[[noreturn]] void RefuseForThroughput(const std::string& reason = {},
+                                      const std::string& resource = "t");
 
 // The operations. Each takes the request's body and returns the answer's, or throws a Refusal.
 nlohmann::json GetItem(DynamoWorld& world, const nlohmann::json& body);

@@ -23,7 +23,9 @@ void RefuseConflict(DynamoWorld& world) {
 
 [[noreturn]] void RefuseCondition(DynamoWorld& world, const ItemWrite& write, Bill& bill) {
   ++world.counts.failed_conditions;
-  bill.AddWrite(write.table->spec().name, {write.table->CostOfNothing(write.key), {}});
+  const WriteCost cost{write.table->CostOfNothing(write.key), {}};
+  bill.AddWrite(write.table->spec().name, cost);
+  ConsumeRanges(world, write, cost, std::nullopt);
   Refusal refusal{.type = "ConditionalCheckFailedException",
                   .message = "The conditional request failed"};
   const Item* there = write.table->Find(write.key);
@@ -53,15 +55,24 @@ json Perform(DynamoWorld& world, const ItemWrite& write, const Fields& fields,
   Bill bill(world, fields);
   RefuseConflict(world);
   const nanoseconds lag = world.DrawLag();
+  if (const auto spent = FindSpentTableRange(world, write)) {
+    RefuseForThroughput(spent->reason, spent->resource);
+  }
   if (!ConditionHolds(write)) RefuseCondition(world, write, bill);
   std::optional<Item> after = OrRefuse(ImageAfter(write));
+  if (const auto spent = FindSpentIndexRange(world, write, after)) {
+    RefuseForThroughput(spent->reason, spent->resource);
+  }
   const Item* there = write.table->Find(write.key);
   const std::optional<Item> before = there == nullptr ? std::nullopt : std::optional(*there);
 
   json answer = json::object();
   json attributes = Attributes(write, returned, before, after);
   if (!attributes.empty()) answer["Attributes"] = std::move(attributes);
-  bill.AddWrite(write.table->spec().name, write.table->Write(write.key, std::move(after), lag));
+  const std::optional<Item> image = after ? after : before;
+  const WriteCost cost = write.table->Write(write.key, std::move(after), lag);
+  bill.AddWrite(write.table->spec().name, cost);
+  ConsumeRanges(world, write, cost, image);
   bill.WriteTo(answer);
   return answer;
 }
@@ -143,13 +154,17 @@ json BatchWriteItem(DynamoWorld& world, const json& body) {
   for (const BatchedWrite& batched : writes) {
     const std::string& table = batched.write.table->spec().name;
     const nanoseconds lag = world.DrawLag();
-    if (world.rng.Chance(world.faults.unprocessed)) {
+    const bool is_left = world.rng.Chance(world.faults.unprocessed);
+    if (is_left || FindSpentTableRange(world, batched.write)) {
       answer["UnprocessedItems"][table].push_back(*batched.request);
       ++unprocessed;
       continue;
     }
     std::optional<Item> after = OrRefuse(ImageAfter(batched.write));
-    bill.AddWrite(table, batched.write.table->Write(batched.write.key, std::move(after), lag));
+    const std::optional<Item> image = after;
+    const WriteCost cost = batched.write.table->Write(batched.write.key, std::move(after), lag);
+    bill.AddWrite(table, cost);
+    ConsumeRanges(world, batched.write, cost, image);
   }
   world.counts.unprocessed += unprocessed;
   if (unprocessed == writes.size()) RefuseForThroughput();

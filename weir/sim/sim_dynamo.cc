@@ -1,5 +1,8 @@
 #include "weir/sim/sim_dynamo.h"
 
+#include <fmt/chrono.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -115,9 +118,35 @@ SimDynamo::SimDynamo(const Clock& clock, std::uint64_t seed)
 
 SimDynamo::~SimDynamo() = default;
 
+namespace {
+
+void AddHeaders(DynamoWorld& world, HttpResponse& response) {
+  if (world.faults.sends_date) {
+    const auto now = std::chrono::sys_time<milliseconds>(milliseconds(world.clock.WallNow().value));
+    response.headers.push_back(
+        {"date", fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT",
+                             std::chrono::floor<std::chrono::seconds>(now))});
+  }
+  if (world.faults.wrong_checksum <= 0) return;
+  const bool is_wrong = world.checksum_rng.Chance(world.faults.wrong_checksum);
+  world.counts.wrong_checksums += is_wrong ? 1 : 0;
+  const auto* body = reinterpret_cast<const unsigned char*>(response.body.data());
+  const unsigned long checksum = crc32_z(0, body, response.body.size());
+  response.headers.push_back({"x-amz-crc32", std::to_string(is_wrong ? checksum ^ 1U : checksum)});
+}
+
+}  // namespace
+
 HttpResponse SimDynamo::Handle(const HttpRequest& request) {
+  HttpResponse response = Answer(request);
+  AddHeaders(state_->world, response);
+  return response;
+}
+
+HttpResponse SimDynamo::Answer(const HttpRequest& request) {
   DynamoWorld& world = state_->world;
   ++world.counts.requests[std::string(OperationOf(request))];
+  for (auto& [name, kept] : world.tables) ++kept.table.request;
   try {
     return ToResponse(Run(world, request));
   } catch (const Refusal& refusal) {

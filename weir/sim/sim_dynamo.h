@@ -37,12 +37,23 @@ struct DynamoFaults {
   /// The ThrottlingReasons of a throttled request has this one, for example
   /// "TableWriteKeyRangeThroughputExceeded". Empty: there are none, as before 2025.
   std::string throttling_reason{};
+  /// Write units a second that one partition key of the table, and one of an index, bears; 0: any
+  /// number. What is unused stays for `burst` at most. AWS: 1,000, and five minutes.
+  double range_writes = 0;
+  nanoseconds burst{300'000'000'000};
+  /// The response says what was done, and its x-amz-crc32 is not that of its body. Over 0 the other
+  /// responses have the right one; otherwise none has any.
+  double wrong_checksum = 0;
+  bool sends_date = false;  ///< each response has a Date, by the wall clock, in whole seconds
 };
 
 /// What was asked and what it would have cost. A test asserts that its faults fired.
 struct DynamoCounts {
   std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation, however answered
   std::uint64_t throttled = 0;
+  std::uint64_t throttled_ranges = 0;   ///< writes, for their partition key in the table
+  std::uint64_t throttled_indexes = 0;  ///< writes, for their partition key in an index
+  std::uint64_t wrong_checksums = 0;
   std::uint64_t conflicts = 0;
   std::uint64_t in_progress = 0;
   std::uint64_t unprocessed = 0;
@@ -79,6 +90,8 @@ class SimDynamo final : public SimServer {
 
  private:
   struct State;
+  HttpResponse Answer(const HttpRequest& request);
+
   std::unique_ptr<State> state_;
 };
 

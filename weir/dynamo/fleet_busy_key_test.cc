@@ -1,0 +1,71 @@
+// One key that many processes want: at twice its rate, and at nine tenths of it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/fleet_callers_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+constexpr std::int64_t kBusySeconds = 5;
+
+struct BusyRun {
+  std::int64_t admitted = 0;
+  double failed_conditions = 0;  // for each admission
+  double reads = 0;              // the same
+};
+
+BusyRun RunBusy(int processes, std::int64_t rate, double demand, std::uint64_t seed) {
+  Fleet fleet(seed);
+  FleetCallers callers(fleet, std::chrono::seconds(kBusySeconds));
+  const TargetPtr target = OneLimit("busy", PerSecond(rate));
+  const auto gap = nanoseconds(
+      static_cast<std::int64_t>(1e9 * processes / (static_cast<double>(rate) * demand)));
+  for (int i = 0; i < processes; ++i) {
+    FleetProcess& process = fleet.Join();
+    process.network().faults = kUsualTrips;
+    callers.AskEvery(process, OneToken(target), gap, gap * i / processes);
+  }
+  fleet.scheduler().RunAll(100'000'000);
+  const auto admitted = static_cast<double>(callers.Sum().admitted);
+  return {callers.Sum().admitted,
+          static_cast<double>(fleet.server().counts().failed_conditions) / admitted,
+          static_cast<double>(Reads(fleet)) / admitted};
+}
+
+void ExpectBusy(int processes, std::int64_t rate, double failed_conditions) {
+  const std::uint64_t seeds = rate > 100 ? 1 : 3;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const BusyRun run = RunBusy(processes, rate, 2, seed);
+    const std::int64_t due = rate + rate * kBusySeconds;
+    testing::Test::RecordProperty(
+        fmt::format("run_{}", seed),
+        fmt::format("{} of {}, {:.2f} failed conditions and {:.2f} reads for each", run.admitted,
+                    due, run.failed_conditions, run.reads));
+    EXPECT_GE(run.admitted, due * 97 / 100);
+    EXPECT_LE(run.admitted, due + rate * 16 / 1'000);
+    EXPECT_LE(run.failed_conditions, failed_conditions);
+    EXPECT_LE(run.reads, 0.1);
+  }
+}
+
+TEST(FleetBusyKey, D10EightProcessesAtAHundredASecond) { ExpectBusy(8, 100, 0.4); }
+TEST(FleetBusyKey, D10SixteenProcessesAtAHundredASecond) { ExpectBusy(16, 100, 0.6); }
+TEST(FleetBusyKey, D10EightProcessesAtAThousandASecond) { ExpectBusy(8, 1'000, 0.4); }
+TEST(FleetBusyKey, D10SixteenProcessesAtAThousandASecond) { ExpectBusy(16, 1'000, 0.6); }
+
+TEST(FleetBusyKey, D10NineTenthsOfTheRateWasteLittle) {
+  for (const std::int64_t rate : {100, 1'000}) {
+    SCOPED_TRACE(testing::Message() << rate << " a second");
+    const BusyRun run = RunBusy(8, rate, 0.9, 1);
+    RecordProperty(fmt::format("run_{}", rate),
+                   fmt::format("{:.2f} failed conditions and {:.2f} reads for each",
+                               run.failed_conditions, run.reads));
+    EXPECT_GE(run.admitted, rate * kBusySeconds * 89 / 100);
+    EXPECT_LE(run.failed_conditions + run.reads, 0.7);
+  }
+}
+
+}  // namespace
+}  // namespace weir::dynamo

@@ -1,0 +1,66 @@
+// Every write is applied and answered by an error of the server, for three seconds, while callers
+// with a deadline of one second ask again at once.
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/fleet_callers_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr nanoseconds kOutage = seconds(3);
+
+/// One process with so many callers, who stop asking when the responses return.
+class FailingResponses {
+ public:
+  explicit FailingResponses(int callers) : callers_(fleet_, kOutage) {
+    const TargetPtr target = OneLimit("acme", PerSecond(1'000).Burst(100'000));
+    process_.network().faults = kUsualTrips;
+    for (int i = 0; i < callers; ++i) callers_.AskInTurn(process_, OneToken(target));
+    process_.network().faults.fail_after = 1;
+    process_.network().faults.only_writes = true;
+    Watch();
+    fleet_.scheduler().Advance(kOutage);
+    process_.network().faults = kUsualTrips;
+    fleet_.scheduler().Advance(seconds(1) + milliseconds(50));
+  }
+  /// Taken and not reported as admitted, in tokens.
+  std::int64_t unreported() const {
+    return StoredTakes(fleet_, "rps") / kMillitokens - callers_.Sum().admitted;
+  }
+  /// The most of it during the outage.
+  std::int64_t most_unreported() const { return most_unreported_; }
+  const FleetCallers& callers() const { return callers_; }
+
+ private:
+  void Watch() {
+    auto& scheduler = fleet_.scheduler();
+    most_unreported_ = std::max(most_unreported_, unreported());
+    if (scheduler.clock().Now() >= callers_.end()) return;
+    scheduler.At(scheduler.clock().Now() + milliseconds(5), [this] { Watch(); });
+  }
+
+  Fleet fleet_{3};
+  FleetProcess& process_ = fleet_.Join();
+  FleetCallers callers_;
+  std::int64_t most_unreported_ = 0;
+};
+
+// Pending callers may have a take each, and one write's takes may have lost their callers.
+void ExpectEachChargedOnce(int callers) {
+  const FailingResponses run(callers);
+  EXPECT_GE(run.callers().Sum().failed, callers);
+  EXPECT_LE(run.most_unreported(), 2 * callers);
+  EXPECT_EQ(run.unreported(), 0) << "a second after the responses returned";
+  EXPECT_LE(run.callers().Sum().longest, seconds(1) + milliseconds(1));
+}
+
+TEST(FleetFailingResponses, D2OneCallerIsChargedOnceForEachDecision) { ExpectEachChargedOnce(1); }
+
+TEST(FleetFailingResponses, D2EightCallersAreChargedOnceForEachDecision) {
+  ExpectEachChargedOnce(8);
+}
+
+}  // namespace
+}  // namespace weir::dynamo

@@ -1,0 +1,62 @@
+// Clients of zae-limiter among the processes of a simulated fleet, on the same buckets.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "weir/dynamo/fleet_workload_fixture.h"
+#include "weir/dynamo/zae_aggregator_fixture.h"
+#include "weir/dynamo/zae_client_fixture.h"
+
+namespace weir::dynamo {
+
+struct PeerOdds {
+  int clients = 0;
+  nanoseconds sync{0};        ///< between two changes of the limits; 0: none
+  nanoseconds aggregator{0};  ///< between two batches of the stream; 0: none
+  sim::NetworkFaults network{};
+};
+
+struct PeerCounts {
+  ZaeTally calls;
+  ZaeAggregatorTally aggregator;
+  int syncs = 0;
+  int repeated = 0;  ///< writes
+};
+PeerCounts& operator+=(PeerCounts& sum, const PeerCounts& other);
+
+/// Random requests of the clients until `end`, on the children and the parent of FleetWorkload,
+/// half of them corrected later. Every `sync` the limit kPeerLimit joins the limits of the
+/// children, or leaves them, by a parameter sync; some clients learn of it late. Fleet and ledger
+/// must outlive it.
+class FleetPeers {
+ public:
+  FleetPeers(Fleet& fleet, FleetLedger& ledger, std::uint64_t seed, const PeerOdds& odds,
+             Instant end);
+  PeerCounts counts() const;
+
+ private:
+  void Ask(ZaeClient& client);
+  void Sync();
+  std::vector<Charge> DrawCharges();
+  void CorrectLater(ZaeClient& client, std::vector<ZaeHeld> held);
+  void Correct(ZaeClient& client, const ZaeHeld& held);
+
+  Fleet& fleet_;
+  Rng rng_;
+  PeerOdds odds_;
+  Instant end_;
+  std::vector<std::unique_ptr<ZaeClient>> clients_;
+  std::unique_ptr<ZaeAggregator> aggregator_;
+  bool has_peer_limit_ = false;
+  int syncs_ = 0;
+};
+
+/// A limit that only they use.
+inline constexpr std::string_view kPeerLimit = "peer";
+
+/// The bounds of FleetQuotas on buckets that clients of zae-limiter use too: their writes on stored
+/// balances take what an idle bucket holds before the first refill, so one capacity comes twice.
+std::map<std::string, Quota> QuotasWithPeers();
+
+}  // namespace weir::dynamo

@@ -1,0 +1,47 @@
+// The arithmetic of zae-limiter 0.17.0 on a bucket's item, for limits that drip.
+//
+// Source: zae-limiter 0.17.0, the wheel: rf moves to now, and a fraction of a token is lost.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/dynamo/value.h"
+#include "weir/store/charge.h"
+
+namespace weir::dynamo {
+
+/// One limit as an item stores it. Amounts in millitokens, not divided; period in ms.
+struct ZaeMeter {
+  std::int64_t tokens = 0;
+  std::int64_t consumed = 0;
+  std::int64_t capacity = 0;
+  std::int64_t amount = 0;
+  std::int64_t period = 1;
+};
+/// Nothing unless it has tokens and a capacity.
+std::optional<ZaeMeter> ReadZaeMeter(const Item& item, std::string_view limit);
+/// The names of the limits of an item that have both, `wcu` among them.
+std::vector<std::string> ZaeLimits(const Item& item);
+std::int64_t ZaeShards(const Item& item);
+/// It makes no more.
+inline constexpr std::int64_t kMostZaeShards = 32;
+/// What a shard gains until `now`; negative if it holds more than its capacity. A fraction of a
+/// millitoken is lost.
+std::int64_t ZaeRefill(const ZaeMeter& meter, std::int64_t shards, std::int64_t elapsed);
+
+/// The same from an item's own time until `now`.
+std::int64_t ZaeRefillUntil(const Item& item, const ZaeMeter& meter, UnixMillis now);
+
+/// What the client does about an item that its write on stored balances found.
+enum class ZaeVerdict {
+  kRefused,  ///< no refill until now would pay
+  kSlow,     ///< a pass that refills may pay
+  kBusy,     ///< as kSlow, and the item is written more than it bears
+};
+ZaeVerdict JudgeZae(const std::optional<Item>& item, const Charge& charge, UnixMillis now);
+
+}  // namespace weir::dynamo

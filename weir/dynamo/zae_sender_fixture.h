@@ -1,0 +1,48 @@
+// How a process of zae-limiter sends writes: by botocore, which sends what got no answer again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/dynamo/fleet_ledger_fixture.h"
+#include "weir/dynamo/zae_writes_fixture.h"
+
+namespace weir::dynamo {
+
+using ZaeAnswer = tl::expected<WriteAnswer, WriteFailure>;
+using ZaeAnswerDone = std::move_only_function<void(const ZaeAnswer&)>;
+
+/// Fleet and ledger must outlive it, and it its last write. Not thread-safe.
+class ZaeSender {
+ public:
+  /// `ledger`: null for writes that charge nothing.
+  ZaeSender(Fleet& fleet, FleetLedger* ledger, std::uint64_t seed);
+
+  /// One write by itself, several as a transaction. The ledger notes `charges`, with how often they
+  /// were stored: a write that is repeated may count again, a transaction counts once.
+  void Send(std::vector<Write> writes, std::vector<Charge> charges, ZaeAnswerDone done);
+
+  UnixMillis now() const { return process_.now(); }
+  const Keys& keys() const { return keys_; }
+  ZaePass Pass() const { return {keys_, now(), write_capacity_}; }
+  Table& table() { return table_; }
+  sim::SimTransport& network() { return process_.network(); }
+  int repeated() const { return repeated_; }
+
+ private:
+  struct Sending;
+  void Try(const std::shared_ptr<Sending>& sending);
+  void Answered(const std::shared_ptr<Sending>& sending, const ZaeAnswer& answer);
+
+  FleetLedger* ledger_;
+  Rng rng_;
+  SimProcess process_;
+  Table table_;
+  Keys keys_;
+  std::int64_t write_capacity_;
+  int repeated_ = 0;
+};
+
+}  // namespace weir::dynamo
