@@ -27,6 +27,9 @@ Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
                       duration_cast<std::chrono::microseconds>(round_trip))};
 }
 
+// An image of a bucket that others refill is current for about a round trip.
+constexpr milliseconds kRecent{20};
+
 class Chooser {
  public:
   Chooser(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms, const Moment& moment)
@@ -35,8 +38,13 @@ class Chooser {
   Choice Run() {
     const Part* leader = FindLeader();
     if (leader == nullptr) return std::move(choice_);
+    if (leader->is_recorded) {
+      choice_.recorded = leader->token;
+      AddAdjust(*queue_.Find(leader->id));
+      return std::move(choice_);
+    }
     for (Part& part : queue_.all()) {
-      if (IsAdjust(part) && choice_.batch->Suits(part)) AddAdjust(part);
+      if (IsAdjust(part) && !part.is_recorded && choice_.batch->Suits(part)) AddAdjust(part);
     }
     std::size_t takes = 0;
     for (Part& part : queue_.all()) {
@@ -44,6 +52,8 @@ class Chooser {
       if (is_other || takes == terms_.most_takes) continue;
       if (IsTake(part) ? AddTake(part) : AddConform(part)) ++takes;
     }
+    choice_.expects_refill =
+        seen_.IsContended(moment_.at) && seen_.seen_at() + kRecent < moment_.at && takes > 0;
     return std::move(choice_);
   }
 
@@ -58,14 +68,14 @@ class Chooser {
       if (IsEligible(part)) choice_.now = std::max(choice_.now, DateOf(part, moment_.at));
     }
     const Part* leader = &*first;
-    if (IsAdjust(*first)) {
+    if (IsAdjust(*first) && !first->is_recorded) {
       const auto take = std::ranges::find_if(
           parts, [](const Part& part) { return IsTake(part) && IsEligible(part); });
-      if (take != parts.end() && BucketBatch(seen_, *take, choice_.now).Suits(*first)) {
+      if (take != parts.end() && BucketBatch(seen_, *take, choice_.now, moment_.at).Suits(*first)) {
         leader = &*take;
       }
     }
-    choice_.batch.emplace(seen_, *leader, choice_.now);
+    choice_.batch.emplace(seen_, *leader, choice_.now, moment_.at);
     return leader;
   }
 

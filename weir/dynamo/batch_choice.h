@@ -54,11 +54,13 @@ class TakeView {
 
 struct Choice {
   std::optional<BucketBatch> batch{};
-  std::vector<PartId> parts{};  ///< of the batch
+  std::vector<PartId> parts{};            ///< of the batch
+  std::optional<AdjustToken> recorded{};  ///< of its only part: to be recorded with the write
   /// Parts that are answered now.
   std::vector<std::pair<PartId, PartOutcome>> ends{};
-  bool needs_read = false;  ///< a refusal would rely on an image that is too old
-  UnixMillis now{};         ///< the date of the write
+  bool needs_read = false;      ///< a refusal would rely on an image that is too old
+  UnixMillis now{};             ///< the date of the write
+  bool expects_refill = false;  ///< BucketRequest
 
   /// The parts change no balance.
   bool takes_nothing() const { return batch->Request().is_nothing(); }

@@ -17,10 +17,14 @@ constexpr std::size_t kMostFlights = 3;
 // Writes that are lost to other processes in a row: after the first few each one waits, so that
 // they do not all come at once; and then there are too many writers on this bucket.
 constexpr int kLostAtOnce = 4;
+constexpr nanoseconds kLostPause = std::chrono::milliseconds(10);
+constexpr int kMostLostPauses = 5;
 constexpr int kMostLost = 50;
 
 // A refusal waits for no more writes than this to store its limits.
 constexpr int kMostRepairs = 3;
+
+constexpr std::string_view kFailedCheck = "ConditionalCheckFailed";
 
 constexpr milliseconds kFirstPause{25};
 constexpr int kMostDoublings = 4;
@@ -63,7 +67,7 @@ BucketActor::Opinion BucketActor::Judge(const Part& take, const Moment& moment) 
   }
   const ChoiceTerms terms = Terms();
   const TakeView view(seen_, terms, moment.at);
-  BucketBatch batch(seen_, take, DateOf(take, moment.at));
+  BucketBatch batch(seen_, take, DateOf(take, moment.at), moment.at);
   if (view.IsOutdated(take, batch)) return {.kind = Kind::kOutdated};
   Opinion opinion{.kind = Kind::kMayPay,
                   .verdict = batch.Judge(take.amounts, parts_.UsedOf(*take.target))};
@@ -78,12 +82,12 @@ bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
   const bool configures = take.target->source == LimitSource::kConfigured && !take.is_nothing();
   if (!configures || seen_.image() == nullptr) return false;
   if (repaired_at_ + terms_.repair_rest > moment.at) return false;
-  return !BucketBatch(seen_, take, DateOf(take, moment.at)).conforms();
+  return !BucketBatch(seen_, take, DateOf(take, moment.at), moment.at).conforms();
 }
 
 std::optional<Status> BucketActor::CheckAdjust(const Part& adjust, const Moment& moment) const {
   if (!seen_.is_known()) return std::nullopt;
-  BucketBatch batch(seen_, adjust, DateOf(adjust, moment.at));
+  BucketBatch batch(seen_, adjust, DateOf(adjust, moment.at), moment.at);
   if (batch.AddAdjust(adjust)) return Status();
   return Status(Fail(TooMuchDebt(key_)));
 }
@@ -202,6 +206,7 @@ Result<BucketPlan> BucketActor::Plan(const Choice& choice, const WriteFence::Gua
   request.writes = terms_.writes;
   request.failed_writes = failed_writes_;
   request.guard = guard;
+  request.expects_refill = choice.expects_refill;
   if (const BucketImage* image = seen_.image()) {
     return PlanWrite(terms_.keys, *image, request, choice.now);
   }
@@ -237,11 +242,17 @@ bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
   Flight flight{.id = ++last_flight_,
                 .parts = std::move(choice.parts),
                 .sent = moment.at,
+                .planned_at = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
+                .moves_rf = plan->moves_rf,
                 .foreseen = !image_is_read_};
   if (guard) flight.fenced = guard->write;
   if (seen_.is_absent()) flight.created = plan->writes.front().item;
+  flight.records = choice.recorded.has_value();
+  if (flight.records) {
+    plan->writes.push_back(PlanTokenRecord(terms_.keys, key_, *choice.recorded, choice.now));
+  }
   step.sends.push_back({.write = flight.id, .writes = std::move(plan->writes)});
-  if (flight.created) {
+  if (step.sends.back().writes.size() > 1) {
     step.sends.back().token = fmt::format("{:016x}{:016x}", terms_.draw(), terms_.draw());
   }
   flights_.push_back(std::move(flight));
@@ -321,8 +332,8 @@ void BucketActor::Applied(const Flight& flight, WriteAnswer answer, const Moment
   auto image = item ? ReadImage(*item) : Fail(Code::kNotFound, "");
   if (image) {
     using Source = SeenBucket::Source;
-    seen_.Learn(std::move(*image), flight.foreseen ? Source::kForeseen : Source::kOwn, flight.id,
-                moment.at);
+    const Source moved = flight.foreseen ? Source::kMoved : Source::kOwn;
+    seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
     image_is_read_ = false;
     step.divide |= seen_.image()->IsHotAt(moment.bucket_time);
     EndLooks(std::nullopt, step);
@@ -341,7 +352,11 @@ void BucketActor::Applied(const Flight& flight, WriteAnswer answer, const Moment
 void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Moment& moment,
                          Step& step) {
   const bool is_transaction = !failure.reasons.empty();
-  const bool on_item = !is_transaction || failure.ReasonOf(0) == "ConditionalCheckFailed";
+  if (flight.records && !failure.reasons.empty() && failure.reasons.back().code == kFailedCheck &&
+      failure.ReasonOf(0) != kFailedCheck) {
+    return CountedElsewhere(flight, moment, step);
+  }
+  const bool on_item = !is_transaction || failure.ReasonOf(0) == kFailedCheck;
   const bool conflicts =
       failure.ReasonOf(0) == "TransactionConflict" || failure.ReasonOf(1) == "TransactionConflict";
   if (!on_item) {
@@ -364,15 +379,31 @@ void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Momen
   } else {
     seen_.Forget();
   }
-  if (!was_applied) LostToOthers(flight.parts, moment, step);
+  if (!was_applied) LostToOthers(flight, moment, step);
 }
 
-void BucketActor::LostToOthers(const std::vector<PartId>& parts, const Moment& moment, Step& step) {
+// The token is recorded, by a write of another process: the adjust counts already.
+void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, Step& step) {
+  if (flight.fenced) Settle(fence_.OnNotSent(*flight.fenced), false, moment, step);
+  for (const PartId id : flight.parts) {
+    if (parts_.Find(id) != nullptr) End(id, {.kind = PartOutcome::Kind::kApplied}, step);
+  }
+}
+
+// If others moved rf, the amounts were not in the way; else they took, and less may fit.
+void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step& step) {
   ++lost_;
   last_error_ = LostTooOften(key_, lost_);
-  most_takes_ = std::max<std::size_t>(std::min(parts.size(), most_takes_) / 2, 1);
-  if (lost_ >= kLostAtOnce) Pause(kFirstPause, moment);
-  for (const PartId id : parts) {
+  const BucketImage* image = seen_.image();
+  if (image != nullptr && image->bucket.time == flight.planned_at) {
+    most_takes_ = std::max<std::size_t>(std::min(flight.parts.size(), most_takes_) / 2, 1);
+  }
+  if (lost_ >= kLostAtOnce) {
+    const nanoseconds longest = kLostPause * std::min(lost_ - kLostAtOnce + 1, kMostLostPauses);
+    pause_until_ = moment.at + nanoseconds(static_cast<std::int64_t>(
+                                   terms_.draw() % static_cast<std::uint64_t>(longest.count())));
+  }
+  for (const PartId id : flight.parts) {
     Part* part = parts_.Find(id);
     if (part == nullptr || part->carried) continue;
     const int most = part->kind == Part::Kind::kRepair ? kMostRepairs : kMostLost;

@@ -121,8 +121,11 @@ class BucketActor {
     std::optional<WriteFence::WriteId> fenced{};
     std::vector<PartId> parts{};
     Instant sent{};
+    UnixMillis planned_at{};  ///< rf in the image
+    bool moves_rf = false;
     bool foreseen = false;  ///< planned from the image that an own write had left
     std::optional<Item> created{};
+    bool records = false;  ///< its last write records a token
   };
 
   ChoiceTerms Terms() const;
@@ -138,9 +141,10 @@ class BucketActor {
 
   void Applied(const Flight& flight, WriteAnswer answer, const Moment& moment, Step& step);
   void Failed(const Flight& flight, WriteFailure failure, const Moment& moment, Step& step);
+  void CountedElsewhere(const Flight& flight, const Moment& moment, Step& step);
   void NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment, Step& step);
   void Lost(const Flight& flight, const Moment& moment, Step& step);
-  void LostToOthers(const std::vector<PartId>& parts, const Moment& moment, Step& step);
+  void LostToOthers(const Flight& flight, const Moment& moment, Step& step);
   void LearnItem(const Item& item, const Flight& flight, const Moment& moment, Step& step);
   void Settle(const WriteFence::Settlement& settled, bool is_final, const Moment& moment,
               Step& step);

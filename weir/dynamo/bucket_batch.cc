@@ -5,9 +5,6 @@
 namespace weir::dynamo {
 namespace {
 
-// While others move rf more often than not, it moves only when this much refill is gained.
-constexpr milliseconds kHold{400};
-
 std::size_t IndexIn(const Target& target, std::string_view name) {
   const auto found = std::ranges::find(target.limits, name, &Limit::name);
   return static_cast<std::size_t>(found - target.limits.begin());
@@ -20,7 +17,7 @@ bool AreEqual(const Target& a, const Target& b) {
   return a.source == b.source && a.key == b.key && a.limits == b.limits;
 }
 
-BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now)
+BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at)
     : seen_(seen),
       target_(leader.target),
       now_(now),
@@ -32,7 +29,7 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
   }
   MakeLines();
   conforms_ = seen_.is_absent() || Conforms(*seen_.image(), lines_);
-  if (seen_.is_contended() && conforms_ && !adjusts_ && seen_.image() != nullptr) Hold();
+  if (seen_.IsContended(at) && conforms_ && !adjusts_ && seen_.image() != nullptr) Hold();
 }
 
 BucketRequest BucketBatch::Request() const {

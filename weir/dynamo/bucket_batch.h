@@ -11,6 +11,9 @@
 
 namespace weir::dynamo {
 
+/// While others move rf more often than not, it moves only when this much refill is gained.
+inline constexpr milliseconds kHold{250};
+
 /// What a take finds.
 struct TakeVerdict {
   LimitAmounts available;  ///< of each limit, before it
@@ -23,7 +26,7 @@ struct TakeVerdict {
 class BucketBatch {
  public:
   /// `leader` gives the target. REQUIRES: seen.is_known().
-  BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now);
+  BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at);
 
   /// The part may share a write with the leader: an equal target, or an adjust of limits that the
   /// leader's target names.

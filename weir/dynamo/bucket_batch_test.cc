@@ -83,7 +83,7 @@ class BucketBatchTest : public testing::Test {
     const MeterAmounts sums = parts.Sums();
     SeenBucket seen;
     seen.Learn(image, SeenBucket::Source::kRead, 0, {});
-    BucketBatch batch(seen, {.target = target_, .amounts = {}}, now);
+    BucketBatch batch(seen, {.target = target_, .amounts = {}}, now, {});
     const std::array adjusts = {sums.debits, -sums.returns};
     for (const std::int64_t amount : adjusts) {
       const Part adjust{.kind = Part::Kind::kAdjust, .target = target_, .amounts = {amount}};

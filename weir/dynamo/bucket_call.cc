@@ -60,7 +60,8 @@ Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
             .resolved_at = charge.resolved_at,
             .shards = route_.shards[index],
             .keeps = request_.keeps,
-            .token = request_.token};
+            .token = request_.token,
+            .is_recorded = request_.is_recorded};
   part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
   return part;
 }
@@ -260,6 +261,12 @@ BucketCall::Next BucketCall::Hurry(CallActors& actors) {
   const bool stays = request_.keeps && failure_ && failure_->kind == Outcome::kFailed;
   for (std::size_t i = 0; i < parts_.size() && is_acquire; ++i) {
     CallPart& part = parts_[i];
+    if (stays && phase_ == Phase::kLooking) {
+      Part owed = PartOf(i, Part::Kind::kTake);
+      owed.answered = true;
+      if (!owed.is_nothing()) actors.Change(KeyOf(i)).GiveBack(std::move(owed), actors.moment());
+      continue;
+    }
     if (part.stage == Stage::kPending && phase_ != Phase::kReturning) {
       if (!actors.Change(KeyOf(i)).Drop(part.id, stays, actors.moment())) in_doubt_ = true;
     }

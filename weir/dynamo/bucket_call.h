@@ -22,9 +22,10 @@ struct CallRequest {
   };
   Kind kind = Kind::kAcquire;
   std::vector<Charge> charges;
-  AdjustToken token{};  ///< of kAdjust
-  bool keeps = false;   ///< BucketStore::AcquireAndKeep
-  UnixMillis now;       ///< bucket time at `came`, by the caller
+  AdjustToken token{};       ///< of kAdjust
+  bool is_recorded = false;  ///< of kAdjust: BucketStore::AdjustShared
+  bool keeps = false;        ///< BucketStore::AcquireAndKeep
+  UnixMillis now;            ///< bucket time at `came`, by the caller
   Instant came;
   Deadline deadline = Deadline::Never();
 };

@@ -55,7 +55,9 @@ struct Part {
   /// taken; if they were not taken by then, they are debited.
   bool keeps = false;
   AdjustToken token{};  ///< of kAdjust
-  PartId twin = 0;      ///< of a repeated adjust: the pending one, whose outcome it shares
+  /// Of kAdjust: the token is recorded in the table, and counts once there.
+  bool is_recorded = false;
+  PartId twin = 0;  ///< of a repeated adjust: the pending one, whose outcome it shares
 
   /// A correction, which no balance refuses.
   bool is_adjust() const { return kind == Kind::kAdjust || kind == Kind::kGiveBack; }

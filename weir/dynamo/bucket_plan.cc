@@ -256,13 +256,15 @@ class Planner {
 };
 
 // The stored balance alone must suffice, without what came back since.
-bool MayAdd(const BucketImage& image, const std::vector<Line>& lines, UnixMillis now) {
+bool MayAdd(const BucketImage& image, const BucketRequest& request, const std::vector<Line>& lines,
+            UnixMillis now) {
   if (image.valid_until && *image.valid_until <= now.value) return false;
   const std::optional<Lifetime> lifetime = LifetimeOfAdd(image, lines, now);
   return std::ranges::all_of(lines, [&](const Line& line) {
     if (line.amounts.is_nothing() || line.absent) return true;
     if (Overflows(line)) return false;
     const auto& [takes, debits, returns] = line.amounts;
+    if (request.expects_refill) return true;
     const std::int64_t left = line.before.tokens + returns - takes;
     if (lifetime && line.amounts.used() > 0 &&
         left - debits < LeastFullBy(lifetime->ttl_seconds, line, now)) {
@@ -292,7 +294,7 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
   BucketPlan plan{.conforms = Conforms(image, lines)};
   Planner planner(keys, image, request, at);
-  const bool add = plan.conforms && !request.is_nothing() && MayAdd(image, lines, at);
+  const bool add = plan.conforms && !request.is_nothing() && MayAdd(image, request, lines, at);
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines));
   plan.moves_rf = !add;
   return plan;
@@ -302,6 +304,15 @@ Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard&
   Write write{.key = keys.Bucket(key), .item = {}, .expression = {}, .want_new = true};
   write.expression.RequireExists("PK");
   Fence(write.expression, guard);
+  return write;
+}
+
+Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustToken token, UnixMillis now) {
+  TableKey record = keys.Bucket(key);
+  record.sk = fmt::format("#WEIR#TOKEN#{:016x}{:016x}", token.high, token.low);
+  Write write{.kind = Write::Kind::kPut, .key = {}, .item = ToItem(record), .expression = {}};
+  write.item.emplace("ttl", Of((now + kTokenRecordLife).value / 1000 + 1));
+  write.expression.RequireAbsent("PK");
   return write;
 }
 

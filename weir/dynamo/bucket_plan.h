@@ -43,6 +43,9 @@ struct BucketRequest {
   /// Writes on the item whose conditions failed and that no other write has debited. They consume
   /// as many units as one that passes.
   int failed_writes = 0;
+  /// Others have most likely refilled the bucket since it was seen: the stored balance is tried
+  /// before rf is moved, although the image has too little.
+  bool expects_refill = false;
   const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
 
   /// The target's limits are to be the configured ones of the bucket.
@@ -90,6 +93,12 @@ inline constexpr std::size_t kMostMeters = 20;
 
 /// The write that changes nothing but the slot of its guard, and so settles earlier ones.
 Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard& guard);
+
+/// How long a token that was recorded counts once in the table. DynamoDB deletes the record some
+/// time after that.
+inline constexpr milliseconds kTokenRecordLife{900'000};
+/// The write that records a token beside the bucket's item, on condition that it is not recorded.
+Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustToken token, UnixMillis now);
 
 /// Plans the creation of a bucket that does not exist, and so is full.
 [[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,

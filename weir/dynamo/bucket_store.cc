@@ -55,9 +55,21 @@ void DynamoBucketStore::AcquireAndKeep(std::span<const Charge> charges, UnixMill
 
 void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                                Deadline deadline, Done<void> done) {
-  if (const Status valid = CheckAdjust(charges); !valid) return done(Fail(valid.error()));
   CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
   request.token = token;
+  StartAdjust(std::move(request), std::move(done));
+}
+
+void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustToken token,
+                                     UnixMillis now, Deadline deadline, Done<void> done) {
+  CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
+  request.token = token;
+  request.is_recorded = true;
+  StartAdjust(std::move(request), std::move(done));
+}
+
+void DynamoBucketStore::StartAdjust(CallRequest request, Done<void> done) {
+  if (const Status valid = CheckAdjust(request.charges); !valid) return done(Fail(valid.error()));
   driver_->Start(std::move(request), [done = std::move(done)](Result<Decision> decision) mutable {
     done(decision ? Status() : Status(Fail(std::move(decision.error()))));
   });

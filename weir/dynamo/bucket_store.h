@@ -15,6 +15,8 @@
 
 namespace weir::dynamo {
 
+struct CallRequest;
+
 struct BucketStoreOptions {
   std::size_t remembered_images = 100'000;
   std::uint64_t seed = 0;  ///< of pauses and shards, if there is no `random`
@@ -71,6 +73,10 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
                       Done<Decision> done) override;
   void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
               Done<void> done) override;
+  /// The token is recorded in the table, in the transaction that adjusts the bucket, for
+  /// kTokenRecordLife.
+  void AdjustShared(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+                    Deadline deadline, Done<void> done) override;
   /// By images that are read after the call.
   void Conform(TargetPtr target, Deadline deadline, Done<void> done) override;
   void Read(std::span<const BucketKey> keys, Deadline deadline,
@@ -84,6 +90,7 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
  private:
   class Driver;
 
+  void StartAdjust(CallRequest request, Done<void> done);
   std::optional<BucketRecord> FindRecent(const BucketKey& key);
   std::optional<SharedReads::Records> FindRecent(std::span<const BucketKey> keys);
 

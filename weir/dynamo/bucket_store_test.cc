@@ -106,12 +106,16 @@ TEST_F(BucketStoreTest, ACrowdedBucketIsRefilledInFewWrites) {
   int later = 0;
   int admitted = 0;
   for (int i = 0; i < 40; ++i) {
+    table_.scheduler.Advance(std::chrono::milliseconds(100));
     admitted += Ask(other, {"acme"}, 1, later += 100).admitted ? 1 : 0;
+    table_.scheduler.Advance(std::chrono::milliseconds(100));
     admitted += Ask(process_, {"acme"}, 1, later += 100).admitted ? 1 : 0;
   }
   EXPECT_GE(admitted, 76) << "of 80 tokens that came back";
   EXPECT_LE(table_.server.counts().failed_conditions, 45U);
-  for (int i = 0; i < 8; ++i) Ask(process_, {"acme"}, 1, later += 100);
+  table_.scheduler.Advance(std::chrono::seconds(3));
+  NewRequests();
+  EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 3'000).admitted);
   NewRequests();
   EXPECT_TRUE(Ask(process_, {"acme"}, 1, later += 100).admitted);
   EXPECT_EQ(NewRequests(), 1U) << "as if it had always been alone";

@@ -35,6 +35,11 @@ class FleetDeletedItem : public testing::Test {
     const Charge charge{target_, {delta}};
     process.buckets().Adjust({&charge, 1}, token, process.now(), Soon(), [](const Status&) {});
   }
+  void AdjustShared(FleetProcess& process, std::int64_t delta, AdjustToken token) {
+    const Charge charge{target_, {delta}};
+    process.buckets().AdjustShared({&charge, 1}, token, process.now(), Soon(),
+                                   [](const Status&) {});
+  }
   Deadline Soon() const { return Deadline::After(fleet_.scheduler().clock(), seconds(3)); }
   /// The next write of the process that is asked for something: applied, no answer.
   void LoseNextAnswer(FleetProcess& process) { process.network().faults.lose_answer = 1; }
@@ -98,7 +103,8 @@ TEST_F(FleetDeletedItem, AWriteThatArrivesAfterTheItemWasMadeAgainIsNotApplied) 
     Delete();
     ASSERT_TRUE(Acquire(there_, 1'000).admitted);
     EXPECT_TRUE(decision.admitted);
-    EXPECT_EQ(Consumed() - before, decision.maybe_charged_twice ? 6'000 : 4'000) << late;
+    EXPECT_GE(Consumed() - before, 4'000) << late;
+    EXPECT_LE(Consumed() - before, decision.maybe_charged_twice ? 6'000 : 4'000) << late;
     fleet_.scheduler().Advance(seconds(60));
   }
 }
@@ -106,10 +112,10 @@ TEST_F(FleetDeletedItem, AWriteThatArrivesAfterTheItemWasMadeAgainIsNotApplied) 
 TEST_F(FleetDeletedItem, ATokenThatIsSentThroughTwoProcessesCountsOnce) {
   here_.network().faults = there_.network().faults = kUsualTrips;
   ASSERT_TRUE(Acquire(here_, 9'000).admitted);
-  Adjust(here_, -2'000, {7, 7});
-  Adjust(there_, -2'000, {7, 7});
+  AdjustShared(here_, -2'000, {7, 7});
+  AdjustShared(there_, -2'000, {7, 7});
   fleet_.scheduler().RunAll();
-  Adjust(there_, -2'000, {7, 7});
+  AdjustShared(there_, -2'000, {7, 7});
   fleet_.scheduler().RunAll();
   EXPECT_EQ(Consumed(), 7'000);
 }

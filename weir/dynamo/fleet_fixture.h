@@ -64,8 +64,8 @@ class Fleet {
   explicit Fleet(std::uint64_t seed, std::int64_t write_capacity = kWriteCapacity);
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
-  /// Two processes of one seed are what a fork leaves: they have the same instance, and whatever one
-  /// of them draws from the seed, the other one draws too.
+  /// Two processes of one seed are what a fork leaves: they have the same instance, and whatever
+  /// one of them draws from the seed, the other one draws too.
   FleetProcess& JoinWithSeed(std::uint64_t seed, milliseconds skew = milliseconds(0));
   const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
   /// The table has a time to live: SimDynamo::SweepTtl deletes what has expired.

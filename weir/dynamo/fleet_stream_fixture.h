@@ -12,8 +12,8 @@
 
 namespace weir::dynamo {
 
-/// What one write did to one limit of one bucket: its returns, its takes, or its debits. That it was
-/// applied, the table's own stream says; what the sums consist of, the process that planned it.
+/// What one write did to one limit of one bucket: its returns, its takes, or its debits. That it
+/// was applied, the table's own stream says; what the sums consist of, the process that planned it.
 struct Movement {
   UnixMillis at;
   std::int64_t consumed = 0;  ///< millitokens; negative: returns

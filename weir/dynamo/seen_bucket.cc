@@ -5,8 +5,9 @@
 namespace weir::dynamo {
 namespace {
 
-// Three surprises in a row make a bucket contended, and three images without one end it.
+// Three surprises in a row make a bucket contended.
 constexpr double kWeight = 0.25;
+constexpr double kContended = 0.5;
 
 // An image of an earlier refill is late for this long, and then newer.
 constexpr milliseconds kNewerFor{1000};
@@ -24,8 +25,11 @@ bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant 
     const bool is_earlier = image.bucket.time < image_->bucket.time ||
                             (image.bucket.time == image_->bucket.time && sent < sent_);
     if (is_earlier && is_late) return false;
-    const bool moved = source == Source::kRead && image.bucket.time != image_->bucket.time;
+    const bool moved = image.bucket.time != image_->bucket.time && source != Source::kMoved;
     if (source != Source::kOwn) surprise_ += ((moved ? 1.0 : 0.0) - surprise_) * kWeight;
+    if (moved && (surprise_ > kContended || IsContended(now))) {
+      contended_until_ = now + kContendedFor;
+    }
   }
   if (differs) parameters_since_ = now;
   image_ = std::move(image);

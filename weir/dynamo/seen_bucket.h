@@ -16,12 +16,14 @@ class SeenBucket {
  public:
   /// How an image was obtained.
   enum class Source {
-    kRead,      ///< read, or returned by a write that failed
-    kOwn,       ///< left by a write of this process that was planned from a current image
-    kForeseen,  ///< left by a write that was planned from an older image, which so was current
+    kRead,   ///< read, or returned by a write that failed
+    kAdded,  ///< left by a write of this process that left rf
+    kMoved,  ///< left by a write of this process that moved rf from the last image
+    kOwn,    ///< as kMoved, and the last image was current: it says nothing of others
   };
   /// Position of a request among those of this process: later ones see later states, mostly.
   using Sequence = std::uint64_t;
+  static constexpr milliseconds kContendedFor{2000};
 
   /// False: an image of a later request, or of a later refill, is here already. An image of an
   /// earlier refill than that of one that is older than a second replaces it: the item was deleted,
@@ -41,8 +43,9 @@ class SeenBucket {
   Instant seen_at() const { return seen_at_; }
   /// Since when this process knows that the stored parameters are what they are.
   Instant parameters_since() const { return parameters_since_; }
-  /// Other processes have moved `rf` more often than not, lately.
-  bool is_contended() const { return surprise_ > 0.5; }
+  /// Other processes have moved `rf` more often than not; and at least once in each kContendedFor
+  /// since, as they do so less often in a contended bucket.
+  bool IsContended(Instant now) const { return now < contended_until_; }
 
  private:
   std::optional<BucketImage> image_;
@@ -52,6 +55,7 @@ class SeenBucket {
   Sequence sent_ = 0;
   Instant parameters_since_{INT64_MIN};
   double surprise_ = 0;  // decayed share of images that others had changed
+  Instant contended_until_{INT64_MIN};
 };
 
 }  // namespace weir::dynamo

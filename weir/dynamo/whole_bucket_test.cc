@@ -31,8 +31,9 @@ class WholeBucketTest : public testing::Test {
   std::optional<BucketRecord> Read(std::uint32_t shard) {
     using BucketRecords = std::vector<std::optional<BucketRecord>>;
     const BucketKey key{"acme", "llm", shard};
-    const auto records = table_.Ask<BucketRecords>(
-        [&](Done<BucketRecords> done) { store_.Read({&key, 1}, Deadline::Never(), std::move(done)); });
+    const auto records = table_.Ask<BucketRecords>([&](Done<BucketRecords> done) {
+      store_.Read({&key, 1}, Deadline::Never(), std::move(done));
+    });
     EXPECT_TRUE(records.has_value()) << records.error().message;
     return records ? records->front() : std::nullopt;
   }

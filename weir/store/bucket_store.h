@@ -121,6 +121,14 @@ class BucketStore {
   virtual void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 
+  /// As Adjust, for a token that came from elsewhere and may be sent to several processes: it
+  /// counts once among all that share the state. (Where only one process can write, so does
+  /// Adjust.)
+  virtual void AdjustShared(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+                            Deadline deadline, Done<void> done) {
+    Adjust(charges, token, now, deadline, std::move(done));
+  }
+
   /// The buckets as last written, in the order of `keys`; nothing for those that do not exist,
   /// which are full. Shard 0 of a bucket that the store divides means the whole of it.
   virtual void Read(std::span<const BucketKey> keys, Deadline deadline,
