@@ -4,10 +4,13 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "weir/base/mutex.h"
 #include "weir/base/rng.h"
 #include "weir/limiter/limiter.h"
 #include "weir/limiter/probe_backend.h"
@@ -67,6 +70,99 @@ TEST_F(LimiterStress, NobodySeesLimitsFromBeforeAChangeThatIsDone) {
   }
   stop = true;
   for (std::thread& reader : readers) reader.join();
+}
+
+/// Judges limits by their capacity, which only grows, and by when it saw the one that is stored.
+class JudgingBackend final : public Backend, public BucketStore {
+ public:
+  JudgingBackend(Backend& inner, const Clock& clock) : inner_(inner), clock_(clock) {}
+
+  BucketStore& buckets() override { return *this; }
+  ConfigStore& config() override { return inner_.config(); }
+  Status Close() override { return inner_.Close(); }
+  std::string Describe() const override { return "judging"; }
+
+  UnixMillis Now() const override { return inner_.buckets().Now(); }
+  void Acquire(std::span<const Charge> charges, UnixMillis, Deadline,
+               Done<Decision> done) override {
+    const bool outdated = IsOutdated(charges.front());
+    done(Decision{.admitted = !outdated, .limits = {}, .outdated = outdated});
+  }
+  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline,
+              Done<void> done) override {
+    done({});
+  }
+  void Read(std::span<const BucketKey> keys, Deadline deadline,
+            Done<std::vector<std::optional<BucketRecord>>> done) override {
+    inner_.buckets().Read(keys, deadline, std::move(done));
+  }
+  void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
+            Done<Page<BucketRecord>> done) override {
+    inner_.buckets().List(filter, page, deadline, std::move(done));
+  }
+
+  void Store(std::int64_t capacity) {
+    const MutexLock lock(mutex_);
+    capacity_ = capacity * kMillitokens;
+    seen_ = clock_.Now();
+  }
+  std::uint64_t undone() const {
+    const MutexLock lock(mutex_);
+    return undone_;
+  }
+
+ private:
+  bool IsOutdated(const Charge& charge) {
+    const std::int64_t capacity = charge.target->limits[0].quota.capacity;
+    const MutexLock lock(mutex_);
+    if (capacity == capacity_) return false;
+    if (seen_ > charge.resolved_at) return true;
+    undone_ += capacity < capacity_;
+    capacity_ = capacity;
+    seen_ = clock_.Now();
+    return false;
+  }
+
+  Backend& inner_;
+  const Clock& clock_;
+  mutable Mutex mutex_;
+  std::int64_t capacity_ WEIR_GUARDED_BY(mutex_) = 0;
+  Instant seen_ WEIR_GUARDED_BY(mutex_);
+  std::uint64_t undone_ WEIR_GUARDED_BY(mutex_) = 0;
+};
+
+// Fails if: charges do not say when their limits were resolved.
+TEST_F(LimiterStress, D6NoThreadUndoesAChangeOfLimits) {
+  JudgingBackend store(*memory_, clock_);
+  Limiter limiter(store, loop_, {.seed = 1});
+  std::atomic<bool> stop = false;
+  const auto change = [&](std::int64_t capacity) {
+    memory_->config().Apply({Put(Level::EntityDefault("a"), Calls(capacity))}, Deadline::Never(),
+                            [](const Status& applied) { EXPECT_TRUE(applied); });
+    store.Store(capacity);
+  };
+  change(1);
+  const auto ask = [&] {
+    while (!stop) {
+      const auto outcome = limiter.Acquire(
+          {.entity = "a", .resource = "r", .amounts = {{"calls", 1}}}, Deadline::Never());
+      ASSERT_TRUE(outcome);
+      EXPECT_TRUE(outcome->admitted() || outcome->decision().contended);
+      EXPECT_FALSE(outcome->decision().outdated);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(ask);
+  while (limiter.stats().charged == 0) std::this_thread::yield();
+  for (std::int64_t capacity = 2; capacity <= 200; ++capacity) {
+    change(capacity);
+    const std::uint64_t charged = limiter.stats().charged;
+    while (limiter.stats().charged < charged + 2) std::this_thread::yield();
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store.undone(), 0U);
+  EXPECT_GT(limiter.stats().outdated, 0U);
 }
 
 /// What one thread did to the buckets, as its leases say.

@@ -167,6 +167,18 @@ TEST_F(RenewalTest, D6ReadsThatBeganBeforeTheMismatchWasSeenDoNotCount) {
   EXPECT_EQ(asks_, 3 + 2);  // the second request waited for reads of its own
 }
 
+// Fails if: limits count as resolved when their fetch ended.
+TEST_F(RenewalTest, D6LimitsAreAsOldAsTheBeginningOfTheirReads) {
+  limiter_->Invalidate();
+  store_.hold = true;
+  const auto& answer = Ask();  // the reads find 100, and are answered late
+  Change(10);
+  for (int i = 0; i < 20; ++i) store_.Release();
+  ASSERT_TRUE(answer && *answer && (*answer)->admitted());
+  EXPECT_EQ(stored_.repairs, 0);
+  EXPECT_EQ(ChargedCapacity(), 10);
+}
+
 TEST_F(RenewalTest, D6LimitsThatChangeAllTheTimeEndInARefusalForContention) {
   store_.judge = [this](auto) {
     ++asks_;
