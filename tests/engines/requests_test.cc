@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <thread>
 
 #include "tests/engines/fault_control.h"
 #include "weir/backends/open.h"
@@ -77,6 +78,17 @@ TEST_F(Requests, ARefusalIsRepeatedWithoutOne) {
   TakeCounts();
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(process.Ask("poor", "scarce"));
   EXPECT_EQ(TakeCounts(), (Counts{{"peak", 0}, {"turns", 0}}));
+}
+
+// An image that is older than a second is read again, once: the refusal after that is local.
+TEST_F(Requests, ARefusalIsLookedUpOnceItIsOld) {
+  Process process(url_);
+  process.Ask("old", "scarce");
+  EXPECT_FALSE(process.Ask("old", "scarce"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'100));
+  TakeCounts();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(process.Ask("old", "scarce"));
+  EXPECT_EQ(TakeCounts()["turns"], 1);
 }
 
 // The proxy answers neither write before both are there.

@@ -1,30 +1,18 @@
 #!/usr/bin/env python3
-"""Weir and zae-limiter 0.17.0 on one table at the same time.
+"""Weir and zae-limiter 0.17.0 on one table: each reads what the other wrote.
 
-usage: interop_test.py WEIR [UNITTEST_ARGUMENT...]
-
-`PeerAlone` as an argument runs what needs no WEIR.
+usage: interop_test.py WEIR WEIR_PROCESS [UNITTEST_ARGUMENT...]
 """
 
-import pathlib
 import sys
-import unittest
 
 sys.dont_write_bytecode = True  # the sources stay as they are
-from sides import BUSY, Load, Peer, Weir, all_items, engine  # noqa: E402
+import on_table  # noqa: E402
+from on_table import Callers, OnTable  # noqa: E402
+from sides import StoredBucket, all_items, daily, limit  # noqa: E402
 
 REFUSED = 3
-dynoxide = engine.Dynoxide()
-
-
-def setUpModule():
-    dynoxide.__enter__()
-    unittest.addModuleCleanup(dynoxide.__exit__)
-
-
-def daily(name, tokens):
-    return {"name": name, "capacity": tokens, "refill_amount": tokens,
-            "refill_period_seconds": 86_400}
+BUSY = limit("rpm", 200, 100, 1)
 
 
 def as_weir_says(limit):
@@ -33,17 +21,13 @@ def as_weir_says(limit):
             "refill_period_ms": limit["refill_period_seconds"] * 1000}
 
 
-class PeerAlone(unittest.TestCase):
-    """The peer against the engine: what the other tests stand on."""
-
-    def setUp(self):
-        self.peer = Peer(dynoxide, "peer-alone")
-        self.addCleanup(self.peer.close)
-        self.peer("create")
+class PeerAlone(OnTable):
+    """The peer against the engine: the basis of the other tests."""
 
     def test_its_own_workers_keep_the_bound(self):
-        self.peer.set_limits("resource:busy", BUSY)
-        Load(10, self.peer).check(self, self.peer)
+        callers = Callers(self, threads=4, rpm=1)
+        callers.begin(self.peer, BUSY)
+        callers.run_for(2, self.new_peer(), sides=["zae-limiter"])
 
     def test_it_reads_what_it_wrote(self):
         self.peer.set_limits("system", daily("rpm", 1))
@@ -51,27 +35,24 @@ class PeerAlone(unittest.TestCase):
         self.peer.set_limits("entity:child", daily("rpm", 3))
         self.peer.set_limits("entity:child:llm", daily("rpm", 4), daily("tpm", 5))
         self.peer("entity", "parent")
-        self.peer("entity", "child", "--parent", "parent", "--cascade")
-        self.peer("take", "child", "llm", "rpm=2")
+        self.peer("entity", "child", "parent")
+        self.peer.take("child", "llm", rpm=2)
         read = self.peer("read", "child", "llm")
         self.assertEqual(read["limits"]["entity:child:llm"], [daily("rpm", 4), daily("tpm", 5)])
         self.assertEqual([limits[0]["capacity"] for limits in read["limits"].values()],
                          [1, 2, 3, 4])
-        self.assertEqual(read["buckets"]["rpm"]["tc"], 2000)
+        self.assertEqual(StoredBucket(self.running, self.table, "child", "llm").consumed("rpm"), 2)
         self.assertEqual(read["entity"]["parent_id"], "parent")
         self.assertIn("entity_created", [event["action"] for event in read["audit"]])
         self.assertEqual(self.peer("read", "parent", "llm")["children"], ["child"])
-        self.assertFalse(self.peer("take", "child", "llm", "rpm=3")["admitted"])
+        self.assertFalse(self.peer.take("child", "llm", rpm=3))
 
 
 class Both:
-    """What holds on a table, whoever made it. `make_table` is the subclass's."""
+    """These hold on a table of either side."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.peer, cls.weir = Peer(dynoxide, cls.table), Weir(dynoxide, WEIR, cls.table)
-        cls.addClassCleanup(cls.peer.close)
-        cls.make_table()
+    def consumed(self, entity, resource):
+        return StoredBucket(self.running, self.table, entity, resource).consumed("rpm")
 
     def test_weir_reads_limits_of_the_peer(self):
         for tokens, level, words in ((1, "system", ["system"]),
@@ -95,7 +76,7 @@ class Both:
 
     def test_weir_reads_entities_of_the_peer(self):
         self.peer("entity", "org3")
-        self.peer("entity", "child3", "--parent", "org3", "--cascade")
+        self.peer("entity", "child3", "org3")
         shown = self.weir("entity", "show", "child3")
         self.assertEqual((shown["parent"], shown["cascade"]), ("org3", True))
         children = self.weir("entity", "children", "org3")["children"]
@@ -113,7 +94,7 @@ class Both:
 
     def test_a_bucket_the_peer_made_is_spent_by_both(self):
         self.peer.set_limits("resource:r5", daily("rpm", 10))
-        self.assertTrue(self.peer("take", "e5", "r5", "rpm=6")["admitted"])
+        self.assertTrue(self.peer.take("e5", "r5", rpm=6))
         self.spend_what_is_left("e5", "r5", taken=6)
 
     def test_a_bucket_weir_made_is_spent_by_both(self):
@@ -123,40 +104,33 @@ class Both:
 
     def spend_what_is_left(self, entity, resource, taken):
         self.assertEqual(self.weir.consumed(entity, resource), {"rpm": taken})
-        self.assertEqual(self.peer_consumed(entity, resource), taken)
-        self.assertFalse(self.peer("take", entity, resource, "rpm=5")["admitted"])
+        self.assertEqual(self.consumed(entity, resource), taken)
+        self.assertFalse(self.peer.take(entity, resource, rpm=5))
         self.assertEqual(self.weir.run("try", entity, resource, "rpm=5").returncode, REFUSED)
-        self.assertTrue(self.peer("take", entity, resource, "rpm=2")["admitted"])
+        self.assertTrue(self.peer.take(entity, resource, rpm=2))
         self.assertTrue(self.weir("try", entity, resource, "rpm=2")["admitted"])
-        self.assertFalse(self.peer("take", entity, resource, "rpm=1")["admitted"])
+        self.assertFalse(self.peer.take(entity, resource, rpm=1))
         self.assertEqual(self.weir.run("try", entity, resource, "rpm=1").returncode, REFUSED)
         self.assertEqual(self.weir.consumed(entity, resource), {"rpm": 10})
-        self.assertEqual(self.peer_consumed(entity, resource), 10)
-
-    def peer_consumed(self, entity, resource):
-        return self.peer("read", entity, resource)["buckets"]["rpm"]["tc"] / 1000
+        self.assertEqual(self.consumed(entity, resource), 10)
 
     def test_parents_are_charged_by_both(self):
         self.peer.set_limits("resource:r7", daily("rpm", 10))
         self.peer("entity", "org7")
         self.weir("entity", "create", "child7", "--parent", "org7", "--cascade")
-        self.assertTrue(self.peer("take", "child7", "r7", "rpm=2")["admitted"])
+        self.assertTrue(self.peer.take("child7", "r7", rpm=2))
         self.assertTrue(self.weir("try", "child7", "r7", "rpm=3")["admitted"])
         for entity in ("child7", "org7"):
-            self.assertEqual(self.peer_consumed(entity, "r7"), 5, entity)
+            self.assertEqual(self.consumed(entity, "r7"), 5, entity)
             self.assertEqual(self.weir.consumed(entity, "r7"), {"rpm": 5}, entity)
 
 
-class TableOfThePeer(Both, unittest.TestCase):
-    table = "made-by-peer"
-
-    @classmethod
-    def make_table(cls):
-        cls.peer("create")
-
+class TableOfThePeer(Both, OnTable):
     def test_one_bucket_keeps_its_bound_under_both(self):
-        self.peer.set_limits("resource:busy", BUSY)
-        Load(20, self.peer, self.weir).check(self, self.peer)
+        callers = Callers(self, threads=4, rpm=1)
+        callers.begin(self.peer, BUSY)
+        callers.run_for(4, self.new_peer(), self.new_weir_process())
+        self.assert_balances_agree("rpm")
 
     def test_what_weir_does_not_implement_it_names_and_leaves_alone(self):
         hourly = daily("rpm", 100) | {"refill_period_seconds": 3600}
@@ -169,8 +143,8 @@ class TableOfThePeer(Both, unittest.TestCase):
         for number, (named, limit) in enumerate(features.items()):
             entity = f"f{number}"
             self.peer.set_limits(f"entity:{entity}:r8", limit)
-            self.assertTrue(self.peer("take", entity, "r8", "rpm=1")["admitted"])
-            before = all_items(dynoxide, self.table)
+            self.assertTrue(self.peer.take(entity, "r8", rpm=1))
+            before = all_items(self.running, self.table)
             for words in (["try", entity, "r8", "rpm=1"],
                           ["try", entity, "r8", "rpm=1", "--limits", "rpm:50"],
                           ["entity", "get-limits", entity, "-r", "r8"],
@@ -179,13 +153,11 @@ class TableOfThePeer(Both, unittest.TestCase):
                     done = self.weir.run(*words)
                     self.assertEqual(done.returncode, 1, done.stdout)
                     self.assertRegex(done.stderr, rf"\A[^\n]*{entity}[^\n]*({named})[^\n]*\n\Z")
-                    self.assertEqual(all_items(dynoxide, self.table), before)
-            self.assertTrue(self.peer("take", entity, "r8", "rpm=1")["admitted"])
+                    self.assertEqual(all_items(self.running, self.table), before)
+            self.assertTrue(self.peer.take(entity, "r8", rpm=1))
 
 
-class TableOfWeir(Both, unittest.TestCase):
-    table = "made-by-weir"
-
+class TableOfWeir(Both, OnTable):
     @classmethod
     def make_table(cls):
         cls.weir("table", "create")
@@ -193,7 +165,4 @@ class TableOfWeir(Both, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    WEIR = pathlib.Path(sys.argv.pop(1)).resolve()
-    unittest.main(verbosity=2)
+    on_table.main(__doc__)

@@ -1,0 +1,103 @@
+#include "tests/interop/weir_takers.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+constexpr milliseconds kLongestPause{50};
+
+int OpenJournal(const std::string& path) {
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file >= 0) return file;
+  std::cerr << "weir_process: cannot open the journal " << path << '\n';
+  std::exit(1);
+}
+
+}  // namespace
+
+Takers::Takers(Limiter& limiter, const Clock& clock, Wish wish)
+    : limiter_(limiter),
+      clock_(clock),
+      wish_(std::move(wish)),
+      journal_(OpenJournal(wish_.journal)) {
+  for (std::uint64_t i = 0; i < wish_.threads; ++i) threads_.emplace_back([this, i] { Work(i); });
+}
+
+Takers::~Takers() {
+  Stop();
+  close(journal_);
+}
+
+TakersReport Takers::Stop() {
+  stopped_ = true;
+  threads_.clear();
+  const MutexLock lock(mutex_);
+  return report_;
+}
+
+void Takers::Work(std::uint64_t thread) {
+  Rng rng(wish_.seed * 1'000 + thread);
+  while (!stopped_) std::this_thread::sleep_for(AskOnce(rng));
+}
+
+milliseconds Takers::AskOnce(Rng& rng) {
+  const UnixMillis begin = clock_.WallNow();
+  auto outcome = limiter_.Acquire(
+      {.entity = wish_.entity, .resource = wish_.resource, .amounts = wish_.amounts},
+      Deadline::After(clock_, kPatience));
+  if (!outcome) {
+    Count(outcome.error());
+    return kLongestPause;
+  }
+  const Decision& decision = outcome->decision();
+  if (decision.admitted) Write(begin, "take", wish_.amounts);
+  {
+    const MutexLock lock(mutex_);
+    ++(decision.admitted    ? report_.admitted
+       : decision.contended ? report_.contended
+                            : report_.refused);
+    if (decision.maybe_charged_twice) ++report_.maybe_twice;
+  }
+  if (!decision.admitted) return std::min(decision.retry_after, kLongestPause);
+  if (wish_.gives_back) GiveBack(std::move(*outcome).lease(), rng);
+  return milliseconds(0);
+}
+
+void Takers::GiveBack(Lease lease, Rng& rng) {
+  Amounts given;
+  for (const Amount& taken : wish_.amounts) {
+    const auto most = static_cast<std::uint64_t>(taken.tokens.milli() / kMillitokens);
+    const std::uint64_t tokens = rng.Below(most + 1);
+    if (tokens > 0) given.push_back({taken.limit, Tokens(tokens)});
+  }
+  if (given.empty()) return;
+  const UnixMillis begin = clock_.WallNow();
+  const Status released = lease.Release(given);
+  if (!released) return Count(released.error());
+  Write(begin, "give", given);
+}
+
+void Takers::Write(UnixMillis begin, const char* kind, const Amounts& amounts) {
+  std::string line = fmt::format("{} {} {}", begin.value, clock_.WallNow().value, kind);
+  for (const Amount& amount : amounts)
+    line += fmt::format(" {}={}", amount.limit, amount.tokens.milli() / kMillitokens);
+  line += '\n';
+  if (write(journal_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    Count({Code::kInternal, "the journal is full"});
+}
+
+void Takers::Count(const Error& error) {
+  const MutexLock lock(mutex_);
+  if (report_.errors++ == 0) report_.first_error = error.message;
+}
+
+}  // namespace weir

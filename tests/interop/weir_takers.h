@@ -1,0 +1,70 @@
+// Threads that ask one bucket for tokens until they are stopped, and a journal of the answers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/limiter/limiter.h"
+#include "weir/runtime/loop.h"
+
+namespace weir {
+
+/// What the threads ask for.
+struct Wish {
+  std::string entity;
+  std::string resource;
+  Amounts amounts;
+  bool gives_back = false;  ///< from nothing to all of each admitted request, by chance
+  std::uint64_t threads = 1;
+  std::uint64_t seed = 1;
+  /// One line for each answer, written after it was received:
+  /// `begin_ms end_ms take|give name=amount...`, in whole tokens and milliseconds since 1970.
+  std::string journal;
+};
+
+struct TakersReport {
+  std::uint64_t admitted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t contended = 0;
+  std::uint64_t maybe_twice = 0;  ///< admitted, and perhaps charged twice
+  std::uint64_t errors = 0;
+  std::string first_error;
+};
+
+/// Runs from construction to Stop(). `limiter` and `clock` must outlive it.
+class Takers {
+ public:
+  Takers(Limiter& limiter, const Clock& clock, Wish wish);
+  ~Takers();
+  Takers(const Takers&) = delete;
+  Takers& operator=(const Takers&) = delete;
+
+  /// Blocks until the threads have ended.
+  TakersReport Stop();
+
+ private:
+  void Work(std::uint64_t thread);
+  /// One request; how long to wait before the next.
+  milliseconds AskOnce(Rng& rng);
+  void GiveBack(Lease lease, Rng& rng);
+  void Write(UnixMillis begin, const char* kind, const Amounts& amounts);
+  void Count(const Error& error);
+
+  Limiter& limiter_;
+  const Clock& clock_;
+  const Wish wish_;
+  const int journal_;
+  std::atomic<bool> stopped_ = false;
+  Mutex mutex_;
+  TakersReport report_ WEIR_GUARDED_BY(mutex_);
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace weir
