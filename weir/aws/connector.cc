@@ -87,7 +87,7 @@ void Connector::TryNext(const std::string& why) {
   Connect();
 }
 
-void Connector::OnReady(bool) {
+void Connector::OnReady() {
   if (is_over()) return;
   if (shakes_) return Shake();
   switch (stream_->FinishConnect()) {

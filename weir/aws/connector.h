@@ -41,7 +41,7 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
 
   /// `done` may run before this returns, as with the others.
   void Begin();
-  void OnReady(bool hung_up) override;
+  void OnReady() override;
   /// When to call OnLimit.
   Instant limit() const { return limit_; }
   void OnLimit();

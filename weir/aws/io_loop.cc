@@ -94,10 +94,7 @@ void IoLoop::Run() {
   std::array<epoll_event, 64> events{};
   while (const std::optional<Instant> until = RunDue()) {
     const int count = epoll_wait(epoll_, events.data(), events.size(), MillisTo(*until));
-    for (int i = 0; i < count; ++i) {
-      const epoll_event& event = events[static_cast<std::size_t>(i)];
-      Dispatch(event.data.fd, event.events);
-    }
+    for (int i = 0; i < count; ++i) Dispatch(events[static_cast<std::size_t>(i)].data.fd);
   }
 }
 
@@ -122,7 +119,7 @@ int IoLoop::MillisTo(Instant until) const {
       std::clamp((left + kNanosPerMilli - 1) / kNanosPerMilli, std::int64_t{0}, kMostMillis));
 }
 
-void IoLoop::Dispatch(int descriptor, std::uint32_t events) {
+void IoLoop::Dispatch(int descriptor) {
   if (descriptor == wake_) return RunPosted();
   std::shared_ptr<IoHandler> handler;
   {
@@ -133,8 +130,7 @@ void IoLoop::Dispatch(int descriptor, std::uint32_t events) {
   }
   // A descriptor that was closed meanwhile may be another connection's by now, which takes a call
   // without reason.
-  const bool hung_up = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
-  if (handler != nullptr) handler->OnReady(hung_up);
+  if (handler != nullptr) handler->OnReady();
 }
 
 void IoLoop::RunPosted() {

@@ -20,8 +20,7 @@ namespace weir::internal {
 class IoHandler {
  public:
   virtual ~IoHandler() = default;
-  /// `hung_up`: the peer has closed its side, or the descriptor is broken.
-  virtual void OnReady(bool hung_up) = 0;
+  virtual void OnReady() = 0;
 };
 
 /// Thread-safe. Calls handlers, tasks and `on_time` one after the other on a thread of its own,
@@ -53,7 +52,7 @@ class IoLoop {
  private:
   IoLoop(const Clock& clock, Task on_time, int epoll, int wake);
   void Run();
-  void Dispatch(int descriptor, std::uint32_t events);
+  void Dispatch(int descriptor);
   void RunPosted();
   /// Calls `on_time` if it is time. Returns until when to wait; nothing: the loop stops.
   std::optional<Instant> RunDue();

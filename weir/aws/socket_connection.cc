@@ -39,9 +39,7 @@ SocketConnection::Begun SocketConnection::Begin(ExchangePtr exchange, Reader rea
   std::unique_ptr<WaiterWork> callers_part;
   {
     const MutexLock lock(mutex_);
-    // The loop notices by itself that one it watches is closed.
-    const bool is_sure = is_watched_ && reader == Reader::kLoop;
-    if (!is_sure && !stream_->IsQuiet()) return Begun::kBroken;
+    if (!stream_->IsQuiet()) return Begun::kBroken;
     if (!BeginWriting(exchange, reader)) return Begun::kOver;
     ending = WriteMore();
     if (!ending && !IsWritten()) reader = Reader::kLoop;
@@ -71,7 +69,7 @@ bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
   return true;
 }
 
-void SocketConnection::OnReady(bool hung_up) {
+void SocketConnection::OnReady() {
   std::optional<Ending> ending;
   bool is_broken = false;
   {
@@ -81,8 +79,6 @@ void SocketConnection::OnReady(bool hung_up) {
     } else {
       ending = WriteMore();
       if (!ending) ending = ReadMore();
-      // The loop has reported what came behind the response, and does not repeat it.
-      if (ending && hung_up) ending->reusable = false;
     }
   }
   if (is_broken) owner_.OnBroken(shared_from_this());

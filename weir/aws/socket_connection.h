@@ -73,7 +73,7 @@ class SocketConnection final : public IoHandler,
   /// the connection is of no use; nothing was sent. REQUIRES: no exchange is in progress; for
   /// kCaller, WaitScope::TakesWork().
   Begun Begin(ExchangePtr exchange, Reader reader);
-  void OnReady(bool hung_up) override;
+  void OnReady() override;
   /// If the exchange is in progress here, ends it and the connection: then true.
   bool Abandon(const ExchangePtr& exchange);
   void Close();

@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <future>
 #include <latch>
 #include <set>
+#include <thread>
 
 #include "weir/aws/tls_server_fixture.h"
 #include "weir/aws/transport_fixture.h"
@@ -464,6 +466,29 @@ int TcpOption(int fd, int level, int name) {
   socklen_t size = sizeof(value);
   getsockopt(fd, level, name, &value, &size);
   return value;
+}
+
+bool IsClosedByServer(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+         info.tcpi_state != TCP_ESTABLISHED;
+}
+
+// Fails if: a connection that the server closed while it was idle costs a request.
+TEST_P(TransportTest, OnSocketsAConnectionThatWasClosedWhileIdleFailsNoRequest) {
+  if (GetParam().make != &MakeTransport) GTEST_SKIP() << "AWS's client finds it out from its loop";
+  LoopbackServer server([](const SeenRequest& request) {
+    return ScriptedReply{.bytes = Ok(request.body), .close = true};
+  });
+  const auto transport = Connect(server);
+  for (int i = 0; i < 30; ++i) {
+    const Answer answer = Ask(*transport, {.body = "x"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    while (!std::ranges::all_of(SocketsTo(server.port()), IsClosedByServer)) {
+      std::this_thread::yield();
+    }
+  }
 }
 
 // Fails if: an idle connection that was cut silently is found to be dead only by a request.
