@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "weir/aws/http_wire.h"
+
 namespace weir::internal {
 namespace {
 
@@ -21,11 +23,6 @@ std::uint64_t NanosOf(nanoseconds wait) {
 }
 
 CrtExchange& Self(void* self) { return *static_cast<CrtExchange*>(self); }
-
-bool HasHeader(const HttpRequest& request, std::string_view name) {
-  return std::any_of(request.headers.begin(), request.headers.end(),
-                     [name](const HttpHeader& header) { return header.name == name; });
-}
 
 bool AddHeader(aws_http_message* message, std::string_view name, std::string_view value) {
   aws_http_header header{};

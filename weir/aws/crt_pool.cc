@@ -7,23 +7,11 @@
 #include <limits>
 
 #include "weir/aws/crt_proxy.h"
+#include "weir/aws/endpoint.h"
+#include "weir/aws/keep_alive_probes.h"
 
 namespace weir::internal {
 namespace {
-
-std::string Authority(const TransportOptions& options) {
-  const std::uint16_t usual = options.tls ? 443 : 80;
-  return options.port == usual ? options.host : fmt::format("{}:{}", options.host, options.port);
-}
-
-// Without probes a connection that was cut silently (a NAT or firewall that forgot it) looks idle
-// until a request fails on it after attempt_timeout, and so does each of the other idle ones. With
-// them the system closes it, unused, after 5 + 3 * 2 s; Linux's defaults are two hours. A probe is
-// an empty segment in a connection without traffic for 5 s, of which there are at most
-// max_connections, and none is older than idle_timeout.
-constexpr std::uint16_t kProbeAfterSeconds = 5;
-constexpr std::uint16_t kProbeEverySeconds = 2;
-constexpr std::uint16_t kMostFailedProbes = 3;
 
 std::uint32_t Millis32(milliseconds wait) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -79,7 +67,7 @@ Result<std::unique_ptr<CrtPool>> CrtPool::Open(const CrtRuntime& runtime,
 CrtPool::CrtPool(const CrtRuntime& runtime, const TransportOptions& options)
     : runtime_(runtime),
       endpoint_(fmt::format("{}:{}", options.host, options.port)),
-      authority_(Authority(options)),
+      authority_(HostHeader({.tls = options.tls, .host = options.host, .port = options.port})),
       max_answer_bytes_(options.max_answer_bytes),
       gives_up_(options.gives_up) {}
 
@@ -100,16 +88,12 @@ Status CrtPool::Connect(const TransportOptions& options) {
   proxy.Apply(manager);
   manager.shutdown_complete_callback = &ShutdownSignal::Raise;
   manager.shutdown_complete_user_data = &manager_gone_;
-  // The manager takes a 0 for "no bound".
-  const bool bounded = options.max_connections > 0 && options.max_waiting > 0;
-  if (!options.host.empty() && bounded && peer.named()) {
+  if (peer.named()) {
     manager_.reset(aws_http_connection_manager_new(aws_default_allocator(), &manager));
   }
   if (manager_ != nullptr) return {};
   return Fail(Code::kInvalidArgument,
-              fmt::format("HTTP endpoint '{}' with {} connections and {} waiting: give a host name "
-                          "and at least one of each",
-                          endpoint_, options.max_connections, options.max_waiting));
+              fmt::format("HTTP endpoint '{}': {}", endpoint_, LastCrtError()));
 }
 
 CrtPool::~CrtPool() {

@@ -2,6 +2,7 @@
 
 #include <aws/http/connection_manager.h>
 
+#include <cstdlib>
 #include <string_view>
 
 namespace weir::internal {
@@ -16,12 +17,25 @@ aws_http_proxy_connection_type TypeFor(bool tls) {
   return tls ? AWS_HPCT_HTTP_TUNNEL : AWS_HPCT_HTTP_FORWARD;
 }
 
+// An engine on this machine is asked without TLS, or by a loopback address: no proxy reaches it.
+bool FollowsVariables(const TransportOptions& options) {
+  return options.tls && !IsLoopback(options.host);
+}
+
+bool IsSet(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
 }  // namespace
 
+bool MayUseProxy(const TransportOptions& options) {
+  if (options.proxy) return true;
+  return FollowsVariables(options) && (IsSet("HTTPS_PROXY") || IsSet("https_proxy"));
+}
+
 CrtProxy::CrtProxy(const TransportOptions& options) : is_explicit_(options.proxy.has_value()) {
-  // An engine on this machine is asked without TLS, or by a loopback address: no proxy reaches it.
-  const bool heeds_variables = options.tls && !IsLoopback(options.host);
-  variables_.env_var_type = heeds_variables ? AWS_HPEV_ENABLE : AWS_HPEV_DISABLE;
+  variables_.env_var_type = FollowsVariables(options) ? AWS_HPEV_ENABLE : AWS_HPEV_DISABLE;
   if (!is_explicit_) return;
   const HttpProxy& proxy = *options.proxy;
   options_.connection_type = TypeFor(options.tls);

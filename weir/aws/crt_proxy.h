@@ -10,6 +10,9 @@ struct aws_http_connection_manager_options;
 
 namespace weir::internal {
 
+/// Whether a proxy was given, or the environment names one that may be in use for this endpoint.
+bool MayUseProxy(const TransportOptions& options);
+
 /// Refers to the options that it was made from, which must outlive it. It must outlive the creation
 /// of the connection manager, which copies the settings.
 class CrtProxy {

@@ -107,7 +107,9 @@ class CrtRuntime::State {
 
   aws_event_loop* loop() const { return aws_event_loop_group_get_loop_at(loops_.get(), 0); }
   aws_client_bootstrap* bootstrap() const { return bootstrap_.get(); }
+  aws_host_resolver* resolver() const { return resolver_.get(); }
   aws_tls_ctx* tls() const { return tls_.get(); }
+  const CrtOptions& options() const { return options_; }
 
  private:
   Status StartTls(const CrtOptions& options);
@@ -115,6 +117,7 @@ class CrtRuntime::State {
   bool StartResolver();
   bool StartBootstrap();
 
+  CrtOptions options_;
   Library library_;
   ShutdownSignal loops_gone_;
   ShutdownSignal bootstrap_gone_;
@@ -125,6 +128,7 @@ class CrtRuntime::State {
 };
 
 Status CrtRuntime::State::Start(const CrtOptions& options) {
+  options_ = options;
   WEIR_RETURN_IF_ERROR(StartTls(options));
   if (StartLoop() && StartResolver() && StartBootstrap()) return {};
   return Fail(Code::kUnavailable, fmt::format("AWS's runtime does not start: {}", LastCrtError()));
@@ -193,6 +197,8 @@ CrtRuntime::~CrtRuntime() = default;
 aws_allocator* CrtRuntime::allocator() const { return aws_default_allocator(); }
 aws_event_loop* CrtRuntime::loop() const { return state_->loop(); }
 aws_client_bootstrap* CrtRuntime::bootstrap() const { return state_->bootstrap(); }
+aws_host_resolver* CrtRuntime::resolver() const { return state_->resolver(); }
 aws_tls_ctx* CrtRuntime::tls() const { return state_->tls(); }
+const CrtOptions& CrtRuntime::options() const { return state_->options(); }
 
 }  // namespace weir

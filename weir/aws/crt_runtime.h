@@ -9,6 +9,7 @@
 struct aws_allocator;
 struct aws_client_bootstrap;
 struct aws_event_loop;
+struct aws_host_resolver;
 struct aws_tls_ctx;
 
 namespace weir {
@@ -41,7 +42,9 @@ class CrtRuntime {
   aws_allocator* allocator() const;
   aws_event_loop* loop() const;
   aws_client_bootstrap* bootstrap() const;
+  aws_host_resolver* resolver() const;
   aws_tls_ctx* tls() const;
+  const CrtOptions& options() const;
 
  private:
   class State;

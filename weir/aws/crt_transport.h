@@ -1,4 +1,4 @@
-// HTTP/1.1 to one endpoint over AWS's C runtime.
+// HTTP/1.1 to one endpoint.
 #pragma once
 
 #include <cstddef>
@@ -42,10 +42,10 @@ struct TransportOptions {
 /// turn, as long as its SendLimits let it. Making a connection takes connect_timeout at most, twice
 /// that with TLS, besides finding the address of the name; where it fails, requests that wait fail
 /// unsent. A connection whose peer is gone without a word is closed 11 s after the last traffic on
-/// it (TCP keep-alive), so that a request that comes later does not fail on it. Requests take and
-/// give back connections, count limits and run `done` on the runtime's loop. A connection that the
-/// server closed while nothing was asked of it is replaced; a request that was begun on one fails
-/// with `maybe_sent`, as the server may have read it.
+/// it (TCP keep-alive), so that a request that comes later does not fail on it. A connection
+/// that the server closed while nothing was asked of it is replaced; a request that was begun on
+/// one fails with `maybe_sent`, as the server may have read it. Which threads do what:
+/// docs/design/http.md.
 ///
 /// `clock` is the one that the deadlines are instants of. It and `runtime` must outlive the
 /// transport. The destructor waits until every request is answered and every connection is closed;
@@ -58,4 +58,12 @@ struct TransportOptions {
 Result<std::unique_ptr<HttpTransport>> MakeTransport(const CrtRuntime& runtime, const Clock& clock,
                                                      const TransportOptions& options);
 
+namespace internal {
+
+/// The same, over AWS's HTTP client in any case: what MakeTransport uses if there is a proxy.
+Result<std::unique_ptr<HttpTransport>> MakeCrtTransport(const CrtRuntime& runtime,
+                                                        const Clock& clock,
+                                                        const TransportOptions& options);
+
+}  // namespace internal
 }  // namespace weir

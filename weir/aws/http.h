@@ -65,7 +65,8 @@ using HttpDone = std::move_only_function<void(tl::expected<HttpResponse, HttpFai
 
 /// Sends requests to the endpoint it was made for. Thread-safe. Never sends a request twice, never
 /// follows a redirect. `done` runs exactly once: before Send returns, or later on a thread of the
-/// transport's, under no lock, at the latest soon after the limit that ends it.
+/// transport's or on one that blocks in Await after it called Send; under no lock, at the latest
+/// soon after the limit that ends it.
 class HttpTransport {
  public:
   virtual ~HttpTransport() = default;

@@ -42,8 +42,9 @@ struct JsonClientStats {
   std::uint64_t quota_refused = 0;  ///< retries that the retry quota did not allow
 };
 
-/// Thread-safe. `done` runs exactly once, before Call returns or later on a thread of the client's,
-/// under no lock, at the latest soon after the deadline.
+/// Thread-safe. `done` runs exactly once, before Call returns or later on a thread of the client's
+/// or on one that blocks in Await after it called Call; under no lock, at the latest soon after the
+/// deadline.
 class JsonClient {
  public:
   virtual ~JsonClient() = default;

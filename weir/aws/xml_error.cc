@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::size_t kLongestBody = 16 * 1024;
 constexpr std::size_t kDeepest = 8;
-constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kXmlBlanks = " \t\r\n";
 
 constexpr std::pair<std::string_view, char> kReferences[] = {
     {"lt", '<'}, {"gt", '>'}, {"amp", '&'}, {"quot", '"'}, {"apos", '\''}};
 
-bool IsBlank(std::string_view text) { return text.find_first_not_of(kBlanks) == text.npos; }
+bool IsBlank(std::string_view text) { return text.find_first_not_of(kXmlBlanks) == text.npos; }
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ':' ||
@@ -45,9 +45,9 @@ std::optional<std::string> Decoded(std::string_view text) {
 }
 
 /// Takes a document tag by tag. Each step is false where it is not what is read here.
-class Reader {
+class XmlReader {
  public:
-  explicit Reader(std::string_view rest) : rest_(rest) {}
+  explicit XmlReader(std::string_view rest) : rest_(rest) {}
 
   std::optional<XmlError> Read() {
     while (!IsBlank(rest_)) {
@@ -75,7 +75,7 @@ class Reader {
     const bool is_whole = tag.ends_with('/');
     const std::string_view attributes(name_end, tag.end() - (is_whole ? 1 : 0));
     if (name.empty() || attributes.find('<') != attributes.npos) return false;
-    if (!attributes.empty() && kBlanks.find(attributes.front()) == kBlanks.npos) return false;
+    if (!attributes.empty() && kXmlBlanks.find(attributes.front()) == kXmlBlanks.npos) return false;
     if (std::exchange(had_root_, true) && open_.empty()) return false;
     if (open_.size() == kDeepest) return false;
     if (!is_whole) open_.push_back(name);
@@ -112,7 +112,7 @@ class Reader {
 };
 
 std::string_view WithoutDeclaration(std::string_view body) {
-  body.remove_prefix(std::min(body.find_first_not_of(kBlanks), body.size()));
+  body.remove_prefix(std::min(body.find_first_not_of(kXmlBlanks), body.size()));
   if (!body.starts_with("<?xml ")) return body;
   const std::size_t end = body.find("?>");
   return end == body.npos ? std::string_view() : body.substr(end + 2);
@@ -122,7 +122,7 @@ std::string_view WithoutDeclaration(std::string_view body) {
 
 std::optional<XmlError> ReadXmlError(std::string_view body) {
   if (body.size() > kLongestBody) return std::nullopt;
-  return Reader(WithoutDeclaration(body)).Read();
+  return XmlReader(WithoutDeclaration(body)).Read();
 }
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -13,9 +14,10 @@
 #include <future>
 #include <latch>
 #include <set>
+#include <thread>
 
-#include "weir/aws/loopback_server_fixture.h"
 #include "weir/aws/tls_server_fixture.h"
+#include "weir/aws/transport_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
 
 namespace weir {
@@ -24,63 +26,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-using Answer = tl::expected<HttpResponse, HttpFailure>;
-
-/// Long enough that only a defect reaches it.
-constexpr nanoseconds kPatience = std::chrono::seconds(30);
-/// Waited for in full by the tests of what happens then.
-constexpr nanoseconds kShort = milliseconds(40);
-
-class CrtTransportTest : public testing::Test {
- protected:
-  std::unique_ptr<HttpTransport> Connect(const TransportOptions& options) {
-    auto transport = MakeTransport(*runtime_, clock_, options);
-    EXPECT_TRUE(transport) << transport.error().message;
-    return *std::move(transport);
-  }
-  std::unique_ptr<HttpTransport> Connect(const LoopbackServer& server) {
-    return Connect(Options(server));
-  }
-  static TransportOptions Options(const LoopbackServer& server) {
-    return {.host = "127.0.0.1", .port = server.port(), .tls = false};
-  }
-
-  std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
-                            nanoseconds wait = kPatience) {
-    return Start(transport, std::move(request), {.deadline = Deadline::After(clock_, wait)});
-  }
-  static std::future<Answer> Start(HttpTransport& transport, HttpRequest request,
-                                   const SendLimits& limits) {
-    std::promise<Answer> promise;
-    std::future<Answer> answer = promise.get_future();
-    transport.Send(std::move(request), limits,
-                   [promise = std::move(promise)](Answer result) mutable {
-                     promise.set_value(std::move(result));
-                   });
-    return answer;
-  }
-  SendLimits AnsweredWithin(nanoseconds time) const {
-    return {.deadline = Deadline::After(clock_, kPatience), .answer_within = time};
-  }
-  Answer Ask(HttpTransport& transport, HttpRequest request, nanoseconds wait = kPatience) {
-    return Start(transport, std::move(request), wait).get();
-  }
-
-  static void SetUpTestSuite() { runtime_ = *CrtRuntime::Start({}); }
-  static void TearDownTestSuite() { runtime_.reset(); }
-
-  static inline std::unique_ptr<CrtRuntime> runtime_;
-  SystemClock clock_;
-};
-
-ScriptedReply Echo(const SeenRequest& request) { return {.bytes = Ok(request.body)}; }
-ScriptedReply Silence(const SeenRequest&) { return {}; }
-
-bool IsReady(const std::future<Answer>& answer) {
-  return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-}
-
-TEST_F(CrtTransportTest, SendsTheRequestAndBringsTheAnswer) {
+TEST_P(TransportTest, SendsTheRequestAndBringsTheAnswer) {
   LoopbackServer server([](const SeenRequest&) {
     return ScriptedReply{.bytes =
                              "HTTP/1.1 400 Bad Request\r\nX-Amzn-ErrorType: Oops\r\n"
@@ -105,7 +51,7 @@ TEST_F(CrtTransportTest, SendsTheRequestAndBringsTheAnswer) {
 }
 
 // Fails if: a request without an answer ends only at its deadline.
-TEST_F(CrtTransportTest, OneThatGivesUpEndsItsRequestsAndBeginsNone) {
+TEST_P(TransportTest, OneThatGivesUpEndsItsRequestsAndBeginsNone) {
   LoopbackServer server(Silence);
   std::atomic<bool> gives_up = false;
   TransportOptions options = Options(server);
@@ -125,7 +71,7 @@ TEST_F(CrtTransportTest, OneThatGivesUpEndsItsRequestsAndBeginsNone) {
   EXPECT_EQ(server.seen().size(), 1U);
 }
 
-TEST_F(CrtTransportTest, AHostHeaderThatIsThereStays) {
+TEST_P(TransportTest, AHostHeaderThatIsThereStays) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   ASSERT_TRUE(Ask(*transport, {.headers = {{"host", "signed.example"}}, .body = "x"}));
@@ -133,7 +79,7 @@ TEST_F(CrtTransportTest, AHostHeaderThatIsThereStays) {
   EXPECT_THAT(server.seen()[0].head, Not(HasSubstr("127.0.0.1")));
 }
 
-TEST_F(CrtTransportTest, AnAnswerInChunksIsJoined) {
+TEST_P(TransportTest, AnAnswerInChunksIsJoined) {
   LoopbackServer server([](const SeenRequest&) {
     return ScriptedReply{.bytes =
                              "HTTP/1.1 100 Continue\r\nX-Not: this\r\n\r\n"
@@ -147,7 +93,7 @@ TEST_F(CrtTransportTest, AnAnswerInChunksIsJoined) {
   EXPECT_EQ(answer->Header("x-not"), nullptr);
 }
 
-TEST_F(CrtTransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
+TEST_P(TransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
   constexpr int kRequests = 400;
   LoopbackServer server(Echo);
   TransportOptions options = Options(server);
@@ -166,14 +112,14 @@ TEST_F(CrtTransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer)
   EXPECT_EQ(server.seen().size(), static_cast<std::size_t>(kRequests));
 }
 
-TEST_F(CrtTransportTest, AConnectionIsUsedAgain) {
+TEST_P(TransportTest, AConnectionIsUsedAgain) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Ask(*transport, {.body = "x"}));
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST_F(CrtTransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
+TEST_P(TransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
   LoopbackServer server([](const SeenRequest& request) {
     return ScriptedReply{.bytes = Ok(request.body), .close = true};
   });
@@ -195,7 +141,7 @@ TEST_F(CrtTransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
   EXPECT_GE(answered, 1);
 }
 
-TEST_F(CrtTransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNotRepeated) {
+TEST_P(TransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNotRepeated) {
   LoopbackServer server([](const SeenRequest& request) {
     return request.body == "second" ? ScriptedReply{.close = true} : Echo(request);
   });
@@ -209,7 +155,7 @@ TEST_F(CrtTransportTest, ARequestThatWasReadButNotAnsweredMayHaveBeenSentAndIsNo
   EXPECT_TRUE(Ask(*transport, {.body = "third"}));
 }
 
-TEST_F(CrtTransportTest, NobodyListensSoNothingWasSent) {
+TEST_P(TransportTest, NobodyListensSoNothingWasSent) {
   const std::uint16_t port = ClosedPort();
   const auto transport = Connect({.host = "127.0.0.1", .port = port, .tls = false});
   const Answer answer = Ask(*transport, {.body = "x"});
@@ -220,7 +166,7 @@ TEST_F(CrtTransportTest, NobodyListensSoNothingWasSent) {
   EXPECT_THAT(answer.error().message, Not(HasSubstr("\n")));
 }
 
-TEST_F(CrtTransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
+TEST_P(TransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
   LoopbackServer server([](const SeenRequest& request) {
     return request.body == "loud" ? Echo(request) : ScriptedReply{};
   });
@@ -233,7 +179,7 @@ TEST_F(CrtTransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
   EXPECT_TRUE(answer.error().maybe_sent);
 }
 
-TEST_F(CrtTransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
+TEST_P(TransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
   std::latch go(1);
   LoopbackServer server([&go](const SeenRequest& request) {
     go.wait();
@@ -255,7 +201,7 @@ TEST_F(CrtTransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
   EXPECT_EQ(server.seen()[1].body, "third");
 }
 
-TEST_F(CrtTransportTest, WhatWaitsForAConnectionHasItsTimeStillBeforeIt) {
+TEST_P(TransportTest, WhatWaitsForAConnectionHasItsTimeStillBeforeIt) {
   constexpr int kRequests = 20;
   constexpr nanoseconds kWithin = milliseconds(500);
   std::latch go(1);
@@ -284,7 +230,7 @@ TEST_F(CrtTransportTest, WhatWaitsForAConnectionHasItsTimeStillBeforeIt) {
   EXPECT_EQ(server.seen().size(), kRequests + 1U);
 }
 
-TEST_F(CrtTransportTest, WhatHasAConnectionHasNoMoreThanItsTime) {
+TEST_P(TransportTest, WhatHasAConnectionHasNoMoreThanItsTime) {
   LoopbackServer server(Silence);
   const auto transport = Connect(server);
   const Instant begin = clock_.Now();
@@ -296,7 +242,7 @@ TEST_F(CrtTransportTest, WhatHasAConnectionHasNoMoreThanItsTime) {
   EXPECT_THAT(answer.error().message, HasSubstr("no answer in time"));
 }
 
-TEST_F(CrtTransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
+TEST_P(TransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
   std::latch go(1);
   LoopbackServer server([&go](const SeenRequest& request) {
     go.wait();
@@ -319,7 +265,7 @@ TEST_F(CrtTransportTest, WhatCouldNotBeginInTimeIsNeverSent) {
   EXPECT_EQ(server.seen().size(), 2U);
 }
 
-TEST_F(CrtTransportTest, MoreWaitingThanTheBoundFailAtOnce) {
+TEST_P(TransportTest, MoreWaitingThanTheBoundFailAtOnce) {
   std::latch go(1);
   LoopbackServer server([&go](const SeenRequest& request) {
     go.wait();
@@ -338,7 +284,7 @@ TEST_F(CrtTransportTest, MoreWaitingThanTheBoundFailAtOnce) {
   go.count_down();
 }
 
-TEST_F(CrtTransportTest, ADeadlineThatHasPassedAnswersBeforeSendReturns) {
+TEST_P(TransportTest, ADeadlineThatHasPassedAnswersBeforeSendReturns) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   std::future<Answer> answer = Start(*transport, {.body = "x"}, nanoseconds(0));
@@ -350,7 +296,7 @@ TEST_F(CrtTransportTest, ADeadlineThatHasPassedAnswersBeforeSendReturns) {
   EXPECT_EQ(server.connections(), 0);
 }
 
-TEST_F(CrtTransportTest, ATruncatedAnswerIsNone) {
+TEST_P(TransportTest, ATruncatedAnswerIsNone) {
   LoopbackServer server([](const SeenRequest&) {
     return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort",
                          .close = true};
@@ -361,7 +307,7 @@ TEST_F(CrtTransportTest, ATruncatedAnswerIsNone) {
   EXPECT_TRUE(answer.error().maybe_sent);
 }
 
-TEST_F(CrtTransportTest, AnAnswerOverTheBoundIsRefused) {
+TEST_P(TransportTest, AnAnswerOverTheBoundIsRefused) {
   LoopbackServer server(Echo);
   TransportOptions options = Options(server);
   options.max_answer_bytes = 10;
@@ -373,7 +319,7 @@ TEST_F(CrtTransportTest, AnAnswerOverTheBoundIsRefused) {
   EXPECT_THAT(answer.error().message, HasSubstr("longer than 10 bytes"));
 }
 
-TEST_F(CrtTransportTest, WhatIsNotHttpIsNoAnswer) {
+TEST_P(TransportTest, WhatIsNotHttpIsNoAnswer) {
   LoopbackServer server(
       [](const SeenRequest&) { return ScriptedReply{.bytes = "220 mail.example ready\r\n"}; });
   const auto transport = Connect(server);
@@ -382,7 +328,7 @@ TEST_F(CrtTransportTest, WhatIsNotHttpIsNoAnswer) {
   EXPECT_TRUE(answer.error().maybe_sent);
 }
 
-TEST_F(CrtTransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
+TEST_P(TransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
   LoopbackServer server(Silence);
   TransportOptions options = Options(server);
   options.tls = true;
@@ -397,34 +343,33 @@ TEST_F(CrtTransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
 
 // That it is refused otherwise takes half a minute to show: the runtime makes whoever offers a bad
 // certificate wait.
-TEST_F(CrtTransportTest, ACertificateThatNobodyVouchesForIsBelievedIfToldTo) {
+TEST_P(TransportTest, ACertificateThatNobodyVouchesForIsBelievedIfToldTo) {
   SelfSignedServer server;
   const TransportOptions options{.host = "127.0.0.1", .port = server.port()};
   const auto believing = CrtRuntime::Start({.verify_certificate = false});
   ASSERT_TRUE(believing) << believing.error().message;
-  const auto transport = MakeTransport(**believing, clock_, options);
+  const auto transport = Make(options, **believing);
   ASSERT_TRUE(transport) << transport.error().message;
   const Answer answer = Ask(**transport, {.body = "hello"});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "ok");
 }
 
-TEST_F(CrtTransportTest, ACertificateOfATrustedFileIsAccepted) {
+TEST_P(TransportTest, ACertificateOfATrustedFileIsAccepted) {
   SelfSignedServer server;
   const TempFolder folder;
   const std::string file = folder / "authority.pem";
   std::ofstream(file) << server.certificate();
   const auto trusting = CrtRuntime::Start({.ca_file = file});
   ASSERT_TRUE(trusting) << trusting.error().message;
-  const auto transport =
-      MakeTransport(**trusting, clock_, {.host = "localhost", .port = server.port()});
+  const auto transport = Make({.host = "localhost", .port = server.port()}, **trusting);
   ASSERT_TRUE(transport) << transport.error().message;
   const Answer answer = Ask(**transport, {.body = "hello"});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "ok");
 }
 
-TEST_F(CrtTransportTest, AProxyForwardsPlainRequests) {
+TEST_P(TransportTest, AProxyForwardsPlainRequests) {
   LoopbackServer proxy(Echo);
   const HttpProxy login{
       .host = "127.0.0.1", .port = proxy.port(), .user = "user", .password = "pass"};
@@ -438,7 +383,7 @@ TEST_F(CrtTransportTest, AProxyForwardsPlainRequests) {
   EXPECT_THAT(proxy.seen()[0].head, HasSubstr("Basic dXNlcjpwYXNz")) << "user:pass in base64";
 }
 
-TEST_F(CrtTransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
+TEST_P(TransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
   LoopbackServer proxy([](const SeenRequest&) {
     return ScriptedReply{.bytes = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"};
   });
@@ -455,7 +400,7 @@ TEST_F(CrtTransportTest, ATunnelThatTheProxyRefusesFailsTheRequestUnsent) {
 
 // Fails if (under tsan): the resolver's thread ends requests while the loop ends them by their
 // limits.
-TEST_F(CrtTransportTest, RequestsToANameThatIsNotFoundFailUnsent) {
+TEST_P(TransportTest, RequestsToANameThatIsNotFoundFailUnsent) {
   const auto transport = Connect({.host = "service.invalid", .port = 80, .tls = false});
   std::vector<std::future<Answer>> answers;
   for (int i = 0; i < 20; ++i) {
@@ -468,7 +413,7 @@ TEST_F(CrtTransportTest, RequestsToANameThatIsNotFoundFailUnsent) {
   }
 }
 
-class ProxyVariablesTest : public CrtTransportTest {
+class ProxyVariablesTest : public TransportTest {
  protected:
   void TearDown() override {
     unsetenv("HTTPS_PROXY");
@@ -479,7 +424,7 @@ class ProxyVariablesTest : public CrtTransportTest {
   }
 };
 
-TEST_F(ProxyVariablesTest, ATlsEndpointIsReachedThroughTheProxyThatTheyName) {
+TEST_P(ProxyVariablesTest, ATlsEndpointIsReachedThroughTheProxyThatTheyName) {
   LoopbackServer proxy([](const SeenRequest&) {
     return ScriptedReply{.bytes = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"};
   });
@@ -489,14 +434,13 @@ TEST_F(ProxyVariablesTest, ATlsEndpointIsReachedThroughTheProxyThatTheyName) {
   EXPECT_THAT(proxy.seen()[0].head, HasSubstr("CONNECT service.invalid:443 HTTP/1.1\r\n"));
 }
 
-TEST_F(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithoutIt) {
+TEST_P(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithoutIt) {
   LoopbackServer proxy(Echo);
   Name(proxy);
   SelfSignedServer server;
   const auto believing = CrtRuntime::Start({.verify_certificate = false});
   ASSERT_TRUE(believing) << believing.error().message;
-  const auto transport =
-      MakeTransport(**believing, clock_, {.host = "127.0.0.1", .port = server.port()});
+  const auto transport = Make({.host = "127.0.0.1", .port = server.port()}, **believing);
   ASSERT_TRUE(transport) << transport.error().message;
   EXPECT_TRUE(Ask(**transport, {.body = "hello"}));
   setenv("NO_PROXY", "service.invalid", 1);
@@ -524,8 +468,31 @@ int TcpOption(int fd, int level, int name) {
   return value;
 }
 
+bool IsClosedByServer(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+         info.tcpi_state != TCP_ESTABLISHED;
+}
+
+// Fails if: a connection that the server closed while it was idle costs a request.
+TEST_P(TransportTest, OnSocketsAConnectionThatWasClosedWhileIdleFailsNoRequest) {
+  if (GetParam().make != &MakeTransport) GTEST_SKIP() << "AWS's client finds it out from its loop";
+  LoopbackServer server([](const SeenRequest& request) {
+    return ScriptedReply{.bytes = Ok(request.body), .close = true};
+  });
+  const auto transport = Connect(server);
+  for (int i = 0; i < 30; ++i) {
+    const Answer answer = Ask(*transport, {.body = "x"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    while (!std::ranges::all_of(SocketsTo(server.port()), IsClosedByServer)) {
+      std::this_thread::yield();
+    }
+  }
+}
+
 // Fails if: an idle connection that was cut silently is found to be dead only by a request.
-TEST_F(CrtTransportTest, D15IdleConnectionsAreProbed) {
+TEST_P(TransportTest, D15IdleConnectionsAreProbed) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   ASSERT_TRUE(Ask(*transport, {.body = "x"}));
@@ -538,7 +505,7 @@ TEST_F(CrtTransportTest, D15IdleConnectionsAreProbed) {
   EXPECT_EQ(idle + every * failed, 11) << "seconds until a dead connection is closed";
 }
 
-TEST_F(CrtTransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {
+TEST_P(TransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
   const Answer answer = Ask(*transport, {.headers = {{"x-name", "a\r\nx-other: b"}}, .body = "x"});
@@ -547,7 +514,7 @@ TEST_F(CrtTransportTest, AHeaderThatWouldSmuggleAnotherIsRefusedUnsent) {
   EXPECT_TRUE(server.seen().empty());
 }
 
-TEST_F(CrtTransportTest, DestroyingATransportWaitsForItsRequests) {
+TEST_P(TransportTest, DestroyingATransportWaitsForItsRequests) {
   LoopbackServer server(Silence);
   auto transport = Connect(server);
   std::vector<std::future<Answer>> answers;
@@ -556,7 +523,7 @@ TEST_F(CrtTransportTest, DestroyingATransportWaitsForItsRequests) {
   for (const auto& answer : answers) EXPECT_TRUE(IsReady(answer));
 }
 
-TEST_F(CrtTransportTest, DestroyingATransportWithARequestBehindItsDeadlineInTheQueue) {
+TEST_P(TransportTest, DestroyingATransportWithARequestBehindItsDeadlineInTheQueue) {
   LoopbackServer server(Silence);
   TransportOptions options = Options(server);
   options.max_connections = 1;
@@ -567,13 +534,14 @@ TEST_F(CrtTransportTest, DestroyingATransportWithARequestBehindItsDeadlineInTheQ
   EXPECT_TRUE(IsReady(holder));
 }
 
-TEST_F(CrtTransportTest, AnEndpointThatCannotBeIsRefused) {
-  EXPECT_EQ(MakeTransport(*runtime_, clock_, {.host = ""}).error().code, Code::kInvalidArgument);
-  EXPECT_EQ(MakeTransport(*runtime_, clock_, {.host = "h", .max_connections = 0}).error().code,
-            Code::kInvalidArgument);
-  EXPECT_EQ(MakeTransport(*runtime_, clock_, {.host = "h", .max_waiting = 0}).error().code,
-            Code::kInvalidArgument);
+TEST_P(TransportTest, AnEndpointThatCannotBeIsRefused) {
+  EXPECT_EQ(Make({.host = ""}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(Make({.host = "h", .max_connections = 0}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(Make({.host = "h", .max_waiting = 0}).error().code, Code::kInvalidArgument);
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, kTransports, KindName);
+INSTANTIATE_TEST_SUITE_P(Transports, ProxyVariablesTest, kTransports, KindName);
 
 }  // namespace
 }  // namespace weir

@@ -1,0 +1,85 @@
+#include "weir/aws/faulty_sockets_fixture.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace weir {
+namespace {
+
+/// How many calls are left until the one that fails; 0: none will.
+std::atomic<std::size_t> calls_left = 0;
+
+/// True once, if it is this call's turn.
+bool Fails() {
+  std::size_t left = calls_left;
+  while (left != 0) {
+    if (calls_left.compare_exchange_weak(left, left - 1)) return left == 1;
+  }
+  return false;
+}
+
+bool NeverBlocks(int descriptor) { return (fcntl(descriptor, F_GETFL) & O_NONBLOCK) != 0; }
+
+int FailWith(int error) {
+  errno = error;
+  return -1;
+}
+
+template <class Function>
+Function* Real(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+FaultySockets::FaultySockets(std::size_t nth) { calls_left = nth; }
+FaultySockets::~FaultySockets() { calls_left = 0; }
+bool FaultySockets::failed() const { return calls_left == 0; }
+
+}  // namespace weir
+
+// In place of those of the C library, for the whole program.
+extern "C" {
+
+int socket(int domain, int type, int protocol) noexcept {
+  static auto* const real = weir::Real<int(int, int, int)>("socket");
+  if ((type & SOCK_NONBLOCK) != 0 && weir::Fails()) return weir::FailWith(EMFILE);
+  return real(domain, type, protocol);
+}
+
+int connect(int descriptor, const sockaddr* address, socklen_t size) {
+  static auto* const real = weir::Real<int(int, const sockaddr*, socklen_t)>("connect");
+  if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ENETUNREACH);
+  return real(descriptor, address, size);
+}
+
+ssize_t send(int descriptor, const void* bytes, size_t count, int flags) {
+  static auto* const real = weir::Real<ssize_t(int, const void*, size_t, int)>("send");
+  if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ECONNRESET);
+  return real(descriptor, bytes, count, flags);
+}
+
+ssize_t recv(int descriptor, void* into, size_t count, int flags) {
+  static auto* const real = weir::Real<ssize_t(int, void*, size_t, int)>("recv");
+  if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ECONNRESET);
+  return real(descriptor, into, count, flags);
+}
+
+int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noexcept {
+  static auto* const real = weir::Real<int(int, int, int, epoll_event*)>("epoll_ctl");
+  if (operation == EPOLL_CTL_ADD && weir::Fails()) return weir::FailWith(ENOMEM);
+  return real(epoll, operation, descriptor, event);
+}
+
+int eventfd(unsigned int count, int flags) noexcept {
+  static auto* const real = weir::Real<int(unsigned int, int)>("eventfd");
+  if (weir::Fails()) return weir::FailWith(EMFILE);
+  return real(count, flags);
+}
+}

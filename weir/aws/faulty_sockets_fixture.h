@@ -1,0 +1,22 @@
+// Calls of the system that fail when a test says so. For sockets that do not block: the servers of
+// the tests are spared. Tests only.
+#pragma once
+
+#include <cstddef>
+
+namespace weir {
+
+/// While it lives, call number `nth` (from 1) of socket, connect, send, recv, epoll_ctl and eventfd
+/// fails, and all later ones succeed. One at a time.
+class FaultySockets {
+ public:
+  explicit FaultySockets(std::size_t nth);
+  ~FaultySockets();
+  FaultySockets(const FaultySockets&) = delete;
+  FaultySockets& operator=(const FaultySockets&) = delete;
+
+  /// Whether that call was reached.
+  bool failed() const;
+};
+
+}  // namespace weir

@@ -1,0 +1,52 @@
+// Requests and responses of HTTP/1.1 as bytes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weir/aws/http.h"
+#include "weir/base/result.h"
+
+namespace weir::internal {
+
+/// `name` in lower case.
+bool HasHeader(const HttpRequest& request, std::string_view name);
+
+/// Request line and headers, with the empty line; host (`authority`) and content-length are added
+/// unless the request has them. kInvalidArgument: a part of it would be read as something else.
+Result<std::string> HeadOf(const HttpRequest& request, std::string_view authority);
+
+/// Reads one response (RFC 9112). Interim ones (1xx) are skipped. Not thread-safe.
+class ResponseReader {
+ public:
+  enum class State { kMore, kComplete, kMalformed, kTooLong };
+
+  /// A longer body is kTooLong.
+  explicit ResponseReader(std::size_t most_body_bytes);
+  ~ResponseReader();
+  ResponseReader(const ResponseReader&) = delete;
+  ResponseReader& operator=(const ResponseReader&) = delete;
+
+  /// The next bytes of the connection. REQUIRES: the last state was kMore.
+  State Feed(std::string_view bytes);
+  /// The server closed the connection, which ends a body without length.
+  State End();
+
+  // REQUIRES: kComplete.
+  /// Whether the connection may carry another request.
+  bool keeps_alive() const;
+  HttpResponse Take();
+
+ private:
+  class Parser;
+  State Parse(std::string_view& bytes);
+
+  const std::size_t most_body_bytes_;
+  std::unique_ptr<Parser> parser_;
+  std::string unread_;  ///< of a head that is not complete
+  bool has_excess_ = false;
+};
+
+}  // namespace weir::internal

@@ -1,0 +1,147 @@
+#include "weir/aws/io_loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace weir::internal {
+namespace {
+
+constexpr Instant kNever{INT64_MAX};
+
+}  // namespace
+
+Result<std::unique_ptr<IoLoop>> IoLoop::Start(const Clock& clock, Task on_time) {
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll_event event{.events = EPOLLIN, .data = {.fd = wake}};
+  if (epoll >= 0 && wake >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) == 0) {
+    return std::unique_ptr<IoLoop>(new IoLoop(clock, std::move(on_time), epoll, wake));
+  }
+  if (epoll >= 0) close(epoll);
+  if (wake >= 0) close(wake);
+  return Fail(Code::kUnavailable, "the system has no descriptor for a loop of the network");
+}
+
+IoLoop::IoLoop(const Clock& clock, Task on_time, int epoll, int wake)
+    : clock_(clock), on_time_(std::move(on_time)), epoll_(epoll), wake_(wake), thread_([this] {
+        Run();
+      }) {}
+
+IoLoop::~IoLoop() {
+  close(epoll_);
+  close(wake_);
+}
+
+void IoLoop::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  Wake();
+  thread_.join();
+}
+
+bool IoLoop::Watch(int descriptor, std::shared_ptr<IoHandler> handler) {
+  const MutexLock lock(mutex_);
+  handlers_.insert_or_assign(descriptor, std::move(handler));
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                    .data = {.fd = descriptor}};
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return true;
+  handlers_.erase(descriptor);
+  return false;
+}
+
+void IoLoop::Unwatch(int descriptor) {
+  std::shared_ptr<IoHandler> released;  // outside the lock
+  const MutexLock lock(mutex_);
+  const auto found = handlers_.find(descriptor);
+  if (found == handlers_.end()) return;
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
+  released = std::move(found->second);
+  handlers_.erase(found);
+}
+
+void IoLoop::Post(Task task) {
+  {
+    const MutexLock lock(mutex_);
+    posted_.push_back(std::move(task));
+  }
+  Wake();
+}
+
+void IoLoop::WakeAt(Instant at) {
+  {
+    const MutexLock lock(mutex_);
+    const bool sooner = at < wake_at_;
+    wake_at_ = at;
+    if (!sooner || std::this_thread::get_id() == thread_.get_id()) return;
+  }
+  Wake();
+}
+
+void IoLoop::Wake() {
+  const std::uint64_t one = 1;
+  // It fails only if the counter is full: then the thread has yet to wake.
+  [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
+}
+
+void IoLoop::Run() {
+  std::array<epoll_event, 64> events{};
+  while (const std::optional<Instant> until = RunDue()) {
+    const int count = epoll_wait(epoll_, events.data(), events.size(), MillisTo(*until));
+    for (int i = 0; i < count; ++i) Dispatch(events[static_cast<std::size_t>(i)].data.fd);
+  }
+}
+
+std::optional<Instant> IoLoop::RunDue() {
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (stopping_) return std::nullopt;
+      if (wake_at_ == kNever || clock_.Now() < wake_at_) return wake_at_;
+      wake_at_ = kNever;
+    }
+    on_time_();
+  }
+}
+
+/// Not before `until`; -1: without end.
+int IoLoop::MillisTo(Instant until) const {
+  constexpr std::int64_t kNanosPerMilli = 1'000'000, kMostMillis = 3'600'000;
+  if (until == kNever) return -1;
+  const std::int64_t left = (until - clock_.Now()).count();
+  return static_cast<int>(
+      std::clamp((left + kNanosPerMilli - 1) / kNanosPerMilli, std::int64_t{0}, kMostMillis));
+}
+
+void IoLoop::Dispatch(int descriptor) {
+  if (descriptor == wake_) return RunPosted();
+  std::shared_ptr<IoHandler> handler;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = handlers_.find(descriptor); found != handlers_.end()) {
+      handler = found->second;
+    }
+  }
+  // A descriptor that was closed meanwhile may be another connection's by now, which takes a call
+  // without reason.
+  if (handler != nullptr) handler->OnReady();
+}
+
+void IoLoop::RunPosted() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t taken = read(wake_, &count, sizeof(count));
+  std::vector<Task> posted;
+  {
+    const MutexLock lock(mutex_);
+    posted.swap(posted_);
+  }
+  for (Task& task : posted) task();
+}
+
+}  // namespace weir::internal

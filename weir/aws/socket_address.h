@@ -1,0 +1,22 @@
+// Addresses of a host, as sockets take them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weir::internal {
+
+struct SocketAddress {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+/// Of an address in figures, IPv4 or IPv6; nothing for any other text.
+std::optional<SocketAddress> ParseAddress(const std::string& text, std::uint16_t port);
+
+}  // namespace weir::internal

@@ -1,0 +1,116 @@
+// One connection of a transport, and the exchange that it carries.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weir/aws/byte_stream.h"
+#include "weir/aws/http.h"
+#include "weir/aws/http_wire.h"
+#include "weir/aws/io_loop.h"
+#include "weir/base/mutex.h"
+#include "weir/runtime/wait_scope.h"
+
+namespace weir::internal {
+
+class SocketConnection;
+using ConnectionPtr = std::shared_ptr<SocketConnection>;
+using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
+
+/// One request of a transport, from Send to its answer. Whatever sets kOver first answers it.
+struct Exchange {
+  enum class State { kWaiting, kSending, kOver };
+
+  HttpRequest request;  ///< its body alone is sent from here, behind `head`
+  std::string head;
+  SendLimits limits;
+  HttpDone done;
+  std::atomic<State> state = State::kWaiting;
+
+  // The transport's, under its lock.
+  std::optional<std::multimap<Instant, std::shared_ptr<Exchange>>::iterator> limit{};
+  std::optional<std::list<std::shared_ptr<Exchange>>::iterator> queued{};
+  ConnectionPtr connection{};
+};
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+/// Which thread continues an exchange when its connection becomes readable.
+enum class Reader { kLoop, kCaller };
+
+/// Thread-safe: exchanges are begun, continued and abandoned by any thread. If a thread that blocks
+/// for the result begins one (Reader::kCaller), the loop does not watch the connection, and that
+/// thread reads the response; the loop takes over if the thread ends its wait before.
+class SocketConnection final : public IoHandler,
+                               public std::enable_shared_from_this<SocketConnection> {
+ public:
+  /// Called under no lock.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpAnswer answer,
+                         bool reusable) = 0;
+    /// The server closed it or sent something while no exchange was in progress.
+    virtual void OnBroken(ConnectionPtr connection) = 0;
+  };
+  struct Settings {
+    std::string endpoint;  ///< host and port, as messages name them
+    std::size_t most_body_bytes = 0;
+  };
+  enum class Begun { kBegun, kOver, kBroken };
+
+  /// `settings` and `loop` must outlive it; `owner` must outlive each exchange. `stream` is ready.
+  SocketConnection(Owner& owner, IoLoop& loop, const Settings& settings,
+                   std::unique_ptr<ByteStream> stream);
+  ~SocketConnection() override;
+
+  /// Writes as much of the request as there is room for. kOver: it was answered meanwhile. kBroken:
+  /// the connection is of no use; nothing was sent. REQUIRES: no exchange is in progress; for
+  /// kCaller, WaitScope::TakesWork().
+  Begun Begin(ExchangePtr exchange, Reader reader);
+  void OnReady() override;
+  /// If the exchange is in progress here, ends it and the connection: then true.
+  bool Abandon(const ExchangePtr& exchange);
+  void Close();
+  bool is_watched() const { return is_watched_; }
+
+ private:
+  class CallersPart;
+  struct Ending {
+    ExchangePtr exchange;
+    HttpAnswer answer;
+    bool reusable = false;
+  };
+
+  /// For the thread that waits; false: it does not go on here.
+  bool Advance(const ExchangePtr& exchange);
+  void HandOver(const ExchangePtr& exchange);
+  bool BeginWriting(ExchangePtr exchange, Reader& reader) WEIR_REQUIRES(mutex_);
+  std::optional<Ending> WriteMore() WEIR_REQUIRES(mutex_);
+  std::optional<Ending> ReadMore() WEIR_REQUIRES(mutex_);
+  Ending Complete(ResponseReader::State state, bool has_ended) WEIR_REQUIRES(mutex_);
+  Ending Fail(bool maybe_sent, std::string_view why) WEIR_REQUIRES(mutex_);
+  Ending End(HttpAnswer answer, bool reusable) WEIR_REQUIRES(mutex_);
+  bool IsWritten() const WEIR_REQUIRES(mutex_);
+  bool SetWatched(bool watched) WEIR_REQUIRES(mutex_);
+  void Report(std::optional<Ending> ending) WEIR_EXCLUDES(mutex_);
+
+  Owner& owner_;
+  IoLoop& loop_;
+  const Settings& settings_;
+  Mutex mutex_;
+  const std::unique_ptr<ByteStream> stream_;
+  ExchangePtr exchange_ WEIR_GUARDED_BY(mutex_);  ///< null: none is in progress
+  std::optional<ResponseReader> response_ WEIR_GUARDED_BY(mutex_);
+  std::size_t written_ WEIR_GUARDED_BY(mutex_) = 0;  ///< of the exchange's head and body
+  std::uint64_t sent_before_ WEIR_GUARDED_BY(mutex_) = 0;
+  std::atomic<bool> is_watched_ = false;   ///< changed under the lock
+  int wake_ WEIR_GUARDED_BY(mutex_) = -1;  ///< the eventfd of callers that wait; -1: none yet
+};
+
+}  // namespace weir::internal

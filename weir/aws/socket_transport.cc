@@ -1,0 +1,248 @@
+#include "weir/aws/socket_transport.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/aws/endpoint.h"
+#include "weir/aws/tls_context.h"
+
+namespace weir::internal {
+namespace {
+
+/// A body of this size is copied behind its head, so that one write sends both.
+constexpr std::size_t kMostCopied = 16 * 1024;
+
+void AppendSmallBody(Exchange& exchange) {
+  if (exchange.request.body.size() > kMostCopied) return;
+  exchange.head += exchange.request.body;
+  exchange.request.body.clear();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpTransport>> SocketTransport::Open(const CrtRuntime& runtime,
+                                                             const Clock& clock,
+                                                             const TransportOptions& options) {
+  TlsContext tls;
+  if (options.tls) {
+    WEIR_ASSIGN_OR_RETURN(tls, MakeTlsContext(runtime.options()));
+  }
+  std::unique_ptr<SocketTransport> transport(
+      new SocketTransport(runtime, clock, options, std::move(tls)));
+  SocketTransport* const self = transport.get();
+  WEIR_ASSIGN_OR_RETURN(self->loop_, IoLoop::Start(clock, [self] { self->OnTime(); }));
+  return transport;
+}
+
+SocketTransport::SocketTransport(const CrtRuntime& runtime, const Clock& clock,
+                                 const TransportOptions& options, TlsContext tls)
+    : runtime_(runtime),
+      clock_(clock),
+      options_(options),
+      tls_(std::move(tls)),
+      authority_(HostHeader({.tls = options.tls, .host = options.host, .port = options.port})),
+      settings_{.endpoint = fmt::format("{}:{}", options.host, options.port),
+                .most_body_bytes = options.max_answer_bytes},
+      connector_options_{
+          .host = options.host, .tls = tls_.get(), .patience = options.connect_timeout} {}
+
+SocketTransport::~SocketTransport() {
+  if (loop_ == nullptr) return;
+  {
+    MutexLock lock(mutex_);
+    while (inside_ > 0) changed_.wait(mutex_);
+    closing_ = true;
+  }
+  loop_->Post([this] { CloseAll(); });
+  {
+    MutexLock lock(mutex_);
+    while (open_ > 0) changed_.wait(mutex_);
+  }
+  loop_->Stop();
+}
+
+void SocketTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
+  auto exchange = std::make_shared<Exchange>(std::move(request), "", limits, std::move(done));
+  if (limits.LatestBegin().ExpiredAt(clock_.Now()) || GivesUp()) {
+    return exchange->done(tl::unexpected(TimeOut(*exchange, false)));
+  }
+  auto head = HeadOf(exchange->request, authority_);
+  if (!head) {
+    return exchange->done(tl::unexpected(Failure(*exchange, false, head.error().message)));
+  }
+  exchange->head = *std::move(head);
+  AppendSmallBody(*exchange);
+  Place(std::move(exchange), WaitScope::TakesWork() ? Reader::kCaller : Reader::kLoop);
+}
+
+void SocketTransport::Place(ExchangePtr exchange, Reader reader) {
+  ConnectionPtr connection;
+  bool has_place = true;
+  {
+    const MutexLock lock(mutex_);
+    connection = TakeIdle(reader);
+    has_place = connection != nullptr || queue_.size() < options_.max_waiting;
+    if (has_place) ++inside_;
+    if (has_place && connection == nullptr) return Enqueue(std::move(exchange), false);
+    if (connection != nullptr) Lend(exchange, connection);
+  }
+  if (has_place) return Run(std::move(exchange), std::move(connection), reader);
+  exchange->done(
+      tl::unexpected(Failure(*exchange, false, "too many requests wait for a connection")));
+}
+
+void SocketTransport::PlaceAgain(ExchangePtr exchange, Reader reader) {
+  ConnectionPtr connection;
+  {
+    const MutexLock lock(mutex_);
+    if (exchange->state == Exchange::State::kOver) return;
+    Forget(*exchange);
+    connection = TakeIdle(reader);
+    if (connection == nullptr) return Enqueue(std::move(exchange), true);
+    Lend(exchange, connection);
+  }
+  Run(std::move(exchange), std::move(connection), reader);
+}
+
+ConnectionPtr SocketTransport::TakeIdle(Reader reader) {
+  const bool first_watched = reader == Reader::kLoop;
+  for (std::deque<Idle>* const from :
+       {first_watched ? &watched_ : &unwatched_, first_watched ? &unwatched_ : &watched_}) {
+    if (from->empty()) continue;
+    ConnectionPtr last = std::move(from->back().connection);
+    from->pop_back();
+    return last;
+  }
+  return nullptr;
+}
+
+void SocketTransport::Enqueue(ExchangePtr exchange, bool in_front) {
+  SetLimit(exchange, exchange->limits.LatestBegin().at());
+  const auto place = queue_.insert(in_front ? queue_.begin() : queue_.end(), exchange);
+  exchange->queued = place;
+  OpenMore();
+}
+
+void SocketTransport::Lend(ExchangePtr exchange, ConnectionPtr connection) {
+  exchange->connection = std::move(connection);
+  const Instant end = exchange->limits.EndOf(clock_.Now()).at();
+  SetLimit(std::move(exchange), end);
+}
+
+ExchangePtr SocketTransport::TakeQueued() {
+  if (queue_.empty()) return nullptr;
+  ExchangePtr first = queue_.front();
+  Forget(*first);
+  return first;
+}
+
+void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader reader) {
+  switch (connection->Begin(exchange, reader)) {
+    case SocketConnection::Begun::kBegun:
+      return;  // this may be gone
+    case SocketConnection::Begun::kOver:
+      return Release(std::move(connection), true, nullptr);
+    case SocketConnection::Begun::kBroken:
+      // Not yet released, it keeps the destructor waiting, whatever becomes of the exchange.
+      PlaceAgain(std::move(exchange), reader);
+      return Release(std::move(connection), false, nullptr);
+  }
+}
+
+void SocketTransport::OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpAnswer answer,
+                              bool reusable) {
+  const bool is_first = exchange->state.exchange(Exchange::State::kOver) != Exchange::State::kOver;
+  // Before the answer: the caller's next request may have this connection.
+  Release(std::move(connection), reusable, exchange.get());
+  if (is_first) Answer(*exchange, std::move(answer));
+}
+
+void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange* ended) {
+  ExchangePtr next;
+  {
+    const MutexLock lock(mutex_);
+    if (ended != nullptr) Forget(*ended);
+    reusable = reusable && !closing_;
+    if (reusable) next = TakeQueued();
+    if (next != nullptr) Lend(next, connection);
+    if (reusable && next == nullptr) return KeepIdle(std::move(connection));
+  }
+  if (next != nullptr) return Run(std::move(next), std::move(connection), Reader::kLoop);
+  Discard(*connection);
+}
+
+void SocketTransport::KeepIdle(ConnectionPtr connection) {
+  const Instant now = clock_.Now();
+  std::deque<Idle>& idle = connection->is_watched() ? watched_ : unwatched_;
+  idle.push_back({std::move(connection), now});
+  WakeBy(now + options_.idle_timeout);
+}
+
+void SocketTransport::Discard(SocketConnection& connection) {
+  connection.Close();
+  const MutexLock lock(mutex_);
+  --open_;
+  OpenMore();
+  changed_.notify_all();
+}
+
+void SocketTransport::OnBroken(ConnectionPtr connection) {
+  {
+    const MutexLock lock(mutex_);
+    // One that has been lent meanwhile is found to be broken by who has it.
+    const auto is_it = [&](const Idle& idle) { return idle.connection == connection; };
+    if (std::erase_if(watched_, is_it) + std::erase_if(unwatched_, is_it) == 0) return;
+  }
+  Discard(*connection);
+}
+
+void SocketTransport::Answer(Exchange& exchange, HttpAnswer answer) {
+  exchange.done(std::move(answer));
+  // What the callback owns goes first: whoever waits for the transport may free what that uses.
+  exchange.done = nullptr;
+  const MutexLock lock(mutex_);
+  if (--inside_ == 0) changed_.notify_all();
+}
+
+HttpFailure SocketTransport::Failure(const Exchange& exchange, bool maybe_sent,
+                                     std::string_view what) const {
+  return {.maybe_sent = maybe_sent,
+          .message = fmt::format("{} {}: {}", exchange.request.method, settings_.endpoint, what)};
+}
+
+HttpFailure SocketTransport::TimeOut(const Exchange& exchange, bool maybe_sent) const {
+  HttpFailure failure =
+      Failure(exchange, maybe_sent, maybe_sent ? "no answer in time" : "no connection in time");
+  failure.timed_out = true;
+  return failure;
+}
+
+void SocketTransport::SetLimit(ExchangePtr exchange, Instant at) {
+  const auto limit = limits_.emplace(at, exchange);
+  exchange->limit = limit;
+  WakeBy(options_.gives_up ? std::min(at, clock_.Now() + kBetweenLooks) : at);
+}
+
+void SocketTransport::Forget(Exchange& exchange) {
+  if (exchange.queued) queue_.erase(*std::exchange(exchange.queued, std::nullopt));
+  if (exchange.limit) limits_.erase(*std::exchange(exchange.limit, std::nullopt));
+  exchange.connection = nullptr;
+}
+
+void SocketTransport::WakeBy(Instant at) {
+  if (at >= wakes_at_) return;
+  wakes_at_ = at;
+  loop_->WakeAt(at);
+}
+
+void SocketTransport::OpenMore() {
+  while (connecting_ < queue_.size() && open_ < options_.max_connections && !closing_) {
+    ++connecting_;
+    ++open_;
+    loop_->Post([this] { StartConnecting(); });
+  }
+}
+
+}  // namespace weir::internal

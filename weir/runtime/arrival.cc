@@ -1,0 +1,22 @@
+#include "weir/runtime/arrival.h"
+
+#include <poll.h>
+
+namespace weir::internal {
+
+bool Arrival::WaitUnlessReadable(int readable, int wake) {
+  Waiter waiter(wake);
+  if (!Enlist(waiter)) return true;
+  pollfd watched[] = {{.fd = readable, .events = POLLIN, .revents = 0},
+                      {.fd = wake, .events = POLLIN, .revents = 0}};
+  poll(watched, 2, -1);
+  void* enlisted = &waiter;
+  if (state_.compare_exchange_strong(enlisted, nullptr, std::memory_order_acq_rel)) return false;
+  // The other thread writes one unit, or has written it: taken here, it wakes no later wait.
+  std::uint64_t one = 0;
+  while (read(wake, &one, sizeof(one)) < 0) {  // interrupted by a signal
+  }
+  return true;
+}
+
+}  // namespace weir::internal

@@ -1,0 +1,45 @@
+#include "weir/runtime/wait_scope.h"
+
+#include <utility>
+
+namespace weir {
+namespace {
+
+thread_local WaitScope* innermost = nullptr;
+
+}  // namespace
+
+WaitScope::WaitScope(internal::Arrival* awaited)
+    : awaited_(awaited), outer_(std::exchange(innermost, this)) {
+  if (outer_ != nullptr) outer_->HandOver();
+}
+
+WaitScope::~WaitScope() {
+  HandOver();
+  innermost = outer_;
+}
+
+void WaitScope::Wait() {
+  while (work_ != nullptr) {
+    if (awaited_->WaitUnlessReadable(work_->readable(), work_->wake())) return HandOver();
+    // The work may give the next one, as the first request of a call is followed by a second.
+    std::unique_ptr<WaiterWork> work = std::move(work_);
+    if (work->Continue()) work_ = std::move(work);
+  }
+  awaited_->Wait();
+}
+
+bool WaitScope::TakesWork() {
+  return innermost != nullptr && innermost->awaited_ != nullptr && innermost->work_ == nullptr &&
+         !innermost->awaited_->Happened();
+}
+
+void WaitScope::Give(std::unique_ptr<WaiterWork> work) { innermost->work_ = std::move(work); }
+
+void WaitScope::HandOver() {
+  if (work_ == nullptr) return;
+  work_->HandOver();
+  work_.reset();
+}
+
+}  // namespace weir
