@@ -96,7 +96,7 @@ class Chooser {
 
   // An older image may show parameters that were replaced since.
   bool AddConform(const Part& part) {
-    if (part.kind == Part::Kind::kConform && seen_.seen_at() < part.came) {
+    if (part.kind == Part::Kind::kConform && !part.has_image) {
       choice_.needs_read = true;
       return false;
     }

@@ -569,10 +569,14 @@ void BucketActor::FailPending(const Error& error, const Moment& moment, Step& st
   if (!parts_.is_empty()) Pause(kFirstPause, moment);
 }
 
+// An image came, or there is none to be had.
 void BucketActor::EndLooks(const std::optional<Error>& error, Step& step) {
   while (const Part* look = parts_.FindLook()) {
     const auto kind = error ? PartOutcome::Kind::kFailed : PartOutcome::Kind::kSeen;
     End(look->id, {.kind = kind, .error = error}, step);
+  }
+  if (!error) {
+    for (Part& part : parts_.all()) part.has_image = true;
   }
 }
 

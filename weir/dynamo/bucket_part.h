@@ -31,7 +31,7 @@ struct Part {
     kTake,      ///< all amounts, only if they are available
     kAdjust,    ///< signed corrections, whatever is available
     kGiveBack,  ///< tokens that were taken for a request that was not admitted; no caller waits
-    kConform,   ///< the target's limits are to be stored, by an image of after `came`
+    kConform,   ///< the target's limits are to be stored, by an image that comes after the part
     kRepair,    ///< the same for a take that is refused: if that is easy
   };
   PartId id = 0;
@@ -66,6 +66,7 @@ struct Part {
   }
 
   // Maintained by the actor.
+  bool has_image = false;   ///< an image came after the part
   bool carried = false;      ///< by a write that may still be applied
   bool answered = false;     ///< the caller has its answer
   bool repeated = false;     ///< may have been applied before, by a write that is not known to be

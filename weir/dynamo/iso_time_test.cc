@@ -35,9 +35,9 @@ TEST(IsoTime, SecondsOfATimeToLiveAreRoundedDown) {
 
 // Fails if FormatIso takes the wrong floor, or ParseIso drops a field.
 RC_GTEST_PROP(IsoTime, WhatIsWrittenIsReadAgain, ()) {
-  const std::int64_t seconds = *rc::gen::inRange<std::int64_t>(-62'000'000'000, 250'000'000'000);
+  const std::int64_t since_1970 = *rc::gen::inRange<std::int64_t>(-62'000'000'000, 250'000'000'000);
   const std::int64_t rest = *rc::gen::inRange<std::int64_t>(0, 1000);
-  RC_ASSERT(ParseIso(FormatIso({seconds * 1000 + rest})) == UnixMillis{seconds * 1000});
+  RC_ASSERT(ParseIso(FormatIso({since_1970 * 1000 + rest})) == UnixMillis{since_1970 * 1000});
 }
 
 }  // namespace

@@ -1,0 +1,218 @@
+// What one bucket's actor does with its parts and its writes, event by event.
+#include "weir/dynamo/bucket_actor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "weir/dynamo/sharding_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = PartOutcome::Kind;
+
+/// An actor on a bucket of 100 tokens, of which 10 come back each second, and the writes that it
+/// asks for. A test answers them in any order.
+class BucketActorTest : public testing::Test {
+ protected:
+  BucketActorTest() { actor_.OnRead(BucketItems{ShardItem(0, 1, 50'000), {}, false}, now_, step_); }
+
+  PartId Accept(Part::Kind kind, std::int64_t amount, milliseconds patience = {}) {
+    Part part{.id = ++terms_.last_part,
+              .kind = kind,
+              .call = terms_.last_part,
+              .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
+              .amounts = {amount},
+              .now = now_.bucket_time,
+              .came = now_.at,
+              .token = {1, terms_.last_part}};
+    if (patience > milliseconds(0)) part.answer_by = part.drop_at = now_.at + patience;
+    if (part.is_adjust()) part.drop_at = now_.at + std::chrono::seconds(10);
+    const PartId id = part.id;
+    actor_.Accept(std::move(part));
+    actor_.Continue(now_, step_);
+    return id;
+  }
+  PartId Take(std::int64_t tokens, milliseconds patience = {}) {
+    return Accept(Part::Kind::kTake, tokens * 1'000, patience);
+  }
+  BucketActor::Opinion Judge(std::int64_t tokens) {
+    return actor_.Judge({.target = MakeTarget({"acme", "llm", 0}, {kRpm}),
+                         .amounts = {tokens * 1'000},
+                         .now = now_.bucket_time,
+                         .came = now_.at},
+                        now_);
+  }
+  void Wait(milliseconds time) {
+    now_.at = now_.at + time;
+    now_.bucket_time = now_.bucket_time + time;
+    actor_.OnTime(now_, step_);
+  }
+  /// The item that the write leaves: only what the tests look at.
+  WriteAnswer Left(std::int64_t tokens) {
+    return {.item = ShardItem(0, 1, tokens), .key_range_throttled = false};
+  }
+  void Lose(std::uint64_t write) {
+    actor_.OnWrite(write,
+                   tl::unexpected(WriteFailure{.kind = FailureClass::kAmbiguous,
+                                               .error = {Code::kUnavailable, "no answer"},
+                                               .maybe_applied = true}),
+                   now_, step_);
+  }
+  std::vector<Kind> Outcomes() {
+    std::vector<Kind> kinds;
+    for (const PartOutcome& outcome : std::exchange(step_.outcomes, {})) {
+      if (outcome.call != 0) kinds.push_back(outcome.kind);
+    }
+    return kinds;
+  }
+  std::size_t Sends() const { return step_.sends.size(); }
+  std::uint64_t LastWrite() const { return step_.sends.back().write; }
+  std::string TextOfLast() const {
+    std::string text;
+    step_.sends.back().writes.front().expression.AppendTo(text);
+    return text;
+  }
+
+  std::uint64_t drawn_ = 0;
+  ActorTerms terms_{.keys = kShardKeys,
+                    .writes = WriteQuota(),
+                    .refusal_age = milliseconds(1'000),
+                    .repair_rest = milliseconds(1'000),
+                    .instance = 1,
+                    .draw = [this] { return ++drawn_; }};
+  Moment now_{.at = {1'000'000'000'000}, .bucket_time = kShardStart};
+  BucketActor::Step step_;
+  BucketActor actor_{terms_, {"acme", "llm", 0}};
+};
+
+// Fails if: parts that come during a write do not share the next one.
+TEST_F(BucketActorTest, OneWriteIsInFlightAndTheNextCarriesAllThatCame) {
+  Take(1);
+  ASSERT_THAT(step_.sends, SizeIs(1));
+  Take(2);
+  Take(3);
+  EXPECT_THAT(step_.sends, SizeIs(1));
+  actor_.OnWrite(LastWrite(), Left(49'000), now_, step_);
+  EXPECT_THAT(step_.sends, SizeIs(2));
+  actor_.OnWrite(LastWrite(), Left(44'000), now_, step_);
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kApplied, Kind::kApplied));
+  EXPECT_TRUE(actor_.is_idle());
+}
+
+// Fails if: a take is judged as if the pending ones were not there.
+TEST_F(BucketActorTest, WhatIsPendingIsReserved) {
+  Take(30);
+  EXPECT_EQ(Judge(20).kind, BucketActor::Opinion::Kind::kMayPay);
+  const BucketActor::Opinion refused = Judge(21);
+  EXPECT_EQ(refused.kind, BucketActor::Opinion::Kind::kRefused);
+  EXPECT_EQ(refused.verdict.wait, milliseconds(100));
+}
+
+TEST_F(BucketActorTest, ATakeThatDoesNotFitIsRefusedAndTheRestGo) {
+  Take(1);
+  Take(45);
+  Take(10);
+  Take(4);
+  actor_.OnWrite(LastWrite(), Left(49'000), now_, step_);
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kRefused));
+  actor_.OnWrite(LastWrite(), Left(0), now_, step_);
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kApplied));
+}
+
+// Fails if: a lost response is settled by anything but the next write.
+TEST_F(BucketActorTest, ALostWriteIsSentAgainAndItsSlotSaysThatItWasApplied) {
+  Take(1);
+  const std::uint64_t lost = LastWrite();
+  Lose(lost);
+  EXPECT_THAT(Outcomes(), IsEmpty());
+  Wait(milliseconds(50));
+  ASSERT_THAT(step_.sends, SizeIs(2));
+  Item item = ShardItem(0, 1, 49'000);
+  item[SlotAttribute(0)] = {};
+  // The second write fails, and the slot holds the value of the first.
+  const std::string text = TextOfLast();
+  EXPECT_THAT(text, ::testing::HasSubstr("\"w_"));
+  EXPECT_FALSE(actor_.is_idle());
+}
+
+// Fails if: a doubt has no end, so that the actor is never idle again.
+TEST_F(BucketActorTest, ADoubtEndsAfterTenSeconds) {
+  Accept(Part::Kind::kAdjust, -5'000);
+  Lose(LastWrite());
+  for (int i = 0; i < 40; ++i) {
+    Wait(milliseconds(400));
+    for (const auto& send : std::exchange(step_.sends, {})) Lose(send.write);
+  }
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed));
+  EXPECT_EQ(step_.forfeits, 1);
+  EXPECT_TRUE(actor_.is_idle());
+  EXPECT_EQ(actor_.wake(), kNoTime);
+}
+
+TEST_F(BucketActorTest, ACallerIsAnsweredAtItsDeadlineAndItsTakeReturns) {
+  Take(5, milliseconds(20));
+  EXPECT_EQ(actor_.wake(), now_.at + milliseconds(20));
+  Wait(milliseconds(20));
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed));
+  const std::size_t before = Sends();
+  actor_.OnWrite(step_.sends.front().write, Left(45'000), now_, step_);
+  ASSERT_EQ(Sends(), before + 1) << "the return";
+  EXPECT_THAT(TextOfLast(), ::testing::HasSubstr("\"5000\""));
+  EXPECT_THAT(Outcomes(), IsEmpty()) << "the caller has its answer";
+}
+
+TEST_F(BucketActorTest, ASlowWriteIsSupersededAtMostTwice) {
+  now_.round_trip = milliseconds(10);
+  Take(1);
+  EXPECT_EQ(actor_.wake(), now_.at + milliseconds(30));
+  for (int i = 0; i < 5; ++i) Wait(milliseconds(30));
+  EXPECT_EQ(Sends(), 3U);
+}
+
+// Fails if: a repetition is written while the first is pending.
+TEST_F(BucketActorTest, APendingAdjustAndItsRepetitionShareTheOutcome) {
+  Accept(Part::Kind::kAdjust, 5'000);
+  Part again{.id = ++terms_.last_part,
+             .kind = Part::Kind::kAdjust,
+             .call = 99,
+             .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
+             .amounts = {5'000},
+             .now = now_.bucket_time,
+             .came = now_.at,
+             .token = {1, 1}};
+  actor_.Accept(std::move(again));
+  actor_.Continue(now_, step_);
+  ASSERT_EQ(Sends(), 1U);
+  actor_.OnWrite(LastWrite(), Left(45'000), now_, step_);
+  EXPECT_EQ(Sends(), 1U);
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kApplied));
+}
+
+// Fails if: a failure that another try may pass fails an adjust, or keeps a take waiting.
+TEST_F(BucketActorTest, AThrottledWriteFailsItsTakesAndKeepsItsAdjusts) {
+  Take(1);
+  Accept(Part::Kind::kAdjust, -1'000);
+  const auto throttle = [&] {
+    actor_.OnWrite(LastWrite(),
+                   tl::unexpected(WriteFailure{.kind = FailureClass::kThrottle,
+                                               .error = {Code::kUnavailable, "slow down"}}),
+                   now_, step_);
+  };
+  throttle();
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed));
+  Wait(milliseconds(30));
+  throttle();
+  EXPECT_THAT(Outcomes(), IsEmpty());
+  Wait(milliseconds(60));
+  actor_.OnWrite(LastWrite(), Left(51'000), now_, step_);
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied));
+}
+
+}  // namespace
+}  // namespace weir::dynamo

@@ -1,0 +1,28 @@
+#include "weir/dynamo/round_trips.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::dynamo {
+namespace {
+
+constexpr Instant kEnded{1'000'000'000'000};
+
+TEST(RoundTripsTest, TheMedianIsOfTheLatestFifteen) {
+  RoundTrips trips;
+  EXPECT_FALSE(trips.Median(kEnded).has_value());
+  trips.Add(milliseconds(500), kEnded);
+  EXPECT_EQ(trips.Median(kEnded), milliseconds(500));
+  for (int i = 0; i < 15; ++i) trips.Add(milliseconds(10 + i % 2), kEnded);
+  EXPECT_EQ(trips.Median(kEnded), milliseconds(10));
+}
+
+// Fails if: a network that was slow keeps every hasty request from being sent for good.
+TEST(RoundTripsTest, AMedianOfASecondAgoIsNotBelieved) {
+  RoundTrips trips;
+  trips.Add(milliseconds(10), kEnded);
+  EXPECT_TRUE(trips.Median(kEnded + milliseconds(1'000)).has_value());
+  EXPECT_FALSE(trips.Median(kEnded + milliseconds(1'001)).has_value());
+}
+
+}  // namespace
+}  // namespace weir::dynamo
