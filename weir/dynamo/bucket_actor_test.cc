@@ -125,20 +125,61 @@ TEST_F(BucketActorTest, ATakeThatDoesNotFitIsRefusedAndTheRestGo) {
   EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kApplied));
 }
 
-// Fails if: a lost response is settled by anything but the next write.
-TEST_F(BucketActorTest, ALostWriteIsSentAgainAndItsSlotSaysThatItWasApplied) {
+/// An item whose slots all belong to other processes that have just written.
+Item TakenByOthers(const BucketKey& key, UnixMillis now) {
+  Item item = ShardItem(key.shard, 1, 49'000);
+  for (std::size_t i = 0; i < kFenceSlots; ++i) {
+    item[SlotAttribute(i)] = Of(FenceValue{.instance = 77, .at = now, .draw = 1});
+  }
+  return item;
+}
+
+// Fails if: a take that may have been charged is charged again, and its decision does not say so.
+TEST_F(BucketActorTest, ATakeWhoseSlotWasLostIsRepeatedOnceAndSaysSo) {
   Take(1);
-  const std::uint64_t lost = LastWrite();
-  Lose(lost);
-  EXPECT_THAT(Outcomes(), IsEmpty());
+  Lose(LastWrite());
   Wait(milliseconds(50));
   ASSERT_THAT(step_.sends, SizeIs(2));
-  Item item = ShardItem(0, 1, 49'000);
-  item[SlotAttribute(0)] = {};
-  // The second write fails, and the slot holds the value of the first.
-  const std::string text = TextOfLast();
-  EXPECT_THAT(text, ::testing::HasSubstr("\"w_"));
-  EXPECT_FALSE(actor_.is_idle());
+  const auto fail = [&] {
+    actor_.OnWrite(
+        LastWrite(),
+        tl::unexpected(WriteFailure{.kind = FailureClass::kConditional,
+                                    .error = {},
+                                    .old_item = TakenByOthers(actor_.key(), now_.bucket_time)}),
+        now_, step_);
+  };
+  fail();
+  ASSERT_THAT(step_.sends, SizeIs(3)) << "repeated, without a slot";
+  actor_.OnWrite(LastWrite(), Left(48'000), now_, step_);
+  ASSERT_THAT(step_.outcomes, SizeIs(1));
+  EXPECT_EQ(step_.outcomes.front().kind, Kind::kApplied);
+  EXPECT_TRUE(step_.outcomes.front().in_doubt);
+}
+
+// Fails if: the writer of a new item cannot tell whether it was applied.
+TEST_F(BucketActorTest, ANewItemHasTheSlotOfItsWriter) {
+  BucketActor fresh(terms_, {"acme", "llm", 0});
+  fresh.OnRead(BucketItems{std::nullopt, {}, false}, now_, step_);
+  fresh.Accept({.id = ++terms_.last_part,
+                .call = 1,
+                .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
+                .amounts = {1'000},
+                .now = now_.bucket_time,
+                .came = now_.at});
+  fresh.Continue(now_, step_);
+  ASSERT_THAT(step_.sends, SizeIs(1));
+  const FenceSlots slots = ReadSlots(step_.sends.front().writes.front().item);
+  EXPECT_EQ(std::ranges::count_if(slots, [](const auto& slot) { return slot.has_value(); }), 1);
+}
+
+TEST_F(BucketActorTest, ATakeWithLessTimeThanARoundTripIsNotSent) {
+  now_.round_trip = milliseconds(10);
+  Take(1, milliseconds(9));
+  EXPECT_THAT(step_.sends, IsEmpty());
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed));
+  now_.round_trip.reset();
+  Take(1, milliseconds(9));
+  EXPECT_THAT(step_.sends, SizeIs(1)) << "how long a round trip takes is not known";
 }
 
 // Fails if: a doubt has no end, so that the actor is never idle again.

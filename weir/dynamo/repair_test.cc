@@ -70,6 +70,24 @@ TEST_F(RepairTest, AnAddUnderOldParametersMintsNothing) {
   EXPECT_TRUE(Ask(there_, fast, 800, seconds(6)).admitted);
 }
 
+// Fails if: a process whose cache is old stores its limits, and undoes those that were set since.
+TEST_F(RepairTest, D6LimitsThatWereResolvedBeforeOthersWereSeenAreOutdated) {
+  ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 1).admitted);
+  ASSERT_TRUE(Ask(there_, LimitedTo(PerMinute(30)), 1).admitted);
+  table_.scheduler.Advance(milliseconds(1'001));
+  Charge old{.target = LimitedTo(PerMinute(60)), .amounts = {kMillitokens}};
+  old.resolved_at = table_.scheduler.clock().Now();
+  table_.scheduler.Advance(milliseconds(1));
+  const Decision outdated = Ask(here_, {old});
+  EXPECT_TRUE(outdated.outdated);
+  EXPECT_FALSE(outdated.admitted);
+  EXPECT_EQ(Stored("b_rpm_cp"), 30'000);
+  EXPECT_EQ(Stored("b_rpm_tc"), 2'000);
+  old.resolved_at = table_.scheduler.clock().Now();
+  EXPECT_TRUE(Ask(here_, {old}).admitted) << "they were resolved again";
+  EXPECT_EQ(Stored("b_rpm_cp"), 60'000);
+}
+
 // D4. Fails if: a refusal stores nothing, so that the old rate refills.
 TEST_F(RepairTest, D4ALimitThatIsRaisedRefillsAtItsNewRateFromTheFirstRefusal) {
   ASSERT_TRUE(Ask(here_, LimitedTo(kThousandADay), 1'000).admitted);
