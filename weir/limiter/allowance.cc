@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "weir/bucket/bucket.h"
 #include "weir/model/set_aside.h"
 #include "weir/runtime/later.h"
 
