@@ -79,8 +79,8 @@ void DynamoGetItem(benchmark::State& state) {
   }
 }
 
-BENCHMARK(DynamoRefusal);
-BENCHMARK(DynamoTake);
-BENCHMARK(DynamoGetItem);
+BENCHMARK(DynamoRefusal)->Name("dynamo_refusal");
+BENCHMARK(DynamoTake)->Name("dynamo_take");
+BENCHMARK(DynamoGetItem)->Name("dynamo_get_item");
 
 }  // namespace
