@@ -66,7 +66,7 @@ struct Part {
   }
 
   // Maintained by the actor.
-  bool has_image = false;   ///< an image came after the part
+  bool has_image = false;    ///< an image came after the part
   bool carried = false;      ///< by a write that may still be applied
   bool answered = false;     ///< the caller has its answer
   bool repeated = false;     ///< may have been applied before, by a write that is not known to be
