@@ -33,7 +33,11 @@ constexpr milliseconds kRecent{20};
 class Chooser {
  public:
   Chooser(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms, const Moment& moment)
-      : queue_(queue), seen_(seen), terms_(terms), moment_(moment), view_(seen, terms, moment.at) {}
+      : queue_(queue),
+        seen_(seen),
+        terms_(terms),
+        moment_(moment),
+        view_(seen, terms.refusal_age, moment.at) {}
 
   Choice Run() {
     const Part* leader = FindLeader();
@@ -162,33 +166,6 @@ class Chooser {
 };
 
 }  // namespace
-
-std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen) {
-  if (part.shards == 0) return std::nullopt;
-  const std::uint32_t shard = part.target->key.shard;
-  const bool is_missing = seen.is_absent() ? shard > 0 || part.shards > 1 || seen.is_divided()
-                                           : seen.image()->shards < part.shards;
-  if (is_missing) return OtherShards{.is_missing = true};
-  if (seen.is_absent() || !IsTake(part)) return std::nullopt;
-  for (std::size_t i = 0; i < part.amounts.size(); ++i) {
-    const Quota share = ShareOf(part.target->limits[i].quota, seen.image()->shards, shard);
-    if (part.amounts[i] > share.capacity) return OtherShards{};
-  }
-  return std::nullopt;
-}
-
-UnixMillis DateOf(const Part& part, Instant at) {
-  return part.now + kDatedAgainAfter * ((at - part.came) / kDatedAgainAfter);
-}
-
-bool TakeView::IsOutdated(const Part& take, const BucketBatch& batch) const {
-  return !batch.conforms() && take.target->source == LimitSource::kConfigured &&
-         take.resolved_at < seen_.parameters_since();
-}
-
-bool TakeView::IsYoung(const Part& take) const {
-  return seen_.seen_at() >= take.came || seen_.seen_at() + terms_.refusal_age >= at_;
-}
 
 Error TooMuchDebt(const BucketKey& key) {
   return {Code::kOutOfRange, fmt::format("{}/{}: debt would pass {} tokens; nothing is adjusted",

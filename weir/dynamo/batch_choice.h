@@ -7,49 +7,14 @@
 
 #include "weir/dynamo/bucket_batch.h"
 #include "weir/dynamo/part_queue.h"
+#include "weir/dynamo/take_view.h"
 
 namespace weir::dynamo {
-
-/// When an event of the protocol happens.
-struct Moment {
-  Instant at;
-  UnixMillis bucket_time;
-  /// The median of the latest round trips of this process; nothing if there was none lately.
-  std::optional<nanoseconds> round_trip{};
-};
-
-/// The part must not be written: its bucket is divided otherwise than its call assumes.
-struct OtherShards {
-  bool is_missing = false;  ///< shards are missing, or have an older count of shards
-};
-std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
-
-/// A write of this part is dated by its caller's time; after kDatedAgainAfter by a later one.
-UnixMillis DateOf(const Part& part, Instant at);
-
-inline constexpr milliseconds kDatedAgainAfter{250};
 
 /// What a choice depends on besides the queue and the image.
 struct ChoiceTerms {
   milliseconds refusal_age;  ///< of an image that a refusal may rely on
   std::size_t most_takes;
-};
-
-/// Judgements of one take, by the image of its bucket.
-class TakeView {
- public:
-  TakeView(const SeenBucket& seen, const ChoiceTerms& terms, Instant at)
-      : seen_(seen), terms_(terms), at_(at) {}
-
-  /// Other parameters are stored than its target names, and were seen after these were resolved.
-  bool IsOutdated(const Part& take, const BucketBatch& batch) const;
-  /// A refusal may rely on the image.
-  bool IsYoung(const Part& take) const;
-
- private:
-  const SeenBucket& seen_;
-  const ChoiceTerms& terms_;
-  Instant at_;
 };
 
 struct Choice {

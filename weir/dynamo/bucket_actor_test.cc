@@ -41,7 +41,21 @@ class BucketActorTest : public testing::Test {
   PartId Take(std::int64_t tokens, milliseconds patience = {}) {
     return Accept(Part::Kind::kTake, tokens * 1'000, patience);
   }
-  BucketActor::Opinion Judge(std::int64_t tokens) {
+  /// Repeats the latest adjust.
+  void AdjustAgain(std::int64_t amount) {
+    const AdjustToken token{1, terms_.last_part};
+    actor_.Accept({.id = ++terms_.last_part,
+                   .kind = Part::Kind::kAdjust,
+                   .call = terms_.last_part,
+                   .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
+                   .amounts = {amount},
+                   .now = now_.bucket_time,
+                   .came = now_.at,
+                   .drop_at = now_.at + std::chrono::seconds(10),
+                   .token = token});
+    actor_.Continue(now_, step_);
+  }
+  Opinion Judge(std::int64_t tokens) {
     return actor_.Judge({.target = MakeTarget({"acme", "llm", 0}, {kRpm}),
                          .amounts = {tokens * 1'000},
                          .now = now_.bucket_time,
@@ -66,7 +80,7 @@ class BucketActorTest : public testing::Test {
   }
   std::vector<Kind> Outcomes() {
     std::vector<Kind> kinds;
-    for (const PartOutcome& outcome : std::exchange(step_.outcomes, {})) {
+    for (const PartOutcome& outcome : std::exchange(step_.reports.outcomes, {})) {
       if (outcome.call != 0) kinds.push_back(outcome.kind);
     }
     return kinds;
@@ -108,9 +122,9 @@ TEST_F(BucketActorTest, OneWriteIsInFlightAndTheNextCarriesAllThatCame) {
 // Fails if: a take is judged as if the pending ones were not there.
 TEST_F(BucketActorTest, WhatIsPendingIsReserved) {
   Take(30);
-  EXPECT_EQ(Judge(20).kind, BucketActor::Opinion::Kind::kMayPay);
-  const BucketActor::Opinion refused = Judge(21);
-  EXPECT_EQ(refused.kind, BucketActor::Opinion::Kind::kRefused);
+  EXPECT_EQ(Judge(20).kind, Opinion::Kind::kMayPay);
+  const Opinion refused = Judge(21);
+  EXPECT_EQ(refused.kind, Opinion::Kind::kRefused);
   EXPECT_EQ(refused.verdict.wait, milliseconds(100));
 }
 
@@ -151,9 +165,9 @@ TEST_F(BucketActorTest, ATakeWhoseSlotWasLostIsRepeatedOnceAndSaysSo) {
   fail();
   ASSERT_THAT(step_.sends, SizeIs(3)) << "repeated, without a slot";
   actor_.OnWrite(LastWrite(), Left(48'000), now_, step_);
-  ASSERT_THAT(step_.outcomes, SizeIs(1));
-  EXPECT_EQ(step_.outcomes.front().kind, Kind::kApplied);
-  EXPECT_TRUE(step_.outcomes.front().in_doubt);
+  ASSERT_THAT(step_.reports.outcomes, SizeIs(1));
+  EXPECT_EQ(step_.reports.outcomes.front().kind, Kind::kApplied);
+  EXPECT_TRUE(step_.reports.outcomes.front().in_doubt);
 }
 
 // Fails if: the writer of a new item cannot tell whether it was applied.
@@ -191,7 +205,7 @@ TEST_F(BucketActorTest, ADoubtEndsAfterTenSeconds) {
     for (const auto& send : std::exchange(step_.sends, {})) Lose(send.write);
   }
   EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed));
-  EXPECT_EQ(step_.forfeits, 1);
+  EXPECT_EQ(step_.reports.forfeits, 1);
   EXPECT_TRUE(actor_.is_idle());
   EXPECT_EQ(actor_.wake(), kNoTime);
 }
@@ -219,20 +233,29 @@ TEST_F(BucketActorTest, ASlowWriteIsSupersededAtMostTwice) {
 // Fails if: a repetition is written while the first is pending.
 TEST_F(BucketActorTest, APendingAdjustAndItsRepetitionShareTheOutcome) {
   Accept(Part::Kind::kAdjust, 5'000);
-  Part again{.id = ++terms_.last_part,
-             .kind = Part::Kind::kAdjust,
-             .call = 99,
-             .target = MakeTarget({"acme", "llm", 0}, {kRpm}),
-             .amounts = {5'000},
-             .now = now_.bucket_time,
-             .came = now_.at,
-             .token = {1, 1}};
-  actor_.Accept(std::move(again));
-  actor_.Continue(now_, step_);
+  AdjustAgain(5'000);
   ASSERT_EQ(Sends(), 1U);
   actor_.OnWrite(LastWrite(), Left(45'000), now_, step_);
   EXPECT_EQ(Sends(), 1U);
   EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kApplied));
+}
+
+TEST_F(BucketActorTest, AnAdjustAndItsRepetitionExpireTogether) {
+  Take(1);
+  Accept(Part::Kind::kAdjust, 5'000);
+  AdjustAgain(5'000);
+  Wait(std::chrono::seconds(10));
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed, Kind::kFailed));
+}
+
+TEST_F(BucketActorTest, AnAdjustAndItsRepetitionFailTogetherIfTheItemCannotBeRead) {
+  actor_.Forget();
+  Accept(Part::Kind::kAdjust, 5'000);
+  AdjustAgain(5'000);
+  ASSERT_TRUE(step_.read);
+  actor_.OnRead(Fail(Code::kFailedPrecondition, "unreadable"), now_, step_);
+  EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed, Kind::kFailed));
+  EXPECT_TRUE(actor_.is_idle());
 }
 
 // Fails if: a failure that another try may pass fails an adjust, or keeps a take waiting.

@@ -80,12 +80,12 @@ BucketCall::Next BucketCall::Reserve(CallActors& actors) {
 
 // Nothing is reserved before all buckets are known, and none refuses.
 BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
-  using Kind = BucketActor::Opinion::Kind;
+  using Kind = Opinion::Kind;
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].stage != Stage::kOpen) continue;
     const Part part = PartOf(i, Part::Kind::kTake);
-    BucketActor::Opinion opinion = actors.At(KeyOf(i)).Judge(part, actors.moment());
+    Opinion opinion = actors.At(KeyOf(i)).Judge(part, actors.moment());
     parts_[i].verdict = std::move(opinion.verdict);
     if (opinion.kind == Kind::kUnknown) unknown.push_back(i);
     if (opinion.kind == Kind::kRefused) {
@@ -224,7 +224,7 @@ BucketCall::Next BucketCall::Fail(CallActors& actors) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     CallPart& part = parts_[i];
     if (part.stage != Stage::kPending) continue;
-    const BucketActor::Withdrawal withdrawn = actors.Change(KeyOf(i)).Withdraw(part.id);
+    const PendingParts::Withdrawal withdrawn = actors.Change(KeyOf(i)).Withdraw(part.id);
     in_doubt_ = in_doubt_ || withdrawn.in_doubt;
     if (!withdrawn.is_gone) continue;
     part.stage = Stage::kEnded;

@@ -102,12 +102,12 @@ std::uint32_t BucketProtocol::ShardsOf(const BucketKey& key) const {
 
 milliseconds BucketProtocol::WaitAt(const BucketKey& shard, const Charge& charge,
                                     std::uint32_t shards) const {
-  using Kind = BucketActor::Opinion::Kind;
+  using Kind = Opinion::Kind;
   const auto found = actors_.find(shard);
   if (found == actors_.end() || ShardsOf(shard) < shards) return milliseconds(0);
   Part part{.target = charge.target, .now = now_, .came = moment_.at};
   part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
-  const BucketActor::Opinion opinion = found->second->actor.Judge(part, moment_);
+  const Opinion opinion = found->second->actor.Judge(part, moment_);
   return opinion.kind == Kind::kRefused ? opinion.verdict.wait : milliseconds(0);
 }
 
@@ -283,7 +283,7 @@ void BucketProtocol::OnTime(const Moment& moment, Step& step) {
 
 void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
   const BucketKey& key = entry.actor.key();
-  for (PartOutcome& outcome : from.outcomes) {
+  for (PartOutcome& outcome : from.reports.outcomes) {
     NoteToken(outcome, key);
     if (outcome.call != 0) outcomes_.push_back(std::move(outcome));
   }
@@ -292,7 +292,7 @@ void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
   if (from.divide && entry.actor.seen().image() != nullptr) {
     step.divides.push_back(*entry.actor.seen().image());
   }
-  forfeits_ += from.forfeits;
+  forfeits_ += from.reports.forfeits;
   Schedule(entry);
 }
 

@@ -1,0 +1,235 @@
+#include "weir/dynamo/pending_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/dynamo/take_view.h"
+
+namespace weir::dynamo {
+namespace {
+
+// Writes that are lost to other processes: after so many there are too many writers on this bucket.
+constexpr int kMostLost = 50;
+// A refusal waits for no more writes than this to store its limits.
+constexpr int kMostRepairs = 3;
+
+// How long a correction is tried.
+constexpr nanoseconds kPatience = std::chrono::seconds(10);
+
+bool OnlyDebits(const Part& part) {
+  return std::ranges::all_of(part.amounts, [](std::int64_t amount) { return amount >= 0; });
+}
+
+Error TooLate(const BucketKey& key) {
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: the table did not answer in time", key.entity, key.resource)};
+}
+
+Error NeverSaid(const BucketKey& key) {
+  return {Code::kUnavailable, fmt::format("{}/{}: the table did not say whether it was written",
+                                          key.entity, key.resource)};
+}
+
+// The same request may succeed later.
+bool MayPass(FailureClass kind) {
+  return kind == FailureClass::kConflict || kind == FailureClass::kThrottle ||
+         kind == FailureClass::kTransient || kind == FailureClass::kDeadline;
+}
+
+}  // namespace
+
+void PendingParts::Accept(Part part) {
+  if (part.kind == Part::Kind::kAdjust) part.twin = queue_.FindAdjust(part.token);
+  queue_.Add(std::move(part));
+}
+
+PendingParts::Withdrawal PendingParts::Withdraw(PartId take) {
+  const Part* part = queue_.Find(take);
+  if (part == nullptr) return {.is_gone = true};
+  if (part->carried) return {};
+  return {.is_gone = true, .in_doubt = queue_.Take(take).repeated};
+}
+
+bool PendingParts::Drop(PartId take, bool stays, Instant now) {
+  Part* part = queue_.Find(take);
+  if (part == nullptr) return true;
+  part->answered = true;
+  part->keeps = stays;
+  if (part->carried) return false;
+  Part dropped = queue_.Take(take);
+  if (stays) GiveBack(std::move(dropped), now);
+  return true;
+}
+
+// The opposite of a take whose caller was answered. One whose caller admitted its request had not
+// been charged: it is debited.
+void PendingParts::GiveBack(Part part, Instant now) {
+  if (!part.keeps) {
+    for (std::int64_t& amount : part.amounts) amount = -amount;
+  }
+  queue_.Add({.id = ++last_part_,
+              .kind = Part::Kind::kGiveBack,
+              .target = std::move(part.target),
+              .amounts = std::move(part.amounts),
+              .now = DateOf(part, now),
+              .came = now,
+              .drop_at = now + kPatience,
+              .answered = true});
+}
+
+void PendingParts::Carry(const std::vector<PartId>& parts) {
+  for (const PartId id : parts) queue_.Find(id)->carried = true;
+}
+
+void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, Instant now,
+                          PartReports& reports) {
+  for (const PartId id : settled.applied) {
+    if (Part* part = queue_.Find(id)) OnApplied(*part, now, reports);
+  }
+  for (const PartId id : settled.unknown) {
+    if (Part* part = queue_.Find(id)) Unknown(*part, is_final, reports);
+  }
+  for (const PartId id : settled.not_applied) {
+    if (Part* part = queue_.Find(id)) NotApplied(*part, now);
+  }
+}
+
+void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
+  part.carried = false;
+  if (part.kind == Part::Kind::kTake && part.answered && !part.keeps) {
+    return GiveBack(queue_.Take(part.id), now);
+  }
+  End(part.id, {.kind = PartOutcome::Kind::kApplied, .available = part.available}, reports);
+}
+
+void PendingParts::NotApplied(Part& part, Instant now) {
+  part.carried = false;
+  if (part.is_adjust() || !part.answered) return;
+  if (part.keeps) return GiveBack(queue_.Take(part.id), now);
+  queue_.Take(part.id);
+}
+
+// Tokens may be charged twice, and the decision says so; they are never given back twice.
+void PendingParts::Unknown(Part& part, bool is_final, PartReports& reports) {
+  part.carried = false;
+  const bool may_repeat = !is_final && !part.repeated && !part.answered && OnlyDebits(part);
+  if (std::exchange(part.repeated, true); may_repeat) return;
+  ++reports.forfeits;
+  End(part.id, {.kind = PartOutcome::Kind::kFailed, .in_doubt = true, .error = NeverSaid(key_)},
+      reports);
+}
+
+void PendingParts::OnLost(const std::vector<PartId>& parts, PartReports& reports) {
+  for (const PartId id : parts) {
+    Part* part = queue_.Find(id);
+    if (part == nullptr || part->carried) continue;
+    const int most = part->kind == Part::Kind::kRepair ? kMostRepairs : kMostLost;
+    if (++part->lost < most || part->is_adjust()) continue;
+    End(id, {.kind = PartOutcome::Kind::kContended}, reports);
+  }
+}
+
+void PendingParts::OnNotSent(const std::vector<PartId>& parts, const WriteFailure& failure,
+                             PartReports& reports) {
+  for (const PartId id : parts) {
+    Part* part = queue_.Find(id);
+    if (part == nullptr || part->carried) continue;
+    ++part->lost;
+    if (part->is_adjust() && MayPass(failure.kind)) continue;
+    if (failure.kind == FailureClass::kConflict && part->lost < kMostLost) continue;
+    End(id, {.kind = PartOutcome::Kind::kFailed, .error = failure.error}, reports);
+  }
+}
+
+void PendingParts::AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports) {
+  for (const PartId id : parts) {
+    Part* part = queue_.Find(id);
+    if (part == nullptr || part->kind != Part::Kind::kRepair || part->answered) continue;
+    Report(*part, {.kind = PartOutcome::Kind::kFailed}, reports);
+    part->answered = true;
+  }
+}
+
+void PendingParts::Expire(Instant now, PartReports& reports) {
+  std::vector<PartId> expired;
+  for (const Part& part : queue_.all()) {
+    const bool is_answer_due = !part.answered && part.answer_by <= now;
+    if (is_answer_due || part.drop_at <= now) expired.push_back(part.id);
+  }
+  for (const PartId id : expired) Expired(id, now, reports);
+}
+
+void PendingParts::Expired(PartId id, Instant now, PartReports& reports) {
+  Part* found = queue_.Find(id);
+  if (found == nullptr) return;  // it left with the one that it repeats
+  Part& part = *found;
+  const bool ends = !part.carried && (part.drop_at <= now || !part.is_adjust());
+  if (!part.answered) {
+    PartOutcome late{.kind = PartOutcome::Kind::kFailed,
+                     .in_doubt = part.repeated || (!ends && part.kind != Part::Kind::kLook),
+                     .error = part.answer_by > now && last_error_ ? *last_error_ : TooLate(key_)};
+    const bool is_contended = part.kind == Part::Kind::kTake && part.lost > 0 && !late.in_doubt;
+    if (is_contended) late = {.kind = PartOutcome::Kind::kContended};
+    const bool is_owed = ends && part.keeps && !is_contended;
+    if (ends && !is_owed) return End(id, std::move(late), reports);
+    Report(part, std::move(late), reports);
+    part.answered = true;
+    if (is_owed) GiveBack(queue_.Take(id), now);
+    return;
+  }
+  if (!ends) return;
+  if (part.is_adjust()) ++reports.forfeits;
+  End(id, {.kind = PartOutcome::Kind::kFailed, .error = TooLate(key_)}, reports);
+}
+
+void PendingParts::Fail(const Error& error, PartReports& reports) {
+  const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
+  std::vector<PartId> failed;
+  for (const Part& part : queue_.all()) {
+    if (!part.carried && !(may_pass && part.is_adjust())) failed.push_back(part.id);
+  }
+  for (const PartId id : failed) {
+    End(id, {.kind = PartOutcome::Kind::kFailed, .error = error}, reports);
+  }
+}
+
+void PendingParts::EndLooks(const std::optional<Error>& error, PartReports& reports) {
+  while (const Part* look = queue_.FindLook()) {
+    const auto kind = error ? PartOutcome::Kind::kFailed : PartOutcome::Kind::kSeen;
+    End(look->id, {.kind = kind, .error = error}, reports);
+  }
+  if (!error) {
+    for (Part& part : queue_.all()) part.has_image = true;
+  }
+}
+
+void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& reports) {
+  outcome.call = part.answered ? 0 : part.call;
+  outcome.in_doubt |= part.repeated;
+  outcome.index = part.index;
+  if (outcome.call != 0 || outcome.token) reports.outcomes.push_back(std::move(outcome));
+}
+
+void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
+  if (queue_.Find(id) == nullptr) return;  // it left with the one that it repeats
+  const Part part = queue_.Take(id);
+  for (const Part& other : std::vector<Part>(queue_.TwinsOf(id))) {
+    queue_.Take(other.id);
+    Report(other, outcome, reports);
+  }
+  if (part.kind == Part::Kind::kAdjust) outcome.token = part.token;
+  Report(part, std::move(outcome), reports);
+}
+
+Instant PendingParts::wake() const {
+  Instant wake = kNoTime;
+  for (const Part& part : queue_.all()) {
+    if (!part.answered) wake = std::min(wake, part.answer_by);
+    if (!part.carried) wake = std::min(wake, part.drop_at);
+  }
+  return wake;
+}
+
+}  // namespace weir::dynamo

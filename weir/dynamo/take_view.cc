@@ -1,0 +1,54 @@
+#include "weir/dynamo/take_view.h"
+
+namespace weir::dynamo {
+
+std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen) {
+  if (part.shards == 0) return std::nullopt;
+  const std::uint32_t shard = part.target->key.shard;
+  const bool is_missing = seen.is_absent() ? shard > 0 || part.shards > 1 || seen.is_divided()
+                                           : seen.image()->shards < part.shards;
+  if (is_missing) return OtherShards{.is_missing = true};
+  if (seen.is_absent() || part.kind != Part::Kind::kTake) return std::nullopt;
+  for (std::size_t i = 0; i < part.amounts.size(); ++i) {
+    const Quota share = ShareOf(part.target->limits[i].quota, seen.image()->shards, shard);
+    if (part.amounts[i] > share.capacity) return OtherShards{};
+  }
+  return std::nullopt;
+}
+
+UnixMillis DateOf(const Part& part, Instant at) {
+  return part.now + kDatedAgainAfter * ((at - part.came) / kDatedAgainAfter);
+}
+
+Opinion TakeView::Judge(const Part& take, const PartQueue& pending) const {
+  using Kind = Opinion::Kind;
+  if (!seen_.is_known()) return {.kind = Kind::kUnknown};
+  if (const auto other = DividedOtherwise(take, seen_)) {
+    return {.kind = Kind::kDivided, .is_missing = other->is_missing};
+  }
+  BucketBatch batch = BatchOf(take);
+  if (IsOutdated(take, batch)) return {.kind = Kind::kOutdated};
+  Opinion opinion{.kind = Kind::kMayPay,
+                  .verdict = batch.Judge(take.amounts, pending.UsedOf(*take.target))};
+  const bool fits = opinion.verdict.wait == milliseconds(0);
+  const bool is_answer = !fits || take.is_nothing();
+  if (is_answer && !IsYoung(take)) return {.kind = Kind::kUnknown};
+  if (!fits) opinion.kind = Kind::kRefused;
+  return opinion;
+}
+
+bool TakeView::IsOutdated(const Part& take, const BucketBatch& batch) const {
+  return !batch.conforms() && take.target->source == LimitSource::kConfigured &&
+         take.resolved_at < seen_.parameters_since();
+}
+
+bool TakeView::IsYoung(const Part& take) const {
+  return seen_.seen_at() >= take.came || seen_.seen_at() + refusal_age_ >= at_;
+}
+
+bool TakeView::Differs(const Part& take) const {
+  return take.target->source == LimitSource::kConfigured && seen_.image() != nullptr &&
+         !BatchOf(take).conforms();
+}
+
+}  // namespace weir::dynamo

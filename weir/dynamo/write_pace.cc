@@ -1,0 +1,42 @@
+#include "weir/dynamo/write_pace.h"
+
+#include <algorithm>
+
+namespace weir::dynamo {
+namespace {
+
+// After the first few losses in a row each write waits, so that those of many processes do not all
+// come at once.
+constexpr int kLostAtOnce = 4;
+constexpr nanoseconds kLostPause = milliseconds(10);
+constexpr int kMostLostPauses = 5;
+
+constexpr nanoseconds kFirstPause = milliseconds(25);
+constexpr int kMostDoublings = 4;
+
+nanoseconds DrawnBelow(nanoseconds longest, std::uint64_t draw) {
+  return nanoseconds(static_cast<std::int64_t>(draw % static_cast<std::uint64_t>(longest.count())));
+}
+
+}  // namespace
+
+void WritePace::OnApplied() {
+  failed_ = lost_ = pauses_ = 0;
+  most_takes_ = kMostTakes;
+}
+
+void WritePace::OnLost(std::size_t parts, bool took, Instant now, std::uint64_t draw) {
+  ++lost_;
+  if (took) most_takes_ = std::max<std::size_t>(std::min(parts, most_takes_) / 2, 1);
+  if (lost_ < kLostAtOnce) return;
+  const int times = std::min(lost_ - kLostAtOnce + 1, kMostLostPauses);
+  until_ = now + DrawnBelow(kLostPause * times, draw);
+}
+
+void WritePace::Pause(Instant now, std::uint64_t draw) {
+  const nanoseconds longest = kFirstPause * (1 << std::min(pauses_++, kMostDoublings));
+  const nanoseconds least = longest / 2;
+  until_ = now + least + DrawnBelow(longest - least, draw);
+}
+
+}  // namespace weir::dynamo

@@ -1,0 +1,40 @@
+// How fast the actor of a bucket writes after writes that failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weir/base/time.h"
+
+namespace weir::dynamo {
+
+/// When the next write may be sent, and how many takes it may carry. Every `draw` is a random
+/// number. A value; not thread-safe.
+class WritePace {
+ public:
+  void OnApplied();
+  /// A condition failed.
+  void OnFailed() { ++failed_; }
+  /// Another process's write was in the way of one that carried so many parts. `took`: it took
+  /// tokens and did not refill the bucket, so that less may fit.
+  void OnLost(std::size_t parts, bool took, Instant now, std::uint64_t draw);
+  /// The table failed, or throttled: waits longer each time, 25 to 400 ms.
+  void Pause(Instant now, std::uint64_t draw);
+
+  Instant paused_until() const { return until_; }
+  std::size_t most_takes() const { return most_takes_; }
+  /// Since the last write that was applied: on their conditions, and of these to other processes.
+  int failed() const { return failed_; }
+  int lost() const { return lost_; }
+
+ private:
+  static constexpr std::size_t kMostTakes = 256;
+
+  int failed_ = 0;
+  int lost_ = 0;
+  int pauses_ = 0;
+  std::size_t most_takes_ = kMostTakes;
+  Instant until_{INT64_MIN};
+};
+
+}  // namespace weir::dynamo
