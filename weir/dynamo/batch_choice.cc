@@ -21,9 +21,8 @@ bool IsEligible(const Part& part) {
 Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
   using std::chrono::duration_cast;
   return {Code::kDeadlineExceeded,
-          fmt::format("{}/{}: {} are left, and the table answers in {}; nothing was charged",
-                      part.target->key.entity, part.target->key.resource,
-                      duration_cast<std::chrono::microseconds>(left),
+          fmt::format("{}/{}: {} are left, and the table answers in {}", part.target->key.entity,
+                      part.target->key.resource, duration_cast<std::chrono::microseconds>(left),
                       duration_cast<std::chrono::microseconds>(round_trip))};
 }
 
@@ -62,11 +61,25 @@ class Chooser {
   }
 
  private:
+  // A part in doubt whose limits were replaced must not store them again.
+  bool MayBeWritten(const Part& part) {
+    if (!IsEligible(part)) return false;
+    return !part.carried || part.is_adjust() ||
+           !view_.IsOutdated(part, BucketBatch(seen_, part, DateOf(part, moment_.at), moment_.at));
+  }
+
   // A take of configured limits lets adjusts share its write, so it leads if it can.
   const Part* FindLeader() {
     const auto& parts = queue_.all();
-    const auto first = std::ranges::find_if(parts, IsEligible);
+    const auto may_lead = [this](const Part& part) { return MayBeWritten(part); };
+    auto first = std::ranges::find_if(parts, may_lead);
     if (first == parts.end()) return nullptr;
+    if (first->is_recorded && terms_.yields_record) {
+      const auto other = std::find_if(first, parts.end(), [&](const Part& part) {
+        return !part.is_recorded && may_lead(part);
+      });
+      if (other != parts.end()) first = other;
+    }
     choice_.now = first->now;
     for (const Part& part : parts) {
       if (IsEligible(part)) choice_.now = std::max(choice_.now, DateOf(part, moment_.at));
@@ -74,7 +87,7 @@ class Chooser {
     const Part* leader = &*first;
     if (IsAdjust(*first) && !first->is_recorded) {
       const auto take = std::ranges::find_if(
-          parts, [](const Part& part) { return IsTake(part) && IsEligible(part); });
+          parts, [&](const Part& part) { return IsTake(part) && may_lead(part); });
       if (take != parts.end() && BucketBatch(seen_, *take, choice_.now, moment_.at).Suits(*first)) {
         leader = &*take;
       }
@@ -100,6 +113,10 @@ class Chooser {
 
   // An older image may show parameters that were replaced since.
   bool AddConform(const Part& part) {
+    if (part.kind == Part::Kind::kRepair && view_.IsOutdated(part, *choice_.batch)) {
+      if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
+      return false;
+    }
     if (part.kind == Part::Kind::kConform && !part.has_image) {
       choice_.needs_read = true;
       return false;
@@ -110,7 +127,7 @@ class Chooser {
 
   // Such a take would be charged for no caller, most likely.
   bool IsHopeless(const Part& part) {
-    if (part.carried || part.keeps || !moment_.round_trip) return false;
+    if (part.carried || !moment_.round_trip) return false;
     const nanoseconds left = part.answer_by - moment_.at;
     if (left >= *moment_.round_trip) return false;
     if (part.lost > 0) {
@@ -124,15 +141,14 @@ class Chooser {
 
   bool AddTake(Part& part) {
     BucketBatch& batch = *choice_.batch;
-    if (!part.carried) {
-      if (const auto other = DividedOtherwise(part, seen_)) {
-        End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
-        return false;
-      }
-      if (view_.IsOutdated(part, batch)) {
-        End(part, {.kind = PartOutcome::Kind::kOutdated});
-        return false;
-      }
+    const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_);
+    if (other) {
+      End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
+      return false;
+    }
+    if (view_.IsOutdated(part, batch)) {
+      if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
+      return false;
     }
     TakeVerdict verdict = batch.Judge(part.amounts);
     if (verdict.wait > milliseconds(0)) {

@@ -15,6 +15,7 @@ namespace weir::dynamo {
 struct ChoiceTerms {
   milliseconds refusal_age;  ///< of an image that a refusal may rely on
   std::size_t most_takes;
+  bool yields_record = false;  ///< the latest write recorded a token: it is the turn of others
 };
 
 struct Choice {

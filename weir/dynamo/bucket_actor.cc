@@ -85,7 +85,7 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
     Read(step);
     return false;
   }
-  const ChoiceTerms terms{terms_.refusal_age, pace_.most_takes()};
+  const ChoiceTerms terms{terms_.refusal_age, pace_.most_takes(), recorded_};
   Choice choice = Choose(parts_.queue(), seen_, terms, moment);
   for (auto& [part, outcome] : choice.ends) parts_.End(part, std::move(outcome), step.reports);
   if (!choice.parts.empty()) return Send(std::move(choice), moment, step);
@@ -101,6 +101,7 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
 void BucketActor::Read(Step& step) {
   if (std::exchange(reading_, true)) return;
   step.read = true;
+  read_ = {flights_.last_answered_id(), terms_.last_part};
 }
 
 std::optional<WriteFence::Guard> BucketActor::Begin(const std::vector<PartId>& parts,
@@ -129,7 +130,9 @@ bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
   if (!plan || is_needless) {
     if (guard) flights_.Cancel(*guard);
     const std::optional<Error> error = plan ? std::nullopt : std::optional(plan.error());
-    return EndUnwritten(choice.parts, error, moment, step);
+    if (EndUnwritten(choice.parts, error, moment, step)) return true;
+    Probe(moment, step);
+    return false;
   }
   if (guard && terms_.observe_plan) terms_.observe_plan(guard->value, choice.batch->Request());
   Fly(std::move(choice), *std::move(plan), guard, moment, step);
@@ -160,12 +163,14 @@ void BucketActor::Fly(Choice choice, BucketPlan plan, const std::optional<WriteF
     return parts_.queue().Find(id)->kind == Part::Kind::kRepair;
   });
   if (repairs) repaired_at_ = moment.at;
+  recorded_ = choice.recorded.has_value();
   Flight flight{.parts = std::move(choice.parts),
+                .last_part = terms_.last_part,
                 .sent = moment.at,
                 .planned_at = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
                 .moves_rf = plan.moves_rf,
                 .foreseen = !image_is_read_,
-                .records = choice.recorded.has_value()};
+                .records = recorded_};
   if (guard) flight.fenced = guard->write;
   if (seen_.is_absent()) flight.created = plan.writes.front().item;
   Outgoing send{.writes = std::move(plan.writes)};
@@ -189,7 +194,8 @@ void BucketActor::Probe(const Moment& moment, Step& step) {
   }
   const std::optional<WriteFence::Guard> guard = Begin({}, moment);
   if (!guard) return;
-  Outgoing probe{.write = flights_.Add({.fenced = guard->write, .sent = moment.at})};
+  Outgoing probe{.write = flights_.Add(
+                     {.fenced = guard->write, .last_part = terms_.last_part, .sent = moment.at})};
   probe.writes.push_back(PlanProbe(terms_.keys, key_, *guard));
   step.sends.push_back(std::move(probe));
 }
@@ -201,19 +207,20 @@ void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& 
     parts_.EndLooks(items.error(), step.reports);
     if (needs_read_ || !seen_.is_known()) FailPending(items.error(), moment, step);
   } else if (items->item) {
-    LearnItem(*items->item, flights_.last_id(), moment, step);
+    LearnItem(*items->item, read_, moment, step);
   } else {
-    seen_.LearnAbsent(std::move(items->owner), items->divided, moment.at);
+    seen_.LearnAbsent(std::move(items->owner), items->divided, read_.id, moment.at);
+    parts_.NoteImage(read_.last_part);
     parts_.EndLooks(std::nullopt, step.reports);
   }
   Continue(moment, step);
 }
 
 void BucketActor::OnTime(const Moment& moment, Step& step) {
-  parts_.Expire(moment.at, step.reports);
   if (const auto lost = flights_.Abandon(moment.at)) {
     parts_.Settle(*lost, true, moment.at, step.reports);
   }
+  parts_.Expire(moment.at, step.reports);
   Continue(moment, step);
 }
 
@@ -222,7 +229,7 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
   const std::optional<Flight> flight = flights_.Take(write);
   if (!flight) {
     // Its round is settled already.
-    if (outcome && outcome->item) LearnItem(*outcome->item, write, moment, step);
+    if (outcome && outcome->item) LearnItem(*outcome->item, {.id = write}, moment, step);
     return Continue(moment, step);
   }
   step.divide |= outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
@@ -252,6 +259,7 @@ void BucketActor::Applied(const Flight& flight, WriteAnswer answer, const Moment
     seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
     image_is_read_ = false;
     step.divide |= seen_.image()->IsHotAt(moment.bucket_time);
+    parts_.NoteImage(flight.last_part);
     parts_.EndLooks(std::nullopt, step.reports);
   } else {
     // A feature that another client switched on in the meantime is for the next part to see.
@@ -274,7 +282,7 @@ void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Momen
   const WriteFence::Settlement settled = flights_.OnFailed(flight, item);
   Settle(settled, moment, step);
   if (item) {
-    LearnItem(*item, flight.id, moment, step);
+    LearnItem(*item, {flight.id, flight.last_part}, moment, step);
   } else {
     seen_.Forget();
   }
@@ -310,7 +318,7 @@ void BucketActor::Settle(const WriteFence::Settlement& settled, const Moment& mo
   parts_.Settle(settled, false, moment.at, step.reports);
 }
 
-void BucketActor::LearnItem(const Item& item, std::uint64_t sent, const Moment& moment,
+void BucketActor::LearnItem(const Item& item, const Asked& asked, const Moment& moment,
                             Step& step) {
   auto image = ReadImage(item);
   if (!image) {
@@ -319,12 +327,14 @@ void BucketActor::LearnItem(const Item& item, std::uint64_t sent, const Moment& 
     return FailPending(image.error(), moment, step);
   }
   step.divide |= image->IsHotAt(moment.bucket_time);
-  Learn(std::move(*image), sent, moment);
+  Learn(std::move(*image), asked, moment);
+  parts_.NoteImage(asked.last_part);
   parts_.EndLooks(std::nullopt, step.reports);
 }
 
-void BucketActor::Learn(BucketImage image, std::uint64_t sent, const Moment& moment) {
-  const bool is_news = seen_.Learn(std::move(image), SeenBucket::Source::kRead, sent, moment.at);
+void BucketActor::Learn(BucketImage image, const Asked& asked, const Moment& moment) {
+  const bool is_news =
+      seen_.Learn(std::move(image), SeenBucket::Source::kRead, asked.id, moment.at);
   image_is_read_ |= is_news;
 }
 

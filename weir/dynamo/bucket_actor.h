@@ -80,9 +80,8 @@ class BucketActor {
   /// As those of PendingParts. Continue follows Accept and GiveBack.
   void Accept(Part part);
   PendingParts::Withdrawal Withdraw(PartId take) { return parts_.Withdraw(take); }
-  bool Drop(PartId take, bool stays, const Moment& moment) {
-    return parts_.Drop(take, stays, moment.at);
-  }
+  PendingParts::Withdrawal Drop(PartId take, bool keeps) { return parts_.Drop(take, keeps); }
+  bool IsWaiting(PartId part) const { return parts_.IsWaiting(part); }
   void GiveBack(Part taken, const Moment& moment) { parts_.GiveBack(std::move(taken), moment.at); }
   bool HasAdjust(AdjustToken token) const { return parts_.queue().FindAdjust(token) != 0; }
   bool is_full() const { return parts_.is_full(); }
@@ -93,7 +92,7 @@ class BucketActor {
   void OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment, Step& step);
   /// An image that was obtained elsewhere.
   void Learn(BucketImage image, const Moment& moment) {
-    Learn(std::move(image), flights_.last_id(), moment);
+    Learn(std::move(image), {.id = flights_.last_id()}, moment);
   }
   void Forget() { seen_.Forget(); }
 
@@ -106,6 +105,12 @@ class BucketActor {
   }
 
  private:
+  /// What an image is the response to.
+  struct Asked {
+    std::uint64_t id = 0;  // the latest write whose effect it must show
+    PartId last_part = 0;  // the latest part that was accepted before
+  };
+
   TakeView View(const Moment& moment) const { return {seen_, terms_.refusal_age, moment.at}; }
   bool MaySend(const Moment& moment) const;
   bool Advance(const Moment& moment, Step& step);
@@ -125,8 +130,8 @@ class BucketActor {
   void NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment, Step& step);
   void LostToOthers(const Flight& flight, const Moment& moment, Step& step);
   void Settle(const WriteFence::Settlement& settled, const Moment& moment, Step& step);
-  void LearnItem(const Item& item, std::uint64_t sent, const Moment& moment, Step& step);
-  void Learn(BucketImage image, std::uint64_t sent, const Moment& moment);
+  void LearnItem(const Item& item, const Asked& asked, const Moment& moment, Step& step);
+  void Learn(BucketImage image, const Asked& asked, const Moment& moment);
   void FailPending(const Error& error, const Moment& moment, Step& step);
   void SetWake(const Moment& moment);
 
@@ -138,8 +143,10 @@ class BucketActor {
   WritePace pace_;
   bool refreshes_ = false;
   bool reading_ = false;
+  Asked read_{};                // of the read in flight
   bool needs_read_ = false;     // the read in flight is for parts that cannot do without
   bool image_is_read_ = false;  // not left by an own write
+  bool recorded_ = false;       // a token, by the latest write
   Instant repaired_at_{INT64_MIN};
   Instant wake_ = kNoTime;
 };

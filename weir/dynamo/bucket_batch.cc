@@ -79,7 +79,9 @@ bool BucketBatch::AddAdjust(const Part& part) {
     Add(limit, {.debits = std::max<std::int64_t>(amount, 0),
                 .returns = std::max<std::int64_t>(-amount, 0)});
     const Line& line = lines_[limit];
-    if (amount <= 0 || CanAdjust(line.conformed, sums_[limit].used())) continue;
+    const bool fits = amount <= 0 ? sums_[limit].returns <= kMaxDebt
+                                  : CanAdjust(line.conformed, sums_[limit].used());
+    if (fits) continue;
     sums_ = before;
     MakeLines();
     return false;

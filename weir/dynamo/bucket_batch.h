@@ -34,7 +34,8 @@ class BucketBatch {
   /// The target's limits are stored with its parameters.
   bool conforms() const { return conforms_; }
 
-  /// The part is an adjust, or gives back. False, and it is not added: debt would pass kMaxDebt.
+  /// The part is an adjust, or gives back. False, and it is not added: debt would pass kMaxDebt, or
+  /// the returns of one write would.
   bool AddAdjust(const Part& part);
   /// Not added unless it fits. `used` (or empty): what other parts, which are not in the batch, may
   /// use, by limit.

@@ -59,7 +59,6 @@ Part BucketCall::PartOf(std::size_t index, Part::Kind kind) const {
             .drop_at = request_.deadline.at(),
             .resolved_at = charge.resolved_at,
             .shards = route_.shards[index],
-            .keeps = request_.keeps,
             .token = request_.token,
             .is_recorded = request_.is_recorded};
   part.amounts.assign(charge.amounts.begin(), charge.amounts.end());
@@ -176,7 +175,9 @@ BucketCall::Next BucketCall::Write(CallActors& actors) {
 void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
   in_doubt_ = in_doubt_ || outcome.in_doubt;
   CallPart& part = parts_[index];
-  part.stage = outcome.kind == Outcome::kApplied ? Stage::kApplied : Stage::kEnded;
+  part.stage = outcome.kind == Outcome::kApplied ? Stage::kApplied
+               : outcome.is_carried              ? Stage::kCarried
+                                                 : Stage::kEnded;
   if (!outcome.available.empty()) {
     part.verdict = {.available = outcome.available, .wait = outcome.wait, .waits = outcome.waits};
   }
@@ -191,6 +192,9 @@ void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
 }
 
 BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& actors) {
+  // What was left behind when the call began again is not of interest.
+  const bool is_awaited = outcome.index < parts_.size() && parts_[outcome.index].id == outcome.part;
+  if (!is_awaited) return Next::kWaits;
   --pending_;
   const bool is_late = outcome.error && outcome.error->code == Code::kDeadlineExceeded;
   if (phase_ == Phase::kReturning) {
@@ -207,6 +211,7 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
     return Reserve(actors);
   }
   Ended(outcome.index, outcome);
+  if (phase_ == Phase::kHurrying) return Hurry(actors);
   if (phase_ == Phase::kLooking && outcome.kind == Outcome::kSeen) {
     parts_[outcome.index].stage = Stage::kOpen;
     return pending_ > 0 ? Next::kWaits : Reserve(actors);
@@ -241,11 +246,10 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
     had_taken = true;
     Part back = PartOf(i, Part::Kind::kGiveBack);
     for (std::int64_t& amount : back.amounts) amount = -amount;
-    back.shards = 0;
     back.now = DateOf(back, actors.moment().at);
     back.came = actors.moment().at;
     back.drop_at = back.came + kAdjustPatience;
-    actors.Accept(std::move(back));
+    parts_[i].id = actors.Accept(std::move(back));
     parts_[i].stage = Stage::kEnded;
     ++pending_;
   }
@@ -254,29 +258,54 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
   return Next::kWaits;
 }
 
-// The caller's time is over. What is written for it in vain returns without it.
+// The caller's time is over. What is written for it in vain returns without it. Outcomes of this
+// step may still be on their way.
 BucketCall::Next BucketCall::Hurry(CallActors& actors) {
   repeats_ = false;
-  const bool is_acquire = request_.kind == CallRequest::Kind::kAcquire;
-  const bool stays = request_.keeps && failure_ && failure_->kind == Outcome::kFailed;
-  for (std::size_t i = 0; i < parts_.size() && is_acquire; ++i) {
-    CallPart& part = parts_[i];
-    if (stays && phase_ == Phase::kLooking) {
-      Part owed = PartOf(i, Part::Kind::kTake);
-      owed.answered = true;
-      if (!owed.is_nothing()) actors.Change(KeyOf(i)).GiveBack(std::move(owed), actors.moment());
-      continue;
+  const bool takes = request_.kind == CallRequest::Kind::kAcquire && phase_ != Phase::kReturning;
+  if (takes) {
+    phase_ = Phase::kHurrying;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const bool is_pending = parts_[i].stage == Stage::kPending;
+      if (is_pending && !actors.At(KeyOf(i)).IsWaiting(parts_[i].id)) return Next::kWaits;
     }
-    if (part.stage == Stage::kPending && phase_ != Phase::kReturning) {
-      if (!actors.Change(KeyOf(i)).Drop(part.id, stays, actors.moment())) in_doubt_ = true;
-    }
-    if (part.stage != Stage::kApplied || stays) continue;
-    Part back = PartOf(i, Part::Kind::kTake);
-    back.answered = true;
-    actors.Change(KeyOf(i)).GiveBack(std::move(back), actors.moment());
+    const bool keeps = AdmitsLate();
+    for (std::size_t i = 0; i < parts_.size(); ++i) LeavePart(i, keeps, actors);
   }
   pending_ = 0;
   return Conclude(actors);
+}
+
+void BucketCall::GiveUp(Error error, CallActors& actors) {
+  failure_ = Failure{Outcome::kFailed, std::move(error)};
+  for (CallPart& part : parts_) part.stage = Stage::kEnded;
+  if (AdmitsLate()) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) LeavePart(i, true, actors);
+  }
+  answer_ = weir::Fail(*failure_->error);
+}
+
+bool BucketCall::AdmitsLate() const {
+  return request_.keeps && failure_ && failure_->error &&
+         failure_->error->code == Code::kDeadlineExceeded;
+}
+
+// `keeps`: the caller admits its request, so what is not taken is owed.
+void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
+  CallPart& part = parts_[index];
+  bool is_taken = part.stage == Stage::kApplied;
+  if (part.stage == Stage::kPending || part.stage == Stage::kCarried) {
+    const auto left = actors.Change(KeyOf(index)).Drop(part.id, keeps);
+    in_doubt_ = in_doubt_ || left.in_doubt;
+    if (!left.is_gone) return;
+    is_taken = false;
+  }
+  if (is_taken == keeps) return;
+  Part settled = PartOf(index, Part::Kind::kTake);
+  settled.keeps = keeps;
+  if (!settled.is_nothing()) {
+    actors.Change(KeyOf(index)).GiveBack(std::move(settled), actors.moment());
+  }
 }
 
 BucketCall::Next BucketCall::Conclude(CallActors& actors) {
@@ -294,12 +323,8 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
       return Next::kRefused;
     case Outcome::kDivided:
       return Next::kReroutes;
-    case Outcome::kContended: {
-      Decision contended = Told(false);
-      contended.contended = true;
-      contended.retry_after = kContendedWait;
-      return Answer(std::move(contended));
-    }
+    case Outcome::kContended:
+      return Contended();
     case Outcome::kOutdated: {
       Decision outdated;
       outdated.outdated = true;
@@ -309,6 +334,20 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
     default:
       return Answer(weir::Fail(*failure_->error));
   }
+}
+
+BucketCall::Next BucketCall::Contended() {
+  if (request_.kind != CallRequest::Kind::kAcquire) {
+    const BucketKey& key = KeyOf(0);
+    return Answer(weir::Fail(Code::kUnavailable,
+                             fmt::format("{}/{}: too many processes, or too many requests of this "
+                                         "one, write to the bucket; try again",
+                                         key.entity, key.resource)));
+  }
+  Decision contended = Told(false);
+  contended.contended = true;
+  contended.retry_after = kContendedWait;
+  return Answer(std::move(contended));
 }
 
 BucketCall::Next BucketCall::Answer(Result<Decision> answer) {

@@ -67,8 +67,8 @@ class BucketCall {
   Next Begin(Route route, CallActors& actors);
   Next OnOutcome(const PartOutcome& outcome, CallActors& actors);
 
-  /// The call ends with this error.
-  void GiveUp(Error error) { answer_ = weir::Fail(std::move(error)); }
+  /// The call, of which nothing is written, ends with this error.
+  void GiveUp(Error error, CallActors& actors);
 
   const CallRequest& request() const { return request_; }
   const Route& route() const { return route_; }
@@ -81,8 +81,14 @@ class BucketCall {
   std::vector<BucketKey> gone{};
 
  private:
-  enum class Stage { kOpen, kPending, kApplied, kEnded };
-  enum class Phase { kLooking, kRepairing, kWriting, kReturning };
+  enum class Stage {
+    kOpen,
+    kPending,
+    kApplied,
+    kEnded,    ///< not applied
+    kCarried,  ///< reported as late, but a write still carries it
+  };
+  enum class Phase { kLooking, kRepairing, kWriting, kReturning, kHurrying };
   struct CallPart {
     PartId id = 0;
     Stage stage = Stage::kOpen;
@@ -107,7 +113,10 @@ class BucketCall {
   Next Fail(CallActors& actors);
   Next GiveBack(CallActors& actors);
   Next Hurry(CallActors& actors);
+  bool AdmitsLate() const;
+  void LeavePart(std::size_t index, bool keeps, CallActors& actors);
   Next Conclude(CallActors& actors);
+  Next Contended();
   Next Answer(Result<Decision> answer);
   Decision Told(bool admitted) const;
 

@@ -93,6 +93,10 @@ Instant BucketFlights::LookAt(const Moment& moment) const {
   return flights_.empty() ? moment.at : flights_.front().sent + kMostSlow;
 }
 
+std::uint64_t BucketFlights::last_answered_id() const {
+  return flights_.empty() ? last_id_ : flights_.front().id - 1;
+}
+
 Instant BucketFlights::abandon_at() const {
   return doubt_since_ ? *doubt_since_ + kPatience : kNoTime;
 }

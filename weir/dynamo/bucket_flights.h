@@ -17,6 +17,7 @@ struct Flight {
   std::uint64_t id = 0;                         ///< ascending in the order of sending
   std::optional<WriteFence::WriteId> fenced{};  ///< nothing: every slot of the item is in use
   std::vector<PartId> parts{};
+  PartId last_part = 0;  ///< the latest one of the process when it was sent
   Instant sent{};
   UnixMillis planned_at{};  ///< rf in the image
   bool moves_rf = false;
@@ -65,7 +66,10 @@ class BucketFlights {
   /// A write that was sent may still be applied.
   bool is_settled() const { return fence_.unanswered() == 0; }
   bool is_empty() const { return flights_.empty(); }
+  /// The latest write that was sent.
   std::uint64_t last_id() const { return last_id_; }
+  /// The latest write that was sent before any that is in flight.
+  std::uint64_t last_answered_id() const;
 
  private:
   Settlement Settled(Settlement settlement);

@@ -51,9 +51,6 @@ struct Part {
   /// The number of shards that the caller's amounts were chosen for; 0: the key names a bucket of
   /// its own.
   std::uint32_t shards = 0;
-  /// Of a take: the caller admits its request even if it is answered too late, so the tokens stay
-  /// taken; if they were not taken by then, they are debited.
-  bool keeps = false;
   AdjustToken token{};  ///< of kAdjust
   /// Of kAdjust: the token is recorded in the table, and counts once there.
   bool is_recorded = false;
@@ -69,6 +66,7 @@ struct Part {
   bool has_image = false;    ///< an image came after the part
   bool carried = false;      ///< by a write that may still be applied
   bool answered = false;     ///< the caller has its answer
+  bool keeps = false;        ///< of a take that is answered: its request was admitted
   bool repeated = false;     ///< may have been applied before, by a write that is not known to be
   int lost = 0;              ///< writes with it that failed because of other processes
   LimitAmounts available{};  ///< in the latest plan, before it
@@ -86,12 +84,14 @@ struct PartOutcome {
     kFailed,     ///< `error`; `in_doubt`: it may have been charged all the same
   };
   Kind kind = Kind::kApplied;
+  PartId part = 0;
   std::uint64_t call = 0;
   std::size_t index = 0;
   LimitAmounts available{};  ///< of each limit before the part; of kApplied and kRefused takes
   milliseconds wait{0};      ///< of kRefused
   absl::InlinedVector<milliseconds, 4> waits{};  ///< of each limit, of kRefused
   bool in_doubt = false;    ///< it may have been charged (with kApplied: twice)
+  bool is_carried = false;  ///< of kFailed: a write still carries it, and the actor settles it
   bool is_missing = false;  ///< of kDivided: shards are missing, or have an older count
   std::optional<Error> error{};
   std::optional<AdjustToken> token{};  ///< of an adjust that ends, also if its caller was answered

@@ -14,10 +14,6 @@ using Next = BucketCall::Next;
 constexpr int kMostRefusals = 2;
 constexpr int kMostDetours = 20;
 
-// An idle bucket is sought among so many: the hash scatters them, so each is as good as a random
-// one.
-constexpr int kMostEvictionsTried = 8;
-
 // A token counts once for each bucket.
 AdjustToken TokenAt(AdjustToken token, const BucketKey& key) {
   return {token.high ^ HashOf(key), token.low};
@@ -32,7 +28,10 @@ Error StillBeingDivided(const BucketKey& key) {
 
 BucketProtocol::Entry& BucketProtocol::EntryAt(const BucketKey& key) {
   std::unique_ptr<Entry>& entry = actors_[key];
-  if (entry == nullptr) entry = std::make_unique<Entry>(terms_, key);
+  if (entry == nullptr) {
+    entry = std::make_unique<Entry>(terms_, key, ++last_entry_);
+    NoteUse(*entry);
+  }
   return *entry;
 }
 
@@ -51,13 +50,11 @@ BucketActor& BucketProtocol::Change(const BucketKey& key) {
 PartId BucketProtocol::Accept(Part part) {
   Entry& entry = EntryAt(part.target->key);
   const PartId id = part.id = ++terms_.last_part;
-  if (entry.actor.is_full()) {
-    outcomes_.push_back(
-        {.kind = part.kind == Part::Kind::kTake ? PartOutcome::Kind::kContended
-                                                : PartOutcome::Kind::kFailed,
-         .call = part.call,
-         .index = part.index,
-         .error = Error{Code::kUnavailable, "too many requests wait for a bucket"}});
+  if (entry.actor.is_full() && part.kind != Part::Kind::kGiveBack) {
+    outcomes_.push_back({.kind = PartOutcome::Kind::kContended,
+                         .part = id,
+                         .call = part.call,
+                         .index = part.index});
     return id;
   }
   entry.actor.Accept(std::move(part));
@@ -139,27 +136,30 @@ bool BucketProtocol::is_idle() const {
          });
 }
 
+void BucketProtocol::NoteUse(Entry& entry) {
+  if (entry.idle) idle_.erase(*std::exchange(entry.idle, std::nullopt));
+  if (entry.actor.is_idle()) entry.idle = idle_.insert(idle_.end(), &entry);
+}
+
 void BucketProtocol::Evict() {
-  int tried = 0;
-  for (auto at = actors_.begin();
-       actors_.size() > capacity_ && at != actors_.end() && tried < kMostEvictionsTried; ++tried) {
-    const auto entry = at++;
-    if (!entry->second->actor.is_idle() || entry->second->is_due) continue;
-    wakes_.erase({entry->second->wake, entry->second.get()});
-    actors_.erase(entry);
+  while (actors_.size() > capacity_ && !idle_.empty() && !idle_.front()->is_due) {
+    const Entry& entry = *idle_.front();
+    idle_.pop_front();
+    wakes_.erase({entry.wake, entry.serial});
+    actors_.erase(BucketKey(entry.actor.key()));
   }
 }
 
 std::optional<Instant> BucketProtocol::wake() const {
   if (wakes_.empty()) return std::nullopt;
-  return wakes_.begin()->first;
+  return wakes_.begin()->first.first;
 }
 
 void BucketProtocol::Schedule(Entry& entry) {
   const Instant wake = entry.actor.wake();
   if (wake == entry.wake) return;
-  if (entry.wake != kNoTime) wakes_.erase({entry.wake, &entry});
-  if (wake != kNoTime) wakes_.insert({wake, &entry});
+  if (entry.wake != kNoTime) wakes_.erase({entry.wake, entry.serial});
+  if (wake != kNoTime) wakes_.emplace(std::pair(wake, entry.serial), &entry);
   entry.wake = wake;
 }
 
@@ -212,7 +212,8 @@ void BucketProtocol::Follow(std::uint64_t id, Next next, Step& step) {
     if (++running.call.detours <= kMostDetours) {
       return Complete(id, running.call.TakeIncomplete(), step);
     }
-    running.call.GiveUp(StillBeingDivided(running.call.request().charges.front().target->key));
+    const BucketKey& key = running.call.request().charges.front().target->key;
+    running.call.GiveUp(StillBeingDivided(key), *this);
   }
   if (next == Next::kWaits) return;
   step.answers.push_back({std::move(running.done), running.call.TakeAnswer()});
@@ -239,7 +240,7 @@ void BucketProtocol::OnCompleted(std::uint64_t call, const BucketKey& bucket,
   if (found == calls_.end()) return;
   Running& running = *found->second;
   if (!is_there) {
-    running.call.GiveUp(is_there.error());
+    running.call.GiveUp(is_there.error(), *this);
     Follow(call, Next::kAnswers, step);
   } else {
     if (!*is_there) running.call.gone.push_back(bucket);
@@ -270,7 +271,7 @@ void BucketProtocol::OnWrite(const BucketKey& key, std::uint64_t write,
 
 void BucketProtocol::OnTime(const Moment& moment, Step& step) {
   moment_ = moment;
-  while (!wakes_.empty() && wakes_.begin()->first <= moment.at) {
+  while (!wakes_.empty() && wakes_.begin()->first.first <= moment.at) {
     Entry& entry = *wakes_.begin()->second;
     wakes_.erase(wakes_.begin());
     entry.wake = kNoTime;
@@ -294,6 +295,7 @@ void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
   }
   forfeits_ += from.reports.forfeits;
   Schedule(entry);
+  NoteUse(entry);
 }
 
 // Outcomes end calls, or let them go on; and what these want of other actors is done in turn.

@@ -2,10 +2,11 @@
 // Mechanism: docs/design/acquire.md.
 #pragma once
 
-#include <absl/container/btree_set.h>
+#include <absl/container/btree_map.h>
 #include <absl/container/flat_hash_map.h>
 
 #include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -72,10 +73,13 @@ class BucketProtocol final : private CallActors, private ShardView {
 
  private:
   struct Entry {
-    Entry(ActorTerms& terms, const BucketKey& key) : actor(terms, key) {}
+    Entry(ActorTerms& terms, const BucketKey& key, std::uint64_t number)
+        : actor(terms, key), serial(number) {}
     BucketActor actor;
-    Instant wake = kNoTime;  // its place in wakes_
-    bool is_due = false;     // it is in due_
+    std::uint64_t serial;                               // in the order of creation
+    Instant wake = kNoTime;                             // its place in wakes_
+    bool is_due = false;                                // it is in due_
+    std::optional<std::list<Entry*>::iterator> idle{};  // its place in idle_
   };
   struct Running {
     BucketCall call;
@@ -94,6 +98,7 @@ class BucketProtocol final : private CallActors, private ShardView {
 
   Entry& EntryAt(const BucketKey& key);
   void MakeDue(Entry& entry);
+  void NoteUse(Entry& entry);
   void Evict();
   void Run(Step& step);
   void Take(Entry& entry, BucketActor::Step from, Step& step);
@@ -112,7 +117,9 @@ class BucketProtocol final : private CallActors, private ShardView {
   absl::flat_hash_map<BucketKey, std::unique_ptr<Entry>, BucketKeyHash> actors_;
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Running>> calls_;
   std::uint64_t last_call_ = 0;
-  absl::btree_set<std::pair<Instant, Entry*>> wakes_;
+  std::uint64_t last_entry_ = 0;
+  absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // by time and serial
+  std::list<Entry*> idle_;  // those that may be evicted, the one that was used first in front
   std::vector<Entry*> due_;
   std::deque<PartOutcome> outcomes_;
   /// Adjusts that are counted or pending, and those that are forfeited.

@@ -13,7 +13,7 @@ void PartQueue::Count(const Part& part, std::int64_t sign) {
   for (std::size_t i = 0; i < part.amounts.size(); ++i) {
     if (part.amounts[i] <= 0) continue;
     const std::string& limit = part.target->limits[i].name;
-    std::int64_t& sum = used_[limit];
+    absl::int128& sum = used_[limit];
     sum += sign * part.amounts[i];
     if (sum == 0) used_.erase(limit);
   }
@@ -24,10 +24,12 @@ void PartQueue::Add(Part part) {
   parts_.push_back(std::move(part));
 }
 
-Part* PartQueue::Find(PartId part) {
+const Part* PartQueue::Find(PartId part) const {
   const auto found = std::ranges::lower_bound(parts_, part, {}, &Part::id);
   return found != parts_.end() && found->id == part ? &*found : nullptr;
 }
+
+Part* PartQueue::Find(PartId part) { return const_cast<Part*>(std::as_const(*this).Find(part)); }
 
 Part PartQueue::Take(PartId part) {
   const auto found = std::ranges::lower_bound(parts_, part, {}, &Part::id);
@@ -62,7 +64,8 @@ LimitAmounts PartQueue::UsedOf(const Target& target) const {
   if (used_.empty()) return used;
   for (std::size_t i = 0; i < used.size(); ++i) {
     const auto found = used_.find(target.limits[i].name);
-    if (found != used_.end()) used[i] = found->second;
+    if (found == used_.end()) continue;
+    used[i] = static_cast<std::int64_t>(std::min<absl::int128>(found->second, kMaxDebt));
   }
   return used;
 }

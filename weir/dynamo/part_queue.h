@@ -1,6 +1,8 @@
 // The parts that wait in a bucket's actor, or are carried by its writes.
 #pragma once
 
+#include <absl/numeric/int128.h>
+
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ class PartQueue {
   /// The part leaves.
   Part Take(PartId part);
   Part* Find(PartId part);
+  const Part* Find(PartId part) const;
   /// A pending adjust with this token; 0: none.
   PartId FindAdjust(AdjustToken token) const;
 
@@ -27,8 +30,8 @@ class PartQueue {
   /// Repetitions of this adjust.
   std::vector<Part> TwinsOf(PartId adjust) const;
 
-  /// What all parts together may use of each limit of the target: takes and debits. Returns do not
-  /// count until they are stored.
+  /// What all parts together may use of each limit of the target, at most kMaxDebt: takes and
+  /// debits. Returns do not count until they are stored.
   LimitAmounts UsedOf(const Target& target) const;
 
   std::vector<Part>& all() { return parts_; }
@@ -42,7 +45,7 @@ class PartQueue {
   std::vector<Part> parts_;  // ascending by id
   std::size_t looks_ = 0;
   std::size_t twins_ = 0;
-  std::map<std::string, std::int64_t, std::less<>> used_;  // by limit; none that is 0
+  std::map<std::string, absl::int128, std::less<>> used_;  // by limit; none that is 0
 };
 
 }  // namespace weir::dynamo

@@ -45,26 +45,27 @@ void PendingParts::Accept(Part part) {
   queue_.Add(std::move(part));
 }
 
-PendingParts::Withdrawal PendingParts::Withdraw(PartId take) {
-  const Part* part = queue_.Find(take);
+bool PendingParts::IsWaiting(PartId id) const {
+  const Part* part = queue_.Find(id);
+  return part != nullptr && !part->answered;
+}
+
+PendingParts::Withdrawal PendingParts::Withdraw(PartId id) {
+  const Part* part = queue_.Find(id);
+  if (part == nullptr || part->carried) return {};
+  return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
+}
+
+PendingParts::Withdrawal PendingParts::Drop(PartId id, bool keeps) {
+  Part* part = queue_.Find(id);
   if (part == nullptr) return {.is_gone = true};
-  if (part->carried) return {};
-  return {.is_gone = true, .in_doubt = queue_.Take(take).repeated};
-}
-
-bool PendingParts::Drop(PartId take, bool stays, Instant now) {
-  Part* part = queue_.Find(take);
-  if (part == nullptr) return true;
   part->answered = true;
-  part->keeps = stays;
-  if (part->carried) return false;
-  Part dropped = queue_.Take(take);
-  if (stays) GiveBack(std::move(dropped), now);
-  return true;
+  part->keeps = keeps;
+  if (part->carried) return {.in_doubt = true};
+  return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
 }
 
-// The opposite of a take whose caller was answered. One whose caller admitted its request had not
-// been charged: it is debited.
+// The opposite of a take whose caller was answered. One that its caller keeps had not been charged.
 void PendingParts::GiveBack(Part part, Instant now) {
   if (!part.keeps) {
     for (std::int64_t& amount : part.amounts) amount = -amount;
@@ -76,6 +77,7 @@ void PendingParts::GiveBack(Part part, Instant now) {
               .now = DateOf(part, now),
               .came = now,
               .drop_at = now + kPatience,
+              .shards = part.shards,
               .answered = true});
 }
 
@@ -89,7 +91,7 @@ void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, 
     if (Part* part = queue_.Find(id)) OnApplied(*part, now, reports);
   }
   for (const PartId id : settled.unknown) {
-    if (Part* part = queue_.Find(id)) Unknown(*part, is_final, reports);
+    if (Part* part = queue_.Find(id)) Unknown(*part, is_final, now, reports);
   }
   for (const PartId id : settled.not_applied) {
     if (Part* part = queue_.Find(id)) NotApplied(*part, now);
@@ -112,11 +114,16 @@ void PendingParts::NotApplied(Part& part, Instant now) {
 }
 
 // Tokens may be charged twice, and the decision says so; they are never given back twice.
-void PendingParts::Unknown(Part& part, bool is_final, PartReports& reports) {
+void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& reports) {
   part.carried = false;
-  const bool may_repeat = !is_final && !part.repeated && !part.answered && OnlyDebits(part);
+  if (part.keeps) {
+    ++reports.forfeits;
+    return GiveBack(queue_.Take(part.id), now);
+  }
+  const bool is_wanted = !part.answered || part.is_adjust();
+  const bool may_repeat = !is_final && !part.repeated && is_wanted && OnlyDebits(part);
   if (std::exchange(part.repeated, true); may_repeat) return;
-  ++reports.forfeits;
+  if (!part.is_adjust()) ++reports.forfeits;
   End(part.id, {.kind = PartOutcome::Kind::kFailed, .in_doubt = true, .error = NeverSaid(key_)},
       reports);
 }
@@ -168,19 +175,17 @@ void PendingParts::Expired(PartId id, Instant now, PartReports& reports) {
   const bool ends = !part.carried && (part.drop_at <= now || !part.is_adjust());
   if (!part.answered) {
     PartOutcome late{.kind = PartOutcome::Kind::kFailed,
-                     .in_doubt = part.repeated || (!ends && part.kind != Part::Kind::kLook),
+                     .in_doubt = part.repeated || !ends,
+                     .is_carried = part.carried,
                      .error = part.answer_by > now && last_error_ ? *last_error_ : TooLate(key_)};
     const bool is_contended = part.kind == Part::Kind::kTake && part.lost > 0 && !late.in_doubt;
     if (is_contended) late = {.kind = PartOutcome::Kind::kContended};
-    const bool is_owed = ends && part.keeps && !is_contended;
-    if (ends && !is_owed) return End(id, std::move(late), reports);
+    if (ends) return End(id, std::move(late), reports);
     Report(part, std::move(late), reports);
     part.answered = true;
-    if (is_owed) GiveBack(queue_.Take(id), now);
     return;
   }
   if (!ends) return;
-  if (part.is_adjust()) ++reports.forfeits;
   End(id, {.kind = PartOutcome::Kind::kFailed, .error = TooLate(key_)}, reports);
 }
 
@@ -200,14 +205,16 @@ void PendingParts::EndLooks(const std::optional<Error>& error, PartReports& repo
     const auto kind = error ? PartOutcome::Kind::kFailed : PartOutcome::Kind::kSeen;
     End(look->id, {.kind = kind, .error = error}, reports);
   }
-  if (!error) {
-    for (Part& part : queue_.all()) part.has_image = true;
-  }
+}
+
+void PendingParts::NoteImage(PartId last) {
+  for (Part& part : queue_.all()) part.has_image |= part.id <= last;
 }
 
 void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& reports) {
   outcome.call = part.answered ? 0 : part.call;
   outcome.in_doubt |= part.repeated;
+  outcome.part = part.id;
   outcome.index = part.index;
   if (outcome.call != 0 || outcome.token) reports.outcomes.push_back(std::move(outcome));
 }
@@ -215,6 +222,10 @@ void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& re
 void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
   if (queue_.Find(id) == nullptr) return;  // it left with the one that it repeats
   const Part part = queue_.Take(id);
+  const bool has_no_caller =
+      part.kind == Part::Kind::kGiveBack || part.answered || outcome.in_doubt;
+  const bool is_lost = outcome.kind != PartOutcome::Kind::kApplied && part.twin == 0;
+  if (part.is_adjust() && is_lost && has_no_caller) ++reports.forfeits;
   for (const Part& other : std::vector<Part>(queue_.TwinsOf(id))) {
     queue_.Take(other.id);
     Report(other, outcome, reports);

@@ -23,20 +23,21 @@ class PendingParts {
  public:
   PendingParts(const BucketKey& key, PartId& last_part) : key_(key), last_part_(last_part) {}
 
-  /// REQUIRES: !is_full().
   void Accept(Part part);
-  /// The call wants the take no longer. Unless it is gone, a write carries it, and its outcome will
-  /// come.
+  /// The part is here, and was not reported.
+  bool IsWaiting(PartId part) const;
+  /// The call wants the part no longer. Unless it is gone, its outcome will come, or was reported
+  /// in this step.
   struct Withdrawal {
     bool is_gone = false;
-    bool in_doubt = false;  ///< it may have been charged by a write of before
+    bool in_doubt = false;  ///< it may have been charged
   };
-  Withdrawal Withdraw(PartId take);
-  /// The caller of the take has its answer. If a write that carries it is applied, it is given
-  /// back. If it `stays` since the caller admits the request, it stays charged, and is debited if
-  /// it is not charged now. False: a write carries it, and the outcome is unknown.
-  bool Drop(PartId take, bool stays, Instant now);
-  /// Gives back what was taken for this part, or debits what was not, if it is kept.
+  Withdrawal Withdraw(PartId part);
+  /// The caller of the part has its answer. Gone: nothing was charged now. Otherwise a write
+  /// carries it, which settles it: a take that is charged is given back; if its request was
+  /// admitted (`keeps`), it stays charged, and is debited if the write was not applied.
+  Withdrawal Drop(PartId part, bool keeps);
+  /// Gives back what was taken for this part, or debits what was not, if it `keeps` it.
   void GiveBack(Part taken, Instant now);
 
   /// A write that carries them is sent.
@@ -58,8 +59,10 @@ class PendingParts {
   void Expire(Instant now, PartReports& reports);
   /// A read failed, or the item cannot be used. Adjusts are tried again if that may help.
   void Fail(const Error& error, PartReports& reports);
-  /// An image came; or there is none to be had.
+  /// An image came, if perhaps one from before the part; or there is none to be had.
   void EndLooks(const std::optional<Error>& error, PartReports& reports);
+  /// An image came that shows the item as it was after these parts were accepted.
+  void NoteImage(PartId last);
   /// The part leaves, with those that repeat it.
   void End(PartId part, PartOutcome outcome, PartReports& reports);
 
@@ -67,6 +70,7 @@ class PendingParts {
   void Explain(std::optional<Error> error) { last_error_ = std::move(error); }
   /// The earliest time at which Expire has something to do.
   Instant wake() const;
+  /// Only what gives back is to be accepted.
   bool is_full() const { return queue_.size() >= kMostParts; }
   const PartQueue& queue() const { return queue_; }
   PartQueue& queue() { return queue_; }
@@ -75,7 +79,7 @@ class PendingParts {
   static constexpr std::size_t kMostParts = 4096;
 
   void NotApplied(Part& part, Instant now);
-  void Unknown(Part& part, bool is_final, PartReports& reports);
+  void Unknown(Part& part, bool is_final, Instant now, PartReports& reports);
   void Expired(PartId part, Instant now, PartReports& reports);
   static void Report(const Part& part, PartOutcome outcome, PartReports& reports);
 

@@ -39,7 +39,9 @@ bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant 
   return true;
 }
 
-void SeenBucket::LearnAbsent(Owner owner, bool divided, Instant now) {
+void SeenBucket::LearnAbsent(Owner owner, bool divided, Sequence sent, Instant now) {
+  if (image_ && sent < sent_) return;
+  sent_ = sent;
   image_.reset();
   owner_ = std::move(owner);
   divided_ = divided;

@@ -29,8 +29,9 @@ class SeenBucket {
   /// earlier refill than that of one that is older than a second replaces it: the item was deleted,
   /// or set back.
   bool Learn(BucketImage image, Source source, Sequence sent, Instant now);
-  /// The item does not exist. `divided`: shard 1 of its bucket does.
-  void LearnAbsent(Owner owner, bool divided, Instant now);
+  /// The item does not exist, unless an image of a later request is here already. `divided`: shard
+  /// 1 of its bucket does.
+  void LearnAbsent(Owner owner, bool divided, Sequence sent, Instant now);
   void Forget();
   /// Nothing older than this is to be relied on: the next refusal, and the next plan, need a read.
   void Distrust() { seen_at_ = Instant{INT64_MIN}; }

@@ -7,7 +7,8 @@ std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& 
   const std::uint32_t shard = part.target->key.shard;
   const bool is_missing = seen.is_absent() ? shard > 0 || part.shards > 1 || seen.is_divided()
                                            : seen.image()->shards < part.shards;
-  if (is_missing) return OtherShards{.is_missing = true};
+  const bool gives_back = part.kind == Part::Kind::kGiveBack;  // into any shard that exists
+  if (is_missing && !(gives_back && !seen.is_absent())) return OtherShards{.is_missing = true};
   if (seen.is_absent() || part.kind != Part::Kind::kTake) return std::nullopt;
   for (std::size_t i = 0; i < part.amounts.size(); ++i) {
     const Quota share = ShareOf(part.target->limits[i].quota, seen.image()->shards, shard);
