@@ -144,7 +144,7 @@ bool BucketCall::Repairs(CallActors& actors) {
 
 void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) {
   Part part = PartOf(index, kind);
-  if (kind == Part::Kind::kLook) part.amounts.clear();
+  if (kind == Part::Kind::kLook || kind == Part::Kind::kWait) part.amounts.clear();
   if (kind == Part::Kind::kRepair) std::ranges::fill(part.amounts, 0);
   if (kind == Part::Kind::kAdjust) {
     part.drop_at = request_.came + kAdjustPatience;
@@ -201,6 +201,12 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
     in_doubt_ = in_doubt_ || outcome.kind != Outcome::kApplied;
     if (is_late) return Hurry(actors);
     return pending_ > 0 ? Next::kWaits : Conclude(actors);
+  }
+  if (phase_ == Phase::kAwaitingShards) {
+    failure_ = Failure{outcome.kind, outcome.error};
+    if (!outcome.error) return Conclude(actors);
+    GiveUp(*outcome.error, actors);
+    return Next::kAnswers;
   }
   const bool is_over = request_.deadline.ExpiredAt(actors.moment().at);
   if (phase_ == Phase::kRepairing) {
@@ -274,6 +280,16 @@ BucketCall::Next BucketCall::Hurry(CallActors& actors) {
   }
   pending_ = 0;
   return Conclude(actors);
+}
+
+void BucketCall::AwaitShards(CallActors& actors) {
+  phase_ = Phase::kAwaitingShards;
+  Accept(0, Part::Kind::kWait, actors);
+}
+
+void BucketCall::EndWait(CallActors& actors) {
+  actors.Change(KeyOf(0)).Withdraw(parts_.front().id);
+  pending_ = 0;
 }
 
 void BucketCall::GiveUp(Error error, CallActors& actors) {

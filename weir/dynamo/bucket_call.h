@@ -67,6 +67,10 @@ class BucketCall {
   Next Begin(Route route, CallActors& actors);
   Next OnOutcome(const PartOutcome& outcome, CallActors& actors);
 
+  /// After kReroutes: shards are made for the call, which gives up at its deadline.
+  void AwaitShards(CallActors& actors);
+  void EndWait(CallActors& actors);
+
   /// The call, of which nothing is written, ends with this error.
   void GiveUp(Error error, CallActors& actors);
 
@@ -88,7 +92,7 @@ class BucketCall {
     kEnded,    ///< not applied
     kCarried,  ///< reported as late, but a write still carries it
   };
-  enum class Phase { kLooking, kRepairing, kWriting, kReturning, kHurrying };
+  enum class Phase { kLooking, kRepairing, kWriting, kReturning, kHurrying, kAwaitingShards };
   struct CallPart {
     PartId id = 0;
     Stage stage = Stage::kOpen;

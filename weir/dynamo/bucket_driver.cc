@@ -53,18 +53,23 @@ Moment DynamoBucketStore::Driver::Now() const {
   return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
 }
 
+// Requests may be answered before they return, so callbacks wait until nothing of this is inside:
+// they may destroy the store.
 template <class Event>
-void DynamoBucketStore::Driver::On(Event event) {
+bool DynamoBucketStore::Driver::On(Event event, bool begins) {
+  const std::shared_ptr<Driver> self = shared_from_this();
+  const HeldTurn held;
   Step step;
   bool has_ended = false;
   {
     const MutexLock lock(mutex_);
-    if (is_stopped_) return;
+    if (is_stopped_ || (begins && is_closed_)) return false;
     ++inside_;
     event(protocol_, Now(), step);
     SetAlarm();
     requests_ += static_cast<int>(step.sends.size()) + (step.reads.empty() ? 0 : 1);
-    has_ended = closed_ && protocol_.is_idle();
+    answers_ += static_cast<int>(step.answers.size());
+    has_ended = HasEnded();
   }
   Do(step);
   {
@@ -72,16 +77,17 @@ void DynamoBucketStore::Driver::On(Event event) {
     --inside_;
     left_.notify_all();
   }
-  if (has_ended) EndClose({});
   Answer(std::move(step.answers));
+  if (has_ended) EndClose({});
+  return true;
 }
 
 void DynamoBucketStore::Driver::Start(CallRequest request, Done<Decision> done) {
-  if (IsClosed()) return done(Fail(Code::kUnavailable, "the backend is closed"));
-  On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+  const auto begin = [&](BucketProtocol& protocol, const Moment& moment, Step& step) {
     request.came = moment.at;
     protocol.Start(std::move(request), std::move(done), moment, step);
-  });
+  };
+  if (!On(begin, /*begins=*/true)) done(Fail(Code::kUnavailable, "the backend is closed"));
 }
 
 // A bucket that turns out to have more shards than was known is gone through again.
@@ -99,11 +105,6 @@ void DynamoBucketStore::Driver::Conform(TargetPtr target, Deadline deadline, Don
     if (self->ShardsOf(target->key) <= known) return done({});
     self->Conform(std::move(target), deadline, std::move(done));
   });
-}
-
-bool DynamoBucketStore::Driver::IsClosed() {
-  const MutexLock lock(mutex_);
-  return is_closed_;
 }
 
 void DynamoBucketStore::Driver::Stop() {
@@ -143,6 +144,21 @@ void DynamoBucketStore::Driver::Close(Deadline deadline, Done<void> done) {
     });
   }
   On([](BucketProtocol&, const Moment&, Step&) {});
+}
+
+// Nothing is left to wait for.
+bool DynamoBucketStore::Driver::HasEnded() const {
+  return closed_ && answers_ == 0 && protocol_.is_idle();
+}
+
+void DynamoBucketStore::Driver::EndAnswer() {
+  bool has_ended = false;
+  {
+    const MutexLock lock(mutex_);
+    --answers_;
+    has_ended = HasEnded();
+  }
+  if (has_ended) EndClose({});
 }
 
 void DynamoBucketStore::Driver::EndClose(const Status& status) {
@@ -234,13 +250,14 @@ void DynamoBucketStore::Driver::OnRead(const std::vector<BucketKey>& keys,
 }
 
 void DynamoBucketStore::Driver::Complete(const Step::Completion& completion) {
-  shard_work_->Complete(completion.bucket, completion.now, completion.deadline,
-                        [self = shared_from_this(), call = completion.call,
-                         bucket = completion.bucket](const Result<bool>& is_there) {
-                          self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
-                            protocol.OnCompleted(call, bucket, is_there, moment, step);
-                          });
-                        });
+  auto done = [self = shared_from_this(),
+               bucket = completion.bucket](const Result<bool>& is_there) {
+    self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
+      protocol.OnCompleted(bucket, is_there, moment, step);
+    });
+  };
+  const Deadline deadline = Deadline::After(scheduler_.clock(), kRequestTime);
+  shard_work_->Complete(completion.bucket, completion.now, deadline, std::move(done));
 }
 
 void DynamoBucketStore::Driver::ReportIfDamaged(const Error& error) {
@@ -257,8 +274,10 @@ void DynamoBucketStore::Driver::Answer(std::vector<Step::Answer> answers) {
   tasks.reserve(answers.size());
   for (Step::Answer& answer : answers) {
     if (!answer.result) ReportIfDamaged(answer.result.error());
-    tasks.emplace_back(
-        [answer = std::move(answer)]() mutable { answer.done(std::move(answer.result)); });
+    tasks.emplace_back([self = shared_from_this(), answer = std::move(answer)]() mutable {
+      answer.done(std::move(answer.result));
+      self->EndAnswer();
+    });
   }
   RunInTurn(std::move(tasks), scheduler_);
 }

@@ -43,8 +43,9 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
  private:
   using Step = BucketProtocol::Step;
 
+  /// False, and no event: the store is stopped; or closed, if the event `begins` a call.
   template <class Event>
-  void On(Event event);
+  bool On(Event event, bool begins = false);
   Moment Now() const;
   void Do(Step& step);
   void Send(Step::Send send);
@@ -55,8 +56,9 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   void ReportIfDamaged(const Error& error);
   void SetAlarm() WEIR_REQUIRES(mutex_);
   void OnAlarm();
-  bool IsClosed();
   void EndRequest();
+  void EndAnswer();
+  bool HasEnded() const WEIR_REQUIRES(mutex_);
   void EndClose(const Status& status);
 
   Table& table_;
@@ -75,6 +77,7 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   int inside_ WEIR_GUARDED_BY(mutex_) = 0;
   int requests_ WEIR_GUARDED_BY(mutex_) = 0;  // that have no response yet
   bool is_closed_ WEIR_GUARDED_BY(mutex_) = false;
+  int answers_ WEIR_GUARDED_BY(mutex_) = 0;    // whose callbacks have not returned yet
   Done<void> closed_ WEIR_GUARDED_BY(mutex_);  // for whoever waits for the end
   Instant alarm_at_ WEIR_GUARDED_BY(mutex_) = kNoTime;
   TimerId alarm_ WEIR_GUARDED_BY(mutex_){};

@@ -19,6 +19,19 @@ AdjustToken TokenAt(AdjustToken token, const BucketKey& key) {
   return {token.high ^ HashOf(key), token.low};
 }
 
+// Without a caller that admits its request anyway, or that is to be heard later.
+bool IsTooLate(const CallRequest& request, const Moment& moment) {
+  return request.kind == CallRequest::Kind::kAcquire && !request.keeps &&
+         request.deadline.ExpiredAt(moment.at);
+}
+
+Error TooLate(const CallRequest& request) {
+  const BucketKey& key = request.charges.front().target->key;
+  return {Code::kDeadlineExceeded,
+          fmt::format("{}/{}: the deadline had passed before the request began", key.entity,
+                      key.resource)};
+}
+
 Error StillBeingDivided(const BucketKey& key) {
   return {Code::kUnavailable,
           fmt::format("{}/{} is being divided; try again", key.entity, key.resource)};
@@ -179,6 +192,10 @@ Route BucketProtocol::RouteOf(const CallRequest& request, std::span<const Bucket
 void BucketProtocol::Start(CallRequest request, Done<Decision> done, const Moment& moment,
                            Step& step) {
   moment_ = moment;
+  if (IsTooLate(request, moment)) {
+    step.answers.push_back({std::move(done), Fail(TooLate(request))});
+    return;
+  }
   const std::uint64_t id = ++last_call_;
   Route route = RouteOf(request, {});
   auto running = std::make_unique<Running>(
@@ -225,28 +242,36 @@ void BucketProtocol::Complete(std::uint64_t id, std::vector<BucketKey> incomplet
   Running& running = *calls_.at(id);
   running.incomplete = std::move(incomplete);
   if (running.incomplete.empty()) return Follow(id, BeginAgain(running), step);
-  const CallRequest& request = running.call.request();
-  step.completions.push_back({.call = id,
-                              .bucket = running.incomplete.back(),
-                              .now = request.now,
-                              .deadline = request.deadline});
+  const BucketKey bucket = running.incomplete.back();
   running.incomplete.pop_back();
+  running.call.AwaitShards(*this);
+  std::vector<std::uint64_t>& waiting = completing_[bucket];
+  waiting.push_back(id);
+  if (waiting.size() > 1) return;
+  step.completions.push_back({.bucket = bucket, .now = running.call.request().now});
 }
 
-void BucketProtocol::OnCompleted(std::uint64_t call, const BucketKey& bucket,
-                                 const Result<bool>& is_there, const Moment& moment, Step& step) {
+void BucketProtocol::OnCompleted(const BucketKey& bucket, const Result<bool>& is_there,
+                                 const Moment& moment, Step& step) {
   moment_ = moment;
-  const auto found = calls_.find(call);
-  if (found == calls_.end()) return;
-  Running& running = *found->second;
-  if (!is_there) {
-    running.call.GiveUp(is_there.error(), *this);
-    Follow(call, Next::kAnswers, step);
-  } else {
-    if (!*is_there) running.call.gone.push_back(bucket);
-    Complete(call, std::move(running.incomplete), step);
+  auto waiting = completing_.extract(bucket);
+  if (waiting.empty()) return;
+  for (const std::uint64_t id : waiting.mapped()) {
+    if (calls_.contains(id)) Completed(id, bucket, is_there, step);
   }
   Run(step);
+}
+
+void BucketProtocol::Completed(std::uint64_t id, const BucketKey& bucket,
+                               const Result<bool>& is_there, Step& step) {
+  Running& running = *calls_.at(id);
+  running.call.EndWait(*this);
+  if (!is_there) {
+    running.call.GiveUp(is_there.error(), *this);
+    return Follow(id, Next::kAnswers, step);
+  }
+  if (!*is_there) running.call.gone.push_back(bucket);
+  Complete(id, std::move(running.incomplete), step);
 }
 
 void BucketProtocol::OnRead(const BucketKey& key, Result<BucketItems> items, const Moment& moment,

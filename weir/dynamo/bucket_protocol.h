@@ -34,10 +34,8 @@ class BucketProtocol final : private CallActors, private ShardView {
     };
     /// Shards of the bucket are to be made, for OnCompleted.
     struct Completion {
-      std::uint64_t call = 0;
       BucketKey bucket;
       UnixMillis now;
-      Deadline deadline = Deadline::Never();
     };
     std::vector<Send> sends{};       ///< each for OnWrite
     std::vector<BucketKey> reads{};  ///< in one batch; each for OnRead
@@ -55,8 +53,8 @@ class BucketProtocol final : private CallActors, private ShardView {
   void OnWrite(const BucketKey& key, std::uint64_t write, BucketActor::WriteOutcome outcome,
                const Moment& moment, Step& step);
   /// `is_there`: the bucket exists.
-  void OnCompleted(std::uint64_t call, const BucketKey& bucket, const Result<bool>& is_there,
-                   const Moment& moment, Step& step);
+  void OnCompleted(const BucketKey& bucket, const Result<bool>& is_there, const Moment& moment,
+                   Step& step);
   void OnTime(const Moment& moment, Step& step);
   std::optional<Instant> wake() const;
 
@@ -108,6 +106,8 @@ class BucketProtocol final : private CallActors, private ShardView {
   bool TriesAnother(Running& running);
   Route RouteOf(const CallRequest& request, std::span<const BucketKey> gone);
   void Complete(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step);
+  void Completed(std::uint64_t id, const BucketKey& bucket, const Result<bool>& is_there,
+                 Step& step);
   void NoteToken(const PartOutcome& outcome, const BucketKey& key);
 
   ActorTerms terms_;
@@ -117,6 +117,8 @@ class BucketProtocol final : private CallActors, private ShardView {
   absl::flat_hash_map<BucketKey, std::unique_ptr<Entry>, BucketKeyHash> actors_;
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Running>> calls_;
   std::uint64_t last_call_ = 0;
+  /// Calls that wait for shards of a bucket; one of them began the work.
+  absl::flat_hash_map<BucketKey, std::vector<std::uint64_t>, BucketKeyHash> completing_;
   std::uint64_t last_entry_ = 0;
   absl::btree_map<std::pair<Instant, std::uint64_t>, Entry*> wakes_;  // by time and serial
   std::list<Entry*> idle_;  // those that may be evicted, the one that was used first in front

@@ -193,7 +193,8 @@ void PendingParts::Fail(const Error& error, PartReports& reports) {
   const bool may_pass = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
   std::vector<PartId> failed;
   for (const Part& part : queue_.all()) {
-    if (!part.carried && !(may_pass && part.is_adjust())) failed.push_back(part.id);
+    const bool stays = part.kind == Part::Kind::kWait || (may_pass && part.is_adjust());
+    if (!part.carried && !stays) failed.push_back(part.id);
   }
   for (const PartId id : failed) {
     End(id, {.kind = PartOutcome::Kind::kFailed, .error = error}, reports);
