@@ -40,8 +40,16 @@ DynamoBackend::DynamoBackend(BackendParts parts)
           [this](std::string_view entity) { buckets_.Forget(entity); }, &buckets_) {}
 
 DynamoBackend::~DynamoBackend() {
-  client_.Close();
+  if (!client_.is_closed()) (void)Close();
   buckets_.AwaitRequests();
+}
+
+Status DynamoBackend::RegisterMetrics(Registry& registry) const {
+  WEIR_RETURN_IF_ERROR(weir::RegisterMetrics(registry, client_, "dynamodb"));
+  return registry.AddCounter(
+      {.name = "weir_dynamodb_forfeits_total",
+       .help = "Charges and corrections of which the table never said whether they were stored."},
+      [this] { return static_cast<std::uint64_t>(buckets_.forfeits()); });
 }
 
 Status DynamoBackend::Close() {

@@ -27,6 +27,7 @@ class ClosingClient final : public JsonClient {
   JsonClientStats stats() const override { return client_.stats(); }
   HistogramSnapshot RequestTime() const override { return client_.RequestTime(); }
   void Close() { closed_ = true; }
+  bool is_closed() const { return closed_; }
 
  private:
   JsonClient& client_;
@@ -49,7 +50,8 @@ class DynamoBackend final : public Backend {
  public:
   /// The seed is drawn from the parts' random numbers.
   explicit DynamoBackend(BackendParts parts);
-  /// Waits for requests in flight, whose callers may have been answered before, at most 5 s.
+  /// Closes it, if nobody has. Waits for requests in flight, whose callers may have been answered
+  /// before, at most 5 s. Not from a task of the scheduler.
   ~DynamoBackend() override;
 
   BucketStore& buckets() override { return buckets_; }
@@ -61,9 +63,7 @@ class DynamoBackend final : public Backend {
   /// answered at its deadline: waits for these, at most ten seconds (kDeadlineExceeded). Not from a
   /// task of the scheduler.
   Status Close() override;
-  Status RegisterMetrics(Registry& registry) const override {
-    return weir::RegisterMetrics(registry, client_, "dynamodb");
-  }
+  Status RegisterMetrics(Registry& registry) const override;
   std::string Describe() const override;
 
  private:

@@ -86,6 +86,8 @@ void Limiter::State::Answered(CallPtr call) {
   Result<Decision>& answer = *call->answer;
   if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
   Decision decision = std::move(*answer);
+  call->maybe_charged |= decision.maybe_charged_twice;
+  decision.maybe_charged_twice = call->maybe_charged;
   if (decision.outdated) return Renew(std::move(call));
   return decision.admitted ? Admit(std::move(call), std::move(decision))
                            : Refused(std::move(call), std::move(decision));

@@ -37,6 +37,7 @@ struct Call {
   std::optional<OnUnavailable> policy{};  ///< the request's, then what holds for it
   std::unique_ptr<Patience> patience{};   ///< null: the request does not wait
   int renewals = 0;                       ///< of its limits, since its try began
+  bool maybe_charged = false;             ///< by an earlier try, which was not admitted
 
   Instant asked{};  ///< when the store was asked last
   std::optional<Result<Decision>> answer{};

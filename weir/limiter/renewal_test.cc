@@ -196,6 +196,16 @@ TEST_F(RenewalTest, D6LimitsThatChangeAllTheTimeEndInARefusalForContention) {
   EXPECT_EQ(limiter_->stats().refused, 1U);
 }
 
+TEST_F(RenewalTest, ADoubtOfAnEarlierTryIsPartOfTheDecision) {
+  store_.judge = [this](auto) -> std::optional<Decision> {
+    if (++asks_ > 1) return std::nullopt;
+    return Decision{.maybe_charged_twice = true, .limits = {}, .outdated = true};
+  };
+  const auto& answer = Ask();
+  ASSERT_TRUE(answer && *answer && (*answer)->admitted());
+  EXPECT_TRUE((*answer)->decision().maybe_charged_twice);
+}
+
 TEST_F(RenewalTest, D6NoPolicyAdmitsARequestWhoseLimitsAreOutdated) {
   store_.judge = [](auto) { return Decision{.limits = {}, .outdated = true}; };
   const auto& answer = Ask({.entity = "acme",
