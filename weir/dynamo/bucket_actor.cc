@@ -169,6 +169,7 @@ void BucketActor::Fly(Choice choice, BucketPlan plan, const std::optional<WriteF
                 .sent = moment.at,
                 .planned_at = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
                 .moves_rf = plan.moves_rf,
+                .is_tight = choice.batch->is_tight(),
                 .foreseen = !image_is_read_,
                 .records = recorded_};
   if (guard) flight.fenced = guard->write;
@@ -297,11 +298,11 @@ void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, S
   }
 }
 
-// If others moved rf, the amounts were not in the way; else they took, and less may fit.
+// If others moved rf, or much is left, the amounts were not in the way; else less may fit.
 void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step& step) {
   const BucketImage* image = seen_.image();
   const bool took = image != nullptr && image->bucket.time == flight.planned_at;
-  pace_.OnLost(flight.parts.size(), took, moment.at, terms_.draw());
+  pace_.OnLost(flight.parts.size(), took && flight.is_tight, moment.at, terms_.draw());
   parts_.Explain(LostTooOften(key_, pace_.lost()));
   parts_.OnLost(flight.parts, step.reports);
 }

@@ -114,6 +114,13 @@ TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
   return verdict;
 }
 
+bool BucketBatch::is_tight() const {
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    if (sums_[i].takes > Judged(i).tokens / 2) return true;
+  }
+  return false;
+}
+
 TakeVerdict BucketBatch::AddTake(std::span<const std::int64_t> amounts,
                                  std::span<const std::int64_t> used) {
   TakeVerdict verdict = Judge(amounts, used);

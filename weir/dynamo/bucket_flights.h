@@ -21,6 +21,7 @@ struct Flight {
   Instant sent{};
   UnixMillis planned_at{};  ///< rf in the image
   bool moves_rf = false;
+  bool is_tight = false;  ///< BucketBatch
   bool foreseen = false;  ///< planned from the image that an own write had left
   std::optional<Item> created{};
   bool records = false;  ///< its last write records a token

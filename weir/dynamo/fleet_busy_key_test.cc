@@ -33,9 +33,11 @@ BusyRun RunBusy(int processes, std::int64_t rate, double demand, std::uint64_t s
           static_cast<double>(Reads(fleet)) / admitted};
 }
 
-void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int percent = 97) {
-  const std::uint64_t seeds = rate > 100 ? 1 : 3;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+// `percent` of the tokens are admitted on average, and 5 % less in any run.
+void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int percent) {
+  constexpr std::uint64_t kSeeds = 4;
+  std::int64_t admitted = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const BusyRun run = RunBusy(processes, rate, 2, seed);
     const std::int64_t due = rate + rate * kBusySeconds;
@@ -43,18 +45,21 @@ void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int 
         fmt::format("run_{}", seed),
         fmt::format("{} of {}, {:.2f} failed conditions and {:.2f} reads for each", run.admitted,
                     due, run.failed_conditions, run.reads));
-    EXPECT_GE(run.admitted, due * percent / 100);
+    EXPECT_GE(run.admitted, due * (percent - 5) / 100);
     EXPECT_LE(run.admitted, due + rate * 16 / 1'000);
     EXPECT_LE(run.failed_conditions, failed_conditions);
     EXPECT_LE(run.reads, 0.1);
+    admitted += run.admitted;
   }
+  const std::int64_t due = rate + rate * kBusySeconds;
+  EXPECT_GE(admitted, static_cast<std::int64_t>(kSeeds) * due * percent / 100);
 }
 
-TEST(FleetBusyKey, D10EightProcessesAtAHundredASecond) { ExpectBusy(8, 100, 0.4); }
-TEST(FleetBusyKey, D10SixteenProcessesAtAHundredASecond) { ExpectBusy(16, 100, 0.6); }
-TEST(FleetBusyKey, D10EightProcessesAtAThousandASecond) { ExpectBusy(8, 1'000, 0.4); }
-// The bucket is divided meanwhile: tokens that one shard has when the run ends are not asked for.
-TEST(FleetBusyKey, D10SixteenProcessesAtAThousandASecond) { ExpectBusy(16, 1'000, 0.6, 94); }
+TEST(FleetBusyKey, D10EightProcessesAtAHundredASecond) { ExpectBusy(8, 100, 0.4, 97); }
+TEST(FleetBusyKey, D10SixteenProcessesAtAHundredASecond) { ExpectBusy(16, 100, 0.6, 97); }
+TEST(FleetBusyKey, D10EightProcessesAtAThousandASecond) { ExpectBusy(8, 1'000, 0.4, 96); }
+// At this rate the bucket is divided in some runs, and a shard may have tokens left at their end.
+TEST(FleetBusyKey, D10SixteenProcessesAtAThousandASecond) { ExpectBusy(16, 1'000, 0.6, 95); }
 
 TEST(FleetBusyKey, D10NineTenthsOfTheRateWasteLittle) {
   for (const std::int64_t rate : {100, 1'000}) {

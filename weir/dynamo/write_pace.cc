@@ -5,8 +5,10 @@
 namespace weir::dynamo {
 namespace {
 
-// After the first few losses in a row each write waits, so that those of many processes do not all
-// come at once.
+// After the first few losses in a row every second one is followed by a pause, so that the writes
+// of many processes do not all come at once. The write after a pause relies on an image that is old
+// by then, and mostly loses; the one after that has a fresh one. With a pause before each, a
+// process that writes without one would keep all others from the bucket.
 constexpr int kLostAtOnce = 4;
 constexpr nanoseconds kLostPause = milliseconds(10);
 constexpr int kMostLostPauses = 5;
@@ -25,10 +27,10 @@ void WritePace::OnApplied() {
   most_takes_ = kMostTakes;
 }
 
-void WritePace::OnLost(std::size_t parts, bool took, Instant now, std::uint64_t draw) {
+void WritePace::OnLost(std::size_t parts, bool takes_less, Instant now, std::uint64_t draw) {
   ++lost_;
-  if (took) most_takes_ = std::max<std::size_t>(std::min(parts, most_takes_) / 2, 1);
-  if (lost_ < kLostAtOnce) return;
+  if (takes_less) most_takes_ = std::max<std::size_t>(std::min(parts, most_takes_) / 2, 1);
+  if (lost_ < kLostAtOnce || (lost_ - kLostAtOnce) % 2 != 0) return;
   const int times = std::min(lost_ - kLostAtOnce + 1, kMostLostPauses);
   until_ = now + DrawnBelow(kLostPause * times, draw);
 }

@@ -15,9 +15,9 @@ class WritePace {
   void OnApplied();
   /// A condition failed.
   void OnFailed() { ++failed_; }
-  /// Another process's write was in the way of one that carried so many parts. `took`: it took
-  /// tokens and did not refill the bucket, so that less may fit.
-  void OnLost(std::size_t parts, bool took, Instant now, std::uint64_t draw);
+  /// Another process's write was in the way of one that carried so many parts. `takes_less`: fewer
+  /// may fit.
+  void OnLost(std::size_t parts, bool takes_less, Instant now, std::uint64_t draw);
   /// The table failed, or throttled: waits longer each time, 25 to 400 ms.
   void Pause(Instant now, std::uint64_t draw);
 
