@@ -32,7 +32,7 @@ struct TransportOptions {
   std::size_t max_waiting = 10'000;     ///< for a connection, at least 1; more fail at once, unsent
   milliseconds connect_timeout{3'000};  ///< for TCP, and as much again for the TLS handshake
   milliseconds idle_timeout{30'000};    ///< a connection is closed after so long without a request
-  std::size_t max_answer_bytes = std::size_t{64} << 20;  ///< of a body; a larger one is a failure
+  std::size_t max_answer_bytes = std::size_t{16} << 20;  ///< of a body; a larger one is a failure
   /// Asked on any thread at the start of each request and ten times a second until its end. True:
   /// the time of all requests is over. Empty: only SendLimits end them.
   std::function<bool()> gives_up{};

@@ -59,7 +59,8 @@ bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
   Exchange::State waiting = Exchange::State::kWaiting;
   if (!exchange->state.compare_exchange_strong(waiting, Exchange::State::kSending)) return false;
   exchange_ = std::move(exchange);
-  response_.emplace(settings_.most_body_bytes);
+  response_.emplace(ResponseReader::Expected{.is_head = exchange_->request.method == "HEAD",
+                                             .most_body_bytes = settings_.most_body_bytes});
   written_ = 0;
   sent_before_ = stream_->sent();
   if (reader == Reader::kCaller && wake_ < 0) wake_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -157,6 +158,9 @@ SocketConnection::Ending SocketConnection::Complete(ResponseReader::State state,
     case ResponseReader::State::kTooLong:
       return Fail(true,
                   fmt::format("the answer is longer than {} bytes", settings_.most_body_bytes));
+    case ResponseReader::State::kTooMuchFraming:
+      return Fail(true, fmt::format("the answer has more than {} bytes besides its body",
+                                    kMostFramingBytes));
     default:
       return Fail(true, has_ended ? stream_->why() : "the answer is not HTTP");
   }
