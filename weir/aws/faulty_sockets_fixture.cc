@@ -15,6 +15,20 @@ namespace {
 /// How many calls are left until the one that fails; 0: none will.
 std::atomic<std::size_t> calls_left = 0;
 
+std::atomic<bool> has_no_room = false;
+
+enum class Endless { kNo, kSoon, kYes };
+std::atomic<Endless> endless = Endless::kNo;
+
+/// Of a recv with this result, once EndlessSockets lives.
+ssize_t WithoutEnd(ssize_t count, void* into) {
+  Endless soon = Endless::kSoon;
+  if (count > 0) endless.compare_exchange_strong(soon, Endless::kYes);
+  if (count >= 0 || errno != EAGAIN || endless != Endless::kYes) return count;
+  *static_cast<char*>(into) = 'x';
+  return 1;
+}
+
 /// True once, if it is this call's turn.
 bool Fails() {
   std::size_t left = calls_left;
@@ -42,6 +56,12 @@ FaultySockets::FaultySockets(std::size_t nth) { calls_left = nth; }
 FaultySockets::~FaultySockets() { calls_left = 0; }
 bool FaultySockets::failed() const { return calls_left == 0; }
 
+FullSockets::FullSockets() { has_no_room = true; }
+FullSockets::~FullSockets() { has_no_room = false; }
+
+EndlessSockets::EndlessSockets() { endless = Endless::kSoon; }
+EndlessSockets::~EndlessSockets() { endless = Endless::kNo; }
+
 }  // namespace weir
 
 // In place of those of the C library, for the whole program.
@@ -62,13 +82,15 @@ int connect(int descriptor, const sockaddr* address, socklen_t size) {
 ssize_t send(int descriptor, const void* bytes, size_t count, int flags) {
   static auto* const real = weir::Real<ssize_t(int, const void*, size_t, int)>("send");
   if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ECONNRESET);
+  if (weir::has_no_room && weir::NeverBlocks(descriptor)) return weir::FailWith(EAGAIN);
   return real(descriptor, bytes, count, flags);
 }
 
 ssize_t recv(int descriptor, void* into, size_t count, int flags) {
   static auto* const real = weir::Real<ssize_t(int, void*, size_t, int)>("recv");
   if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ECONNRESET);
-  return real(descriptor, into, count, flags);
+  const ssize_t taken = real(descriptor, into, count, flags);
+  return weir::NeverBlocks(descriptor) ? weir::WithoutEnd(taken, into) : taken;
 }
 
 int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noexcept {

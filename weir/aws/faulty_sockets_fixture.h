@@ -19,4 +19,23 @@ class FaultySockets {
   bool failed() const;
 };
 
+/// While it lives, `send` has no room. One at a time.
+class FullSockets {
+ public:
+  FullSockets();
+  ~FullSockets();
+  FullSockets(const FullSockets&) = delete;
+  FullSockets& operator=(const FullSockets&) = delete;
+};
+
+/// While it lives, and once `recv` has brought bytes, the peer seems to send 'x' without end and
+/// faster than they are read. One at a time.
+class EndlessSockets {
+ public:
+  EndlessSockets();
+  ~EndlessSockets();
+  EndlessSockets(const EndlessSockets&) = delete;
+  EndlessSockets& operator=(const EndlessSockets&) = delete;
+};
+
 }  // namespace weir

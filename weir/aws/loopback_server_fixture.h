@@ -29,7 +29,10 @@ class LoopbackServer {
   /// Called on the connections' threads, several at a time.
   using Script = std::function<ScriptedReply(const SeenRequest&)>;
 
-  explicit LoopbackServer(Script script);
+  /// How much of a request is read before the script is asked.
+  enum class Reads { kAll, kHead };
+
+  explicit LoopbackServer(Script script, Reads reads = Reads::kAll);
   /// Closes everything and joins; the script must not block by then.
   ~LoopbackServer();
 
@@ -42,6 +45,7 @@ class LoopbackServer {
   void Serve(int fd, int connection);
 
   const Script script_;
+  const Reads reads_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<int> connections_ = 0;
