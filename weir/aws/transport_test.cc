@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -488,6 +489,20 @@ int TcpOption(int fd, int level, int name) {
   socklen_t size = sizeof(value);
   getsockopt(fd, level, name, &value, &size);
   return value;
+}
+
+// Fails if: an exception leaves MakeTransport.
+TEST_P(SocketTransportTest, AThreadThatCannotBeStartedIsAnError) {
+  pthread_attr_t before, huge;
+  pthread_getattr_default_np(&before);
+  pthread_attr_init(&huge);
+  pthread_attr_setstacksize(&huge, std::size_t{1} << 46);
+  pthread_setattr_default_np(&huge);
+  const auto transport = Make({.host = "127.0.0.1", .tls = false});
+  pthread_setattr_default_np(&before);
+  ASSERT_FALSE(transport);
+  EXPECT_EQ(transport.error().code, Code::kUnavailable);
+  EXPECT_THAT(transport.error().message, HasSubstr("no thread for a loop of the network"));
 }
 
 // Fails if: an idle connection that was cut silently is found to be dead only by a request.
