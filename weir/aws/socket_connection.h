@@ -55,6 +55,9 @@ class SocketConnection final : public IoHandler,
   bool Abandon(const ExchangePtr& exchange);
   void Close();
   bool is_watched() const { return is_watched_; }
+  /// It has brought an answer or was kept for one: the endpoint did not close it at once.
+  bool is_proven() const { return is_proven_; }
+  void SetProven() { is_proven_ = true; }
 
  private:
   class CallersPart;
@@ -90,7 +93,8 @@ class SocketConnection final : public IoHandler,
   std::size_t written_ WEIR_GUARDED_BY(mutex_) = 0;  ///< of the exchange's head and body
   std::uint64_t sent_before_ WEIR_GUARDED_BY(mutex_) = 0;
   bool has_more_ WEIR_GUARDED_BY(mutex_) = false;  ///< to read, without another event
-  std::atomic<bool> is_watched_ = false;           ///< changed under the lock
+  std::atomic<bool> is_proven_ = false;
+  std::atomic<bool> is_watched_ = false;   ///< changed under the lock
   int wake_ WEIR_GUARDED_BY(mutex_) = -1;  ///< the eventfd of callers that wait; -1: none yet
 };
 
