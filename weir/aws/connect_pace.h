@@ -23,11 +23,17 @@ class ConnectPace {
   }
   /// Before it, none is begun.
   Instant next() const { return next_; }
+  void Begun(Instant now) {
+    if (pause_ == nanoseconds(0)) return;
+    next_ = now + pause_;
+    probes_ = true;
+  }
 
   /// A connection was refused, or closed before it brought an answer. Several that were begun
   /// together are one failure.
   void Failed(Instant now) {
-    if (now < next_) return;
+    if (now < next_ && !probes_) return;
+    probes_ = false;
     pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
     next_ = now + pause_;
   }
@@ -36,6 +42,7 @@ class ConnectPace {
  private:
   nanoseconds pause_{0};
   Instant next_{INT64_MIN};
+  bool probes_ = false;  ///< one was begun after the last failure
 };
 
 }  // namespace weir::internal

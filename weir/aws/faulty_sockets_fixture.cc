@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -16,6 +17,9 @@ namespace {
 std::atomic<std::size_t> calls_left = 0;
 
 std::atomic<bool> has_no_room = false;
+
+enum class Resolver { kAnswers, kSilent, kAsked };
+std::atomic<Resolver> resolver = Resolver::kAnswers;
 
 enum class Endless { kNo, kSoon, kYes };
 std::atomic<Endless> endless = Endless::kNo;
@@ -59,6 +63,13 @@ bool FaultySockets::failed() const { return calls_left == 0; }
 FullSockets::FullSockets() { has_no_room = true; }
 FullSockets::~FullSockets() { has_no_room = false; }
 
+SilentResolver::SilentResolver() { resolver = Resolver::kSilent; }
+SilentResolver::~SilentResolver() {
+  resolver = Resolver::kAnswers;
+  resolver.notify_all();
+}
+void SilentResolver::WaitForQuestion() const { resolver.wait(Resolver::kSilent); }
+
 EndlessSockets::EndlessSockets() { endless = Endless::kSoon; }
 EndlessSockets::~EndlessSockets() { endless = Endless::kNo; }
 
@@ -66,6 +77,16 @@ EndlessSockets::~EndlessSockets() { endless = Endless::kNo; }
 
 // In place of those of the C library, for the whole program.
 extern "C" {
+
+int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {
+  using Function = int(const char*, const char*, const addrinfo*, addrinfo**);
+  static auto* const real = weir::Real<Function>("getaddrinfo");
+  auto silent = weir::Resolver::kSilent;
+  weir::resolver.compare_exchange_strong(silent, weir::Resolver::kAsked);
+  weir::resolver.notify_all();
+  weir::resolver.wait(weir::Resolver::kAsked);
+  return real(name, service, hints, found);
+}
 
 int socket(int domain, int type, int protocol) noexcept {
   static auto* const real = weir::Real<int(int, int, int)>("socket");

@@ -38,4 +38,16 @@ class EndlessSockets {
   EndlessSockets& operator=(const EndlessSockets&) = delete;
 };
 
+/// While it lives, the system's resolver does not answer. One at a time.
+class SilentResolver {
+ public:
+  SilentResolver();
+  ~SilentResolver();
+  SilentResolver(const SilentResolver&) = delete;
+  SilentResolver& operator=(const SilentResolver&) = delete;
+
+  /// Until somebody has asked it.
+  void WaitForQuestion() const;
+};
+
 }  // namespace weir

@@ -93,6 +93,7 @@ void LoopbackServer::Accept() {
 
 void LoopbackServer::Serve(int fd, int connection) {
   std::string unread;
+  if (reads_ == Reads::kNothing) shutdown(fd, SHUT_RDWR);
   while (const auto request = ReadRequest(fd, connection, reads_ == Reads::kAll, unread)) {
     {
       const std::lock_guard lock(mutex_);

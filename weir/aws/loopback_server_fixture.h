@@ -29,8 +29,9 @@ class LoopbackServer {
   /// Called on the connections' threads, several at a time.
   using Script = std::function<ScriptedReply(const SeenRequest&)>;
 
-  /// How much of a request is read before the script is asked.
-  enum class Reads { kAll, kHead };
+  /// How much of a request is read before the script is asked; with kNothing it is not asked, and
+  /// each connection is closed at once.
+  enum class Reads { kAll, kHead, kNothing };
 
   explicit LoopbackServer(Script script, Reads reads = Reads::kAll);
   /// Closes everything and joins; the script must not block by then.

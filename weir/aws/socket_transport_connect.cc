@@ -13,8 +13,8 @@ bool SocketTransport::NeedsMore() const {
 void SocketTransport::OpenMore() {
   if (!NeedsMore()) return;
   const Instant now = clock_.Now();
-  const std::size_t most = pace_.MostAt(now);
-  while (connecting_ < most && NeedsMore()) {
+  while (connecting_ < pace_.MostAt(now) && NeedsMore()) {
+    pace_.Begun(now);
     ++connecting_;
     ++open_;
     loop_->Post([this] { StartConnecting(); });
