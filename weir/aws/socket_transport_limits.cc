@@ -90,7 +90,7 @@ void SocketTransport::SetWakeUp() {
   for (const std::deque<Idle>* const from : {&watched_, &unwatched_}) {
     if (!from->empty()) next = std::min(next, from->front().since + options_.idle_timeout);
   }
-  if (NeedsMore() && pace_.next() > clock_.Now()) next = std::min(next, pace_.next());
+  if (NeedsMore() && connecting_ == 0) next = std::min(next, pace_.next());
   for (const auto& each : connectors_) next = std::min(next, each->limit());
   wakes_at_ = next;
   loop_->WakeAt(next);
