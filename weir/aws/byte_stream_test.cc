@@ -18,32 +18,32 @@
 namespace weir::internal {
 namespace {
 
-using State = ByteStream::State;
+using StreamState = ByteStream::State;
 using testing::HasSubstr;
 
 class TlsStreamTest : public testing::Test {
  protected:
   /// A connection to `server` that expects it to be `host`, shaken as far as it goes.
-  State Shake(const SelfSignedServer& server, const std::string& host) {
+  StreamState Shake(const SelfSignedServer& server, const std::string& host) {
     const std::string file = folder_ / "authority.pem";
     std::ofstream(file) << server.certificate();
     context_ = *MakeTlsContext({.ca_file = file});
     stream_ = *ByteStream::Connect(*ParseAddress("127.0.0.1", server.port()));
-    while (stream_->FinishConnect() == State::kBlocked) WaitFor(POLLOUT);
+    while (stream_->FinishConnect() == StreamState::kBlocked) WaitFor(POLLOUT);
     EXPECT_TRUE(stream_->BeginTls(*context_, host));
-    State state = stream_->Handshake();
-    for (; state == State::kBlocked; state = stream_->Handshake()) WaitFor(POLLIN);
+    StreamState state = stream_->Handshake();
+    for (; state == StreamState::kBlocked; state = stream_->Handshake()) WaitFor(POLLIN);
     return state;
   }
   void WaitFor(short events) const {
     pollfd watched{.fd = stream_->descriptor(), .events = events, .revents = 0};
     poll(&watched, 1, -1);
   }
-  State Read() {
+  StreamState Read() {
     std::array<char, 16 * 1024> buffer{};
     for (;;) {
       const auto [state, bytes] = stream_->Read(buffer);
-      if (state != State::kBlocked) return state;
+      if (state != StreamState::kBlocked) return state;
       WaitFor(POLLIN);
     }
   }
@@ -68,7 +68,8 @@ TEST_F(TlsStreamTest, TheCertificateMustNameTheHost) {
         Case{"IP:127.0.0.1", "127.0.0.1", true}, Case{"IP:127.0.0.2", "127.0.0.1", false},
         Case{"DNS:127.0.0.1", "127.0.0.1", false}}) {
     const SelfSignedServer server(&SelfSignedServer::AnswerOk, names);
-    EXPECT_EQ(Shake(server, host), accepted ? State::kOk : State::kFailed) << names << ", " << host;
+    EXPECT_EQ(Shake(server, host), accepted ? StreamState::kOk : StreamState::kFailed)
+        << names << ", " << host;
     EXPECT_TRUE(accepted || stream_->why().contains("mismatch")) << stream_->why();
     stream_.reset();
   }
@@ -82,8 +83,8 @@ TEST_F(TlsStreamTest, MessagesOfTlsWithoutEndAreAFailure) {
       SSL_do_handshake(&tls);
     }
   });
-  ASSERT_EQ(Shake(server, "localhost"), State::kOk);
-  EXPECT_EQ(Read(), State::kFailed);
+  ASSERT_EQ(Shake(server, "localhost"), StreamState::kOk);
+  EXPECT_EQ(Read(), StreamState::kFailed);
   EXPECT_THAT(stream_->why(), HasSubstr("without end"));
   stream_.reset();
 }
@@ -98,10 +99,10 @@ TEST_F(TlsStreamTest, AReadNeedsNoRoomToWrite) {
     SSL_do_handshake(&tls);
     SSL_write(&tls, "data", 4);
   });
-  ASSERT_EQ(Shake(server, "localhost"), State::kOk);
+  ASSERT_EQ(Shake(server, "localhost"), StreamState::kOk);
   const FullSockets full;
   go.count_down();
-  EXPECT_EQ(Read(), State::kOk);
+  EXPECT_EQ(Read(), StreamState::kOk);
   stream_.reset();
 }
 
@@ -116,9 +117,9 @@ TEST_F(TlsStreamTest, AnotherHandshakeIsRefused) {
         SSL_write(&tls, "data", 4);
       },
       nullptr, TLS1_2_VERSION);
-  ASSERT_EQ(Shake(server, "localhost"), State::kOk);
+  ASSERT_EQ(Shake(server, "localhost"), StreamState::kOk);
   const std::uint64_t sent = stream_->sent();
-  EXPECT_NE(Read(), State::kOk);
+  EXPECT_NE(Read(), StreamState::kOk);
   EXPECT_LT(stream_->sent() - sent, 100U) << "an alert is shorter than the hello of a handshake";
   stream_.reset();
 }

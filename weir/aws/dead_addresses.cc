@@ -1,6 +1,7 @@
 #include "weir/aws/dead_addresses.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace weir::internal {
 
@@ -15,10 +16,14 @@ void DeadAddresses::Remove(const SocketAddress& address) {
 }
 
 void DeadAddresses::PutLast(std::vector<SocketAddress>& addresses, Instant now) const {
-  std::ranges::stable_partition(addresses, [&](const SocketAddress& address) {
-    return std::ranges::none_of(
+  std::vector<SocketAddress> last;
+  const auto is_dead = [&](const SocketAddress& address) {
+    return std::ranges::any_of(
         dead_, [&](const Dead& each) { return each.address == address && now < each.until; });
-  });
+  };
+  std::ranges::copy_if(addresses, std::back_inserter(last), is_dead);
+  std::erase_if(addresses, is_dead);
+  addresses.insert(addresses.end(), last.begin(), last.end());
 }
 
 }  // namespace weir::internal

@@ -26,19 +26,19 @@ State FeedWithoutEnd(ResponseReader& reader, std::string_view part, std::size_t 
   return state;
 }
 
-struct Outcome {
+struct ReadOutcome {
   State state = State::kMore;
   int status = 0;
   std::string body;
   std::size_t headers = 0;
   bool keeps_alive = false;
 
-  friend bool operator==(const Outcome&, const Outcome&) = default;
+  friend bool operator==(const ReadOutcome&, const ReadOutcome&) = default;
 };
 
 /// Reads `bytes` in parts of at most `most` bytes, then the end of the connection.
-Outcome ReadInParts(std::string_view bytes, std::size_t most,
-                    const ResponseReader::Expected& expected = kExpected) {
+ReadOutcome ReadInParts(std::string_view bytes, std::size_t most,
+                        const ResponseReader::Expected& expected = kExpected) {
   ResponseReader reader(expected);
   State state = State::kMore;
   while (!bytes.empty() && state == State::kMore) {
@@ -113,7 +113,7 @@ TEST(ResponseReader, TheSameComesOfTheSameBytesInAnyParts) {
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0;z\r\nt: "
         "u\r\n\r\n"}) {
-    const Outcome whole = ReadInParts(response, response.size());
+    const ReadOutcome whole = ReadInParts(response, response.size());
     EXPECT_EQ(whole.state, State::kComplete);
 
     for (std::size_t most = 1; most < response.size(); ++most) {
@@ -161,7 +161,7 @@ RC_GTEST_PROP(ResponseReaderProperty, AnyBytesHaveAVerdict, ()) {
   const bool is_head = *rc::gen::arbitrary<bool>();
   const std::size_t most = *rc::gen::inRange<std::size_t>(1, 20);
   const ResponseReader::Expected expected{.is_head = is_head, .most_body_bytes = 100};
-  const Outcome outcome = ReadInParts(bytes, most, expected);
+  const ReadOutcome outcome = ReadInParts(bytes, most, expected);
   RC_ASSERT(outcome.state != State::kMore);
   RC_ASSERT(outcome.body.size() <= 100);
 }
