@@ -18,6 +18,10 @@
 namespace weir::internal {
 namespace {
 
+/// What TLS may read without giving anything out: a handshake, whose certificates OpenSSL bounds to
+/// 100 KB, or tickets and updates of keys, of which a hostile server can send any number.
+constexpr std::size_t kMostTlsOverhead = 256 * 1024;
+
 void SetOptions(int descriptor) {
   const auto set = [descriptor](int level, int name, int value) {
     setsockopt(descriptor, level, name, &value, sizeof(value));
@@ -89,6 +93,7 @@ Status ByteStream::BeginTls(SSL_CTX& context, const std::string& host) {
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_.get(), bio, bio);
   SSL_set_connect_state(tls_.get());
+  SSL_set_hostflags(tls_.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const bool is_address = ParseAddress(host, 0).has_value();
   const bool named =
       is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls_.get()), host.c_str()) == 1
@@ -101,7 +106,8 @@ Status ByteStream::BeginTls(SSL_CTX& context, const std::string& host) {
 ByteStream::State ByteStream::Handshake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(tls_.get());
-  const State state = result == 1 ? State::kOk : MovedByTls(result).state;
+  const State state = MovedByTls(result).state;
+  if (state == State::kOk) overhead_ = 0;
   const long verified = SSL_get_verify_result(tls_.get());
   if (state == State::kFailed && verified != X509_V_OK) {
     why_ += fmt::format(": {}", X509_verify_cert_error_string(verified));
@@ -118,7 +124,9 @@ ByteStream::Moved ByteStream::Write(std::string_view bytes) {
 ByteStream::Moved ByteStream::Read(std::span<char> into) {
   if (tls_ == nullptr) return PlainRead(into, 0);
   ERR_clear_error();
-  return MovedByTls(SSL_read(tls_.get(), into.data(), IntOf(into.size())));
+  const Moved moved = MovedByTls(SSL_read(tls_.get(), into.data(), IntOf(into.size())));
+  if (moved.state == State::kOk) overhead_ = 0;
+  return moved;
 }
 
 bool ByteStream::IsQuiet() {
@@ -190,7 +198,13 @@ int ByteStream::BioWrite(BIO* bio, const char* bytes, int count) {
 
 int ByteStream::BioRead(BIO* bio, char* into, int count) {
   BIO_clear_retry_flags(bio);
-  const Moved moved = StreamOf(bio).PlainRead({into, static_cast<std::size_t>(count)}, 0);
+  ByteStream& stream = StreamOf(bio);
+  if (stream.overhead_ > kMostTlsOverhead) {
+    stream.why_ = "the server sends messages of TLS without end";
+    return -1;
+  }
+  const Moved moved = stream.PlainRead({into, static_cast<std::size_t>(count)}, 0);
+  stream.overhead_ += moved.bytes;
   if (moved.state == State::kBlocked) BIO_set_retry_read(bio);
   if (moved.state == State::kOk) return static_cast<int>(moved.bytes);
   return moved.state == State::kEnded ? 0 : -1;

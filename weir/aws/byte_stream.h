@@ -76,6 +76,7 @@ class ByteStream {
   const int descriptor_;
   std::unique_ptr<SSL, OpenSslDeleter<&SSL_free>> tls_;
   std::uint64_t sent_ = 0;
+  std::size_t overhead_ = 0;  ///< bytes that TLS has read since it last gave some of them out
   std::string why_;
 };
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "weir/aws/byte_stream.h"
+#include "weir/aws/dead_addresses.h"
 #include "weir/aws/io_loop.h"
 #include "weir/aws/socket_address.h"
+#include "weir/base/mutex.h"
 #include "weir/base/result.h"
 #include "weir/base/time.h"
 
@@ -18,10 +20,21 @@ namespace weir::internal {
 
 using Addresses = Result<std::vector<SocketAddress>>;
 
-/// `done` runs on any thread, perhaps before this returns: with one address at least, or
-/// kUnavailable. An address in figures is not looked up.
+/// Of a host, so many addresses are tried.
+inline constexpr std::size_t kMostAddresses = 3;
+/// What an address has before the next one is tried beside it (RFC 8305, 5).
+inline constexpr nanoseconds kHeadStart = milliseconds(250);
+
+/// `done` runs on any thread, perhaps before this returns: with 1 to kMostAddresses addresses, in
+/// the order in which to try them, or kUnavailable. An address in figures is not looked up.
 void Resolve(aws_host_resolver& resolver, const std::string& host, std::uint16_t port,
              std::move_only_function<void(Addresses)> done);
+
+/// Lets the destructor of a transport end without waiting for the system's resolver.
+struct LookupGate {
+  Mutex mutex;
+  IoLoop* loop WEIR_GUARDED_BY(mutex) = nullptr;  ///< null: closed
+};
 
 struct ConnectorOptions {
   std::string host;
@@ -35,8 +48,15 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   /// A stream that is ready, not watched by the loop any more; or kUnavailable.
   using Done = std::move_only_function<void(Result<std::unique_ptr<ByteStream>>)>;
 
-  /// All must outlive it. `addresses` are tried in turn; REQUIRES: one at least.
-  Connector(IoLoop& loop, const Clock& clock, const ConnectorOptions& options,
+  struct Surroundings {
+    IoLoop& loop;
+    const Clock& clock;
+    DeadAddresses& dead;
+  };
+
+  /// All must outlive it. `addresses` are tried in turn, those that are dead at last; each has a
+  /// head start before the next. REQUIRES: one at least.
+  Connector(Surroundings around, const ConnectorOptions& options,
             std::vector<SocketAddress> addresses, Done done);
 
   /// `done` may run before this returns, as with the others.
@@ -49,20 +69,27 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   bool is_over() const { return done_ == nullptr; }
 
  private:
-  /// With the next address; ends if none is left.
-  void Connect();
-  void TryNext(const std::string& why);
+  struct Try {
+    SocketAddress address;
+    std::unique_ptr<ByteStream> stream;
+  };
+
+  /// The next address; ends if none is left and none is being tried. `why` the last one failed.
+  void TryNext(std::string why);
+  std::string Begin(const SocketAddress& address);
+  void Drop(std::size_t index);
+  void Take(std::size_t index);
   void Shake();
   void End(Result<std::unique_ptr<ByteStream>> result);
 
-  IoLoop& loop_;
-  const Clock& clock_;
+  const Surroundings around_;
   const ConnectorOptions& options_;
   std::vector<SocketAddress> addresses_;  ///< those not tried yet, the next one last
-  const nanoseconds each_;                ///< for one address
+  std::vector<Try> tries_;                ///< in the order in which they were begun
   Done done_;                             ///< null once it ran
-  std::unique_ptr<ByteStream> stream_;
+  std::unique_ptr<ByteStream> stream_;    ///< with TCP made
   bool shakes_ = false;
+  Instant end_{INT64_MAX};  ///< of TCP
   Instant limit_{INT64_MAX};
 };
 

@@ -32,7 +32,7 @@ struct TransportOptions {
   std::size_t max_waiting = 10'000;     ///< for a connection, at least 1; more fail at once, unsent
   milliseconds connect_timeout{3'000};  ///< for TCP, and as much again for the TLS handshake
   milliseconds idle_timeout{30'000};    ///< a connection is closed after so long without a request
-  std::size_t max_answer_bytes = std::size_t{64} << 20;  ///< of a body; a larger one is a failure
+  std::size_t max_answer_bytes = std::size_t{16} << 20;  ///< of a body; a larger one is a failure
   /// Asked on any thread at the start of each request and ten times a second until its end. True:
   /// the time of all requests is over. Empty: only SendLimits end them.
   std::function<bool()> gives_up{};
@@ -40,12 +40,12 @@ struct TransportOptions {
 
 /// Connections are kept alive and carry one request at a time; whoever finds none free waits its
 /// turn, as long as its SendLimits let it. Making a connection takes connect_timeout at most, twice
-/// that with TLS, besides finding the address of the name; where it fails, requests that wait fail
-/// unsent. A connection whose peer is gone without a word is closed 11 s after the last traffic on
-/// it (TCP keep-alive), so that a request that comes later does not fail on it. A connection
-/// that the server closed while nothing was asked of it is replaced; a request that was begun on
-/// one fails with `maybe_sent`, as the server may have read it. Which threads do what:
-/// docs/design/http.md.
+/// that with TLS, besides finding the address of the name; where it fails and there is no other,
+/// requests that wait fail unsent. A connection whose peer is gone without a word is closed 11 s
+/// after the last traffic on it (TCP keep-alive), so that a request that comes later does not fail
+/// on it. A connection that the server closed while nothing was asked of it is replaced; a request
+/// that was begun on one fails with `maybe_sent`, as the server may have read it. Which threads do
+/// what: docs/design/http.md.
 ///
 /// `clock` is the one that the deadlines are instants of. It and `runtime` must outlive the
 /// transport. The destructor waits until every request is answered and every connection is closed;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -14,6 +15,23 @@ namespace {
 
 /// How many calls are left until the one that fails; 0: none will.
 std::atomic<std::size_t> calls_left = 0;
+
+std::atomic<bool> has_no_room = false;
+
+enum class Resolver { kAnswers, kSilent, kAsked };
+std::atomic<Resolver> resolver = Resolver::kAnswers;
+
+enum class Endless { kNo, kSoon, kYes };
+std::atomic<Endless> endless = Endless::kNo;
+
+/// Of a recv with this result, once EndlessSockets lives.
+ssize_t WithoutEnd(ssize_t count, void* into) {
+  Endless soon = Endless::kSoon;
+  if (count > 0) endless.compare_exchange_strong(soon, Endless::kYes);
+  if (count >= 0 || errno != EAGAIN || endless != Endless::kYes) return count;
+  *static_cast<char*>(into) = 'x';
+  return 1;
+}
 
 /// True once, if it is this call's turn.
 bool Fails() {
@@ -42,10 +60,33 @@ FaultySockets::FaultySockets(std::size_t nth) { calls_left = nth; }
 FaultySockets::~FaultySockets() { calls_left = 0; }
 bool FaultySockets::failed() const { return calls_left == 0; }
 
+FullSockets::FullSockets() { has_no_room = true; }
+FullSockets::~FullSockets() { has_no_room = false; }
+
+SilentResolver::SilentResolver() { resolver = Resolver::kSilent; }
+SilentResolver::~SilentResolver() {
+  resolver = Resolver::kAnswers;
+  resolver.notify_all();
+}
+void SilentResolver::WaitForQuestion() const { resolver.wait(Resolver::kSilent); }
+
+EndlessSockets::EndlessSockets() { endless = Endless::kSoon; }
+EndlessSockets::~EndlessSockets() { endless = Endless::kNo; }
+
 }  // namespace weir
 
 // In place of those of the C library, for the whole program.
 extern "C" {
+
+int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {
+  using Function = int(const char*, const char*, const addrinfo*, addrinfo**);
+  static auto* const real = weir::Real<Function>("getaddrinfo");
+  auto silent = weir::Resolver::kSilent;
+  weir::resolver.compare_exchange_strong(silent, weir::Resolver::kAsked);
+  weir::resolver.notify_all();
+  weir::resolver.wait(weir::Resolver::kAsked);
+  return real(name, service, hints, found);
+}
 
 int socket(int domain, int type, int protocol) noexcept {
   static auto* const real = weir::Real<int(int, int, int)>("socket");
@@ -62,13 +103,15 @@ int connect(int descriptor, const sockaddr* address, socklen_t size) {
 ssize_t send(int descriptor, const void* bytes, size_t count, int flags) {
   static auto* const real = weir::Real<ssize_t(int, const void*, size_t, int)>("send");
   if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ECONNRESET);
+  if (weir::has_no_room && weir::NeverBlocks(descriptor)) return weir::FailWith(EAGAIN);
   return real(descriptor, bytes, count, flags);
 }
 
 ssize_t recv(int descriptor, void* into, size_t count, int flags) {
   static auto* const real = weir::Real<ssize_t(int, void*, size_t, int)>("recv");
   if (weir::NeverBlocks(descriptor) && weir::Fails()) return weir::FailWith(ECONNRESET);
-  return real(descriptor, into, count, flags);
+  const ssize_t taken = real(descriptor, into, count, flags);
+  return weir::NeverBlocks(descriptor) ? weir::WithoutEnd(taken, into) : taken;
 }
 
 int epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event) noexcept {

@@ -19,4 +19,35 @@ class FaultySockets {
   bool failed() const;
 };
 
+/// While it lives, `send` has no room. One at a time.
+class FullSockets {
+ public:
+  FullSockets();
+  ~FullSockets();
+  FullSockets(const FullSockets&) = delete;
+  FullSockets& operator=(const FullSockets&) = delete;
+};
+
+/// While it lives, and once `recv` has brought bytes, the peer seems to send 'x' without end and
+/// faster than they are read. One at a time.
+class EndlessSockets {
+ public:
+  EndlessSockets();
+  ~EndlessSockets();
+  EndlessSockets(const EndlessSockets&) = delete;
+  EndlessSockets& operator=(const EndlessSockets&) = delete;
+};
+
+/// While it lives, the system's resolver does not answer. One at a time.
+class SilentResolver {
+ public:
+  SilentResolver();
+  ~SilentResolver();
+  SilentResolver(const SilentResolver&) = delete;
+  SilentResolver& operator=(const SilentResolver&) = delete;
+
+  /// Until somebody has asked it.
+  void WaitForQuestion() const;
+};
+
 }  // namespace weir

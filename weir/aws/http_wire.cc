@@ -22,7 +22,8 @@ namespace http = boost::beast::http;
 using boost::beast::string_view;
 using ErrorCode = boost::beast::error_code;
 
-constexpr std::uint32_t kMostHeadBytes = 64 * 1024;
+/// The least that Beast can read behind the head: a chunk of no bytes.
+constexpr std::size_t kLeastChunk = 5;
 constexpr std::string_view kEndOfLine = "\r\n";
 
 bool IsVisible(char c) { return c > ' ' && c < '\x7f'; }
@@ -87,10 +88,12 @@ Result<std::string> HeadOf(const HttpRequest& request, std::string_view authorit
 /// Beast calls the functions whose names end in _impl.
 class ResponseReader::Parser final : public http::basic_parser<false> {
  public:
-  explicit Parser(std::size_t most_body_bytes) {
+  explicit Parser(const Expected& expected) {
     eager(true);
-    header_limit(kMostHeadBytes);
-    body_limit(most_body_bytes);
+    skip(expected.is_head);
+    // Beast's limit is for one call alone: it does not add up what came before.
+    header_limit(kMostFramingBytes);
+    body_limit(expected.most_body_bytes);
   }
 
   HttpResponse response;
@@ -99,6 +102,7 @@ class ResponseReader::Parser final : public http::basic_parser<false> {
   void on_request_impl(http::verb, string_view, string_view, int, ErrorCode&) override {}
   void on_response_impl(int code, string_view, int, ErrorCode&) override { response.status = code; }
   void on_field_impl(http::field, string_view name, string_view value, ErrorCode&) override {
+    if (is_header_done()) return;  // a trailer
     response.headers.push_back({LowerCase({name.data(), name.size()}), std::string(value)});
   }
   void on_header_impl(ErrorCode&) override {}
@@ -117,33 +121,52 @@ class ResponseReader::Parser final : public http::basic_parser<false> {
   void on_finish_impl(ErrorCode&) override {}
 };
 
-ResponseReader::ResponseReader(std::size_t most_body_bytes)
-    : most_body_bytes_(most_body_bytes), parser_(std::make_unique<Parser>(most_body_bytes)) {}
+ResponseReader::ResponseReader(const Expected& expected)
+    : expected_(expected), parser_(std::make_unique<Parser>(expected)) {}
 ResponseReader::~ResponseReader() = default;
 
 ResponseReader::State ResponseReader::Feed(std::string_view bytes) {
-  if (!unread_.empty()) bytes = unread_.append(bytes);
-  State state = Parse(bytes);
-  while (state == State::kComplete && parser_->response.status / 100 == 1) {
-    parser_ = std::make_unique<Parser>(most_body_bytes_);
-    state = bytes.empty() ? State::kMore : Parse(bytes);
-  }
+  const bool has_unread = !unread_.empty();
+  if (has_unread) bytes = unread_.append(bytes);
+  const State state = ParseAll(bytes);
   has_excess_ = state == State::kComplete && !bytes.empty();
-  unread_ = std::string(bytes);
-  return state;
+  if (has_unread) {
+    unread_.erase(0, unread_.size() - bytes.size());
+  } else {
+    unread_ = bytes;
+  }
+  return state == State::kMore && HasTooMuchFraming() ? State::kTooMuchFraming : state;
 }
 
 /// Shortens `bytes` by what was read.
+ResponseReader::State ResponseReader::ParseAll(std::string_view& bytes) {
+  State state = Parse(bytes);
+  while (state == State::kComplete && parser_->response.status / 100 == 1) {
+    parser_ = std::make_unique<Parser>(expected_);
+    state = bytes.empty() ? State::kMore : Parse(bytes);
+  }
+  return state;
+}
+
 ResponseReader::State ResponseReader::Parse(std::string_view& bytes) {
   // A put reads no more than the head or a part of a body.
   while (!bytes.empty() && !parser_->is_done()) {
+    // Beast asserts that it has so much, once it has seen a part of the last chunk.
+    if (parser_->is_header_done() && !unread_.empty() && bytes.size() < kLeastChunk) break;
     ErrorCode error;
-    bytes.remove_prefix(parser_->put(asio::const_buffer(bytes.data(), bytes.size()), error));
+    const std::size_t count = parser_->put(asio::const_buffer(bytes.data(), bytes.size()), error);
+    bytes.remove_prefix(count);
+    taken_ += count;
     if (error == http::error::need_more) return State::kMore;
     if (error == http::error::body_limit) return State::kTooLong;
+    if (error == http::error::header_limit) return State::kTooMuchFraming;
     if (error) return State::kMalformed;
   }
   return parser_->is_done() ? State::kComplete : State::kMore;
+}
+
+bool ResponseReader::HasTooMuchFraming() const {
+  return taken_ + unread_.size() - parser_->response.body.size() > kMostFramingBytes;
 }
 
 ResponseReader::State ResponseReader::End() {

@@ -1,11 +1,13 @@
 #include "weir/aws/io_loop.h"
 
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 #include <utility>
 
 namespace weir::internal {
@@ -18,23 +20,26 @@ constexpr Instant kNever{INT64_MAX};
 Result<std::unique_ptr<IoLoop>> IoLoop::Start(const Clock& clock, Task on_time) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::unique_ptr<IoLoop> loop(new IoLoop(clock, std::move(on_time), epoll, wake));
   epoll_event event{.events = EPOLLIN, .data = {.fd = wake}};
-  if (epoll >= 0 && wake >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) == 0) {
-    return std::unique_ptr<IoLoop>(new IoLoop(clock, std::move(on_time), epoll, wake));
+  if (epoll < 0 || wake < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) != 0) {
+    return Fail(Code::kUnavailable, "the system has no descriptor for a loop of the network");
   }
-  if (epoll >= 0) close(epoll);
-  if (wake >= 0) close(wake);
-  return Fail(Code::kUnavailable, "the system has no descriptor for a loop of the network");
+  try {
+    loop->thread_ = std::thread([self = loop.get()] { self->Run(); });
+  } catch (const std::system_error& error) {
+    return Fail(Code::kUnavailable,
+                fmt::format("no thread for a loop of the network: {}", error.code().message()));
+  }
+  return loop;
 }
 
 IoLoop::IoLoop(const Clock& clock, Task on_time, int epoll, int wake)
-    : clock_(clock), on_time_(std::move(on_time)), epoll_(epoll), wake_(wake), thread_([this] {
-        Run();
-      }) {}
+    : clock_(clock), on_time_(std::move(on_time)), epoll_(epoll), wake_(wake) {}
 
 IoLoop::~IoLoop() {
-  close(epoll_);
-  close(wake_);
+  if (epoll_ >= 0) close(epoll_);
+  if (wake_ >= 0) close(wake_);
 }
 
 void IoLoop::Stop() {

@@ -30,7 +30,7 @@ class IoLoop {
   using Task = std::move_only_function<void()>;
 
   /// `on_time` runs at the instant of WakeAt. `clock` is monotonic as the machine's, and outlives
-  /// the loop. kUnavailable: the system gives no descriptor.
+  /// the loop. kUnavailable: the system gives no descriptor or no thread.
   static Result<std::unique_ptr<IoLoop>> Start(const Clock& clock, Task on_time);
   ~IoLoop();
   IoLoop(const IoLoop&) = delete;
@@ -68,8 +68,7 @@ class IoLoop {
   std::vector<Task> posted_ WEIR_GUARDED_BY(mutex_);
   Instant wake_at_ WEIR_GUARDED_BY(mutex_){INT64_MAX};
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
-  // Last, because it uses all of the above as soon as it is there.
-  std::thread thread_;
+  std::thread thread_;  ///< uses all of the above
 };
 
 }  // namespace weir::internal

@@ -38,14 +38,15 @@ std::size_t BodyLength(const std::string& head) {
 }
 
 /// The next request of the connection; `unread` keeps what came behind it.
-std::optional<SeenRequest> ReadRequest(int fd, int connection, std::string& unread) {
+std::optional<SeenRequest> ReadRequest(int fd, int connection, bool with_body,
+                                       std::string& unread) {
   const std::string end = "\r\n\r\n";
   while (unread.find(end) == std::string::npos) {
     if (!ReadSome(fd, unread)) return std::nullopt;
   }
   const std::size_t body_at = unread.find(end) + end.size();
   SeenRequest request{connection, unread.substr(0, body_at - end.size()), ""};
-  const std::size_t length = BodyLength(request.head);
+  const std::size_t length = with_body ? BodyLength(request.head) : 0;
   while (unread.size() < body_at + length) {
     if (!ReadSome(fd, unread)) return std::nullopt;
   }
@@ -56,7 +57,8 @@ std::optional<SeenRequest> ReadRequest(int fd, int connection, std::string& unre
 
 }  // namespace
 
-LoopbackServer::LoopbackServer(Script script) : script_(std::move(script)) {
+LoopbackServer::LoopbackServer(Script script, Reads reads)
+    : script_(std::move(script)), reads_(reads) {
   std::tie(listener_, port_) = Bind();
   listen(listener_, 128);
   acceptor_ = std::thread([this] { Accept(); });
@@ -91,7 +93,8 @@ void LoopbackServer::Accept() {
 
 void LoopbackServer::Serve(int fd, int connection) {
   std::string unread;
-  while (const auto request = ReadRequest(fd, connection, unread)) {
+  if (reads_ == Reads::kNothing) shutdown(fd, SHUT_RDWR);
+  while (const auto request = ReadRequest(fd, connection, reads_ == Reads::kAll, unread)) {
     {
       const std::lock_guard lock(mutex_);
       seen_.push_back(*request);

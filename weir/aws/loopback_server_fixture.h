@@ -29,7 +29,11 @@ class LoopbackServer {
   /// Called on the connections' threads, several at a time.
   using Script = std::function<ScriptedReply(const SeenRequest&)>;
 
-  explicit LoopbackServer(Script script);
+  /// How much of a request is read before the script is asked; with kNothing it is not asked, and
+  /// each connection is closed at once.
+  enum class Reads { kAll, kHead, kNothing };
+
+  explicit LoopbackServer(Script script, Reads reads = Reads::kAll);
   /// Closes everything and joins; the script must not block by then.
   ~LoopbackServer();
 
@@ -42,6 +46,7 @@ class LoopbackServer {
   void Serve(int fd, int connection);
 
   const Script script_;
+  const Reads reads_;
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<int> connections_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,9 @@ struct SocketAddress {
   socklen_t size = 0;
 
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+  friend bool operator==(const SocketAddress& a, const SocketAddress& b) {
+    return a.size == b.size && std::memcmp(&a.address, &b.address, a.size) == 0;
+  }
 };
 
 /// Of an address in figures, IPv4 or IPv6; nothing for any other text.

@@ -8,6 +8,12 @@
 #include <utility>
 
 namespace weir::internal {
+namespace {
+
+/// Of one turn: a server that never stops sending holds up neither the loop nor a limit for longer.
+constexpr int kReadsPerTurn = 64;
+
+}  // namespace
 
 /// An exchange that the thread which waits for its result continues.
 class SocketConnection::CallersPart final : public WaiterWork {
@@ -59,7 +65,8 @@ bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
   Exchange::State waiting = Exchange::State::kWaiting;
   if (!exchange->state.compare_exchange_strong(waiting, Exchange::State::kSending)) return false;
   exchange_ = std::move(exchange);
-  response_.emplace(settings_.most_body_bytes);
+  response_.emplace(ResponseReader::Expected{.is_head = exchange_->request.method == "HEAD",
+                                             .most_body_bytes = settings_.most_body_bytes});
   written_ = 0;
   sent_before_ = stream_->sent();
   if (reader == Reader::kCaller && wake_ < 0) wake_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -71,7 +78,7 @@ bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
 
 void SocketConnection::OnReady() {
   std::optional<Ending> ending;
-  bool is_broken = false;
+  bool is_broken = false, has_more = false;
   {
     const MutexLock lock(mutex_);
     if (exchange_ == nullptr) {
@@ -79,8 +86,10 @@ void SocketConnection::OnReady() {
     } else {
       ending = WriteMore();
       if (!ending) ending = ReadMore();
+      has_more = !ending && has_more_;
     }
   }
+  if (has_more) loop_.Post([self = shared_from_this()] { self->OnReady(); });
   if (is_broken) owner_.OnBroken(shared_from_this());
   Report(std::move(ending));
 }
@@ -128,17 +137,28 @@ std::optional<SocketConnection::Ending> SocketConnection::WriteMore() {
     const auto left = in_head ? head.substr(written_) : body.substr(written_ - head.size());
     const ByteStream::Moved moved = stream_->Write(left);
     if (moved.state == ByteStream::State::kBlocked) break;
-    if (moved.state != ByteStream::State::kOk) {
-      return Fail(stream_->SentSince(sent_before_), stream_->why());
-    }
+    if (moved.state != ByteStream::State::kOk) return FailedWrite();
     written_ += moved.bytes;
   }
   return std::nullopt;
 }
 
+// A server that refuses a request early, such as one that is too long, closes the connection behind
+// its answer.
+SocketConnection::Ending SocketConnection::FailedWrite() {
+  HttpFailure failure = Failure(stream_->SentSince(sent_before_), stream_->why());
+  std::optional<Ending> read = ReadMore();
+  if (!read) return End(tl::unexpected(std::move(failure)), false);
+  if (!read->answer) read->answer = tl::unexpected(std::move(failure));
+  return *std::move(read);
+}
+
 std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
-  std::array<char, 16 * 1024> buffer;  // not zeroed: Read writes what is used of it
-  for (;;) {
+  // Not zeroed: Read writes what is used of it. A record of TLS fits in, so that OpenSSL keeps no
+  // rest of one, of which no event would tell.
+  std::array<char, 16 * 1024> buffer;
+  has_more_ = false;
+  for (int reads = 0; reads < kReadsPerTurn; ++reads) {
     const auto [state, bytes] = stream_->Read(buffer);
     if (state == ByteStream::State::kBlocked) return std::nullopt;
     if (state == ByteStream::State::kFailed) return Fail(true, stream_->why());
@@ -146,6 +166,8 @@ std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
     const auto read = has_ended ? response_->End() : response_->Feed({buffer.data(), bytes});
     if (read != ResponseReader::State::kMore) return Complete(read, has_ended);
   }
+  has_more_ = true;
+  return std::nullopt;
 }
 
 SocketConnection::Ending SocketConnection::Complete(ResponseReader::State state, bool has_ended) {
@@ -157,16 +179,21 @@ SocketConnection::Ending SocketConnection::Complete(ResponseReader::State state,
     case ResponseReader::State::kTooLong:
       return Fail(true,
                   fmt::format("the answer is longer than {} bytes", settings_.most_body_bytes));
+    case ResponseReader::State::kTooMuchFraming:
+      return Fail(true, fmt::format("the answer has more than {} bytes besides its body",
+                                    kMostFramingBytes));
     default:
       return Fail(true, has_ended ? stream_->why() : "the answer is not HTTP");
   }
 }
 
 SocketConnection::Ending SocketConnection::Fail(bool maybe_sent, std::string_view why) {
-  HttpFailure failure;
-  failure.maybe_sent = maybe_sent;
-  failure.message = fmt::format("{} {}: {}", exchange_->request.method, settings_.endpoint, why);
-  return End(tl::unexpected(std::move(failure)), false);
+  return End(tl::unexpected(Failure(maybe_sent, why)), false);
+}
+
+HttpFailure SocketConnection::Failure(bool maybe_sent, std::string_view why) const {
+  return {.maybe_sent = maybe_sent,
+          .message = fmt::format("{} {}: {}", exchange_->request.method, settings_.endpoint, why)};
 }
 
 SocketConnection::Ending SocketConnection::End(HttpAnswer answer, bool reusable) {

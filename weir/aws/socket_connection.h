@@ -4,41 +4,18 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "weir/aws/byte_stream.h"
-#include "weir/aws/http.h"
 #include "weir/aws/http_wire.h"
 #include "weir/aws/io_loop.h"
+#include "weir/aws/socket_exchange.h"
 #include "weir/base/mutex.h"
 #include "weir/runtime/wait_scope.h"
 
 namespace weir::internal {
-
-class SocketConnection;
-using ConnectionPtr = std::shared_ptr<SocketConnection>;
-using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
-
-/// One request of a transport, from Send to its answer. Whatever sets kOver first answers it.
-struct Exchange {
-  enum class State { kWaiting, kSending, kOver };
-
-  HttpRequest request;  ///< its body alone is sent from here, behind `head`
-  std::string head;
-  SendLimits limits;
-  HttpDone done;
-  std::atomic<State> state = State::kWaiting;
-
-  // The transport's, under its lock.
-  std::optional<std::multimap<Instant, std::shared_ptr<Exchange>>::iterator> limit{};
-  std::optional<std::list<std::shared_ptr<Exchange>>::iterator> queued{};
-  ConnectionPtr connection{};
-};
-using ExchangePtr = std::shared_ptr<Exchange>;
 
 /// Which thread continues an exchange when its connection becomes readable.
 enum class Reader { kLoop, kCaller };
@@ -78,6 +55,9 @@ class SocketConnection final : public IoHandler,
   bool Abandon(const ExchangePtr& exchange);
   void Close();
   bool is_watched() const { return is_watched_; }
+  /// It has brought an answer or was kept for one: the endpoint did not close it at once.
+  bool is_proven() const { return is_proven_; }
+  void SetProven() { is_proven_ = true; }
 
  private:
   class CallersPart;
@@ -92,9 +72,12 @@ class SocketConnection final : public IoHandler,
   void HandOver(const ExchangePtr& exchange);
   bool BeginWriting(ExchangePtr exchange, Reader& reader) WEIR_REQUIRES(mutex_);
   std::optional<Ending> WriteMore() WEIR_REQUIRES(mutex_);
+  /// Reads what is there, but no more than a turn's share: then `has_more_`.
   std::optional<Ending> ReadMore() WEIR_REQUIRES(mutex_);
+  Ending FailedWrite() WEIR_REQUIRES(mutex_);
   Ending Complete(ResponseReader::State state, bool has_ended) WEIR_REQUIRES(mutex_);
   Ending Fail(bool maybe_sent, std::string_view why) WEIR_REQUIRES(mutex_);
+  HttpFailure Failure(bool maybe_sent, std::string_view why) const WEIR_REQUIRES(mutex_);
   Ending End(HttpAnswer answer, bool reusable) WEIR_REQUIRES(mutex_);
   bool IsWritten() const WEIR_REQUIRES(mutex_);
   bool SetWatched(bool watched) WEIR_REQUIRES(mutex_);
@@ -109,6 +92,8 @@ class SocketConnection final : public IoHandler,
   std::optional<ResponseReader> response_ WEIR_GUARDED_BY(mutex_);
   std::size_t written_ WEIR_GUARDED_BY(mutex_) = 0;  ///< of the exchange's head and body
   std::uint64_t sent_before_ WEIR_GUARDED_BY(mutex_) = 0;
+  bool has_more_ WEIR_GUARDED_BY(mutex_) = false;  ///< to read, without another event
+  std::atomic<bool> is_proven_ = false;
   std::atomic<bool> is_watched_ = false;   ///< changed under the lock
   int wake_ WEIR_GUARDED_BY(mutex_) = -1;  ///< the eventfd of callers that wait; -1: none yet
 };

@@ -33,6 +33,8 @@ Result<std::unique_ptr<HttpTransport>> SocketTransport::Open(const CrtRuntime& r
       new SocketTransport(runtime, clock, options, std::move(tls)));
   SocketTransport* const self = transport.get();
   WEIR_ASSIGN_OR_RETURN(self->loop_, IoLoop::Start(clock, [self] { self->OnTime(); }));
+  const MutexLock lock(self->gate_->mutex);
+  self->gate_->loop = self->loop_.get();
   return transport;
 }
 
@@ -46,7 +48,8 @@ SocketTransport::SocketTransport(const CrtRuntime& runtime, const Clock& clock,
       settings_{.endpoint = fmt::format("{}:{}", options.host, options.port),
                 .most_body_bytes = options.max_answer_bytes},
       connector_options_{
-          .host = options.host, .tls = tls_.get(), .patience = options.connect_timeout} {}
+          .host = options.host, .tls = tls_.get(), .patience = options.connect_timeout},
+      gate_(std::make_shared<LookupGate>()) {}
 
 SocketTransport::~SocketTransport() {
   if (loop_ == nullptr) return;
@@ -132,10 +135,17 @@ void SocketTransport::Lend(ExchangePtr exchange, ConnectionPtr connection) {
 }
 
 ExchangePtr SocketTransport::TakeQueued() {
-  if (queue_.empty()) return nullptr;
-  ExchangePtr first = queue_.front();
-  Forget(*first);
-  return first;
+  while (!queue_.empty()) {
+    ExchangePtr first = queue_.front();
+    if (!first->limits.LatestBegin().ExpiredAt(clock_.Now())) {
+      Forget(*first);
+      return first;
+    }
+    // Its limit is due: the loop reports it, and nothing sends it any more.
+    queue_.pop_front();
+    first->queued = std::nullopt;
+  }
+  return nullptr;
 }
 
 void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader reader) {
@@ -146,7 +156,12 @@ void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader
       return Release(std::move(connection), true, nullptr);
     case SocketConnection::Begun::kBroken:
       // Not yet released, it keeps the destructor waiting, whatever becomes of the exchange.
+      if (!connection->is_proven()) {
+        const MutexLock lock(mutex_);
+        pace_.Failed(clock_.Now());
+      }
       PlaceAgain(std::move(exchange), reader);
+      if (!connection->is_proven()) FailQueued("the server closed the connection at once", 1);
       return Release(std::move(connection), false, nullptr);
   }
 }
@@ -154,6 +169,7 @@ void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader
 void SocketTransport::OnEnded(ConnectionPtr connection, ExchangePtr exchange, HttpAnswer answer,
                               bool reusable) {
   const bool is_first = exchange->state.exchange(Exchange::State::kOver) != Exchange::State::kOver;
+  exchange->answered = answer.has_value();
   // Before the answer: the caller's next request may have this connection.
   Release(std::move(connection), reusable, exchange.get());
   if (is_first) Answer(*exchange, std::move(answer));
@@ -163,7 +179,10 @@ void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange*
   ExchangePtr next;
   {
     const MutexLock lock(mutex_);
-    if (ended != nullptr) Forget(*ended);
+    if (ended != nullptr) {
+      Learn(*ended, *connection);
+      Forget(*ended);
+    }
     reusable = reusable && !closing_;
     if (reusable) next = TakeQueued();
     if (next != nullptr) Lend(next, connection);
@@ -175,6 +194,7 @@ void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange*
 
 void SocketTransport::KeepIdle(ConnectionPtr connection) {
   const Instant now = clock_.Now();
+  connection->SetProven();
   std::deque<Idle>& idle = connection->is_watched() ? watched_ : unwatched_;
   idle.push_back({std::move(connection), now});
   WakeBy(now + options_.idle_timeout);
@@ -210,39 +230,6 @@ HttpFailure SocketTransport::Failure(const Exchange& exchange, bool maybe_sent,
                                      std::string_view what) const {
   return {.maybe_sent = maybe_sent,
           .message = fmt::format("{} {}: {}", exchange.request.method, settings_.endpoint, what)};
-}
-
-HttpFailure SocketTransport::TimeOut(const Exchange& exchange, bool maybe_sent) const {
-  HttpFailure failure =
-      Failure(exchange, maybe_sent, maybe_sent ? "no answer in time" : "no connection in time");
-  failure.timed_out = true;
-  return failure;
-}
-
-void SocketTransport::SetLimit(ExchangePtr exchange, Instant at) {
-  const auto limit = limits_.emplace(at, exchange);
-  exchange->limit = limit;
-  WakeBy(options_.gives_up ? std::min(at, clock_.Now() + kBetweenLooks) : at);
-}
-
-void SocketTransport::Forget(Exchange& exchange) {
-  if (exchange.queued) queue_.erase(*std::exchange(exchange.queued, std::nullopt));
-  if (exchange.limit) limits_.erase(*std::exchange(exchange.limit, std::nullopt));
-  exchange.connection = nullptr;
-}
-
-void SocketTransport::WakeBy(Instant at) {
-  if (at >= wakes_at_) return;
-  wakes_at_ = at;
-  loop_->WakeAt(at);
-}
-
-void SocketTransport::OpenMore() {
-  while (connecting_ < queue_.size() && open_ < options_.max_connections && !closing_) {
-    ++connecting_;
-    ++open_;
-    loop_->Post([this] { StartConnecting(); });
-  }
 }
 
 }  // namespace weir::internal

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/aws/connect_pace.h"
 #include "weir/aws/connector.h"
 #include "weir/aws/crt_transport.h"
 #include "weir/aws/socket_connection.h"
@@ -79,11 +80,14 @@ class SocketTransport final : public HttpTransport, private SocketConnection::Ow
   void StartConnecting();
   void OnAddresses(Addresses addresses);
   void OnConnected(Result<std::unique_ptr<ByteStream>> stream);
-  void FailQueued(const std::string& why);
   void CloseAll();
 
-  /// Opens as many as those that wait need.
+  /// New connections: as many as those that wait need, within the bounds and the pace.
   void OpenMore() WEIR_REQUIRES(mutex_);
+  bool NeedsMore() const WEIR_REQUIRES(mutex_);
+  /// Unless there are others than the `lost` ones.
+  void FailQueued(const std::string& why, std::size_t lost);
+  void Learn(const Exchange& exchange, SocketConnection& connection) WEIR_REQUIRES(mutex_);
 
   const CrtRuntime& runtime_;
   const Clock& clock_;
@@ -92,7 +96,11 @@ class SocketTransport final : public HttpTransport, private SocketConnection::Ow
   const std::string authority_;
   const SocketConnection::Settings settings_;
   const ConnectorOptions connector_options_;
-  std::vector<std::shared_ptr<Connector>> connectors_;  ///< of the loop's thread
+  std::vector<std::shared_ptr<Connector>> connectors_;  ///< of the loop's thread, as the next three
+  DeadAddresses dead_;
+  std::size_t lookups_ = 0;  ///< in progress
+  bool closed_ = false;
+  const std::shared_ptr<LookupGate> gate_;
 
   Mutex mutex_;
   std::condition_variable_any changed_;
@@ -102,7 +110,8 @@ class SocketTransport final : public HttpTransport, private SocketConnection::Ow
   std::deque<Idle> watched_ WEIR_GUARDED_BY(mutex_), unwatched_ WEIR_GUARDED_BY(mutex_);
   std::size_t open_ WEIR_GUARDED_BY(mutex_) = 0;        ///< those being made included
   std::size_t connecting_ WEIR_GUARDED_BY(mutex_) = 0;  ///< of these, those being made
-  std::size_t inside_ WEIR_GUARDED_BY(mutex_) = 0;      ///< exchanges without their answer
+  ConnectPace pace_ WEIR_GUARDED_BY(mutex_);
+  std::size_t inside_ WEIR_GUARDED_BY(mutex_) = 0;  ///< exchanges without their answer
   Instant wakes_at_ WEIR_GUARDED_BY(mutex_){INT64_MAX};
   bool closing_ WEIR_GUARDED_BY(mutex_) = false;
   std::unique_ptr<IoLoop> loop_;  ///< null only before Open returns

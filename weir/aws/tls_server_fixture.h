@@ -1,4 +1,4 @@
-// An HTTPS server on 127.0.0.1 whose certificate, for "localhost", no authority signed. Tests only.
+// A server of TLS on 127.0.0.1 whose certificate no authority signed. Tests only.
 #pragma once
 
 #include <arpa/inet.h>
@@ -6,24 +6,35 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace weir {
 
-/// Answers "200 OK" to the first request of each connection, one connection after the other, for
-/// those that go through with the handshake.
+/// Serves one connection after the other: those that go through with the handshake.
 class SelfSignedServer {
  public:
-  SelfSignedServer() {
-    Certify();
+  /// Called on the server's thread; the connection is closed when it returns.
+  using Serve = std::function<void(SSL&)>;
+
+  /// `alternative_name` as OpenSSL's configuration has it, such as "DNS:a.example"; the common name
+  /// is "localhost".
+  explicit SelfSignedServer(Serve serve = &AnswerOk, const char* alternative_name = nullptr,
+                            int latest_version = TLS1_3_VERSION)
+      : serve_(std::move(serve)) {
+    SSL_CTX_set_max_proto_version(context_.get(), latest_version);
+    Certify(alternative_name);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -43,6 +54,17 @@ class SelfSignedServer {
   SelfSignedServer(const SelfSignedServer&) = delete;
   SelfSignedServer& operator=(const SelfSignedServer&) = delete;
 
+  /// "200 OK" to the first request.
+  static void AnswerOk(SSL& tls) {
+    std::array<char, 4096> request{};
+    if (SSL_read(&tls, request.data(), static_cast<int>(request.size())) <= 0) return;
+    Write(tls, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok");
+    SSL_shutdown(&tls);
+  }
+  static void Write(SSL& tls, std::string_view bytes) {
+    SSL_write(&tls, bytes.data(), static_cast<int>(bytes.size()));
+  }
+
   std::uint16_t port() const { return port_; }
   /// PEM.
   const std::string& certificate() const { return certificate_; }
@@ -55,7 +77,7 @@ class SelfSignedServer {
   template <class T, void (*Free)(T*)>
   using Owned = std::unique_ptr<T, FreeBy<T, Free>>;
 
-  void Certify() {
+  void Certify(const char* alternative_name) {
     const Owned<EVP_PKEY, EVP_PKEY_free> key(EVP_EC_gen("P-256"));
     const Owned<X509, X509_free> certificate(X509_new());
     X509_set_version(certificate.get(), 2);
@@ -67,6 +89,11 @@ class SelfSignedServer {
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
                                reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
     X509_set_issuer_name(certificate.get(), name);
+    if (alternative_name != nullptr) {
+      const Owned<X509_EXTENSION, X509_EXTENSION_free> names(
+          X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, alternative_name));
+      X509_add_ext(certificate.get(), names.get(), -1);
+    }
     X509_sign(certificate.get(), key.get(), EVP_sha256());
     SSL_CTX_use_certificate(context_.get(), certificate.get());
     certificate_ = ToPem(*certificate);
@@ -82,19 +109,19 @@ class SelfSignedServer {
   }
 
   void Accept() {
+    // So that a client that leaves early ends a write and not the program.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     for (int fd; (fd = accept(listener_, nullptr, nullptr)) >= 0; close(fd)) {
       const Owned<SSL, SSL_free> tls(SSL_new(context_.get()));
       SSL_set_fd(tls.get(), fd);
-      std::array<char, 4096> request{};
-      if (SSL_accept(tls.get()) != 1) continue;
-      if (SSL_read(tls.get(), request.data(), static_cast<int>(request.size())) <= 0) continue;
-      constexpr std::string_view kAnswer =
-          "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
-      SSL_write(tls.get(), kAnswer.data(), static_cast<int>(kAnswer.size()));
-      SSL_shutdown(tls.get());
+      if (SSL_accept(tls.get()) == 1) serve_(*tls);
     }
   }
 
+  const Serve serve_;
   const Owned<SSL_CTX, SSL_CTX_free> context_{SSL_CTX_new(TLS_server_method())};
   const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   std::uint16_t port_ = 0;

@@ -4,18 +4,19 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <future>
 #include <latch>
 #include <set>
 #include <thread>
 
+#include "weir/aws/client_sockets_fixture.h"
 #include "weir/aws/tls_server_fixture.h"
 #include "weir/aws/transport_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
@@ -110,6 +111,22 @@ TEST_P(TransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
   }
   EXPECT_LE(server.connections(), 8);
   EXPECT_EQ(server.seen().size(), static_cast<std::size_t>(kRequests));
+}
+
+// Fails if: the response is waited for until the request's limit, or the body's length is believed.
+TEST_P(TransportTest, AResponseWithoutBodyWaitsForNone) {
+  LoopbackServer server([](const SeenRequest& request) {
+    const bool is_head = request.head.starts_with("HEAD");
+    return ScriptedReply{.bytes = is_head ? "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"
+                                          : "HTTP/1.1 204 No Content\r\n\r\n"};
+  });
+  const auto transport = Connect(server);
+  for (const std::string method : {"HEAD", "POST", "HEAD"}) {
+    const Answer answer = Ask(*transport, {.method = method});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "");
+  }
+  EXPECT_EQ(server.connections(), 1);
 }
 
 TEST_P(TransportTest, AConnectionIsUsedAgain) {
@@ -448,36 +465,12 @@ TEST_P(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithout
   EXPECT_TRUE(proxy.seen().empty());
 }
 
-// The sockets of this process that are connected to this port.
-std::vector<int> SocketsTo(std::uint16_t port) {
-  std::vector<int> sockets;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = std::stoi(entry.path().filename());
-    sockaddr_in peer{};
-    socklen_t size = sizeof(peer);
-    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
-    if (peer.sin_family == AF_INET && ntohs(peer.sin_port) == port) sockets.push_back(fd);
-  }
-  return sockets;
-}
+/// What AWS's client does not promise.
+class SocketTransportTest : public TransportTest {};
 
-int TcpOption(int fd, int level, int name) {
-  int value = -1;
-  socklen_t size = sizeof(value);
-  getsockopt(fd, level, name, &value, &size);
-  return value;
-}
-
-bool IsClosedByServer(int fd) {
-  tcp_info info{};
-  socklen_t size = sizeof(info);
-  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
-         info.tcpi_state != TCP_ESTABLISHED;
-}
-
-// Fails if: a connection that the server closed while it was idle costs a request.
-TEST_P(TransportTest, OnSocketsAConnectionThatWasClosedWhileIdleFailsNoRequest) {
-  if (GetParam().make != &MakeTransport) GTEST_SKIP() << "AWS's client finds it out from its loop";
+// Fails if: a connection that the server closed while it was idle costs a request. (AWS's client
+// finds it out from its loop, which may be too late.)
+TEST_P(SocketTransportTest, AConnectionThatWasClosedWhileIdleFailsNoRequest) {
   LoopbackServer server([](const SeenRequest& request) {
     return ScriptedReply{.bytes = Ok(request.body), .close = true};
   });
@@ -489,6 +482,27 @@ TEST_P(TransportTest, OnSocketsAConnectionThatWasClosedWhileIdleFailsNoRequest) 
       std::this_thread::yield();
     }
   }
+}
+
+int TcpOption(int fd, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof(value);
+  getsockopt(fd, level, name, &value, &size);
+  return value;
+}
+
+// Fails if: an exception leaves MakeTransport.
+TEST_P(SocketTransportTest, AThreadThatCannotBeStartedIsAnError) {
+  pthread_attr_t before, huge;
+  pthread_getattr_default_np(&before);
+  pthread_attr_init(&huge);
+  pthread_attr_setstacksize(&huge, std::size_t{1} << 46);
+  pthread_setattr_default_np(&huge);
+  const auto transport = Make({.host = "127.0.0.1", .tls = false});
+  pthread_setattr_default_np(&before);
+  ASSERT_FALSE(transport);
+  EXPECT_EQ(transport.error().code, Code::kUnavailable);
+  EXPECT_THAT(transport.error().message, HasSubstr("no thread for a loop of the network"));
 }
 
 // Fails if: an idle connection that was cut silently is found to be dead only by a request.
@@ -541,6 +555,8 @@ TEST_P(TransportTest, AnEndpointThatCannotBeIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, TransportTest, kTransports, KindName);
+INSTANTIATE_TEST_SUITE_P(Transports, SocketTransportTest,
+                         testing::Values(kSockets, kAwaitedSockets), KindName);
 INSTANTIATE_TEST_SUITE_P(Transports, ProxyVariablesTest, kTransports, KindName);
 
 }  // namespace
