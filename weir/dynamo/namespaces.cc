@@ -60,7 +60,7 @@ void GetRecord(Table& table, const TableKey& key, Deadline deadline,
             }));
 }
 
-using Reader = void (*)(Table&, std::string_view, Deadline, Done<NamespaceRecords>);
+using ReadRecords = void (*)(Table&, std::string_view, Deadline, Done<NamespaceRecords>);
 
 void ReadByName(Table& table, std::string_view name, Deadline deadline,
                 Done<NamespaceRecords> done) {
@@ -100,7 +100,7 @@ struct Change {
   Table& table;
   RandomBits random;
   std::string name_or_id;
-  Reader read;
+  ReadRecords read;
   std::function<DecidedWrites(NamespaceRecords&)> decide;
   Deadline deadline;
   Done<NamespaceRecords> done;

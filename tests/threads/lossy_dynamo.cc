@@ -1,0 +1,88 @@
+#include "tests/threads/lossy_dynamo.h"
+
+#include <chrono>
+#include <utility>
+
+#include "weir/dynamo/dynamo_fixture.h"
+
+namespace weir {
+namespace {
+
+constexpr nanoseconds kDelay = std::chrono::milliseconds(2);
+
+AwsFailure Throttled(const JsonCall& call) {
+  return {.kind = FailureClass::kThrottle, .message = call.operation + ": too fast", .attempts = 1};
+}
+
+AwsFailure NoAnswer(const JsonCall& call) {
+  return {.kind = FailureClass::kAmbiguous,
+          .message = call.operation + ": no answer",
+          .attempts = 1,
+          .maybe_applied = true};
+}
+
+bool IsRead(const JsonCall& call) {
+  return call.operation.find("Get") != std::string::npos || call.operation == "Query";
+}
+
+}  // namespace
+
+LossyDynamo::LossyDynamo(Scheduler& scheduler, const std::string& table, std::uint64_t seed)
+    : scheduler_(scheduler), server_(scheduler.clock(), seed), rng_(seed) {
+  const MutexLock lock(mutex_);
+  dynamo::CreateTableIn(server_, table);
+}
+
+LossyDynamo::Draw LossyDynamo::DrawOf(const JsonCall& call) {
+  static constexpr Way kWays[] = {Way::kAtOnce, Way::kThread, Way::kThread, Way::kScheduler};
+  static constexpr Fate kFaults[] = {Fate::kThrottled, Fate::kLostRequest, Fate::kLostResponse,
+                                     Fate::kLateRequest};
+  const MutexLock lock(mutex_);
+  const Way way = kWays[rng_.Below(4)];
+  const bool fails = rng_.Chance(IsRead(call) ? 0.05 : 0.1);
+  const Fate fault = kFaults[rng_.Below(4)];
+  return {.fate = fails && is_faulty_ ? fault : Fate::kAnswered, .way = way};
+}
+
+void LossyDynamo::Call(JsonCall call, Deadline, JsonDone done) {
+  ++pending_;
+  const Draw draw = DrawOf(call);
+  auto answer = [this, fate = draw.fate, call = std::move(call), done = std::move(done)]() mutable {
+    Answer(fate, call, std::move(done));
+    if (--pending_ == 0) pending_.notify_all();
+  };
+  if (draw.way == Way::kAtOnce) return answer();
+  if (draw.way == Way::kThread) return threads_.Post(std::move(answer));
+  scheduler_.At(scheduler_.clock().Now() + kDelay, std::move(answer));
+}
+
+void LossyDynamo::Answer(Fate fate, const JsonCall& call, JsonDone done) {
+  switch (fate) {
+    case Fate::kAnswered:
+      return done(Handle(call));
+    case Fate::kThrottled:
+      return done(tl::unexpected(Throttled(call)));
+    case Fate::kLostRequest:
+      return done(tl::unexpected(NoAnswer(call)));
+    case Fate::kLostResponse:
+      ++applied_failures_;
+      static_cast<void>(Handle(call));
+      return done(tl::unexpected(NoAnswer(call)));
+    case Fate::kLateRequest:
+      ++applied_failures_;
+      done(tl::unexpected(NoAnswer(call)));
+      static_cast<void>(Handle(call));
+      return;
+  }
+}
+
+tl::expected<JsonReply, AwsFailure> LossyDynamo::Handle(const JsonCall& call) {
+  const MutexLock lock(mutex_);
+  return dynamo::ReplyTo(call.operation, server_.Handle(dynamo::RequestOf(call)));
+}
+
+void LossyDynamo::AwaitAnswers() const {
+  for (auto seen = pending_.load(); seen != 0; seen = pending_.load()) pending_.wait(seen);
+}
+
+}  // namespace weir

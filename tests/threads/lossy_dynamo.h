@@ -1,0 +1,62 @@
+// A simulated DynamoDB that many threads ask, and that loses requests and responses.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "weir/aws/json_client.h"
+#include "weir/base/mutex.h"
+#include "weir/base/rng.h"
+#include "weir/runtime/scheduler.h"
+#include "weir/runtime/thread_pool.h"
+#include "weir/sim/sim_dynamo.h"
+
+namespace weir {
+
+/// One table. Each call is answered before Call returns, or on one of two threads, or two
+/// milliseconds later on the scheduler; a tenth of the writes and a twentieth of the reads fail,
+/// most of them in doubt. Thread-safe. `scheduler` must outlive it; AwaitAnswers comes before its
+/// end.
+class LossyDynamo final : public JsonClient {
+ public:
+  LossyDynamo(Scheduler& scheduler, const std::string& table, std::uint64_t seed);
+
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override;
+  /// Blocks until each call was answered, and each late request was applied.
+  void AwaitAnswers() const;
+  /// Whether calls fail from now on. Not before the first call of this.
+  void SetFaulty(bool is_faulty) { is_faulty_ = is_faulty; }
+  /// Calls that failed, though they were applied or were going to be.
+  std::uint64_t applied_failures() const { return applied_failures_; }
+
+ private:
+  enum class Fate {
+    kAnswered,
+    kThrottled,
+    kLostRequest,   ///< never applied
+    kLostResponse,  ///< applied
+    kLateRequest,   ///< applied after its failure was reported
+  };
+  enum class Way { kAtOnce, kThread, kScheduler };
+  struct Draw {
+    Fate fate;
+    Way way;
+  };
+
+  Draw DrawOf(const JsonCall& call);
+  void Answer(Fate fate, const JsonCall& call, JsonDone done);
+  tl::expected<JsonReply, AwsFailure> Handle(const JsonCall& call);
+
+  Scheduler& scheduler_;
+  std::atomic<bool> is_faulty_ = false;
+  std::atomic<std::uint64_t> pending_ = 0;
+  std::atomic<std::uint64_t> applied_failures_ = 0;
+  Mutex mutex_;
+  sim::SimDynamo server_ WEIR_GUARDED_BY(mutex_);
+  Rng rng_ WEIR_GUARDED_BY(mutex_);
+  // Last, because its threads use all of the above.
+  ThreadPool threads_{2};
+};
+
+}  // namespace weir
