@@ -94,7 +94,8 @@ class Limiter {
   /// answered, where the policy is to block. Deadline: for the store's answer; of a request that
   /// waits, every later try has as long as the first had. `done` may run on the scheduler's thread.
   void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
-  /// Blocks. REQUIRES: not called on the scheduler's own thread.
+  /// Blocks. REQUIRES: not called on the scheduler's own thread, nor within a `done`: results on a
+  /// thread follow one another, so it would wait for ever.
   [[nodiscard]] Result<Outcome> Acquire(const AcquireRequest& request, Deadline deadline);
 
   /// Changes limits and entities, and forgets what this Limiter remembered of them.
