@@ -13,9 +13,9 @@ inline const Keys kShardKeys("ns");
 /// 100 tokens, 10 come back each second.
 inline const Limit kRpm{"rpm", {100'000, 10'000, 1'000}};
 
-/// acme/llm with limit kRpm; of that bucket this shard.
-inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t tokens) {
-  Item item = kShardKeys.BucketIndexes({"acme", "llm", shard});
+/// This shard of a bucket with limit kRpm.
+inline Item ShardItemOf(const BucketKey& key, std::uint32_t shards, std::int64_t tokens) {
+  Item item = kShardKeys.BucketIndexes(key);
   const auto limit = [&](const std::string& name, const Quota& quota, std::int64_t left) {
     item["b_" + name + "_tk"] = Of(left);
     item["b_" + name + "_cp"] = Of(quota.capacity);
@@ -28,9 +28,14 @@ inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t to
   item["rf"] = Of(kShardStart.value);
   item["shard_count"] = Of(std::int64_t{shards});
   item["cascade"] = Of(false);
-  item["entity_id"] = Of("acme");
-  item["resource"] = Of("llm");
+  item["entity_id"] = Of(key.entity);
+  item["resource"] = Of(key.resource);
   return item;
+}
+
+/// Of the bucket acme/llm.
+inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t tokens) {
+  return ShardItemOf({"acme", "llm", shard}, shards, tokens);
 }
 
 }  // namespace weir::dynamo

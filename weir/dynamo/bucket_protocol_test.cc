@@ -1,0 +1,145 @@
+// What calls and the buckets' actors owe each other in one process: outcomes, returns, memory.
+#include "weir/dynamo/bucket_protocol.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/bucket_protocol_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+/// A parent of two shards, each with a slow write, and a call that waits for both.
+class StaleOutcome : public BucketProtocolTest {
+ protected:
+  void Divide(std::uint32_t shards, std::int64_t tokens) {
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      Put("parent", tokens, shard, shards);
+      Learn("parent", shard);
+    }
+  }
+  void BeginSlowWrites() {
+    Divide(2, 50);
+    for (int i = 0; i < 20 && Writes("parent") < 2; ++i) Start({{"parent", 1}});
+    ASSERT_EQ(Writes("parent"), 2U);
+  }
+};
+
+// Both parts end in one event, each since its bucket has other shards now. Fails if: the outcome of
+// the second one is taken for that of a part of the next round, so that nobody waits for this one.
+TEST_F(StaleOutcome, OfADivisionDoesNotReachTheNextRound) {
+  BeginSlowWrites();
+  const Pending call = Start({{"parent", 60}});
+  ASSERT_EQ(Writes("parent"), 2U);
+  Wait(milliseconds(20));
+  Divide(4, 24);
+  Wait(milliseconds(100));
+  ExpectExact();
+  EXPECT_NE(Said(call), "waits");
+}
+
+// The same for two refusals, after which the call asks again.
+TEST_F(StaleOutcome, OfARefusalDoesNotReachTheNextRound) {
+  BeginSlowWrites();
+  const Pending call = Start({{"parent", 60}});
+  Wait(milliseconds(20));
+  for (const std::uint32_t shard : {0U, 1U}) {
+    Leave("parent", 20, shard);
+    Learn("parent", shard);
+  }
+  Wait(milliseconds(100));
+  ExpectExact();
+  EXPECT_EQ(Said(call), "refused");
+}
+
+class FullQueue : public BucketProtocolTest {
+ protected:
+  static constexpr std::size_t kMostParts = 4096;  // of one bucket
+};
+
+TEST_F(FullQueue, AReturnIsAccepted) {
+  for (const char* entity : {"child", "parent"}) {
+    Put(entity, 100);
+    Learn(entity);
+  }
+  const Pending call = Start({{"child", 10}, {"parent", 10}});
+  Apply(Next("parent"));
+  // Adjusts, which no balance refuses.
+  Pending last;
+  for (std::size_t i = 0; i <= kMostParts; ++i) {
+    last = Start({{"parent", 1}}, {.kind = CallRequest::Kind::kAdjust});
+  }
+  EXPECT_EQ(Said(last), "UNAVAILABLE") << "the queue is full";
+  Leave("child", 1);
+  Apply(Next("child"));
+  ExpectExact();
+  EXPECT_EQ(Said(call), "refused");
+  EXPECT_EQ(protocol_->forfeits(), 0);
+}
+
+// Fails if: a caller is told that the table does not answer.
+TEST_F(FullQueue, ALookIsContended) {
+  Put("parent", 100);
+  Learn("parent");
+  for (std::size_t i = 0; i < kMostParts; ++i) {
+    Start({{"parent", 1}}, {.kind = CallRequest::Kind::kAdjust});
+  }
+  protocol_->Forget({"parent", "llm", 0});
+  const Pending call = Start({{"parent", 50}});
+  EXPECT_EQ(Said(call), "contended");
+}
+
+// Fails if: idle actors are sought among a few, which may all be busy.
+TEST_F(BucketProtocolTest, BusyActorsDoNotKeepIdleOnes) {
+  constexpr int kBusy = 100;
+  constexpr int kOthers = 5000;
+  protocol_ = MakeProtocol(1000);
+  Put("first", 100);
+  const Item item = *Stored("first");
+  for (int i = 0; i < kBusy; ++i) {
+    Put(fmt::format("busy{}", i), 100);
+    Learn(fmt::format("busy{}", i));
+    Start({{fmt::format("busy{}", i), 1}});
+  }
+  BucketImage image = *ReadImage(item);
+  const Moment now{.at = table_.scheduler.clock().Now(), .bucket_time = image.bucket.time};
+  int known = 0;
+  for (int i = 0; i < kOthers; ++i) {
+    image.key.entity = fmt::format("idle{}", i);
+    protocol_->Learn(image, now);
+  }
+  for (int i = 0; i < kOthers; ++i) {
+    known += protocol_->Find({fmt::format("idle{}", i), "llm", 0}) != nullptr;
+  }
+  EXPECT_EQ(known, 1000 - kBusy);
+}
+
+// Fails if: the return makes an item of shard 1 that has the capacity of the whole bucket.
+TEST_F(BucketProtocolTest, AReturnToADeletedShardIsForfeited) {
+  Put("parent", 50, 0, 2);
+  Put("parent", 50, 1, 2);
+  for (const std::uint32_t shard : {0U, 1U}) Learn("parent", shard);
+  Pending call;
+  Request write;
+  while (write.key.shard != 1) {
+    call = Start({{"parent", 5}}, {.patience = milliseconds(50)});
+    write = Next("parent");
+    if (write.key.shard != 1) Apply(write);
+  }
+  Wait(milliseconds(50));
+  EXPECT_EQ(Said(call), "DEADLINE_EXCEEDED");
+  Apply(write);
+  Delete("parent", 1);
+  Apply(Next("parent"));
+  Read();
+  for (int i = 0; i < 100; ++i) {
+    Wait(milliseconds(20));
+    EXPECT_EQ(Writes("parent"), 0U);
+  }
+  EXPECT_FALSE(Stored("parent", 1));
+  EXPECT_EQ(protocol_->forfeits(), 1);
+  EXPECT_TRUE(protocol_->is_idle());
+}
+
+}  // namespace
+}  // namespace weir::dynamo
