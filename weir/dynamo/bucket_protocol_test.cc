@@ -38,18 +38,26 @@ TEST_F(StaleOutcome, OfADivisionDoesNotReachTheNextRound) {
   EXPECT_NE(Said(call), "waits");
 }
 
-// The same for two refusals, after which the call asks again.
-TEST_F(StaleOutcome, OfARefusalDoesNotReachTheNextRound) {
-  BeginSlowWrites();
-  const Pending call = Start({{"parent", 60}});
+// Two buckets refuse in one event, after the first one is taken. Fails if: the second refusal is
+// taken for the outcome of the return.
+TEST_F(StaleOutcome, OfARefusalDoesNotEndTheReturn) {
+  for (const char* entity : {"first", "second", "third"}) {
+    Put(entity, 100);
+    Learn(entity);
+  }
+  Start({{"second", 1}});
+  Start({{"third", 1}});
+  const Pending call = Start({{"first", 10}, {"second", 10}, {"third", 10}});
+  Apply(Next("first"));
   Wait(milliseconds(20));
-  for (const std::uint32_t shard : {0U, 1U}) {
-    Leave("parent", 20, shard);
-    Learn("parent", shard);
+  for (const char* entity : {"second", "third"}) {
+    Leave(entity, 5);
+    Learn(entity);
   }
   Wait(milliseconds(100));
   ExpectExact();
-  EXPECT_EQ(Said(call), "refused");
+  ASSERT_EQ(Said(call), "refused");
+  EXPECT_FALSE((*call)->value().maybe_charged_twice);
 }
 
 class FullQueue : public BucketProtocolTest {
