@@ -7,7 +7,7 @@
 namespace weir::dynamo {
 namespace {
 
-std::vector<Task> Of(Task task) {
+std::vector<Task> OneTask(Task task) {
   std::vector<Task> tasks;
   tasks.push_back(std::move(task));
   return tasks;
@@ -21,10 +21,10 @@ TEST(CallbackTurnTest, ACallbackThatAsksAgainIsAnsweredAfterItHasReturned) {
   int ran = 0;
   std::function<void()> ask = [&] {
     deepest = std::max(deepest, ++depth);
-    if (++ran < 200) RunInTurn(Of([&] { ask(); }), scheduler);
+    if (++ran < 200) RunInTurn(OneTask([&] { ask(); }), scheduler);
     --depth;
   };
-  RunInTurn(Of([&] { ask(); }), scheduler);
+  RunInTurn(OneTask([&] { ask(); }), scheduler);
   EXPECT_EQ(ran, 200);
   EXPECT_EQ(deepest, 1);
 }
@@ -34,9 +34,9 @@ TEST(CallbackTurnTest, AfterKMostInTurnTheOthersAreTheSchedulers) {
   sim::SimScheduler scheduler;
   int ran = 0;
   std::function<void()> ask = [&] {
-    if (++ran < 1'000) RunInTurn(Of([&] { ask(); }), scheduler);
+    if (++ran < 1'000) RunInTurn(OneTask([&] { ask(); }), scheduler);
   };
-  RunInTurn(Of([&] { ask(); }), scheduler);
+  RunInTurn(OneTask([&] { ask(); }), scheduler);
   EXPECT_EQ(ran, static_cast<int>(kMostInTurn));
   scheduler.RunAll();
   EXPECT_EQ(ran, 1'000);
