@@ -11,8 +11,6 @@
 namespace weir::dynamo {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint64_t kAdjustSeeds = 24;
 constexpr int kTakes = 40;
 constexpr int kAdjusts = 40;
@@ -39,7 +37,7 @@ class RepeatedAdjusts {
     }
     adjust.token = {fleet_.rng().Next(), fleet_.rng().Next()};
     if (fleet_.rng().Chance(0.5)) adjust.store = &fleet_.AnyStore();
-    const milliseconds first = fleet_.DrawBelow(seconds(5));
+    const milliseconds first = fleet_.DrawBelow(std::chrono::seconds(5));
     const std::int64_t times = fleet_.rng().Between(1, 3);
     for (std::int64_t i = 0; i < times; ++i) {
       const milliseconds later =

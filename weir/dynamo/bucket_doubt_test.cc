@@ -8,8 +8,6 @@
 namespace weir::dynamo {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr Quota kSmaller{60'000, 10'000, 1'000};
 
 class BucketDoubt : public BucketProtocolTest {

@@ -9,8 +9,6 @@
 namespace weir::dynamo {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr std::uint32_t kShardsLookedAt = 32;
 constexpr std::int64_t kMostTokens = 12;
 // More than one of two shards has.
@@ -40,7 +38,7 @@ struct BadClient::Exchange {
 };
 
 nanoseconds BadClient::DrawTrip() {
-  const milliseconds longest = rng_.Chance(network_.stray)  ? seconds(8)
+  const milliseconds longest = rng_.Chance(network_.stray)  ? std::chrono::seconds(8)
                                : rng_.Chance(network_.slow) ? milliseconds(600)
                                                             : milliseconds(60);
   return milliseconds(1) + nanoseconds(rng_.Between(0, nanoseconds(longest).count()));
@@ -129,7 +127,7 @@ std::vector<Charge> ConservedFleet::DrawCharges(std::int64_t tokens) {
 
 void ConservedFleet::AskForTakes(int calls) {
   for (int i = 0; i < calls; ++i) {
-    const Instant at = scheduler().clock().Now() + DrawBelow(seconds(6));
+    const Instant at = scheduler().clock().Now() + DrawBelow(std::chrono::seconds(6));
     scheduler().At(at, [this] { Ask(); });
   }
 }
@@ -139,7 +137,7 @@ void ConservedFleet::Ask() {
   const bool is_of_team = charges.back().target->key.entity == "team";
   if (is_of_team && rng_.Chance(0.05)) charges.back().amounts = {kSpreadTokens * kMillitokens};
   const bool keeps = rng_.Chance(terms_.keeps);
-  const milliseconds patience = rng_.Chance(0.5) ? milliseconds(200) : seconds(3);
+  const milliseconds patience = rng_.Chance(0.5) ? milliseconds(200) : std::chrono::seconds(3);
   const Deadline deadline =
       Deadline::After(scheduler().clock(), milliseconds(20) + DrawBelow(patience));
   ++tally_.asked;

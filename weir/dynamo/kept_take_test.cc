@@ -7,8 +7,6 @@
 namespace weir::dynamo {
 namespace {
 
-using std::chrono::seconds;
-
 constexpr char kTooLate[] = "DEADLINE_EXCEEDED";
 
 /// A child and its parent, of 100 tokens each, and a call that takes 10 of both until its deadline.
