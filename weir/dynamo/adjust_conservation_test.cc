@@ -12,8 +12,8 @@ namespace weir::dynamo {
 namespace {
 
 constexpr std::uint64_t kAdjustSeeds = 24;
-constexpr int kTakes = 40;
-constexpr int kAdjusts = 40;
+constexpr int kTakesOfARun = 40;
+constexpr int kAdjustsOfARun = 40;
 
 /// One token, however often it is asked for.
 struct RepeatedAdjust {
@@ -97,8 +97,8 @@ TEST_P(AdjustConservation, EachTokenCountsOnce) {
   for (std::uint64_t seed = 1; seed <= kAdjustSeeds; ++seed) {
     ConservedFleet fleet(seed, GetParam());
     RepeatedAdjusts adjusts(fleet);
-    fleet.AskForTakes(kTakes);
-    for (int i = 0; i < kAdjusts; ++i) adjusts.Begin();
+    fleet.AskForTakes(kTakesOfARun);
+    for (int i = 0; i < kAdjustsOfARun; ++i) adjusts.Begin();
     ASSERT_TRUE(fleet.Run()) << "seed " << seed;
     fleet.HealAll();
     adjusts.RepeatFailed();
