@@ -67,7 +67,8 @@ bool DynamoBucketStore::Driver::On(Event event, bool begins) {
     ++inside_;
     event(protocol_, Now(), step);
     SetAlarm();
-    requests_ += static_cast<int>(step.sends.size()) + (step.reads.empty() ? 0 : 1);
+    requests_ += static_cast<int>(step.sends.size() + step.completions.size()) +
+                 (step.reads.empty() ? 0 : 1);
     answers_ += static_cast<int>(step.answers.size());
     has_ended = HasEnded();
   }
@@ -132,7 +133,7 @@ void DynamoBucketStore::Driver::Close(Deadline deadline, Done<void> done) {
   {
     const MutexLock lock(mutex_);
     is_closed_ = true;
-    closed_ = std::move(done);
+    closing_.push_back(std::move(done));
   }
   if (!deadline.is_never()) {
     scheduler_.At(deadline.at(), [weak = weak_from_this()] {
@@ -148,7 +149,7 @@ void DynamoBucketStore::Driver::Close(Deadline deadline, Done<void> done) {
 
 // Nothing is left to wait for.
 bool DynamoBucketStore::Driver::HasEnded() const {
-  return closed_ && answers_ == 0 && protocol_.is_idle();
+  return !closing_.empty() && answers_ == 0 && protocol_.is_idle();
 }
 
 void DynamoBucketStore::Driver::EndAnswer() {
@@ -162,12 +163,14 @@ void DynamoBucketStore::Driver::EndAnswer() {
 }
 
 void DynamoBucketStore::Driver::EndClose(const Status& status) {
-  Done<void> done;
+  std::vector<Task> tasks;
   {
     const MutexLock lock(mutex_);
-    done = std::exchange(closed_, nullptr);
+    for (Done<void>& done : std::exchange(closing_, {})) {
+      tasks.emplace_back([done = std::move(done), status]() mutable { done(status); });
+    }
   }
-  if (done) done(status);
+  RunInTurn(std::move(tasks), scheduler_);
 }
 
 // One timer, which may ring too early: the writes that it is set for mostly end before it does.
@@ -255,6 +258,7 @@ void DynamoBucketStore::Driver::Complete(const Step::Completion& completion) {
     self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {
       protocol.OnCompleted(bucket, is_there, moment, step);
     });
+    self->EndRequest();
   };
   const Deadline deadline = Deadline::After(scheduler_.clock(), kRequestTime);
   shard_work_->Complete(completion.bucket, completion.now, deadline, std::move(done));

@@ -30,7 +30,8 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   /// Waits for the threads that are inside; not for callbacks, which may destroy the store.
   void Stop();
   void Close(Deadline deadline, Done<void> done);
-  /// Blocks until every request that was sent has its response, or has run out of time.
+  /// Blocks until every request that was sent, and all work on shards that a call asked for, has
+  /// its response, or has run out of time.
   void AwaitRequests();
 
   void Learn(BucketImage image) override;
@@ -77,8 +78,8 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   int inside_ WEIR_GUARDED_BY(mutex_) = 0;
   int requests_ WEIR_GUARDED_BY(mutex_) = 0;  // that have no response yet
   bool is_closed_ WEIR_GUARDED_BY(mutex_) = false;
-  int answers_ WEIR_GUARDED_BY(mutex_) = 0;    // whose callbacks have not returned yet
-  Done<void> closed_ WEIR_GUARDED_BY(mutex_);  // for whoever waits for the end
+  int answers_ WEIR_GUARDED_BY(mutex_) = 0;  // whose callbacks have not returned yet
+  std::vector<Done<void>> closing_ WEIR_GUARDED_BY(mutex_);  // of those that wait for the end
   Instant alarm_at_ WEIR_GUARDED_BY(mutex_) = kNoTime;
   TimerId alarm_ WEIR_GUARDED_BY(mutex_){};
 };

@@ -60,8 +60,8 @@ class DynamoBackend final : public Backend {
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
   /// What was answered is in the table already, but for tokens that return because their caller was
-  /// answered at its deadline: waits for these, at most ten seconds (kDeadlineExceeded). Not from a
-  /// task of the scheduler.
+  /// answered at its deadline: waits for these, and for callbacks that have not returned, at most
+  /// ten seconds (kDeadlineExceeded). Not from a task of the scheduler, nor within a callback.
   Status Close() override;
   Status RegisterMetrics(Registry& registry) const override;
   std::string Describe() const override;

@@ -123,7 +123,7 @@ void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& 
   const bool is_wanted = !part.answered || part.is_adjust();
   const bool may_repeat = !is_final && !part.repeated && is_wanted && OnlyDebits(part);
   if (std::exchange(part.repeated, true); may_repeat) return;
-  if (!part.is_adjust()) ++reports.forfeits;
+  if (part.kind == Part::Kind::kTake) ++reports.forfeits;
   End(part.id, {.kind = PartOutcome::Kind::kFailed, .in_doubt = true, .error = NeverSaid(key_)},
       reports);
 }

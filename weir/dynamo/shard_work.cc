@@ -52,17 +52,16 @@ struct ShardWork::Job {
   }
 };
 
-/// A doubling's answer may come after Stop.
+/// An answer may come after Stop.
 class ShardWork::Visit {
  public:
-  explicit Visit(const JobPtr& job) : work_(*job->work), counts_(job->doubles()) {
-    if (!counts_) return;
+  explicit Visit(const JobPtr& job) : work_(*job->work) {
     const MutexLock lock(work_.mutex_);
     may_ = !work_.stopped_;
     if (may_) ++work_.visits_;
   }
   ~Visit() {
-    if (!counts_ || !may_) return;
+    if (!may_) return;
     const MutexLock lock(work_.mutex_);
     --work_.visits_;
     work_.left_.notify_all();
@@ -73,8 +72,7 @@ class ShardWork::Visit {
 
  private:
   ShardWork& work_;
-  bool counts_;
-  bool may_ = true;
+  bool may_ = false;
 };
 
 ShardWork::ShardWork(const Parts& parts, std::uint64_t seed)

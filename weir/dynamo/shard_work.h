@@ -36,10 +36,10 @@ class ShardWork : public std::enable_shared_from_this<ShardWork> {
   /// for each bucket. One that fails leaves all as it was, and there is none for a while.
   void Double(const BucketImage& seen);
   /// Makes the shards that are missing, and tells the others how many they are. `done`: whether
-  /// the bucket is there at all; where others did it meanwhile, that is as good. Stop must not be
-  /// called before.
+  /// the bucket is there at all; where others did it meanwhile, that is as good. After Stop it is
+  /// dropped.
   void Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline, Done<bool> done);
-  /// Waits for whoever is inside. Doublings that are under way are left to themselves.
+  /// Waits for whoever is inside. What is under way is left to itself.
   void Stop();
 
  private:

@@ -87,7 +87,6 @@ void Limiter::State::Answered(CallPtr call) {
   if (!answer) return Unanswered(std::move(call), std::move(answer.error()));
   Decision decision = std::move(*answer);
   call->maybe_charged |= decision.maybe_charged_twice;
-  decision.maybe_charged_twice = call->maybe_charged;
   if (decision.outdated) return Renew(std::move(call));
   return decision.admitted ? Admit(std::move(call), std::move(decision))
                            : Refused(std::move(call), std::move(decision));
@@ -105,6 +104,7 @@ void Limiter::State::Admit(CallPtr call, Decision decision) {
     }
   }
   charged_.Add();
+  decision.maybe_charged_twice |= call->maybe_charged;
   call->done(Outcome(std::move(decision), Lease(owner_, std::move(call->charges))));
 }
 
@@ -154,6 +154,7 @@ void Limiter::State::Abandon(CallPtr call) { Fail(std::move(call), Closed()); }
 void Limiter::State::Refuse(CallPtr call, Decision decision) {
   waiting_.Leave(*call);
   refused_.Add();
+  decision.maybe_charged_twice |= call->maybe_charged;
   call->done(Outcome(std::move(decision), Lease()));
 }
 
@@ -183,7 +184,9 @@ void Limiter::State::Unanswered(CallPtr call, Error error, std::string_view enti
   waiting_.Leave(*call);
   unprotected_.Add();
   uncharged_.Admitted(entity, resource, error);
-  call->done(Outcome(Decision{.admitted = true, .limits = {}}, Lease()));
+  call->done(
+      Outcome(Decision{.admitted = true, .maybe_charged_twice = call->maybe_charged, .limits = {}},
+              Lease()));
 }
 
 }  // namespace weir

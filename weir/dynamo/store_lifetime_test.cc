@@ -1,0 +1,147 @@
+// How a store ends: Close, destruction within callbacks, and work that is still in flight.
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/bucket_store.h"
+#include "weir/dynamo/dynamo_fixture.h"
+#include "weir/dynamo/sharding_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+std::vector<Charge> TakeOf(std::int64_t tokens) {
+  return {{.target = MakeTarget({"acme", "llm", 0}, {kRpm}), .amounts = {tokens * 1'000}}};
+}
+
+/// Each call takes 300 ms; or is answered before it returns, and the next write loses its response.
+class LatencyClient final : public JsonClient {
+ public:
+  explicit LatencyClient(SimTable& table) : table_(table) {}
+  void Call(JsonCall call, Deadline deadline, JsonDone done) override {
+    ++calls;
+    if (loses_next && call.operation != "BatchGetItem") {
+      loses_next = false;
+      return done(tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous,
+                                            .message = "lost",
+                                            .attempts = 1,
+                                            .maybe_applied = true}));
+    }
+    if (latency == milliseconds(0))
+      return table_.client.Call(std::move(call), deadline, std::move(done));
+    table_.scheduler.At(table_.scheduler.clock().Now() + latency,
+                        [this, call = std::move(call), deadline, done = std::move(done)]() mutable {
+                          table_.client.Call(std::move(call), deadline, std::move(done));
+                        });
+  }
+
+  milliseconds latency{0};
+  bool loses_next = false;
+  int calls = 0;
+
+ private:
+  SimTable& table_;
+};
+
+class StoreLifetimeTest : public testing::Test {
+ protected:
+  StoreLifetimeTest()
+      : client_(world_),
+        table_(std::make_unique<Table>(client_, world_.scheduler, world_.table.name(), 3)),
+        store_(std::make_unique<DynamoBucketStore>(*table_, kShardKeys, world_.scheduler,
+                                                   BucketStoreOptions{.seed = 1})) {}
+  using Answer = std::shared_ptr<std::optional<Result<Decision>>>;
+  Answer Acquire(std::int64_t tokens, Deadline deadline = kNever) {
+    auto answer = std::make_shared<std::optional<Result<Decision>>>();
+    store_->Acquire(TakeOf(tokens), store_->Now(), deadline,
+                    [answer](Result<Decision> decision) { answer->emplace(std::move(decision)); });
+    return answer;
+  }
+  Deadline In(std::int64_t millis) {
+    return Deadline::After(world_.scheduler.clock(), milliseconds(millis));
+  }
+  /// A bucket of two shards, of which one is missing.
+  void PutHalfABucket() {
+    Item item = ShardItem(0, 2, 50'000);
+    item["rf"] = Of(world_.table.Now().value);
+    world_.Put(std::move(item));
+  }
+
+  SimTable world_;
+  LatencyClient client_;
+  std::unique_ptr<Table> table_;
+  std::unique_ptr<DynamoBucketStore> store_;
+};
+
+// Fails if: work on shards that a call asked for goes on with a table that is gone. Under asan that
+// is a use after free.
+TEST_F(StoreLifetimeTest, NothingIsAskedOfTheTableAfterTheStoreIsGone) {
+  PutHalfABucket();
+  client_.latency = milliseconds(300);
+  const Answer answer = Acquire(60, In(700));
+  while (!*answer && world_.scheduler.RunNext()) {
+  }
+  ASSERT_EQ((*answer)->error().code, Code::kDeadlineExceeded);
+  store_.reset();
+  table_.reset();
+  const int calls = client_.calls;
+  world_.scheduler.RunAll();
+  EXPECT_EQ(client_.calls, calls);
+}
+
+TEST_F(StoreLifetimeTest, ManyCallersHaveTheMissingShardMadeOnce) {
+  PutHalfABucket();
+  client_.latency = milliseconds(300);
+  std::vector<Answer> answers;
+  for (int i = 0; i < 50; ++i) answers.push_back(Acquire(1));
+  const Answer hasty = Acquire(60, In(650));
+  world_.scheduler.RunAll();
+  for (const Answer& answer : answers) EXPECT_TRUE(*answer && **answer && (**answer)->admitted);
+  EXPECT_FALSE(**hasty) << "it waited for the shards until its deadline";
+  EXPECT_EQ(world_.server.counts().Requests("TransactWriteItems"), 1U);
+}
+
+// The response of the write that ends the store's work comes before the request has returned.
+TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedInTheCallbackOfClose) {
+  ASSERT_TRUE(*Acquire(1));
+  client_.loses_next = true;
+  Acquire(1, In(5));
+  bool is_closed = false;
+  store_->Close(kNever, [&](const Status& status) {
+    is_closed = status.has_value();
+    store_.reset();
+  });
+  world_.scheduler.RunAll();
+  EXPECT_TRUE(is_closed);
+  EXPECT_EQ(store_, nullptr);
+}
+
+TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedInACallbackThatRunsWithinTheCall) {
+  bool is_answered = false;
+  store_->Acquire(TakeOf(1), store_->Now(), kNever, [&](const Result<Decision>& decision) {
+    is_answered = decision.has_value();
+    store_.reset();
+  });
+  world_.scheduler.RunAll();
+  EXPECT_TRUE(is_answered);
+}
+
+TEST_F(StoreLifetimeTest, EachCloseIsAnsweredAfterTheLastCallback) {
+  client_.latency = milliseconds(300);
+  std::vector<std::string> order;
+  store_->Acquire(TakeOf(1), store_->Now(), kNever,
+                  [&](const Result<Decision>&) { order.emplace_back("take"); });
+  store_->Close(kNever, [&](const Status&) { order.emplace_back("first"); });
+  store_->Close(kNever, [&](const Status&) { order.emplace_back("second"); });
+  world_.scheduler.RunAll();
+  EXPECT_EQ(order, (std::vector<std::string>{"take", "first", "second"}));
+  EXPECT_EQ((*Acquire(1))->error().code, Code::kUnavailable);
+}
+
+TEST_F(StoreLifetimeTest, ARequestWhoseDeadlineHasPassedIsNotSent) {
+  const Answer answer = Acquire(1, Deadline::At(world_.scheduler.clock().Now()));
+  ASSERT_TRUE(*answer);
+  EXPECT_EQ((*answer)->error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(client_.calls, 0);
+}
+
+}  // namespace
+}  // namespace weir::dynamo
