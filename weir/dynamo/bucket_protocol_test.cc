@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "weir/dynamo/bucket_protocol_fixture.h"
 
 namespace weir::dynamo {
@@ -95,6 +97,20 @@ TEST_F(FullQueue, ALookIsContended) {
   protocol_->Forget({"parent", "llm", 0});
   const Pending call = Start({{"parent", 50}});
   EXPECT_EQ(Said(call), "contended");
+}
+
+// Fails if: a write carries fewer takes after each one that it loses, whatever others wrote.
+TEST_F(BucketProtocolTest, AWriteThatOthersRefilledBeforeCarriesAllItsTakesAgain) {
+  Put("acme", 100);
+  std::vector<Pending> calls;
+  for (int i = 0; i < 8; ++i) calls.push_back(Start({{"acme", 11}}));
+  Read();
+  const Request all = Next("acme");
+  Leave("acme", 100);
+  Apply(all);
+  EXPECT_EQ(Said(calls.front()), "waits");
+  Apply(Next("acme"));
+  for (const Pending& call : calls) EXPECT_EQ(Said(call), "admitted");
 }
 
 // Fails if: idle actors are sought among a few, which may all be busy.
