@@ -101,7 +101,7 @@ class Chooser {
   }
 
   void AddAdjust(Part& part) {
-    if (const auto other = DividedOtherwise(part, seen_)) {
+    if (const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_)) {
       return End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
     }
     if (choice_.batch->AddAdjust(part)) {

@@ -37,7 +37,7 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
     : terms_(terms),
       key_(std::move(key)),
       parts_(key_, terms.last_part),
-      flights_(terms.instance) {}
+      flights_(terms.instance, terms.last_write) {}
 
 bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
   if (repaired_at_ + terms_.repair_rest > moment.at) return false;
@@ -228,11 +228,7 @@ void BucketActor::OnTime(const Moment& moment, Step& step) {
 void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment,
                           Step& step) {
   const std::optional<Flight> flight = flights_.Take(write);
-  if (!flight) {
-    // Its round is settled already.
-    if (outcome && outcome->item) LearnItem(*outcome->item, {.id = write}, moment, step);
-    return Continue(moment, step);
-  }
+  if (!flight) return Continue(moment, step);  // its round is settled already
   step.divide |= outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
   if (outcome) {
     Applied(*flight, std::move(*outcome), moment, step);

@@ -31,7 +31,8 @@ struct ActorTerms {
   std::uint64_t instance;    ///< of the fence: drawn when the backend was opened
   std::function<std::uint64_t()> draw;  ///< random, also in a process that was forked
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};
-  PartId last_part = 0;  ///< the latest identifier of a part
+  PartId last_part = 0;          ///< the latest identifier of a part
+  std::uint64_t last_write = 0;  ///< the same of a write
 };
 
 /// What is read of a bucket before its first write.
@@ -99,9 +100,9 @@ class BucketActor {
   const BucketKey& key() const { return key_; }
   const SeenBucket& seen() const { return seen_; }
   Instant wake() const { return wake_; }
-  /// Nothing is pending, in flight or in doubt: it may be destroyed.
+  /// Nothing is pending, in flight, being read or in doubt: it may be destroyed.
   bool is_idle() const {
-    return parts_.queue().is_empty() && flights_.is_empty() && flights_.is_settled();
+    return parts_.queue().is_empty() && flights_.is_empty() && flights_.is_settled() && !reading_;
   }
 
  private:

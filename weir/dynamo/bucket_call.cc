@@ -32,6 +32,13 @@ bool IsNothing(const Charge& charge) {
   return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
 }
 
+// What is owed by a shard that does not exist yet.
+void InShardZero(Part& part) {
+  auto target = std::make_shared<Target>(*part.target);
+  target->key.shard = 0;
+  part.target = std::move(target);
+}
+
 }  // namespace
 
 BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
@@ -318,10 +325,10 @@ void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
   }
   if (is_taken == keeps) return;
   Part settled = PartOf(index, Part::Kind::kTake);
+  if (settled.is_nothing()) return;
   settled.keeps = keeps;
-  if (!settled.is_nothing()) {
-    actors.Change(KeyOf(index)).GiveBack(std::move(settled), actors.moment());
-  }
+  if (keeps && actors.At(KeyOf(index)).seen().is_absent()) InShardZero(settled);
+  actors.Change(settled.target->key).GiveBack(std::move(settled), actors.moment());
 }
 
 BucketCall::Next BucketCall::Conclude(CallActors& actors) {

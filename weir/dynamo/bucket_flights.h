@@ -34,8 +34,10 @@ class BucketFlights {
  public:
   using Settlement = WriteFence::Settlement;
 
-  /// `instance`: of the fence.
-  explicit BucketFlights(std::uint64_t instance) : fence_(instance) {}
+  /// `instance`: of the fence. `last_id`: the latest identifier of a write in this process, which
+  /// must outlive it: a response may come when its actor is gone and the bucket has another one.
+  BucketFlights(std::uint64_t instance, std::uint64_t& last_id)
+      : fence_(instance), last_id_(last_id) {}
 
   /// Begins a write by the latest image (null: it creates the item). Nothing: it is not fenced.
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const BucketImage* image,
@@ -77,7 +79,7 @@ class BucketFlights {
 
   WriteFence fence_;
   std::vector<Flight> flights_;
-  std::uint64_t last_id_ = 0;
+  std::uint64_t& last_id_;
   std::optional<Instant> doubt_since_;
 };
 

@@ -213,7 +213,7 @@ BucketCall::Next BucketProtocol::BeginAgain(Running& running) {
 // pay, the answer is that of the shard which will be able to first.
 bool BucketProtocol::TriesAnother(Running& running) {
   BucketCall& call = running.call;
-  if (call.refusals >= kMostRefusals) return false;
+  if (call.refusals >= kMostRefusals || call.request().deadline.ExpiredAt(moment_.at)) return false;
   const Route route = RouteOf(call.request(), {});
   if (!route.IsDivided()) return false;
   call.refusals = route.may_pay ? call.refusals + 1 : kMostRefusals;

@@ -187,11 +187,16 @@ BucketActor::WriteOutcome BucketProtocolTest::CarryOut(const Request& write) {
   return *std::move(outcome);
 }
 
+std::function<void()> BucketProtocolTest::ApplyAnswerLater(const Request& write) {
+  return [this, key = write.key, id = write.write.write, outcome = CarryOut(write)] {
+    BucketProtocol::Step step;
+    protocol_->OnWrite(key, id, outcome, Now(), step);
+    Do(std::move(step));
+  };
+}
+
 void BucketProtocolTest::Apply(const Request& write) {
-  if (write.write.writes.empty()) return;
-  BucketProtocol::Step step;
-  protocol_->OnWrite(write.key, write.write.write, CarryOut(write), Now(), step);
-  Do(std::move(step));
+  if (!write.write.writes.empty()) ApplyAnswerLater(write)();
 }
 
 void BucketProtocolTest::Fail(const Request& write, WriteFailure failure) {

@@ -76,6 +76,8 @@ class BucketProtocolTest : public testing::Test {
   std::size_t Writes(const std::string& entity) const;
   /// Carries it out, and answers.
   void Apply(const Request& write);
+  /// Carries it out; what it returns answers.
+  std::function<void()> ApplyAnswerLater(const Request& write);
   /// Carries it out; the answer does not come.
   void LoseAnswer(const Request& write);
   void LoseRequest(const Request& write);

@@ -139,6 +139,31 @@ TEST_F(BucketProtocolTest, BusyActorsDoNotKeepIdleOnes) {
 }
 
 // Fails if: the return makes an item of shard 1 that has the capacity of the whole bucket.
+// Fails if: the response is taken for that of the write in flight, which is not applied.
+TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnotherOnesWrite) {
+  protocol_ = MakeProtocol(1);
+  Put("acme", 50);
+  Put("other", 50);
+  const Pending first = Start({{"acme", 30}});
+  Read();
+  const auto answer = ApplyAnswerLater(Next("acme"));
+  Wait(milliseconds(150));
+  Apply(Next("acme"));  // it supersedes the first one, fails, and shows that the first was applied
+  ASSERT_EQ(Said(first), "admitted");
+  Start({{"other", 1}});
+  Read();
+  Apply(Next("other"));
+  const Pending second = Start({{"acme", 15}});
+  Read();
+  const Request write = Next("acme");
+  answer();
+  EXPECT_EQ(Said(second), "waits");
+  Leave("acme", 0);
+  Apply(write);
+  ExpectExact();
+  EXPECT_EQ(Said(second), "refused");
+}
+
 TEST_F(BucketProtocolTest, AReturnToADeletedShardIsForfeited) {
   Put("parent", 50, 0, 2);
   Put("parent", 50, 1, 2);

@@ -42,6 +42,7 @@ bool MayPass(FailureClass kind) {
 
 void PendingParts::Accept(Part part) {
   if (part.kind == Part::Kind::kAdjust) part.twin = queue_.FindAdjust(part.token);
+  if (Part* first = queue_.Find(part.twin)) first->drop_at = std::max(first->drop_at, part.drop_at);
   queue_.Add(std::move(part));
 }
 

@@ -176,7 +176,7 @@ TEST_F(RefusalTest, C26WhoOnlyLosesToOthersIsRefusedAsContended) {
 TEST_F(RefusalTest, C26ContentionEndsAtTheDeadline) {
   ASSERT_TRUE(Takes(there_, 1));
   LoseEveryRound();
-  const Deadline deadline = Deadline::After(table_.scheduler.clock(), std::chrono::seconds(1));
+  const Deadline deadline = Deadline::After(table_.scheduler.clock(), milliseconds(250));
   const Result<Decision> decision = Ask(here_, 1, deadline);
   ASSERT_TRUE(decision.has_value()) << decision.error().message;
   EXPECT_TRUE(decision->contended);

@@ -22,11 +22,6 @@ nanoseconds DrawnBelow(nanoseconds longest, std::uint64_t draw) {
 
 }  // namespace
 
-void WritePace::OnApplied() {
-  failed_ = lost_ = pauses_ = 0;
-  most_takes_ = kMostTakes;
-}
-
 void WritePace::OnLost(std::size_t parts, bool takes_less, Instant now, std::uint64_t draw) {
   ++lost_;
   if (takes_less) most_takes_ = std::max<std::size_t>(std::min(parts, most_takes_) / 2, 1);

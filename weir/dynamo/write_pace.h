@@ -12,7 +12,7 @@ namespace weir::dynamo {
 /// number. A value; not thread-safe.
 class WritePace {
  public:
-  void OnApplied();
+  void OnApplied() { *this = WritePace(); }
   /// A condition failed.
   void OnFailed() { ++failed_; }
   /// Another process's write was in the way of one that carried so many parts. `takes_less`: fewer
