@@ -147,11 +147,24 @@ const CLI::Option* EmptyOptionOf(const CLI::App& app) {
   return nullptr;
 }
 
+std::string EmptyText(std::string_view option) {
+  return fmt::format("{}: the text is empty; write a value, or leave it away", option);
+}
+
+/// `--name=` of the words before a command: the parser takes a flag for given then, and the next
+/// word for the value of an option. Empty: there is none.
+std::string OptionWithoutText(const std::vector<std::string>& args) {
+  for (const std::string& word : args) {
+    if (word == "--") break;
+    const bool is_assignment = word.starts_with("--") && word.find('=') == word.size() - 1;
+    if (is_assignment) return word.substr(0, word.size() - 1);
+  }
+  return "";
+}
+
 /// What the parser accepts, and the user did not mean. Empty: nothing.
 std::string Slip(const CLI::App& app, const std::vector<std::string>& args) {
-  if (const CLI::Option* empty = EmptyOptionOf(app)) {
-    return fmt::format("{}: the text is empty; write a value, or leave it away", empty->get_name());
-  }
+  if (const CLI::Option* empty = EmptyOptionOf(app)) return EmptyText(empty->get_name());
   const CLI::Option* command = LastVerbOf(app).get_option_no_throw(kCommandArgument);
   const bool lacks_command = command != nullptr && command->count() == 0;
   return lacks_command && args.back() == "--" ? "no command follows --" : "";
@@ -253,6 +266,9 @@ Exit Run(const std::vector<std::string>& given, const World& world) {
   Action chosen;
   AddCommonOptions(app, common);
   AddVerbs(app, chosen);
+  if (const std::string option = OptionWithoutText(args); !option.empty()) {
+    return Misused(EmptyText(option), app, voice);
+  }
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::CallForHelp&) {
