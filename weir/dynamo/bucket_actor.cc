@@ -31,6 +31,16 @@ bool FailedOnlyOnToken(const WriteFailure& failure) {
          failure.ReasonOf(0) != kFailedCheck;
 }
 
+// Others that see a contended bucket leave `rf` until enough has come back. A process that went on
+// moving it would have all of the refill, and never see a reason to stop.
+bool OthersWrite(const FenceSlots& slots, std::uint64_t instance, UnixMillis now) {
+  constexpr milliseconds kLately{10'000};
+  return std::ranges::any_of(slots, [&](const std::optional<FenceValue>& slot) {
+    return slot && *slot != kUnreadableSlot && slot->instance != instance &&
+           slot->at + kLately > now;
+  });
+}
+
 }  // namespace
 
 BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
@@ -255,6 +265,10 @@ void BucketActor::Applied(const Flight& flight, WriteAnswer answer, const Moment
     const Source moved = flight.foreseen ? Source::kMoved : Source::kOwn;
     seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
     image_is_read_ = false;
+    const FenceSlots& slots = seen_.image()->slots;
+    if (flight.moves_rf && OthersWrite(slots, terms_.instance, moment.bucket_time)) {
+      seen_.NoteOthers(moment.at);
+    }
     step.divide |= seen_.image()->IsHotAt(moment.bucket_time);
     parts_.NoteImage(flight.last_part);
     parts_.EndLooks(std::nullopt, step.reports);

@@ -44,9 +44,11 @@ class SeenBucket {
   Instant seen_at() const { return seen_at_; }
   /// Since when this process knows that the stored parameters are what they are.
   Instant parameters_since() const { return parameters_since_; }
-  /// Other processes have moved `rf` more often than not; and at least once in each kContendedFor
-  /// since, as they do so less often in a contended bucket.
+  /// Other processes have moved `rf` more often than not, and at least once in each kContendedFor
+  /// since, as they do so less often in a contended bucket; or NoteOthers was called within it.
   bool IsContended(Instant now) const { return now < contended_until_; }
+  /// Other processes want the bucket too, though this one has moved `rf`.
+  void NoteOthers(Instant now) { contended_until_ = now + kContendedFor; }
 
  private:
   std::optional<BucketImage> image_;
