@@ -40,7 +40,7 @@ SocketConnection::~SocketConnection() {
   if (wake_ >= 0) close(wake_);
 }
 
-SocketConnection::Begun SocketConnection::Begin(ExchangePtr exchange, Reader reader) {
+SocketConnection::Begun SocketConnection::Begin(const ExchangePtr& exchange, Reader reader) {
   std::optional<Ending> ending;
   std::unique_ptr<WaiterWork> callers_part;
   {

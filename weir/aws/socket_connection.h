@@ -49,7 +49,7 @@ class SocketConnection final : public IoHandler,
   /// Writes as much of the request as there is room for. kOver: it was answered meanwhile. kBroken:
   /// the connection is of no use; nothing was sent. REQUIRES: no exchange is in progress; for
   /// kCaller, WaitScope::TakesWork().
-  Begun Begin(ExchangePtr exchange, Reader reader);
+  Begun Begin(const ExchangePtr& exchange, Reader reader);
   void OnReady() override;
   /// If the exchange is in progress here, ends it and the connection: then true.
   bool Abandon(const ExchangePtr& exchange);

@@ -88,7 +88,7 @@ void SocketTransport::Place(ExchangePtr exchange, Reader reader) {
     connection = TakeIdle(reader);
     has_place = connection != nullptr || queue_.size() < options_.max_waiting;
     if (has_place) ++inside_;
-    if (has_place && connection == nullptr) return Enqueue(std::move(exchange), false);
+    if (has_place && connection == nullptr) return Enqueue(exchange, false);
     if (connection != nullptr) Lend(exchange, connection);
   }
   if (has_place) return Run(std::move(exchange), std::move(connection), reader);
@@ -103,7 +103,7 @@ void SocketTransport::PlaceAgain(ExchangePtr exchange, Reader reader) {
     if (exchange->state == Exchange::State::kOver) return;
     Forget(*exchange);
     connection = TakeIdle(reader);
-    if (connection == nullptr) return Enqueue(std::move(exchange), true);
+    if (connection == nullptr) return Enqueue(exchange, true);
     Lend(exchange, connection);
   }
   Run(std::move(exchange), std::move(connection), reader);
@@ -121,17 +121,17 @@ ConnectionPtr SocketTransport::TakeIdle(Reader reader) {
   return nullptr;
 }
 
-void SocketTransport::Enqueue(ExchangePtr exchange, bool in_front) {
+void SocketTransport::Enqueue(const ExchangePtr& exchange, bool in_front) {
   SetLimit(exchange, exchange->limits.LatestBegin().at());
   const auto place = queue_.insert(in_front ? queue_.begin() : queue_.end(), exchange);
   exchange->queued = place;
   OpenMore();
 }
 
-void SocketTransport::Lend(ExchangePtr exchange, ConnectionPtr connection) {
+void SocketTransport::Lend(const ExchangePtr& exchange, ConnectionPtr connection) {
   exchange->connection = std::move(connection);
   const Instant end = exchange->limits.EndOf(clock_.Now()).at();
-  SetLimit(std::move(exchange), end);
+  SetLimit(exchange, end);
 }
 
 ExchangePtr SocketTransport::TakeQueued() {

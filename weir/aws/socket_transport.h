@@ -49,8 +49,8 @@ class SocketTransport final : public HttpTransport, private SocketConnection::Ow
   void PlaceAgain(ExchangePtr exchange, Reader reader);
   void Run(ExchangePtr exchange, ConnectionPtr connection, Reader reader);
   ConnectionPtr TakeIdle(Reader reader) WEIR_REQUIRES(mutex_);
-  void Enqueue(ExchangePtr exchange, bool in_front) WEIR_REQUIRES(mutex_);
-  void Lend(ExchangePtr exchange, ConnectionPtr connection) WEIR_REQUIRES(mutex_);
+  void Enqueue(const ExchangePtr& exchange, bool in_front) WEIR_REQUIRES(mutex_);
+  void Lend(const ExchangePtr& exchange, ConnectionPtr connection) WEIR_REQUIRES(mutex_);
   ExchangePtr TakeQueued() WEIR_REQUIRES(mutex_);
 
   // A request's end.
@@ -66,7 +66,7 @@ class SocketTransport final : public HttpTransport, private SocketConnection::Ow
   void Discard(SocketConnection& connection);
 
   // Limits: each exchange has one until it is over.
-  void SetLimit(ExchangePtr exchange, Instant at) WEIR_REQUIRES(mutex_);
+  void SetLimit(const ExchangePtr& exchange, Instant at) WEIR_REQUIRES(mutex_);
   /// It has no limit, no place in the queue and no connection any more.
   void Forget(Exchange& exchange) WEIR_REQUIRES(mutex_);
   void WakeBy(Instant at) WEIR_REQUIRES(mutex_);

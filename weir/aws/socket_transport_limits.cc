@@ -13,7 +13,7 @@ HttpFailure SocketTransport::TimeOut(const Exchange& exchange, bool maybe_sent) 
   return failure;
 }
 
-void SocketTransport::SetLimit(ExchangePtr exchange, Instant at) {
+void SocketTransport::SetLimit(const ExchangePtr& exchange, Instant at) {
   const auto limit = limits_.emplace(at, exchange);
   exchange->limit = limit;
   WakeBy(options_.gives_up ? std::min(at, clock_.Now() + kBetweenLooks) : at);

@@ -241,7 +241,7 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
   if (!flight) return Continue(moment, step);  // its round is settled already
   step.divide |= outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
   if (outcome) {
-    Applied(*flight, std::move(*outcome), moment, step);
+    Applied(*flight, *outcome, moment, step);
   } else if (outcome.error().kind == FailureClass::kConditional) {
     Failed(*flight, std::move(outcome.error()), moment, step);
   } else if (outcome.error().maybe_applied || outcome.error().kind == FailureClass::kAmbiguous) {
@@ -254,7 +254,7 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
   Continue(moment, step);
 }
 
-void BucketActor::Applied(const Flight& flight, WriteAnswer answer, const Moment& moment,
+void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment,
                           Step& step) {
   pace_.OnApplied();
   parts_.Explain(std::nullopt);

@@ -125,7 +125,7 @@ class BucketActor {
            const Moment& moment, Step& step);
   void Probe(const Moment& moment, Step& step);
 
-  void Applied(const Flight& flight, WriteAnswer answer, const Moment& moment, Step& step);
+  void Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment, Step& step);
   void Failed(const Flight& flight, WriteFailure failure, const Moment& moment, Step& step);
   void CountedElsewhere(const Flight& flight, const Moment& moment, Step& step);
   void NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment, Step& step);

@@ -20,7 +20,7 @@ CallRequest RequestOf(CallRequest::Kind kind, std::span<const Charge> charges, U
 }  // namespace
 
 DynamoBucketStore::DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler,
-                                     BucketStoreOptions options)
+                                     const BucketStoreOptions& options)
     : table_(table),
       keys_(std::move(keys)),
       scheduler_(scheduler),

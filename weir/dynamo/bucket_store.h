@@ -51,7 +51,8 @@ inline constexpr milliseconds kLongestRefusalAge{5000};
 /// request in flight.
 class DynamoBucketStore final : public BucketStore, public BucketLimits {
  public:
-  DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler, BucketStoreOptions options);
+  DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler,
+                    const BucketStoreOptions& options);
   ~DynamoBucketStore() override;
 
   UnixMillis Now() const override { return table_.Now(); }

@@ -200,7 +200,7 @@ std::vector<Level> EntityLevelsIn(std::span<const ConfigChange> changes) {
 }
 
 void ConformBuckets(Table& table, const Keys& keys, BucketLimits& buckets,
-                    std::vector<Level> levels, Deadline deadline, Done<void> done) {
+                    const std::vector<Level>& levels, Deadline deadline, Done<void> done) {
   std::make_shared<Conforming>(table, keys, buckets, deadline, std::move(done))->Start(levels);
 }
 

@@ -26,6 +26,6 @@ std::vector<Level> EntityLevelsIn(std::span<const ConfigChange> changes);
 /// that the same change is to be made again, which does all of this again. `table` and `buckets`
 /// must outlive the call.
 void ConformBuckets(Table& table, const Keys& keys, BucketLimits& buckets,
-                    std::vector<Level> levels, Deadline deadline, Done<void> done);
+                    const std::vector<Level>& levels, Deadline deadline, Done<void> done);
 
 }  // namespace weir::dynamo

@@ -60,8 +60,8 @@ void DynamoConfigStore::Apply(std::vector<ConfigChange> changes, Deadline deadli
   const bool is_deletion =
       changes.size() == 1 && std::holds_alternative<DeleteLimits>(changes.front());
   const auto conform = [&table = table_, keys = keys_, &limits = *limits_, deadline](
-                           std::vector<Level> concerned, Done<void> next) {
-    ConformBuckets(table, keys, limits, std::move(concerned), deadline, std::move(next));
+                           const std::vector<Level>& concerned, Done<void> next) {
+    ConformBuckets(table, keys, limits, concerned, deadline, std::move(next));
   };
   ApplyConfig(
       table_, keys_, sources_, std::move(changes), deadline,
@@ -70,7 +70,7 @@ void DynamoConfigStore::Apply(std::vector<ConfigChange> changes, Deadline deadli
         // A deletion that is repeated, because its buckets were not reached.
         const bool is_repeated = !applied && is_deletion && applied.error().code == Code::kNotFound;
         if (!applied && !is_repeated) return done(std::move(applied));
-        conform(std::move(levels),
+        conform(levels,
                 [applied = std::move(applied), done = std::move(done)](Status conformed) mutable {
                   done(conformed ? std::move(applied) : std::move(conformed));
                 });
