@@ -41,7 +41,8 @@ TEST_P(HostileServerTest, AnAnswerWithoutEndEndsAtTheLimit) {
 
 // Fails if: the caller learns that the connection broke, instead of why.
 TEST_P(HostileServerTest, AnEarlyAnswerIsReadAlthoughTheRequestCannotBeWritten) {
-  std::latch two(2);
+  // They outlive the transport, whose thread may still be in a wait that has ended.
+  std::latch two(2), waits(1), closed(1);
   LoopbackServer server(
       [&two](const SeenRequest& request) {
         if (request.head.starts_with("PUT")) two.arrive_and_wait();
@@ -56,7 +57,6 @@ TEST_P(HostileServerTest, AnEarlyAnswerIsReadAlthoughTheRequestCannotBeWritten) 
   ASSERT_TRUE(Start(*transport, {.method = "PUT"}).get());
   ASSERT_TRUE(first.get());
   // The loop's thread waits here, so that it sees the other connection when that is closed already.
-  std::latch waits(1), closed(1);
   transport->Send({.method = "GET"}, Patient(), [&](const Answer&) {
     waits.count_down();
     closed.wait();
