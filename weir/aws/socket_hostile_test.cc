@@ -90,10 +90,11 @@ TEST_P(HostileServerTest, AServerThatClosesEachConnectionSeesFewOfThem) {
 // Fails if: a callback that asks again finds a lock held, or the requests that failed with it wait
 // for ever.
 TEST_P(HostileServerTest, ACallbackOfAFailureMaySendAgain) {
-  const auto transport = Connect({.host = "127.0.0.1", .port = ClosedPort(), .tls = false});
   constexpr int kRequests = 5, kTimes = 3;
   std::latch failed(kRequests * kTimes);
-  std::function<void(int)> send = [&](int times) {
+  std::function<void(int)> send;
+  const auto transport = Connect({.host = "127.0.0.1", .port = ClosedPort(), .tls = false});
+  send = [&](int times) {
     if (times == 0) return;
     transport->Send({.body = "x"}, Patient(), [&, times](const Answer& answer) {
       EXPECT_FALSE(answer);
