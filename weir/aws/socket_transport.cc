@@ -64,6 +64,9 @@ SocketTransport::~SocketTransport() {
     while (open_ > 0) changed_.wait(mutex_);
   }
   loop_->Stop();
+  // A thread of the resolver may have posted its result, and still be waking the loop.
+  const MutexLock lock(gate_->mutex);
+  gate_->loop = nullptr;
 }
 
 void SocketTransport::Send(HttpRequest request, SendLimits limits, HttpDone done) {
