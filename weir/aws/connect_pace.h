@@ -8,15 +8,15 @@
 
 namespace weir::internal {
 
-/// One endpoint that refuses or closes connections is asked by one connection at a time, with
-/// pauses that double; else a few are made at once. A value.
+/// One endpoint that refuses or closes connections gets one connection at a time, with pauses
+/// that double; otherwise up to kMostAtOnce are made at once. Not thread-safe.
 class ConnectPace {
  public:
   static constexpr std::size_t kMostAtOnce = 16;
   static constexpr nanoseconds kFirstPause = milliseconds(50);
   static constexpr nanoseconds kLongestPause = milliseconds(1'000);
 
-  /// How many may be being made.
+  /// The number of connections that may be in the making.
   std::size_t MostAt(Instant now) const {
     if (pause_ == nanoseconds(0)) return kMostAtOnce;
     return now < next_ ? 0 : 1;
@@ -29,7 +29,7 @@ class ConnectPace {
     probes_ = true;
   }
 
-  /// A connection was refused, or closed before it brought an answer. Several that were begun
+  /// A connection was refused, or closed before it returned a response. Several that were begun
   /// together are one failure.
   void Failed(Instant now) {
     if (now < next_ && !probes_) return;

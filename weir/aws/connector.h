@@ -20,9 +20,9 @@ namespace weir::internal {
 
 using Addresses = Result<std::vector<SocketAddress>>;
 
-/// Of a host, so many addresses are tried.
+/// The number of addresses of a host that are tried.
 inline constexpr std::size_t kMostAddresses = 3;
-/// What an address has before the next one is tried beside it (RFC 8305, 5).
+/// What an address has before the next one is tried in parallel (RFC 8305, 5).
 inline constexpr nanoseconds kHeadStart = milliseconds(250);
 
 /// `done` runs on any thread, perhaps before this returns: with 1 to kMostAddresses addresses, in

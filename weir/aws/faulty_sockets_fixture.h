@@ -28,7 +28,7 @@ class FullSockets {
   FullSockets& operator=(const FullSockets&) = delete;
 };
 
-/// While it lives, and once `recv` has brought bytes, the peer seems to send 'x' without end and
+/// While it lives, and once `recv` has returned bytes, the peer seems to send 'x' without end and
 /// faster than they are read. One at a time.
 class EndlessSockets {
  public:
@@ -46,7 +46,7 @@ class SilentResolver {
   SilentResolver(const SilentResolver&) = delete;
   SilentResolver& operator=(const SilentResolver&) = delete;
 
-  /// Until somebody has asked it.
+  /// Blocks until the resolver was asked.
   void WaitForQuestion() const;
 };
 

@@ -138,7 +138,7 @@ ResponseReader::State ResponseReader::Feed(std::string_view bytes) {
   return state == State::kMore && HasTooMuchFraming() ? State::kTooMuchFraming : state;
 }
 
-/// Shortens `bytes` by what was read.
+/// Removes the bytes that were read from the front of `bytes`.
 ResponseReader::State ResponseReader::ParseAll(std::string_view& bytes) {
   State state = Parse(bytes);
   while (state == State::kComplete && parser_->response.status / 100 == 1) {

@@ -154,8 +154,8 @@ SocketConnection::Ending SocketConnection::FailedWrite() {
 }
 
 std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
-  // Not zeroed: Read writes what is used of it. A record of TLS fits in, so that OpenSSL keeps no
-  // rest of one, of which no event would tell.
+  // Not zeroed: only bytes that Read has written are used. A record of TLS fits in, so that OpenSSL
+  // keeps no rest of one, of which no event would tell.
   std::array<char, 16 * 1024> buffer;
   has_more_ = false;
   for (int reads = 0; reads < kReadsPerTurn; ++reads) {

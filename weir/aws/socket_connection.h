@@ -72,7 +72,7 @@ class SocketConnection final : public IoHandler,
   void HandOver(const ExchangePtr& exchange);
   bool BeginWriting(ExchangePtr exchange, Reader& reader) WEIR_REQUIRES(mutex_);
   std::optional<Ending> WriteMore() WEIR_REQUIRES(mutex_);
-  /// Reads what is there, but no more than a turn's share: then `has_more_`.
+  /// Reads the bytes that have arrived, up to the limit of one turn; sets `has_more_` at the limit.
   std::optional<Ending> ReadMore() WEIR_REQUIRES(mutex_);
   Ending FailedWrite() WEIR_REQUIRES(mutex_);
   Ending Complete(ResponseReader::State state, bool has_ended) WEIR_REQUIRES(mutex_);

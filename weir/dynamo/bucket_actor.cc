@@ -33,7 +33,7 @@ bool FailedOnlyOnToken(const WriteFailure& failure) {
 
 // Others that see a contended bucket leave `rf` until enough has come back. A process that went on
 // moving it would have all of the refill, and never see a reason to stop.
-bool OthersWrite(const FenceSlots& slots, std::uint64_t instance, UnixMillis now) {
+bool OthersWroteLately(const FenceSlots& slots, std::uint64_t instance, UnixMillis now) {
   constexpr milliseconds kLately{10'000};
   return std::ranges::any_of(slots, [&](const std::optional<FenceValue>& slot) {
     return slot && *slot != kUnreadableSlot && slot->instance != instance &&
@@ -51,7 +51,7 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
 
 bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
   if (repaired_at_ + terms_.repair_rest > moment.at) return false;
-  return !take.is_nothing() && View(moment).Differs(take);
+  return !take.is_nothing() && View(moment).HasOtherLimits(take);
 }
 
 std::optional<Status> BucketActor::CheckAdjust(const Part& adjust, const Moment& moment) const {
@@ -145,7 +145,7 @@ bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
     return false;
   }
   if (guard && terms_.observe_plan) terms_.observe_plan(guard->value, choice.batch->Request());
-  Fly(std::move(choice), *std::move(plan), guard, moment, step);
+  Dispatch(std::move(choice), *std::move(plan), guard, moment, step);
   return false;
 }
 
@@ -166,8 +166,9 @@ bool BucketActor::EndUnwritten(const std::vector<PartId>& parts, const std::opti
   return has_ended;
 }
 
-void BucketActor::Fly(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
-                      const Moment& moment, Step& step) {
+void BucketActor::Dispatch(Choice choice, BucketPlan plan,
+                           const std::optional<WriteFence::Guard>& guard, const Moment& moment,
+                           Step& step) {
   parts_.Carry(choice.parts);
   const bool repairs = std::ranges::any_of(choice.parts, [this](PartId id) {
     return parts_.queue().Find(id)->kind == Part::Kind::kRepair;
@@ -214,7 +215,7 @@ void BucketActor::Probe(const Moment& moment, Step& step) {
 void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& step) {
   reading_ = false;
   if (!items) {
-    parts_.Explain(items.error());
+    parts_.SetLastError(items.error());
     parts_.EndLooks(items.error(), step.reports);
     if (needs_read_ || !seen_.is_known()) FailPending(items.error(), moment, step);
   } else if (items->item) {
@@ -257,7 +258,7 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
 void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment,
                           Step& step) {
   pace_.OnApplied();
-  parts_.Explain(std::nullopt);
+  parts_.SetLastError(std::nullopt);
   const std::optional<Item>& item = answer.item ? answer.item : flight.created;
   auto image = item ? ReadImage(*item) : weir::Fail(Code::kNotFound, "");
   if (image) {
@@ -266,8 +267,8 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
     seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
     image_is_read_ = false;
     const FenceSlots& slots = seen_.image()->slots;
-    if (flight.moves_rf && OthersWrite(slots, terms_.instance, moment.bucket_time)) {
-      seen_.NoteOthers(moment.at);
+    if (flight.moves_rf && OthersWroteLately(slots, terms_.instance, moment.bucket_time)) {
+      seen_.MarkContended(moment.at);
     }
     step.divide |= seen_.image()->IsHotAt(moment.bucket_time);
     parts_.NoteImage(flight.last_part);
@@ -313,7 +314,7 @@ void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step&
   const BucketImage* image = seen_.image();
   const bool took = image != nullptr && image->bucket.time == flight.planned_at;
   pace_.OnLost(flight.parts.size(), took && flight.is_tight, moment.at, terms_.draw());
-  parts_.Explain(LostTooOften(key_, pace_.lost()));
+  parts_.SetLastError(LostTooOften(key_, pace_.lost()));
   parts_.OnLost(flight.parts, step.reports);
 }
 
@@ -321,7 +322,7 @@ void BucketActor::NotSent(const Flight& flight, const WriteFailure& failure, con
                           Step& step) {
   Settle(flights_.OnNotSent(flight), moment, step);
   pace_.Pause(moment.at, terms_.draw());
-  parts_.Explain(failure.error);
+  parts_.SetLastError(failure.error);
   parts_.OnNotSent(flight.parts, failure, step.reports);
 }
 
@@ -329,7 +330,7 @@ void BucketActor::Settle(const WriteFence::Settlement& settled, const Moment& mo
   parts_.Settle(settled, false, moment.at, step.reports);
 }
 
-void BucketActor::LearnItem(const Item& item, const Asked& asked, const Moment& moment,
+void BucketActor::LearnItem(const Item& item, const ImageRequest& asked, const Moment& moment,
                             Step& step) {
   auto image = ReadImage(item);
   if (!image) {
@@ -343,7 +344,7 @@ void BucketActor::LearnItem(const Item& item, const Asked& asked, const Moment& 
   parts_.EndLooks(std::nullopt, step.reports);
 }
 
-void BucketActor::Learn(BucketImage image, const Asked& asked, const Moment& moment) {
+void BucketActor::Learn(BucketImage image, const ImageRequest& asked, const Moment& moment) {
   const bool is_news =
       seen_.Learn(std::move(image), SeenBucket::Source::kRead, asked.id, moment.at);
   image_is_read_ |= is_news;

@@ -107,7 +107,7 @@ class BucketActor {
 
  private:
   /// What an image is the response to.
-  struct Asked {
+  struct ImageRequest {
     std::uint64_t id = 0;  // the latest write whose effect it must show
     PartId last_part = 0;  // the latest part that was accepted before
   };
@@ -121,8 +121,8 @@ class BucketActor {
   bool Send(Choice choice, const Moment& moment, Step& step);
   bool EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
                     const Moment& moment, Step& step);
-  void Fly(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
-           const Moment& moment, Step& step);
+  void Dispatch(Choice choice, BucketPlan plan, const std::optional<WriteFence::Guard>& guard,
+                const Moment& moment, Step& step);
   void Probe(const Moment& moment, Step& step);
 
   void Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment, Step& step);
@@ -131,8 +131,8 @@ class BucketActor {
   void NotSent(const Flight& flight, const WriteFailure& failure, const Moment& moment, Step& step);
   void LostToOthers(const Flight& flight, const Moment& moment, Step& step);
   void Settle(const WriteFence::Settlement& settled, const Moment& moment, Step& step);
-  void LearnItem(const Item& item, const Asked& asked, const Moment& moment, Step& step);
-  void Learn(BucketImage image, const Asked& asked, const Moment& moment);
+  void LearnItem(const Item& item, const ImageRequest& asked, const Moment& moment, Step& step);
+  void Learn(BucketImage image, const ImageRequest& asked, const Moment& moment);
   void FailPending(const Error& error, const Moment& moment, Step& step);
   void SetWake(const Moment& moment);
 
@@ -144,7 +144,7 @@ class BucketActor {
   WritePace pace_;
   bool refreshes_ = false;
   bool reading_ = false;
-  Asked read_{};                // of the read in flight
+  ImageRequest read_{};         // of the read in flight
   bool needs_read_ = false;     // the read in flight is for parts that cannot do without
   bool image_is_read_ = false;  // not left by an own write
   bool recorded_ = false;       // a token, by the latest write

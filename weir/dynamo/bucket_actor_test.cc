@@ -248,6 +248,26 @@ TEST_F(BucketActorTest, AnAdjustAndItsRepetitionExpireTogether) {
   EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed, Kind::kFailed));
 }
 
+// Fails if: a repetition that has more time ends when the time of the first one is over.
+TEST_F(BucketActorTest, ARepetitionHasItsOwnTime) {
+  Take(1);
+  Accept(Part::Kind::kAdjust, 5'000);
+  Wait(std::chrono::seconds(9));
+  AdjustAgain(5'000);
+  Wait(std::chrono::seconds(2));
+  EXPECT_THAT(Outcomes(), IsEmpty());
+}
+
+// Fails if: an actor that waits for a read may be evicted, so that the response reaches another.
+TEST_F(BucketActorTest, AnActorThatReadsIsNotIdle) {
+  actor_.Refresh();
+  actor_.Continue(now_, step_);
+  ASSERT_TRUE(step_.read);
+  EXPECT_FALSE(actor_.is_idle());
+  actor_.OnRead(BucketItems{ShardItem(0, 1, 50'000), {}, false}, now_, step_);
+  EXPECT_TRUE(actor_.is_idle());
+}
+
 TEST_F(BucketActorTest, AnAdjustAndItsRepetitionFailTogetherIfTheItemCannotBeRead) {
   actor_.Forget();
   Accept(Part::Kind::kAdjust, 5'000);

@@ -45,7 +45,8 @@ class BucketBatch {
   TakeVerdict Judge(std::span<const std::int64_t> amounts, std::span<const std::int64_t> used = {});
 
   bool is_empty() const { return parts_ == 0; }
-  /// The takes use more than half of what is available: a little less, and they do not fit.
+  /// The takes use more than half of the available tokens, so they may not fit when they are
+  /// written.
   bool is_tight() const;
   /// For the planner. It refers to this batch.
   BucketRequest Request() const;

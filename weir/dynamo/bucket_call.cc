@@ -32,13 +32,6 @@ bool IsNothing(const Charge& charge) {
   return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount == 0; });
 }
 
-// What is owed by a shard that does not exist yet.
-void InShardZero(Part& part) {
-  auto target = std::make_shared<Target>(*part.target);
-  target->key.shard = 0;
-  part.target = std::move(target);
-}
-
 }  // namespace
 
 BucketCall::Next BucketCall::Begin(Route route, CallActors& actors) {
@@ -199,7 +192,7 @@ void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
 }
 
 BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& actors) {
-  // What was left behind when the call began again is not of interest.
+  // A part of an earlier route, which the call does not wait for any more.
   const bool is_awaited = outcome.index < parts_.size() && parts_[outcome.index].id == outcome.part;
   if (!is_awaited) return Next::kWaits;
   --pending_;
@@ -271,8 +264,8 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
   return Next::kWaits;
 }
 
-// The caller's time is over. What is written for it in vain returns without it. Outcomes of this
-// step may still be on their way.
+// The deadline has passed. Tokens that are taken for no caller are returned, and the call does not
+// wait for that. Outcomes that this event has caused must be processed first.
 BucketCall::Next BucketCall::Hurry(CallActors& actors) {
   repeats_ = false;
   const bool takes = request_.kind == CallRequest::Kind::kAcquire && phase_ != Phase::kReturning;
@@ -313,7 +306,8 @@ bool BucketCall::AdmitsLate() const {
          failure_->error->code == Code::kDeadlineExceeded;
 }
 
-// `keeps`: the caller admits its request, so what is not taken is owed.
+// `keeps`: the caller admits its request, so tokens that are not taken are debited, if necessary in
+// shard 0.
 void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
   CallPart& part = parts_[index];
   bool is_taken = part.stage == Stage::kApplied;
@@ -327,7 +321,8 @@ void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
   Part settled = PartOf(index, Part::Kind::kTake);
   if (settled.is_nothing()) return;
   settled.keeps = keeps;
-  if (keeps && actors.At(KeyOf(index)).seen().is_absent()) InShardZero(settled);
+  const bool is_missing = keeps && actors.At(KeyOf(index)).seen().is_absent();
+  if (is_missing) settled.target = InShard(*settled.target, 0);
   actors.Change(settled.target->key).GiveBack(std::move(settled), actors.moment());
 }
 

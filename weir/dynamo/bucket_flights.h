@@ -1,4 +1,4 @@
-// The writes of one bucket's actor that have no response yet, and what they store of which parts.
+// The writes of one bucket's actor that have no response yet, and the parts that each one carries.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +55,13 @@ class BucketFlights {
   Settlement OnNotSent(const Flight& flight);
   /// There will be no response. The next write of the round settles it.
   Settlement OnLost(const Flight& flight, Instant now);
-  /// Gives up learning what is in doubt for 10 s. Nothing: it is not that old.
+  /// Gives up learning outcomes that have been in doubt for 10 s. Nothing: no doubt is that old.
   std::optional<Settlement> Abandon(Instant now);
 
   /// When a write that supersedes the latest one may be sent; kNoTime: not before a response.
   Instant SupersedeAt(const Moment& moment) const;
-  /// When an image is read by itself: the next response brings one too, unless it is late.
+  /// When an image is to be read: the response of the write in flight contains one too, unless it
+  /// is late.
   Instant LookAt(const Moment& moment) const;
   /// kNoTime: nothing is in doubt.
   Instant abandon_at() const;

@@ -50,8 +50,8 @@ class DynamoBackend final : public Backend {
  public:
   /// The seed is drawn from the parts' random numbers.
   explicit DynamoBackend(BackendParts parts);
-  /// Closes it, if nobody has. Waits for requests in flight, whose callers may have been answered
-  /// before, at most 5 s. Not from a task of the scheduler.
+  /// Calls Close, unless it was called. Waits for requests in flight, whose callers may have been
+  /// answered before, at most 5 s. Not from a task of the scheduler.
   ~DynamoBackend() override;
 
   BucketStore& buckets() override { return buckets_; }

@@ -22,6 +22,16 @@ class KeptTake : public BucketProtocolTest {
   }
   Pending Begin() { return Keep({{"child", 10}, {"parent", 10}}, kPatience); }
 
+  /// The child refuses. Returns the write on the parent, which has no response at the deadline.
+  Request BeginAndBeRefused() {
+    const Pending call = Begin();
+    Request parent = Next("parent");
+    Leave("child", 1);
+    Apply(Next("child"));
+    Wait(kPatience);
+    EXPECT_EQ(Said(call), "refused");
+    return parent;
+  }
   /// Others write to the bucket each time, until the call pauses.
   void LoseToOthers(const std::string& entity) {
     drawn_ = 9'000'000;  // pauses of about 9 ms
@@ -48,12 +58,7 @@ class KeptTake : public BucketProtocolTest {
 
 // Fails if: the part that a write still carried stays taken though its request was refused.
 TEST_F(KeptTake, IfItIsRefusedThePartThatIsAppliedLaterIsGivenBack) {
-  const Pending call = Begin();
-  const Request parent = Next("parent");
-  Leave("child", 1);
-  Apply(Next("child"));
-  Wait(kPatience);
-  EXPECT_EQ(Said(call), "refused");
+  const Request parent = BeginAndBeRefused();
   Apply(parent);
   EXPECT_EQ(Taken("parent"), 10);
   ExpectExact();
@@ -61,12 +66,7 @@ TEST_F(KeptTake, IfItIsRefusedThePartThatIsAppliedLaterIsGivenBack) {
 
 // Fails if: the part is debited though its request was refused.
 TEST_F(KeptTake, IfItIsRefusedThePartThatIsNotAppliedLaterIsDropped) {
-  const Pending call = Begin();
-  const Request parent = Next("parent");
-  Leave("child", 1);
-  Apply(Next("child"));
-  Wait(kPatience);
-  EXPECT_EQ(Said(call), "refused");
+  const Request parent = BeginAndBeRefused();
   Leave("parent", 50);
   Apply(parent);
   ExpectExact();

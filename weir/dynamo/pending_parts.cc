@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Writes that are lost to other processes: after so many there are too many writers on this bucket.
+// After this number of writes that are lost to other processes, a part is refused as contended.
 constexpr int kMostLost = 50;
 // A refusal waits for no more writes than this to store its limits.
 constexpr int kMostRepairs = 3;

@@ -37,7 +37,7 @@ class PendingParts {
   /// carries it, which settles it: a take that is charged is given back; if its request was
   /// admitted (`keeps`), it stays charged, and is debited if the write was not applied.
   Withdrawal Drop(PartId part, bool keeps);
-  /// Gives back what was taken for this part, or debits what was not, if it `keeps` it.
+  /// Returns the part's tokens; if the part `keeps` them, they were not taken, and are debited.
   void GiveBack(Part taken, Instant now);
 
   /// A write that carries them is sent.
@@ -55,7 +55,7 @@ class PendingParts {
   /// A write with them has no response: a caller that is refused anyhow does not wait for it.
   void AnswerRepairs(const std::vector<PartId>& parts, PartReports& reports);
 
-  /// Answers and drops what is due.
+  /// Reports parts whose deadline has passed, and drops those that no write carries.
   void Expire(Instant now, PartReports& reports);
   /// A read failed, or the item cannot be used. Adjusts are tried again if that may help.
   void Fail(const Error& error, PartReports& reports);
@@ -67,7 +67,7 @@ class PendingParts {
   void End(PartId part, PartOutcome outcome, PartReports& reports);
 
   /// Why requests fail now, for callers whose time ends; nothing if writes are applied.
-  void Explain(std::optional<Error> error) { last_error_ = std::move(error); }
+  void SetLastError(std::optional<Error> error) { last_error_ = std::move(error); }
   /// The earliest time at which Expire has something to do.
   Instant wake() const;
   /// Only what gives back is to be accepted.

@@ -45,10 +45,10 @@ class SeenBucket {
   /// Since when this process knows that the stored parameters are what they are.
   Instant parameters_since() const { return parameters_since_; }
   /// Other processes have moved `rf` more often than not, and at least once in each kContendedFor
-  /// since, as they do so less often in a contended bucket; or NoteOthers was called within it.
+  /// since, as they do so less often in a contended bucket; or MarkContended was called within it.
   bool IsContended(Instant now) const { return now < contended_until_; }
   /// Other processes want the bucket too, though this one has moved `rf`.
-  void NoteOthers(Instant now) { contended_until_ = now + kContendedFor; }
+  void MarkContended(Instant now) { contended_until_ = now + kContendedFor; }
 
  private:
   std::optional<BucketImage> image_;

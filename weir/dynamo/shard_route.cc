@@ -13,10 +13,7 @@ constexpr std::uint32_t kMostLookedAt = 64;
 
 Charge PartAt(const Charge& charge, std::uint32_t shard) {
   if (shard == 0) return charge;
-  BucketKey key = charge.target->key;
-  key.shard = shard;
-  const Target& whole = *charge.target;
-  return {.target = MakeTarget(std::move(key), whole.limits, whole.source),
+  return {.target = InShard(*charge.target, shard),
           .amounts = charge.amounts,
           .resolved_at = charge.resolved_at};
 }
@@ -115,6 +112,12 @@ void Merge(LimitStatus& whole, const LimitStatus& part) {
 
 bool Route::IsDivided() const {
   return std::ranges::any_of(shards, [](std::uint32_t count) { return count > 1; });
+}
+
+TargetPtr InShard(const Target& target, std::uint32_t shard) {
+  BucketKey key = target.key;
+  key.shard = shard;
+  return MakeTarget(std::move(key), target.limits, target.source);
 }
 
 Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw) {

@@ -45,6 +45,9 @@ class ShardView {
                               std::uint32_t shards) const = 0;
 };
 
+/// The same limits, in this shard of the bucket.
+TargetPtr InShard(const Target& target, std::uint32_t shard);
+
 /// To a random shard among those that can pay or are not known; where none can, to the one
 /// that will be able to first.
 Route RouteTake(std::span<const Charge> charges, const ShardView& view, const DrawBelow& draw);

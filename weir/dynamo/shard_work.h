@@ -39,7 +39,7 @@ class ShardWork : public std::enable_shared_from_this<ShardWork> {
   /// the bucket is there at all; where others did it meanwhile, that is as good. After Stop it is
   /// dropped.
   void Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline, Done<bool> done);
-  /// Waits for whoever is inside. What is under way is left to itself.
+  /// Waits for threads that are inside. Jobs in flight end without a result.
   void Stop();
 
  private:

@@ -71,8 +71,8 @@ class StoreLifetimeTest : public testing::Test {
   std::unique_ptr<DynamoBucketStore> store_;
 };
 
-// Fails if: work on shards that a call asked for goes on with a table that is gone. Under asan that
-// is a use after free.
+// Fails if: work on shards that a call asked for goes on after the table is destroyed. Under asan
+// that is a use after free.
 TEST_F(StoreLifetimeTest, NothingIsAskedOfTheTableAfterTheStoreIsGone) {
   PutHalfABucket();
   client_.latency = milliseconds(300);
@@ -97,6 +97,25 @@ TEST_F(StoreLifetimeTest, ManyCallersHaveTheMissingShardMadeOnce) {
   for (const Answer& answer : answers) EXPECT_TRUE(*answer && **answer && (**answer)->admitted);
   EXPECT_FALSE(**hasty) << "it waited for the shards until its deadline";
   EXPECT_EQ(world_.server.counts().Requests("TransactWriteItems"), 1U);
+}
+
+// Fails if: the share of a shard that is not there yet is charged nowhere.
+TEST_F(StoreLifetimeTest, WhatIsOwedByAMissingShardIsDebitedInOneThatExists) {
+  PutHalfABucket();
+  client_.latency = milliseconds(300);
+  std::optional<Code> code;
+  store_->AcquireAndKeep(TakeOf(60), store_->Now(), In(700), [&](const Result<Decision>& decision) {
+    if (!decision) code = decision.error().code;
+  });
+  world_.scheduler.RunAll();
+  ASSERT_EQ(code, Code::kDeadlineExceeded) << "the caller admits its request";
+  std::int64_t taken = 0;
+  for (const std::uint32_t shard : {0U, 1U}) {
+    const auto item = world_.Get(kShardKeys.Bucket({"acme", "llm", shard}));
+    if (item) taken += GetNumber(*item, "b_rpm_tc").value_or(0);
+  }
+  EXPECT_EQ(taken, 60'000);
+  EXPECT_EQ(store_->forfeits(), 0);
 }
 
 // The response of the write that ends the store's work comes before the request has returned.

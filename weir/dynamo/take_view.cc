@@ -47,7 +47,7 @@ bool TakeView::IsYoung(const Part& take) const {
   return seen_.seen_at() >= take.came || seen_.seen_at() + refusal_age_ >= at_;
 }
 
-bool TakeView::Differs(const Part& take) const {
+bool TakeView::HasOtherLimits(const Part& take) const {
   return take.target->source == LimitSource::kConfigured && seen_.image() != nullptr &&
          !BatchOf(take).conforms();
 }

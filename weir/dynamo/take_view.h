@@ -1,4 +1,4 @@
-// What is known of one take before it is written: judgements by the image of its bucket.
+// Judgements of one take before it is written, by the image of its bucket.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,7 @@ struct Opinion {
   bool is_missing = false;  ///< of kDivided: OtherShards::is_missing
 };
 
-/// Judges takes of one bucket at one instant. Refers to what it is made of. A refusal may rely on
+/// Judges takes of one bucket at one instant. Keeps a reference to `seen`. A refusal may rely on
 /// an image that is no older than `refusal_age`.
 class TakeView {
  public:
@@ -55,7 +55,7 @@ class TakeView {
   /// A refusal may rely on the image.
   bool IsYoung(const Part& take) const;
   /// The take's limits are configured, and are not those that are stored.
-  bool Differs(const Part& take) const;
+  bool HasOtherLimits(const Part& take) const;
 
  private:
   BucketBatch BatchOf(const Part& part) const {

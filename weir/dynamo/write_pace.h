@@ -15,8 +15,8 @@ class WritePace {
   void OnApplied() { *this = WritePace(); }
   /// A condition failed.
   void OnFailed() { ++failed_; }
-  /// Another process's write was in the way of one that carried so many parts. `takes_less`: fewer
-  /// may fit.
+  /// A write with this number of parts failed because of another process's write. `takes_less`:
+  /// fewer may fit.
   void OnLost(std::size_t parts, bool takes_less, Instant now, std::uint64_t draw);
   /// The table failed, or throttled: waits longer each time, 25 to 400 ms.
   void Pause(Instant now, std::uint64_t draw);
