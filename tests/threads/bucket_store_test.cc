@@ -81,7 +81,7 @@ TEST(BucketStoreThreads, NoCallIsAnsweredAfterCloseIsAndNothingIsLost) {
     }
     callers.AwaitEnds(kThreads * kEach / 2);
     Close(*store);
-    threads.clear();  // what they ask now is refused at once
+    threads.clear();  // requests that begin now are refused at once
     ExpectOneAnswerEach(callers);
     const std::int64_t forfeits = store->forfeits();
     store.reset();

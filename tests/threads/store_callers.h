@@ -1,4 +1,4 @@
-// Callers of a bucket store on many threads, and what they were told.
+// Callers of a bucket store on many threads, and the results that they got.
 #pragma once
 
 #include <array>
@@ -43,8 +43,9 @@ struct StoreWorld {
 
 /// Of one bucket, in millitokens.
 struct Account {
-  std::atomic<std::int64_t> taken = kMillitokens;  ///< as callers were told, and who made it
-  std::atomic<std::int64_t> doubt = 0;             ///< may be taken besides, or may be missing
+  std::atomic<std::int64_t> taken =
+      kMillitokens;                     ///< by the results of callers, and by the bucket's creator
+  std::atomic<std::int64_t> doubt = 0;  ///< may be taken besides, or may be missing
 };
 
 /// Makes calls by number, so that all callers together make a mix: of one or two buckets, with and
@@ -59,7 +60,7 @@ class StoreCallers {
   void CallInTurn(std::size_t count);
   /// Each of `count` calls is made by the callback of the one before. Does not block.
   void CallFromCallbacks(std::size_t count);
-  /// Blocks until so many calls were answered or dropped.
+  /// Blocks until this number of calls have a result or were dropped.
   void AwaitEnds(std::size_t count) const;
 
   /// How often each call was answered.

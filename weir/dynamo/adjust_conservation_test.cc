@@ -46,7 +46,7 @@ class RepeatedAdjusts {
                             [this, &adjust] { Ask(adjust, fleet_.rng().Chance(0.3)); });
     }
   }
-  /// Those that no caller was told to count, once more. Only a forfeited one may fail.
+  /// Repeats those that no result said to count. Only a forfeited one may fail.
   void RepeatFailed() {
     for (RepeatedAdjust& adjust : adjusts_) {
       if (adjust.counted == 0) Ask(adjust, false);

@@ -42,7 +42,7 @@ TEST_F(BucketDoubt, AWriteInDoubtThatIsNeedlessNowIsSettledByAProbe) {
   EXPECT_EQ(protocol_->forfeits(), 0);
 }
 
-// Fails if: the take that is written again brings its own limits with it.
+// Fails if: the take that is written again stores its own limits.
 TEST_F(BucketDoubt, ATakeInDoubtDoesNotStoreLimitsThatWereReplaced) {
   Learn("acme");
   const Pending first = Start({{"acme", 1}});
@@ -123,7 +123,7 @@ TEST_F(BucketDoubt, TheReturnsOfOneWriteAreBounded) {
   EXPECT_LE(Number("b_rpm_tc"), 0) << "what was taken, less what was returned";
 }
 
-// Fails if: whoever wants limits stored is told that they are.
+// Fails if: a call reports limits as stored that are not.
 TEST_F(BucketDoubt, AConformThatLosesToOthersEachTimeFails) {
   const Pending conform = Conform(kSmaller);
   Read();

@@ -53,7 +53,7 @@ class BucketProtocolTest : public testing::Test {
   /// Other processes hold every slot of the write fence.
   void ClaimSlots(const std::string& entity);
   void Delete(const std::string& entity, std::uint32_t shard);
-  /// What all shards store as taken, less what was returned. Whole tokens.
+  /// The takes that all shards store, less the returns. Whole tokens.
   std::int64_t Taken(const std::string& entity);
 
   // Calls.
@@ -76,7 +76,7 @@ class BucketProtocolTest : public testing::Test {
   std::size_t Writes(const std::string& entity) const;
   /// Carries it out, and answers.
   void Apply(const Request& write);
-  /// Carries it out; what it returns answers.
+  /// Carries it out. The returned function delivers the response.
   std::function<void()> ApplyAnswerLater(const Request& write);
   /// Carries it out; the answer does not come.
   void LoseAnswer(const Request& write);
@@ -85,8 +85,8 @@ class BucketProtocolTest : public testing::Test {
   /// Whatever is due on the way, at its own instant.
   void Wait(milliseconds time);
 
-  /// Carries out everything until nothing is pending or in doubt. In each bucket exactly that must
-  /// be taken then which callers were told.
+  /// Carries out everything until nothing is pending or in doubt. Each bucket must then store
+  /// exactly the takes that the results of calls say.
   void ExpectExact();
 
   std::uint64_t drawn_ = 0;

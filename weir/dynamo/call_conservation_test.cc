@@ -1,5 +1,5 @@
-// Random calls over a bad network: what the buckets store as taken is exactly what callers were
-// told, whatever was answered late, lost or throttled.
+// Random calls over a bad network: the buckets store as taken exactly the tokens that the results
+// of the calls say, even if responses were late, lost or throttled.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/conservation_fixture.h"

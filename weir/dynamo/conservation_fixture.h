@@ -1,4 +1,5 @@
-// Processes that share buckets over a bad network, and a ledger of what their callers were told.
+// Processes that share buckets over a bad network, and a ledger of the results that their callers
+// got.
 #pragma once
 
 #include <cstdint>
@@ -75,13 +76,14 @@ class ConservedFleet {
   void AskForTakes(int calls);
   bool Run() { return table_.scheduler.RunAll(5'000'000); }
 
-  /// It was told that the charges count.
+  /// A result said that the charges count.
   void Note(const std::vector<Charge>& charges, std::int64_t times = 1);
   DynamoBucketStore& AnyStore();
   std::vector<Charge> DrawCharges(std::int64_t tokens);
   milliseconds DrawBelow(milliseconds longest);
   void HealAll();
-  /// What is wrong; empty: what is stored as taken is exactly what callers were told. Flagged
+  /// A description of differences. Empty: the table stores as taken exactly the tokens that results
+  /// said. Flagged
   /// decisions and forfeits may be charged otherwise.
   std::string Compare();
   ConservationTally Tally() const;

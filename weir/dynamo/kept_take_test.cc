@@ -1,5 +1,5 @@
-// AcquireAndKeep on two buckets, at its deadline: a caller that is told so admits its request, and
-// then all of it stays taken, exactly once. Any other answer leaves nothing taken.
+// AcquireAndKeep on two buckets, at its deadline: a caller that gets that error admits its
+// request, and all of its tokens stay taken, exactly once. Any other result leaves nothing taken.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/bucket_protocol_fixture.h"
