@@ -17,6 +17,15 @@ namespace {
 
 constexpr std::chrono::seconds kWait{30};
 
+// Until then no write without a response is joined by another one (BucketFlights).
+constexpr std::chrono::milliseconds kQuick{10};
+
+/// Once no request of a decision before is at the proxy, counting begins anew.
+void AwaitQuiet() {
+  while (TakeCounts()["peak"] != 0) {
+  }
+}
+
 /// A process of its own on the table.
 struct Process {
   explicit Process(const std::string& url) {
@@ -60,22 +69,37 @@ class Requests : public testing::Test {
   }
   void TearDown() override { Tell("mode pass"); }
 
+  /// The requests of the first decision that was quick: a slow one may send a write twice. Each
+  /// takes one of "plenty".
+  static Counts QuickDecision(Process& process, const std::string& entity) {
+    const Deadline deadline = Deadline::After(process.clock, kWait);
+    while (!deadline.ExpiredAt(process.clock.Now())) {
+      AwaitQuiet();
+      const Instant asked = process.clock.Now();
+      EXPECT_TRUE(process.Ask(entity, "plenty"));
+      if (process.clock.Now() < asked + kQuick) return TakeCounts();
+    }
+    ADD_FAILURE() << "no decision in 30 s took less than 10 ms";
+    return {};
+  }
+
   static inline std::string url_;
 };
 
 TEST_F(Requests, AWarmDecisionIsOneWriteAndNoRead) {
   Process process(url_);
   EXPECT_TRUE(process.Ask("warm", "plenty"));
-  TakeCounts();
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(process.Ask("warm", "plenty"));
-  EXPECT_EQ(TakeCounts(), (Counts{{"UpdateItem", 20}, {"peak", 1}, {"turns", 20}}));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(QuickDecision(process, "warm"),
+              (Counts{{"UpdateItem", 1}, {"peak", 1}, {"turns", 1}}));
+  }
 }
 
 TEST_F(Requests, ARefusalIsRepeatedWithoutOne) {
   Process process(url_);
   EXPECT_TRUE(process.Ask("poor", "scarce"));
   EXPECT_FALSE(process.Ask("poor", "scarce"));
-  TakeCounts();
+  AwaitQuiet();
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(process.Ask("poor", "scarce"));
   EXPECT_EQ(TakeCounts(), (Counts{{"peak", 0}, {"turns", 0}}));
 }
@@ -95,10 +119,9 @@ TEST_F(Requests, ARefusalIsLookedUpOnceItIsOld) {
 TEST_F(Requests, AWarmCascadeIsTwoWritesAtOnce) {
   Process process(url_);
   EXPECT_TRUE(process.Ask("child", "plenty"));
-  TakeCounts();
   Tell("mode hold 2");
-  EXPECT_TRUE(process.Ask("child", "plenty"));
-  EXPECT_EQ(TakeCounts(), (Counts{{"UpdateItem", 2}, {"peak", 2}, {"turns", 1}}));
+  EXPECT_EQ(QuickDecision(process, "child"),
+            (Counts{{"UpdateItem", 2}, {"peak", 2}, {"turns", 1}}));
 }
 
 // Each member of the chain with its limits, then the buckets, which are written. What is sent
