@@ -56,6 +56,9 @@ class JsonClient {
   /// The service's time, which follows its responses and no wall clock (server_time.h); nothing
   /// before the first of them, and for clients that do not look at it.
   virtual std::optional<UnixMillis> ServerNow() const { return std::nullopt; }
+  /// The same; nothing unless a response of the last ten seconds agreed with it, and none since
+  /// then did not.
+  virtual std::optional<UnixMillis> ConfirmedNow() const { return std::nullopt; }
 };
 
 }  // namespace weir

@@ -196,6 +196,12 @@ class RetryingClient final : public JsonClient {
     return core_->server_time.Now(boot);
   }
 
+  std::optional<UnixMillis> ConfirmedNow() const override {
+    const nanoseconds boot = core_->parts.scheduler.clock().BootNow();
+    const MutexLock lock(core_->mutex);
+    return core_->server_time.ConfirmedNow(boot);
+  }
+
   JsonClientStats stats() const override {
     const MutexLock lock(core_->mutex);
     return {.calls = core_->calls.Value(),

@@ -12,6 +12,7 @@ constexpr int kSlewPart = 20;  // T slows by one part in twenty
 constexpr int kResponses = 3;
 constexpr nanoseconds kRunTime = std::chrono::seconds(10);
 constexpr milliseconds kDateUnit{1000};
+constexpr nanoseconds kConfirmedFor = std::chrono::seconds(10);
 
 milliseconds Floor(nanoseconds time) { return std::chrono::floor<milliseconds>(time); }
 
@@ -24,11 +25,17 @@ ServerTime::Range ServerTime::RangeOf(const ServerDate& response) {
 
 void ServerTime::Observe(const ServerDate& response, UnixMillis wall) {
   const Range range = RangeOf(response);
-  if (!offset_) return Begin(range, milliseconds(wall.value) - Floor(response.received));
+  agreed_.reset();
+  if (!offset_) {
+    Begin(range, milliseconds(wall.value) - Floor(response.received));
+    if (offset_) agreed_ = response.received;
+    return;
+  }
   const milliseconds now = OffsetAt(response.received);
   const bool is_behind = now < range.low - kTolerance;
   if (!is_behind && now <= range.high + kTolerance) {
     run_.count = 0;
+    agreed_ = response.received;
     return;
   }
   if (run_.count == 0 || run_.is_behind != is_behind) {
@@ -75,6 +82,11 @@ milliseconds ServerTime::OffsetAt(nanoseconds boot) const {
 std::optional<UnixMillis> ServerTime::Now(nanoseconds boot) const {
   if (!offset_) return std::nullopt;
   return UnixMillis{(Floor(boot) + OffsetAt(boot)).count()};
+}
+
+std::optional<UnixMillis> ServerTime::ConfirmedNow(nanoseconds boot) const {
+  if (!agreed_ || boot - *agreed_ > kConfirmedFor) return std::nullopt;
+  return Now(boot);
 }
 
 }  // namespace weir

@@ -29,6 +29,9 @@ class ServerTime {
 
   /// T; nothing until it is known. Between steps back it never goes backwards.
   std::optional<UnixMillis> Now(nanoseconds boot) const;
+  /// The same; nothing unless a response that came within ten seconds before `boot` agreed with T,
+  /// and none since then excluded it.
+  std::optional<UnixMillis> ConfirmedNow(nanoseconds boot) const;
 
  private:
   // Where T - B lies, by one response or several.
@@ -54,6 +57,7 @@ class ServerTime {
   nanoseconds slew_began_{0};
   milliseconds slew_to_{0};  // T slows until its offset is this; at most offset_
   Run run_;
+  std::optional<nanoseconds> agreed_;  // when the latest response was received, if it agreed
 };
 
 }  // namespace weir

@@ -113,5 +113,25 @@ TEST_F(ServerTimeTest, StepsBackIfItIsFurtherAhead) {
   EXPECT_LE(std::chrono::abs(Error() - hours(-1)), milliseconds(1010));
 }
 
+TEST_F(ServerTimeTest, IsConfirmedForTenSecondsByAResponseThatAgrees) {
+  EXPECT_FALSE(time_.ConfirmedNow(boot_));
+  Respond();
+  EXPECT_EQ(time_.ConfirmedNow(boot_), time_.Now(boot_));
+  Pass(seconds(9));
+  EXPECT_TRUE(time_.ConfirmedNow(boot_));
+  Pass(seconds(2));
+  EXPECT_FALSE(time_.ConfirmedNow(boot_)) << "no response for so long";
+  Respond();
+  EXPECT_TRUE(time_.ConfirmedNow(boot_));
+}
+
+TEST_F(ServerTimeTest, IsNotConfirmedOnceAResponseExcludesIt) {
+  Respond();
+  Respond(hours(1));
+  EXPECT_FALSE(time_.ConfirmedNow(boot_));
+  Respond();
+  EXPECT_TRUE(time_.ConfirmedNow(boot_));
+}
+
 }  // namespace
 }  // namespace weir

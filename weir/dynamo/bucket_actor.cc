@@ -50,8 +50,22 @@ BucketActor::BucketActor(ActorTerms& terms, BucketKey key)
       flights_(terms.instance, terms.last_write) {}
 
 bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
-  if (repaired_at_ + terms_.repair_rest > moment.at) return false;
-  return !take.is_nothing() && View(moment).HasOtherLimits(take);
+  if (repaired_at_ + terms_.repair_rest > moment.at || take.is_nothing()) return false;
+  return View(moment).HasOtherLimits(take) || NextStep(moment) != AheadStep::kNone;
+}
+
+AheadStep BucketActor::NextStep(const Moment& moment) const {
+  const BucketImage* image = seen_.image();
+  if (image == nullptr || !IsFarAhead(image->bucket.time, moment.bucket_time)) {
+    return AheadStep::kNone;
+  }
+  const std::optional<UnixMillis> now = terms_.confirmed_time();
+  return now ? NextAheadStep(*image, *now) : AheadStep::kNone;
+}
+
+bool BucketActor::AreRepairs(const std::vector<PartId>& parts) const {
+  return std::ranges::all_of(
+      parts, [this](PartId id) { return parts_.queue().Find(id)->kind == Part::Kind::kRepair; });
 }
 
 std::optional<Status> BucketActor::CheckAdjust(const Part& adjust, const Moment& moment) const {
@@ -120,7 +134,12 @@ std::optional<WriteFence::Guard> BucketActor::Begin(const std::vector<PartId>& p
   return flights_.Begin(parts, seen_.image(), moment.bucket_time, draw);
 }
 
-Result<BucketPlan> BucketActor::Plan(const Choice& choice, const WriteFence::Guard* guard) const {
+Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
+                                     const WriteFence::Guard* guard) const {
+  const AheadStep step = AreRepairs(choice.parts) ? NextStep(moment) : AheadStep::kNone;
+  if (step != AheadStep::kNone) {
+    return PlanAheadStep(terms_.keys, *seen_.image(), {step, moment.bucket_time, guard});
+  }
   BucketRequest request = choice.batch->Request();
   request.writes = terms_.writes;
   request.failed_writes = pace_.failed();
@@ -135,7 +154,7 @@ Result<BucketPlan> BucketActor::Plan(const Choice& choice, const WriteFence::Gua
 // True: parts ended, since nothing is to be written or can be.
 bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
   const std::optional<WriteFence::Guard> guard = Begin(choice.parts, moment);
-  Result<BucketPlan> plan = Plan(choice, guard ? &*guard : nullptr);
+  Result<BucketPlan> plan = Plan(choice, moment, guard ? &*guard : nullptr);
   const bool is_needless = plan && (plan->settled || (plan->conforms && choice.takes_nothing()));
   if (!plan || is_needless) {
     if (guard) flights_.Cancel(*guard);
@@ -180,6 +199,7 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
                 .sent = moment.at,
                 .planned_at = seen_.image() == nullptr ? UnixMillis{} : seen_.image()->bucket.time,
                 .moves_rf = plan.moves_rf,
+                .set_back = plan.set_back,
                 .is_tight = choice.batch->is_tight(),
                 .foreseen = !image_is_read_,
                 .records = recorded_};
@@ -258,6 +278,7 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
 void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment,
                           Step& step) {
   pace_.OnApplied();
+  step.set_back = flight.set_back;
   parts_.SetLastError(std::nullopt);
   const std::optional<Item>& item = answer.item ? answer.item : flight.created;
   auto image = item ? ReadImage(*item) : weir::Fail(Code::kNotFound, "");

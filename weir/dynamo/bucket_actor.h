@@ -18,6 +18,7 @@
 #include "weir/dynamo/bucket_flights.h"
 #include "weir/dynamo/pending_parts.h"
 #include "weir/dynamo/table.h"
+#include "weir/dynamo/time_ahead.h"
 #include "weir/dynamo/write_pace.h"
 
 namespace weir::dynamo {
@@ -30,6 +31,8 @@ struct ActorTerms {
   milliseconds repair_rest;  ///< between two writes that store the limits of refused takes
   std::uint64_t instance;    ///< of the fence: drawn when the backend was opened
   std::function<std::uint64_t()> draw;  ///< random, also in a process that was forked
+  /// The service's time, if responses confirm it.
+  std::function<std::optional<UnixMillis>()> confirmed_time = [] { return std::nullopt; };
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};
   PartId last_part = 0;          ///< the latest identifier of a part
   std::uint64_t last_write = 0;  ///< the same of a write
@@ -58,7 +61,8 @@ class BucketActor {
     PartReports reports{};
     std::vector<Outgoing> sends{};
     bool read = false;
-    bool divide = false;  ///< the item is written so often that its bucket is to be divided
+    bool divide = false;       ///< the item is written so often that its bucket is to be divided
+    milliseconds set_back{0};  ///< how far ahead `rf` was, if it was set back
   };
   using WriteOutcome = tl::expected<WriteAnswer, WriteFailure>;
 
@@ -117,7 +121,11 @@ class BucketActor {
   bool Advance(const Moment& moment, Step& step);
   void Read(Step& step);
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);
-  Result<BucketPlan> Plan(const Choice& choice, const WriteFence::Guard* guard) const;
+  /// kNone also if the time is not confirmed.
+  AheadStep NextStep(const Moment& moment) const;
+  bool AreRepairs(const std::vector<PartId>& parts) const;
+  Result<BucketPlan> Plan(const Choice& choice, const Moment& moment,
+                          const WriteFence::Guard* guard) const;
   bool Send(Choice choice, const Moment& moment, Step& step);
   bool EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
                     const Moment& moment, Step& step);

@@ -2,8 +2,21 @@
 
 #include <algorithm>
 
+#include "weir/dynamo/time_ahead.h"
+
 namespace weir::dynamo {
 namespace {
+
+// Half of what is far ahead: processes whose times differ by less agree on what may be set back.
+constexpr milliseconds kMayBeSetBack = kMostAhead / 2;
+constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
+
+// When the image was seen, its rf was ahead.
+bool WasAhead(const SeenBucket& seen, UnixMillis now, Instant at) {
+  const UnixMillis rf = std::max(seen.image()->bucket.time, now - kLongAgo);
+  if (rf > now + kMayBeSetBack) return true;
+  return seen.seen_at() + (now + kMayBeSetBack - rf) < at;
+}
 
 std::size_t IndexIn(const Target& target, std::string_view name) {
   const auto found = std::ranges::find(target.limits, name, &Limit::name);
@@ -24,8 +37,10 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
       adjusts_(leader.is_adjust()),
       sums_(target_->limits.size()) {
   if (const BucketImage* image = seen.image()) {
-    behind_ = std::max(image->bucket.time - now, milliseconds(0));
-    now_ = std::max(now, image->bucket.time);
+    const UnixMillis rf = image->bucket.time;
+    behind_ = std::max((IsFarAhead(rf, now) ? SetBackAt(*image, now) : rf) - now, milliseconds(0));
+    now_ = std::max(now, rf);
+    requires_rf_ = WasAhead(seen, now, at);
   }
   MakeLines();
   conforms_ = seen_.is_absent() || Conforms(*seen_.image(), lines_);
@@ -33,7 +48,7 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
 }
 
 BucketRequest BucketBatch::Request() const {
-  return {.target = *target_, .sums = sums_, .adjusts = adjusts_};
+  return {.target = *target_, .sums = sums_, .adjusts = adjusts_, .requires_rf = requires_rf_};
 }
 
 void BucketBatch::MakeLines() {

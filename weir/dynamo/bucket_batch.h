@@ -60,7 +60,8 @@ class BucketBatch {
   const SeenBucket& seen_;
   TargetPtr target_;
   UnixMillis now_;
-  milliseconds behind_{0};  // how far `now` is behind the bucket's time
+  milliseconds behind_{0};  // until the bucket's time is reached, or set back
+  bool requires_rf_ = false;
   bool adjusts_;
   bool conforms_ = true;
   std::size_t parts_ = 0;

@@ -8,6 +8,7 @@
 
 #include "weir/base/rng.h"
 #include "weir/dynamo/callback_turn.h"
+#include "weir/store/stored_ahead.h"
 
 namespace weir::dynamo {
 namespace {
@@ -24,7 +25,7 @@ std::function<std::uint64_t()> Random(const BucketStoreOptions& options) {
   return [rng = Rng(options.seed)]() mutable { return rng.Next(); };
 }
 
-ActorTerms TermsOf(const Keys& keys, const BucketStoreOptions& options,
+ActorTerms TermsOf(const Table& table, const Keys& keys, const BucketStoreOptions& options,
                    const std::function<std::uint64_t()>& draw) {
   return {.keys = keys,
           .writes = WriteQuota(options.write_capacity),
@@ -32,6 +33,7 @@ ActorTerms TermsOf(const Keys& keys, const BucketStoreOptions& options,
           .repair_rest = options.repair_rest,
           .instance = draw() >> 16,
           .draw = draw,
+          .confirmed_time = [&table] { return table.ConfirmedNow(); },
           .observe_plan = options.observe_plan};
 }
 
@@ -46,7 +48,7 @@ DynamoBucketStore::Driver::Driver(Table& table, const Keys& keys, Scheduler& sch
       shard_work_(std::make_shared<ShardWork>(
           ShardWork::Parts{table_, keys_, scheduler_, *this, log_}, ~options.seed)),
       draw_(Random(options)),
-      protocol_(TermsOf(keys_, options, draw_), options.remembered_images) {}
+      protocol_(TermsOf(table_, keys_, options, draw_), options.remembered_images) {}
 
 Moment DynamoBucketStore::Driver::Now() const {
   const Instant now = scheduler_.clock().Now();
@@ -199,6 +201,8 @@ void DynamoBucketStore::Driver::Do(Step& step) {
   if (!step.reads.empty()) Read(std::move(step.reads));
   for (const Step::Completion& completion : step.completions) Complete(completion);
   for (const BucketImage& image : step.divides) shard_work_->Double(image);
+  AheadReport report(&log_);
+  for (const Step::SetBack& back : step.set_back) report.Add(back.bucket, back.ahead);
 }
 
 void DynamoBucketStore::Driver::Send(Step::Send send) {

@@ -21,8 +21,9 @@ struct Flight {
   Instant sent{};
   UnixMillis planned_at{};  ///< rf in the image
   bool moves_rf = false;
-  bool is_tight = false;  ///< BucketBatch
-  bool foreseen = false;  ///< planned from the image that an own write had left
+  milliseconds set_back{0};  ///< BucketPlan
+  bool is_tight = false;     ///< BucketBatch
+  bool foreseen = false;     ///< planned from the image that an own write had left
   std::optional<Item> created{};
   bool records = false;  ///< its last write records a token
 };

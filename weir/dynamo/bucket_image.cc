@@ -156,11 +156,13 @@ void ReadRemainders(std::string_view text, BucketImage& image) {
   while (!text.empty()) ReadRemainder(CutTo(text, ';'), image);
 }
 
-std::optional<EarlyLeavers> ReadGone(std::string_view text) {
-  const auto left = ReadInteger<std::int64_t>(CutTo(text, ';'));
-  const auto full = ReadInteger<std::int64_t>(text);
-  if (!left || !full) return std::nullopt;
-  return EarlyLeavers{{*left}, {*full}};
+// "<time>;<time>", the text of w_gone and w_ahead.
+template <class Times>
+std::optional<Times> ReadTimes(std::string_view text) {
+  const auto first = ReadInteger<std::int64_t>(CutTo(text, ';'));
+  const auto second = ReadInteger<std::int64_t>(text);
+  if (!first || !second) return std::nullopt;
+  return Times{{*first}, {*second}};
 }
 
 void ReadAdjusts(const Item& item, BucketImage& image) {
@@ -217,7 +219,8 @@ Result<BucketImage> ReadImage(const Item& item) {
   ReadAdjusts(item, image);
   image.slots = ReadSlots(item);
   if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
-  if (const auto* gone = GetText(item, kGone)) image.gone = ReadGone(*gone);
+  if (const auto* gone = GetText(item, kGone)) image.gone = ReadTimes<EarlyLeavers>(*gone);
+  if (const auto* ahead = GetText(item, kAhead)) image.ahead = ReadTimes<AheadMark>(*ahead);
   return image;
 }
 
@@ -262,6 +265,10 @@ std::optional<std::string> FormatExtras(std::vector<std::string> names) {
 
 std::string FormatGone(const EarlyLeavers& gone) {
   return fmt::format("{};{}", gone.last_left.value, gone.left_full.value);
+}
+
+std::string FormatAhead(const AheadMark& ahead) {
+  return fmt::format("{};{}", ahead.rf.value, ahead.seen.value);
 }
 
 Quota WriteQuota(std::int64_t capacity) { return {capacity, capacity, 1000}; }

@@ -14,6 +14,9 @@
 //                    override took from them, or they left the configuration and are not full yet.
 //   w_gone           "<left>;<full>" in ms since 1970: when the latest limit was removed before it
 //                    was full, and when the last of them would have been full.
+//   w_ahead          "<rf>;<seen>" in ms since 1970: an rf that is far ahead of the service's time,
+//   and
+//                    since when it has been so (time_ahead.h). Nothing, if rf is another one.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +42,14 @@ struct EarlyLeavers {
   friend bool operator==(const EarlyLeavers&, const EarlyLeavers&) = default;
 };
 
+/// Since when an `rf` that is far ahead has been seen.
+struct AheadMark {
+  UnixMillis rf;
+  UnixMillis seen;
+
+  friend bool operator==(const AheadMark&, const AheadMark&) = default;
+};
+
 /// A value. `names`, `stored` and `bucket.meters` belong together; the internal limit `wcu` is not
 /// among them.
 struct BucketImage {
@@ -58,6 +69,7 @@ struct BucketImage {
   FenceSlots slots;                                           ///< attributes w_0 to w_f
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
+  std::optional<AheadMark> ahead;                             ///< attribute w_ahead
 
   /// At `now` the load of writes on the item is so high that the bucket is to be divided.
   bool IsHotAt(UnixMillis now) const;
@@ -87,6 +99,7 @@ std::string LimitAttribute(std::string_view limit, std::string_view field);
 /// The text of w_extra; nothing if there are none.
 std::optional<std::string> FormatExtras(std::vector<std::string> names);
 std::string FormatGone(const EarlyLeavers& gone);
+std::string FormatAhead(const AheadMark& ahead);
 /// The text of w_rem for a bucket of this shard.
 std::string FormatRemainders(std::uint32_t shard, const std::vector<std::string>& names,
                              const Bucket& bucket);
@@ -97,5 +110,6 @@ inline constexpr std::string_view kWriteLimit = "wcu";
 inline constexpr std::string_view kRemainders = "w_rem";
 inline constexpr std::string_view kExtras = "w_extra";
 inline constexpr std::string_view kGone = "w_gone";
+inline constexpr std::string_view kAhead = "w_ahead";
 
 }  // namespace weir::dynamo

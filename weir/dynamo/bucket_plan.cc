@@ -7,6 +7,7 @@
 
 #include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
+#include "weir/store/bucket_time.h"
 
 namespace weir::dynamo {
 namespace {
@@ -20,7 +21,10 @@ constexpr std::size_t kMostForgotten = 40;
 class Planner {
  public:
   Planner(const Keys& keys, const BucketImage& image, const BucketRequest& request, UnixMillis now)
-      : image_(image), request_(request), now_(std::max(now, image.bucket.time)) {
+      : image_(image),
+        request_(request),
+        now_(std::max(now, image.bucket.time)),
+        bucket_time_(now) {
     write_.key = keys.Bucket(image.key);
     write_.want_new = true;
   }
@@ -60,8 +64,9 @@ class Planner {
     NoteExtras(std::move(extras));
     NoteGone(lines, gone);
     ForgetAdjusts();
+    if (image_.ahead && !IsFarAhead(image_.ahead->rf, bucket_time_)) e().Remove(kAhead);
     if (request_.guard != nullptr) {
-      RemoveExpiredSlots(e(), image_.slots, request_.guard->slot, now_);
+      RemoveExpiredSlots(e(), image_.slots, request_.guard->slot, bucket_time_);
     }
     Spend(true);
     return Finish();
@@ -250,7 +255,8 @@ class Planner {
 
   const BucketImage& image_;
   const BucketRequest& request_;
-  UnixMillis now_;
+  UnixMillis now_;          // not before rf
+  UnixMillis bucket_time_;  // also if rf is later
   std::optional<Lifetime> lifetime_;
   Write write_;
 };
@@ -258,6 +264,7 @@ class Planner {
 // The stored balance alone must suffice, without what came back since.
 bool MayAdd(const BucketImage& image, const BucketRequest& request, const std::vector<Line>& lines,
             UnixMillis now) {
+  if (request.requires_rf) return false;
   if (image.valid_until && *image.valid_until <= now.value) return false;
   const std::optional<Lifetime> lifetime = LifetimeOfAdd(image, lines, now);
   return std::ranges::all_of(lines, [&](const Line& line) {
@@ -293,7 +300,7 @@ Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
   WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
   BucketPlan plan{.conforms = Conforms(image, lines)};
-  Planner planner(keys, image, request, at);
+  Planner planner(keys, image, request, now);
   const bool add = plan.conforms && !request.is_nothing() && MayAdd(image, request, lines, at);
   plan.writes.push_back(add ? planner.Add(lines) : planner.Move(lines));
   plan.moves_rf = !add;

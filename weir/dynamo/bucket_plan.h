@@ -46,6 +46,9 @@ struct BucketRequest {
   /// Others have most likely refilled the bucket since it was seen: the stored balance is tried
   /// before rf is moved, although the image has too little.
   bool expects_refill = false;
+  /// `rf` may have been set back since the image was seen: only a write that requires the `rf` of
+  /// the image is exact.
+  bool requires_rf = false;
   const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
 
   /// The target's limits are to be the configured ones of the bucket.
@@ -74,8 +77,9 @@ Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity);
 struct BucketPlan {
   /// Nothing to write: the bucket does not exist, so it is full, and would stay so.
   bool settled = false;
-  bool moves_rf = false;  ///< the write requires the `rf` that was seen, or creates the item
-  bool conforms = true;   ///< it changes no parameters, and no limit joins or leaves
+  bool moves_rf = false;     ///< the write requires the `rf` that was seen, or creates the item
+  bool conforms = true;      ///< it changes no parameters, and no limit joins or leaves
+  milliseconds set_back{0};  ///< how far ahead of the service's time `rf` is, if it sets that back
   /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
   /// and the check that its owner is as it was read.
   std::vector<Write> writes;

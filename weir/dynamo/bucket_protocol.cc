@@ -318,6 +318,7 @@ void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
   if (from.divide && entry.actor.seen().image() != nullptr) {
     step.divides.push_back(*entry.actor.seen().image());
   }
+  if (from.set_back > milliseconds(0)) step.set_back.push_back({key, from.set_back});
   forfeits_ += from.reports.forfeits;
   Schedule(entry);
   NoteUse(entry);

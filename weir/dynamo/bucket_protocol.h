@@ -37,11 +37,17 @@ class BucketProtocol final : private CallActors, private ShardView {
       BucketKey bucket;
       UnixMillis now;
     };
+    /// The time of a bucket was so far ahead, and was set back.
+    struct SetBack {
+      BucketKey bucket;
+      milliseconds ahead;
+    };
     std::vector<Send> sends{};       ///< each for OnWrite
     std::vector<BucketKey> reads{};  ///< in one batch; each for OnRead
     std::vector<Completion> completions{};
     std::vector<BucketImage> divides{};  ///< of buckets that are to be divided
-    std::vector<Answer> answers{};       ///< to be run under no lock, after all else is begun
+    std::vector<SetBack> set_back{};
+    std::vector<Answer> answers{};  ///< to be run under no lock, after all else is begun
   };
 
   /// Actors of idle buckets over `capacity` are forgotten.

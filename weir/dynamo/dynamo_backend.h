@@ -24,6 +24,7 @@ class ClosingClient final : public JsonClient {
   explicit ClosingClient(JsonClient& client) : client_(client) {}
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
   std::optional<UnixMillis> ServerNow() const override { return client_.ServerNow(); }
+  std::optional<UnixMillis> ConfirmedNow() const override { return client_.ConfirmedNow(); }
   JsonClientStats stats() const override { return client_.stats(); }
   HistogramSnapshot RequestTime() const override { return client_.RequestTime(); }
   void Close() { closed_ = true; }

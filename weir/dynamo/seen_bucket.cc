@@ -16,12 +16,17 @@ bool SameParameters(const BucketImage& a, const BucketImage& b) {
   return a.names == b.names && a.stored == b.stored && a.extras == b.extras;
 }
 
+// It was far ahead, and its mark was old enough.
+bool IsSetBack(const BucketImage& from, UnixMillis rf) {
+  return from.ahead && from.ahead->rf == from.bucket.time && rf >= from.ahead->seen;
+}
+
 }  // namespace
 
 bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant now) {
   const bool differs = !image_ || !SameParameters(*image_, image);
   if (image_) {
-    const bool is_late = now - seen_at_ < kNewerFor;
+    const bool is_late = now - seen_at_ < kNewerFor && !IsSetBack(*image_, image.bucket.time);
     const bool is_earlier = image.bucket.time < image_->bucket.time ||
                             (image.bucket.time == image_->bucket.time && sent < sent_);
     if (is_earlier && is_late) return false;

@@ -26,8 +26,8 @@ class SeenBucket {
   static constexpr milliseconds kContendedFor{2000};
 
   /// False: an image of a later request, or of a later refill, is here already. An image of an
-  /// earlier refill than that of one that is older than a second replaces it: the item was deleted,
-  /// or set back.
+  /// earlier refill than that of one that is older than a second replaces it: the item was deleted.
+  /// So does one whose `rf` was set back (time_ahead.h), at once.
   bool Learn(BucketImage image, Source source, Sequence sent, Instant now);
   /// The item does not exist, unless an image of a later request is here already. `divided`: shard
   /// 1 of its bucket does.

@@ -26,7 +26,16 @@ TEST(SeenBucketTest, AnImageOfAnEarlierRefillReplacesALaterOneAfterASecondOnly) 
   EXPECT_FALSE(seen.Learn(ImageAt(0), Source::kRead, 2, kSeenAt + milliseconds(999)));
   EXPECT_EQ(seen.image()->bucket.time, kRefilled + milliseconds(50));
   EXPECT_TRUE(seen.Learn(ImageAt(0), Source::kRead, 3, kSeenAt + milliseconds(1'000)))
-      << "the item was deleted, or set back";
+      << "the item was deleted";
+}
+
+TEST(SeenBucketTest, AnImageWhoseTimeWasSetBackReplacesTheMarkedOneAtOnce) {
+  SeenBucket seen;
+  BucketImage marked = ImageAt(3'600'000);
+  marked.ahead = AheadMark{.rf = marked.bucket.time, .seen = kRefilled};
+  seen.Learn(std::move(marked), Source::kRead, 1, kSeenAt);
+  EXPECT_FALSE(seen.Learn(ImageAt(-1), Source::kRead, 2, kSeenAt)) << "from before the mark";
+  EXPECT_TRUE(seen.Learn(ImageAt(60'000), Source::kRead, 3, kSeenAt));
 }
 
 TEST(SeenBucketTest, OfOneRefillTheImageOfTheLaterRequestStays) {

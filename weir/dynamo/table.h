@@ -89,6 +89,8 @@ class Table {
   /// Bucket time: the service's, and before its first response what the wall clock showed when the
   /// table was opened, and the time since then.
   UnixMillis Now() const { return client_.ServerNow().value_or(opened_.Now()); }
+  /// The service's time, if its latest responses agree with it (JsonClient::ConfirmedNow).
+  std::optional<UnixMillis> ConfirmedNow() const { return client_.ConfirmedNow(); }
 
   void Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done);
   /// In the order of `keys`; any number of them.
