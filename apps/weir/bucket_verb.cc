@@ -20,6 +20,9 @@ namespace weir::app {
 namespace {
 
 constexpr char kAllFull[] = "nothing was missing: all limits are full\n";
+constexpr char kNotStored[] =
+    "no bucket {}/{} is stored: nothing was taken of it, or it has been full since, or it has "
+    "another name\n";
 
 Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.world(), context.common().by));
@@ -38,7 +41,11 @@ Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
                               {"tokens", TokensJson(limit.tokens)}});
     table.Row({limit.limit, FormatTokens(limit.added), FormatTokens(limit.tokens)});
   }
-  context.Answer(json, any ? table.Text() : kAllFull);
+  // Nothing is known of a bucket that is not stored: its names may be wrong.
+  const std::string text = credited.empty() ? fmt::format(kNotStored, credit.entity, credit.resource)
+                           : any            ? table.Text()
+                                            : kAllFull;
+  context.Answer(json, text);
   return Exit::kDone;
 }
 

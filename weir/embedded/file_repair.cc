@@ -198,6 +198,18 @@ std::uint64_t CountSaved(const FileRepair& repair) {
   return rows;
 }
 
+// Another program's file has no rows of ours. `found`: what the check of the file said.
+Status CheckOurs(const StoreFile& file, const FileRepair& repair,
+                 const Result<FileCheck>& found) {
+  if (!found && found.error().code == Code::kFailedPrecondition) return Fail(found.error());
+  const auto& scan = repair.salvaged.scan;
+  if (scan.pages == 0 || scan.unreadable < scan.pages) return {};
+  return Fail(Code::kDataLoss,
+              fmt::format("{}: none of its {} pages is one of a database: nothing can be saved, "
+                          "and the file is left as it is",
+                          file.path, scan.pages));
+}
+
 void RemoveBuilt(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm", "-journal"}) RemoveFile(path + suffix);
 }
@@ -241,8 +253,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
   const std::string built = file.path + "-repairing";
   RemoveBuilt(built);
   Status done = Build(file, built, options, repair);
-  // Another program's database has no rows of ours.
-  if (done && refused && CountSaved(repair) == 0) done = Fail(found.error());
+  if (done && CountSaved(repair) == 0) done = CheckOurs(file, repair, found);
   if (done) done = CheckBuilt(file, built, now, repair);
   repair.kept_as = FreeName(file.path + "-damaged");
   if (done) done = ReplaceDatabase(file.path, built, repair.kept_as);

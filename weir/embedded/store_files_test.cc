@@ -403,5 +403,19 @@ TEST_F(StoreFilesTest, AnotherDatabaseIsLeftAlone) {
   EXPECT_EQ(ReadFile(path), before);
 }
 
+// Fails if: a text whose name is given by mistake is replaced by an empty store.
+TEST_F(StoreFilesTest, AFileThatIsNoDatabaseIsLeftAlone) {
+  const StoreFile text{.path = client_.path() + ".txt"};
+  std::string lines;
+  while (lines.size() < 3 * kPage) lines += "a line of notes\n";
+  WriteFile(text.path, lines);
+  const auto repaired = Repair(text);
+  ASSERT_FALSE(repaired);
+  EXPECT_EQ(repaired.error().code, Code::kDataLoss);
+  EXPECT_THAT(repaired.error().message, HasSubstr("left as it is"));
+  EXPECT_EQ(ReadFile(text.path), lines);
+  EXPECT_FALSE(std::filesystem::exists(text.path + "-damaged-1"));
+}
+
 }  // namespace
 }  // namespace weir
