@@ -45,6 +45,8 @@ std::string WholePartition(std::string partition) {
 int MostCharges(const LedgerCall& call, const LedgerTerms& terms) {
   const bool is_answered = call.end == End::kAdmitted || call.end == End::kRefused;
   if (call.is_doubtful || !is_answered) return terms.charges;
+  // A refusal waits for no write: a process that dies returns nothing of those in flight.
+  if (call.process->is_dead()) return terms.plain_charges;
   return call.end == End::kAdmitted ? terms.plain_charges : terms.refused_charges;
 }
 
@@ -201,7 +203,7 @@ class Comparison {
     const LedgerCall& call = *account.taker;
     const std::int64_t charges = (stored - account.adjusts.most) / account.taken;
     findings_.charges = std::max(findings_.charges, charges);
-    if (call.is_doubtful) return;
+    if (call.is_doubtful || call.process->is_dead()) return;
     if (call.end == End::kAdmitted) {
       findings_.plain_charges = std::max(findings_.plain_charges, charges);
     } else if (call.end == End::kRefused) {
