@@ -230,6 +230,16 @@ TEST_F(BucketActorTest, ASlowWriteIsSupersededAtMostTwice) {
   EXPECT_EQ(Sends(), 3U);
 }
 
+// Fails if: a busy table gets all writes more than once.
+TEST_F(BucketActorTest, AWriteThatTakesAsLongAsAllOthersIsSentOnce) {
+  now_.round_trip = milliseconds(150);
+  Take(1);
+  Wait(milliseconds(449));
+  EXPECT_EQ(Sends(), 1U);
+  Wait(milliseconds(1));
+  EXPECT_EQ(Sends(), 2U);
+}
+
 // Fails if: a repetition is written while the first is pending.
 TEST_F(BucketActorTest, APendingAdjustAndItsRepetitionShareTheOutcome) {
   Accept(Part::Kind::kAdjust, 5'000);

@@ -8,11 +8,19 @@
 namespace weir::dynamo {
 namespace {
 
-// A write that is slower than three round trips is joined by one that supersedes it.
+// A write that is slower than three round trips is joined by one that supersedes it. If all writes
+// are slow, the table is busy, and must not get each of them twice; so the bound is no lower than
+// what is usual now.
 constexpr int kSlowRoundTrips = 3;
 constexpr nanoseconds kLeastSlow = milliseconds(10);
-constexpr nanoseconds kMostSlow = milliseconds(100);
+constexpr nanoseconds kMostSlow = milliseconds(1'000);
+constexpr nanoseconds kSlowUnlessKnown = milliseconds(100);
 constexpr std::size_t kMostFlights = 3;
+
+nanoseconds SlowAfter(const Moment& moment) {
+  if (!moment.round_trip) return kSlowUnlessKnown;
+  return std::clamp(*moment.round_trip * kSlowRoundTrips, kLeastSlow, kMostSlow);
+}
 
 // How long the outcome of writes is sought.
 constexpr nanoseconds kPatience = std::chrono::seconds(10);
@@ -85,12 +93,12 @@ Instant BucketFlights::SupersedeAt(const Moment& moment) const {
   if (flights_.empty()) return moment.at;
   const bool is_fenced = flights_.back().fenced.has_value();
   if (!is_fenced || flights_.size() >= kMostFlights) return kNoTime;
-  const nanoseconds slow = moment.round_trip.value_or(kMostSlow) * kSlowRoundTrips;
-  return flights_.back().sent + std::clamp(slow, kLeastSlow, kMostSlow);
+  return flights_.back().sent + SlowAfter(moment);
 }
 
 Instant BucketFlights::LookAt(const Moment& moment) const {
-  return flights_.empty() ? moment.at : flights_.front().sent + kMostSlow;
+  if (flights_.empty()) return moment.at;
+  return flights_.front().sent + std::max(SlowAfter(moment), kSlowUnlessKnown);
 }
 
 std::uint64_t BucketFlights::last_answered_id() const {
