@@ -18,6 +18,8 @@ bool IsEligible(const Part& part) {
   return ((IsTake(part) || conforms) && !part.answered) || IsAdjust(part);
 }
 
+bool IsRepair(const Part& part) { return part.kind == Part::Kind::kRepair && !part.answered; }
+
 Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
   using std::chrono::duration_cast;
   return {Code::kDeadlineExceeded,
@@ -39,6 +41,7 @@ class Chooser {
         view_(seen, terms.refusal_age, moment.at) {}
 
   Choice Run() {
+    if (terms_.repairs_first && std::ranges::any_of(queue_.all(), IsRepair)) return OnlyRepairs();
     const Part* leader = FindLeader();
     if (leader == nullptr) return std::move(choice_);
     if (leader->is_recorded) {
@@ -61,6 +64,16 @@ class Chooser {
   }
 
  private:
+  Choice OnlyRepairs() {
+    for (Part& part : queue_.all()) {
+      if (!IsRepair(part)) continue;
+      if (choice_.parts.empty()) choice_.batch.emplace(seen_, part, part.now, moment_.at);
+      choice_.now = std::max(choice_.now, DateOf(part, moment_.at));
+      choice_.parts.push_back(part.id);
+    }
+    return std::move(choice_);
+  }
+
   // A part in doubt whose limits were replaced must not store them again.
   bool MayBeWritten(const Part& part) {
     if (!IsEligible(part)) return false;

@@ -16,6 +16,7 @@ struct ChoiceTerms {
   milliseconds refusal_age;  ///< of an image that a refusal may rely on
   std::size_t most_takes;
   bool yields_record = false;  ///< the latest write recorded a token: it is the turn of others
+  bool repairs_first = false;  ///< a repair, if there is one, shares its write with repairs only
 };
 
 struct Choice {

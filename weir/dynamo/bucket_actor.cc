@@ -56,11 +56,17 @@ bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
 
 AheadStep BucketActor::NextStep(const Moment& moment) const {
   const BucketImage* image = seen_.image();
-  if (image == nullptr || !IsFarAhead(image->bucket.time, moment.bucket_time)) {
-    return AheadStep::kNone;
-  }
-  const std::optional<UnixMillis> now = terms_.confirmed_time();
-  return now ? NextAheadStep(*image, *now) : AheadStep::kNone;
+  if (image == nullptr || image->bucket.time <= moment.bucket_time) return AheadStep::kNone;
+  if (!terms_.is_time_confirmed()) return AheadStep::kNone;
+  return NextAheadStep(*image, moment.bucket_time);
+}
+
+// Called with every image that was learned.
+void BucketActor::NoteAhead(const Moment& moment) {
+  const BucketImage* image = seen_.image();
+  if (image == nullptr || image->bucket.time <= moment.bucket_time) return;
+  const std::optional<UnixMillis> at = SetBackAt(*image, moment.bucket_time);
+  if (at && terms_.is_time_confirmed()) seen_.ExpectSetBack(*at);
 }
 
 bool BucketActor::AreRepairs(const std::vector<PartId>& parts) const {
@@ -109,7 +115,11 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
     Read(step);
     return false;
   }
-  const ChoiceTerms terms{terms_.refusal_age, pace_.most_takes(), recorded_};
+  const bool is_ahead = seen_.set_back_at().has_value();
+  const ChoiceTerms terms{.refusal_age = terms_.refusal_age,
+                          .most_takes = pace_.most_takes(),
+                          .yields_record = recorded_,
+                          .repairs_first = is_ahead && NextStep(moment) != AheadStep::kNone};
   Choice choice = Choose(parts_.queue(), seen_, terms, moment);
   for (auto& [part, outcome] : choice.ends) parts_.End(part, std::move(outcome), step.reports);
   if (!choice.parts.empty()) return Send(std::move(choice), moment, step);
@@ -287,6 +297,7 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
     const Source moved = flight.foreseen ? Source::kMoved : Source::kOwn;
     seen_.Learn(std::move(*image), flight.moves_rf ? moved : Source::kAdded, flight.id, moment.at);
     image_is_read_ = false;
+    NoteAhead(moment);
     const FenceSlots& slots = seen_.image()->slots;
     if (flight.moves_rf && OthersWroteLately(slots, terms_.instance, moment.bucket_time)) {
       seen_.MarkContended(moment.at);
@@ -369,6 +380,7 @@ void BucketActor::Learn(BucketImage image, const ImageRequest& asked, const Mome
   const bool is_news =
       seen_.Learn(std::move(image), SeenBucket::Source::kRead, asked.id, moment.at);
   image_is_read_ |= is_news;
+  if (is_news) NoteAhead(moment);
 }
 
 void BucketActor::FailPending(const Error& error, const Moment& moment, Step& step) {

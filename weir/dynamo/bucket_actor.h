@@ -31,8 +31,8 @@ struct ActorTerms {
   milliseconds repair_rest;  ///< between two writes that store the limits of refused takes
   std::uint64_t instance;    ///< of the fence: drawn when the backend was opened
   std::function<std::uint64_t()> draw;  ///< random, also in a process that was forked
-  /// The service's time, if responses confirm it.
-  std::function<std::optional<UnixMillis>()> confirmed_time = [] { return std::nullopt; };
+  /// Recent responses of the service confirm the bucket time (JsonClient::ConfirmedNow).
+  std::function<bool()> is_time_confirmed = [] { return false; };
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};
   PartId last_part = 0;          ///< the latest identifier of a part
   std::uint64_t last_write = 0;  ///< the same of a write
@@ -123,6 +123,7 @@ class BucketActor {
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);
   /// kNone also if the time is not confirmed.
   AheadStep NextStep(const Moment& moment) const;
+  void NoteAhead(const Moment& moment);
   bool AreRepairs(const std::vector<PartId>& parts) const;
   Result<BucketPlan> Plan(const Choice& choice, const Moment& moment,
                           const WriteFence::Guard* guard) const;

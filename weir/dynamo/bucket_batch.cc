@@ -7,17 +7,6 @@
 namespace weir::dynamo {
 namespace {
 
-// Half of what is far ahead: processes whose times differ by less agree on what may be set back.
-constexpr milliseconds kMayBeSetBack = kMostAhead / 2;
-constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
-
-// When the image was seen, its rf was ahead.
-bool WasAhead(const SeenBucket& seen, UnixMillis now, Instant at) {
-  const UnixMillis rf = std::max(seen.image()->bucket.time, now - kLongAgo);
-  if (rf > now + kMayBeSetBack) return true;
-  return seen.seen_at() + (now + kMayBeSetBack - rf) < at;
-}
-
 std::size_t IndexIn(const Target& target, std::string_view name) {
   const auto found = std::ranges::find(target.limits, name, &Limit::name);
   return static_cast<std::size_t>(found - target.limits.begin());
@@ -38,9 +27,8 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
       sums_(target_->limits.size()) {
   if (const BucketImage* image = seen.image()) {
     const UnixMillis rf = image->bucket.time;
-    behind_ = std::max((IsFarAhead(rf, now) ? SetBackAt(*image, now) : rf) - now, milliseconds(0));
+    behind_ = std::max(seen.set_back_at().value_or(rf) - now, milliseconds(0));
     now_ = std::max(now, rf);
-    requires_rf_ = WasAhead(seen, now, at);
   }
   MakeLines();
   conforms_ = seen_.is_absent() || Conforms(*seen_.image(), lines_);
@@ -48,7 +36,7 @@ BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis 
 }
 
 BucketRequest BucketBatch::Request() const {
-  return {.target = *target_, .sums = sums_, .adjusts = adjusts_, .requires_rf = requires_rf_};
+  return {.target = *target_, .sums = sums_, .adjusts = adjusts_};
 }
 
 void BucketBatch::MakeLines() {
@@ -114,6 +102,19 @@ Meter BucketBatch::Judged(std::size_t limit) const {
   return judged;
 }
 
+milliseconds BucketBatch::WaitOf(const Meter& judged, std::size_t limit,
+                                 std::int64_t amount) const {
+  milliseconds wait = amount == 0 ? milliseconds(0) : RetryAfter(judged, amount);
+  if (wait == milliseconds(0)) return wait;
+  if (seen_.set_back_at() && lines_[limit].old_index != kNowhere) {
+    Meter repaid = judged;
+    const milliseconds ahead = seen_.image()->bucket.time - *seen_.set_back_at();
+    repaid.tokens -= EarlyRefill(lines_[limit].before, ahead);
+    wait = RetryAfter(repaid, amount);
+  }
+  return std::max(wait, hold_) + behind_;
+}
+
 TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
                                std::span<const std::int64_t> used) {
   TakeVerdict verdict;
@@ -121,8 +122,7 @@ TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
     Meter judged = Judged(i);
     judged.tokens -= sums_[i].takes + (used.empty() ? 0 : used[i]);
     verdict.available.push_back(judged.tokens);
-    milliseconds wait = amounts[i] == 0 ? milliseconds(0) : RetryAfter(judged, amounts[i]);
-    if (wait > milliseconds(0)) wait = std::max(wait, hold_) + behind_;
+    const milliseconds wait = WaitOf(judged, i, amounts[i]);
     verdict.waits.push_back(wait);
     verdict.wait = std::max(verdict.wait, wait);
   }

@@ -55,13 +55,13 @@ class BucketBatch {
   void MakeLines();
   void Add(std::size_t limit, const MeterAmounts& amounts);
   Meter Judged(std::size_t limit) const;
+  milliseconds WaitOf(const Meter& judged, std::size_t limit, std::int64_t amount) const;
   void Hold();
 
   const SeenBucket& seen_;
   TargetPtr target_;
   UnixMillis now_;
   milliseconds behind_{0};  // until the bucket's time is reached, or set back
-  bool requires_rf_ = false;
   bool adjusts_;
   bool conforms_ = true;
   std::size_t parts_ = 0;

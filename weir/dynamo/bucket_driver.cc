@@ -33,7 +33,7 @@ ActorTerms TermsOf(const Table& table, const Keys& keys, const BucketStoreOption
           .repair_rest = options.repair_rest,
           .instance = draw() >> 16,
           .draw = draw,
-          .confirmed_time = [&table] { return table.ConfirmedNow(); },
+          .is_time_confirmed = [&table] { return table.ConfirmedNow().has_value(); },
           .observe_plan = options.observe_plan};
 }
 

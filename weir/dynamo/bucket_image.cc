@@ -9,6 +9,7 @@
 
 #include "weir/base/integer_text.h"
 #include "weir/dynamo/keys.h"
+#include "weir/store/bucket_time.h"
 
 namespace weir::dynamo {
 namespace {
@@ -183,7 +184,8 @@ bool BucketImage::IsExtra(std::string_view limit) const {
 }
 
 bool BucketImage::IsHotAt(UnixMillis now) const {
-  return wcu && IsHot(*wcu, (now - bucket.time).count());
+  // While rf is ahead, the limit of writes is not refilled either.
+  return wcu && !IsFarAhead(bucket.time, now) && IsHot(*wcu, (now - bucket.time).count());
 }
 
 std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard) {

@@ -7,7 +7,6 @@
 
 #include "weir/dynamo/bucket_lifetime.h"
 #include "weir/dynamo/bucket_lines.h"
-#include "weir/store/bucket_time.h"
 
 namespace weir::dynamo {
 namespace {
@@ -21,10 +20,7 @@ constexpr std::size_t kMostForgotten = 40;
 class Planner {
  public:
   Planner(const Keys& keys, const BucketImage& image, const BucketRequest& request, UnixMillis now)
-      : image_(image),
-        request_(request),
-        now_(std::max(now, image.bucket.time)),
-        bucket_time_(now) {
+      : image_(image), request_(request), now_(std::max(now, image.bucket.time)) {
     write_.key = keys.Bucket(image.key);
     write_.want_new = true;
   }
@@ -32,6 +28,7 @@ class Planner {
   /// rf stays: taking now and refilling later come to the same, because no clamp is pending.
   Write Add(const std::vector<Line>& lines) {
     RequireLive();
+    e().Require("rf", ">=", image_.bucket.time.value);  // it may have been set back
     RelyOn(LifetimeOfAdd(image_, lines, now_));
     for (const Line& line : lines) {
       if (!line.amounts.is_nothing() && !line.absent) AddLine(line);
@@ -64,10 +61,7 @@ class Planner {
     NoteExtras(std::move(extras));
     NoteGone(lines, gone);
     ForgetAdjusts();
-    if (image_.ahead && !IsFarAhead(image_.ahead->rf, bucket_time_)) e().Remove(kAhead);
-    if (request_.guard != nullptr) {
-      RemoveExpiredSlots(e(), image_.slots, request_.guard->slot, bucket_time_);
-    }
+    if (now_ > image_.bucket.time) CleanUp();
     Spend(true);
     return Finish();
   }
@@ -234,6 +228,14 @@ class Planner {
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
   }
 
+  // Not by a write that sets rf to itself, since it was ahead of now: others may claim an empty
+  // slot by this rf, and a mark of it is in force.
+  void CleanUp() {
+    if (image_.ahead) e().Remove(kAhead);
+    if (request_.guard == nullptr) return;
+    RemoveExpiredSlots(e(), image_.slots, request_.guard->slot, now_);
+  }
+
   void ForgetAdjusts() {
     std::size_t removed = 0;
     for (const auto& [name, at] : image_.adjusts) {
@@ -255,8 +257,7 @@ class Planner {
 
   const BucketImage& image_;
   const BucketRequest& request_;
-  UnixMillis now_;          // not before rf
-  UnixMillis bucket_time_;  // also if rf is later
+  UnixMillis now_;
   std::optional<Lifetime> lifetime_;
   Write write_;
 };
@@ -264,7 +265,6 @@ class Planner {
 // The stored balance alone must suffice, without what came back since.
 bool MayAdd(const BucketImage& image, const BucketRequest& request, const std::vector<Line>& lines,
             UnixMillis now) {
-  if (request.requires_rf) return false;
   if (image.valid_until && *image.valid_until <= now.value) return false;
   const std::optional<Lifetime> lifetime = LifetimeOfAdd(image, lines, now);
   return std::ranges::all_of(lines, [&](const Line& line) {

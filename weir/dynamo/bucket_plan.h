@@ -46,9 +46,6 @@ struct BucketRequest {
   /// Others have most likely refilled the bucket since it was seen: the stored balance is tried
   /// before rf is moved, although the image has too little.
   bool expects_refill = false;
-  /// `rf` may have been set back since the image was seen: only a write that requires the `rf` of
-  /// the image is exact.
-  bool requires_rf = false;
   const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
 
   /// The target's limits are to be the configured ones of the bucket.

@@ -38,6 +38,7 @@ bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant 
   }
   if (differs) parameters_since_ = now;
   image_ = std::move(image);
+  set_back_at_.reset();
   owner_.reset();
   seen_at_ = now;
   sent_ = sent;
@@ -48,6 +49,7 @@ void SeenBucket::LearnAbsent(Owner owner, bool divided, Sequence sent, Instant n
   if (image_ && sent < sent_) return;
   sent_ = sent;
   image_.reset();
+  set_back_at_.reset();
   owner_ = std::move(owner);
   divided_ = divided;
   seen_at_ = now;
@@ -55,6 +57,7 @@ void SeenBucket::LearnAbsent(Owner owner, bool divided, Sequence sent, Instant n
 
 void SeenBucket::Forget() {
   image_.reset();
+  set_back_at_.reset();
   owner_.reset();
 }
 

@@ -36,6 +36,10 @@ class SeenBucket {
   /// Nothing older than this is to be relied on: the next refusal, and the next plan, need a read.
   void Distrust() { seen_at_ = Instant{INT64_MIN}; }
 
+  /// The `rf` of the image is ahead, and will be set back at this time: refusals say so.
+  void ExpectSetBack(UnixMillis at) { set_back_at_ = at; }
+  std::optional<UnixMillis> set_back_at() const { return set_back_at_; }
+
   bool is_known() const { return image_.has_value() || owner_.has_value(); }
   bool is_absent() const { return owner_.has_value(); }
   const BucketImage* image() const { return image_ ? &*image_ : nullptr; }
@@ -54,6 +58,7 @@ class SeenBucket {
   std::optional<BucketImage> image_;
   std::optional<Owner> owner_;  // of a bucket that does not exist
   bool divided_ = false;
+  std::optional<UnixMillis> set_back_at_;
   Instant seen_at_{INT64_MIN};
   Sequence sent_ = 0;
   Instant parameters_since_{INT64_MIN};

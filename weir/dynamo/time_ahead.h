@@ -1,6 +1,8 @@
 // A bucket whose `rf` a wrong clock has moved far ahead: how it gets its refill again.
-// Mechanism: docs/design/time.md, "In a table".
+// Mechanism: docs/design/time.md, "Stored times ahead of T in a table".
 #pragma once
+
+#include <optional>
 
 #include "weir/dynamo/bucket_plan.h"
 #include "weir/store/bucket_time.h"
@@ -19,8 +21,13 @@ enum class AheadStep {
 /// REQUIRES: responses of the service confirm `now`.
 AheadStep NextAheadStep(const BucketImage& image, UnixMillis now);
 
-/// When an `rf` that is far ahead may be set back, at the latest kAheadRest from `now`.
-UnixMillis SetBackAt(const BucketImage& image, UnixMillis now);
+/// When the `rf` may be set back, which is what it then becomes: kAheadRest after the mark, and
+/// after `now` if there is none. Nothing if `rf` is not far ahead, or is reached before that.
+std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now);
+
+/// What a limit was refilled too early by an `rf` that is ahead by `ahead`: at most its capacity.
+/// It is taken back when `rf` is set back, because it is refilled again.
+std::int64_t EarlyRefill(const Meter& meter, milliseconds ahead);
 
 struct AheadRequest {
   AheadStep step;
@@ -28,7 +35,7 @@ struct AheadRequest {
   const WriteFence::Guard* guard = nullptr;  ///< as BucketRequest::guard
 };
 
-/// Plans kMark or kSetBack, on condition of the `rf` that was seen. No balance changes.
+/// Plans kMark or kSetBack, on condition of the `rf` that was seen.
 BucketPlan PlanAheadStep(const Keys& keys, const BucketImage& image, const AheadRequest& request);
 
 }  // namespace weir::dynamo

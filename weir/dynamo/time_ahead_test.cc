@@ -55,6 +55,7 @@ TEST(TimeAhead, AMarkThatIsWrongIsReplaced) {
   EXPECT_EQ(NextAheadStep(Marked(kNow + hours(2)), kNow), AheadStep::kMark)
       << "itself of a clock that was ahead";
   EXPECT_EQ(SetBackAt(image, kNow), kNow + kAheadRest);
+  EXPECT_EQ(SetBackAt(ImageAt(kNow + hours(1)), kNow), kNow + kAheadRest);
 }
 
 TEST(TimeAhead, AMarkIsReadAsItIsWritten) {
@@ -76,29 +77,55 @@ TEST(TimeAhead, LimitsThatLeftEarlyAreSetBackToo) {
   EXPECT_EQ(plan.set_back, hours(1));
 }
 
-// Fails if: slots are judged by a time that is ahead, so that the outcome of a live process's write
-// is unknown.
-TEST(TimeAhead, AWriteOnABucketThatIsAheadKeepsLiveSlots) {
+// Others claim empty slots by this rf. Fails if: a slot leaves while rf stays.
+TEST(TimeAhead, AWriteThatLeavesATimeAheadLeavesAllSlots) {
   BucketImage image = ImageAt(kAheadTime);
-  image.slots[3] = FenceValue{.instance = 7, .at = kNow, .draw = 1};
   image.slots[5] = FenceValue{.instance = 8, .at = kNow - kSlotLife - minutes(1), .draw = 1};
+  image.valid_until = 0;  // a refill is asked for, so no write only adds
   const WriteFence::Guard guard{.write = 1, .slot = 0, .value = {.instance = 9, .at = kNow}};
   const TargetPtr target = MakeTarget({"acme", "llm", 0}, {kRpm});
   const std::vector<MeterAmounts> sums{{.takes = 1'000}};
-  const BucketRequest request{
-      .target = *target, .sums = sums, .requires_rf = true, .guard = &guard};
+  const BucketRequest request{.target = *target, .sums = sums, .guard = &guard};
   const std::string text = TextOf(PlanWrite(kShardKeys, image, request, kNow).value());
-  EXPECT_THAT(text, HasSubstr(R"(:"w_5")"));
-  EXPECT_THAT(text, Not(HasSubstr(R"(:"w_3")")));
+  EXPECT_THAT(text, HasSubstr(FormatRemainders(0, {}, {.time = kAheadTime, .meters = {}})));
+  EXPECT_THAT(text, Not(HasSubstr(R"(:"w_5")")));
+  const std::string later =
+      TextOf(PlanWrite(kShardKeys, image, request, kAheadTime + minutes(30)).value());
+  EXPECT_THAT(later, HasSubstr(R"(:"w_5")"));
+}
+
+// Fails if: damaged times reach arithmetic that they overflow.
+TEST(TimeAhead, DamagedTimesAreNoMarks) {
+  for (const std::int64_t seen : {INT64_MIN, std::int64_t{0}, INT64_MAX}) {
+    EXPECT_EQ(NextAheadStep(Marked({seen}), kNow), AheadStep::kMark) << seen;
+  }
+  for (const std::int64_t rf : {INT64_MIN, INT64_MAX}) {
+    EXPECT_EQ(NextAheadStep(ImageAt({rf}), kNow), rf < 0 ? AheadStep::kNone : AheadStep::kMark);
+  }
+  BucketImage image = Marked(kNow - minutes(1));
+  image.gone = EarlyLeavers{.last_left = {INT64_MAX}, .left_full = {INT64_MIN}};
+  EXPECT_THAT(TextOf(PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kNow})),
+              HasSubstr(FormatGone({kNow, kNow})));
+}
+
+// 10 tokens come back each second, and 100 are the capacity.
+TEST(TimeAhead, WhatCameTooEarlyIsTakenBack) {
+  const Meter meter = ImageAt(kNow).bucket.meters.front();
+  EXPECT_EQ(EarlyRefill(meter, milliseconds(1'500)), 15'000);
+  EXPECT_EQ(EarlyRefill(meter, hours(1)), 100'000) << "no more than fits";
+  const BucketPlan plan =
+      PlanAheadStep(kShardKeys, Marked(kNow - minutes(1)), {AheadStep::kSetBack, kNow});
+  EXPECT_THAT(TextOf(plan), HasSubstr(R"({"N":"-100000"})"));
 }
 
 // Fails if: a mark stays in the item for ever.
 TEST(TimeAhead, AMarkOfATimeThatIsOverLeavesWithTheNextRefill) {
-  BucketImage image = ImageAt(kNow);
+  BucketImage image = ImageAt(kNow - minutes(1));
+  image.valid_until = 0;
   image.ahead = AheadMark{.rf = kNow - hours(1), .seen = kNow - hours(2)};
   const TargetPtr target = MakeTarget({"acme", "llm", 0}, {kRpm});
   const std::vector<MeterAmounts> sums{{.takes = 1'000}};
-  const BucketRequest request{.target = *target, .sums = sums, .requires_rf = true};
+  const BucketRequest request{.target = *target, .sums = sums};
   EXPECT_THAT(TextOf(PlanWrite(kShardKeys, image, request, kNow).value()),
               HasSubstr(R"(:"w_ahead")"));
 }
