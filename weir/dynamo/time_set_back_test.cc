@@ -104,6 +104,8 @@ TEST_F(TimeSetBackTest, AnImageFromBeforeTheSetBackMintsNothing) {
   Pass(std::chrono::seconds(60));
   EXPECT_FALSE(Takes(right, 100)) << "it is set back";
   EXPECT_LT(StoredTime(), scheduler_.clock().WallNow() + std::chrono::seconds(2));
+  Pass(std::chrono::seconds(15));
+  EXPECT_TRUE(Takes(right, 1)) << "its debt is repaid";
   Pass(std::chrono::seconds(20));
   EXPECT_TRUE(Takes(idle, 99)) << "the bucket is full";
   EXPECT_FALSE(Takes(right, 2)) << "and then it is empty";
