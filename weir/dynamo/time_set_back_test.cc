@@ -107,8 +107,8 @@ TEST_F(TimeSetBackTest, AnImageFromBeforeTheSetBackMintsNothing) {
   Pass(std::chrono::seconds(15));
   EXPECT_TRUE(Takes(right, 1)) << "its debt is repaid";
   Pass(std::chrono::seconds(20));
-  EXPECT_TRUE(Takes(idle, 99)) << "the bucket is full";
-  EXPECT_FALSE(Takes(right, 2)) << "and then it is empty";
+  EXPECT_TRUE(Takes(idle, 90)) << "the bucket is full, and its image has 98";
+  EXPECT_FALSE(Takes(right, 12)) << "10 are left";
 }
 
 // What comes too early is taken back, so that clients which are at work beside each other cannot
