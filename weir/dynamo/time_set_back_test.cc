@@ -94,19 +94,20 @@ TEST_F(TimeSetBackTest, AProcessThatSeesNoDateSetsNothingBack) {
 
 // Fails if: a write relies on a refill time that may have been set back since.
 TEST_F(TimeSetBackTest, AnImageFromBeforeTheSetBackMintsNothing) {
+  limit_.quota.period = 60'000;  // full after ten minutes, and kept for longer than an hour
   Process right(*this, 1);
   Process idle(*this, 2);
   ASSERT_TRUE(Takes(right, 1));
-  RefillAhead(std::chrono::hours(1));
+  RefillAhead(std::chrono::minutes(40));
   ASSERT_TRUE(Takes(idle, 1));
   Pass(std::chrono::seconds(2));
   EXPECT_FALSE(Takes(right, 100)) << "99 are left, and it is marked";
   Pass(std::chrono::seconds(60));
   EXPECT_FALSE(Takes(right, 100)) << "it is set back";
   EXPECT_LT(StoredTime(), scheduler_.clock().WallNow() + std::chrono::seconds(2));
-  Pass(std::chrono::seconds(15));
+  Pass(std::chrono::minutes(12));
   EXPECT_TRUE(Takes(right, 1)) << "its debt is repaid";
-  Pass(std::chrono::seconds(20));
+  Pass(std::chrono::minutes(20));
   EXPECT_TRUE(Takes(idle, 90)) << "the bucket is full, and its image has 98";
   EXPECT_FALSE(Takes(right, 12)) << "10 are left";
 }
