@@ -41,7 +41,6 @@ void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
 
 // From here on the bucket refills as if its clock had been right since the rest ended.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
-  e.RequireEqual(kAhead, Of(FormatAhead(*image.ahead)));
   e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders);
   TakeBackEarlyRefill(e, image, image.bucket.time - rf);
   if (image.gone && IsFarAhead(image.gone->last_left, now)) SetBackGone(e, *image.gone, rf);
