@@ -42,9 +42,10 @@ Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
     table.Row({limit.limit, FormatTokens(limit.added), FormatTokens(limit.tokens)});
   }
   // Nothing is known of a bucket that is not stored: its names may be wrong.
-  const std::string text = credited.empty() ? fmt::format(kNotStored, credit.entity, credit.resource)
-                           : any            ? table.Text()
-                                            : kAllFull;
+  const std::string text = credited.empty()
+                               ? fmt::format(kNotStored, credit.entity, credit.resource)
+                           : any ? table.Text()
+                                 : kAllFull;
   context.Answer(json, text);
   return Exit::kDone;
 }

@@ -199,8 +199,7 @@ std::uint64_t CountSaved(const FileRepair& repair) {
 }
 
 // Another program's file has no rows of ours. `found`: what the check of the file said.
-Status CheckOurs(const StoreFile& file, const FileRepair& repair,
-                 const Result<FileCheck>& found) {
+Status CheckOurs(const StoreFile& file, const FileRepair& repair, const Result<FileCheck>& found) {
   if (!found && found.error().code == Code::kFailedPrecondition) return Fail(found.error());
   const auto& scan = repair.salvaged.scan;
   if (scan.pages == 0 || scan.unreadable < scan.pages) return {};
