@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kWait{30};
 // Until then no write without a response is joined by another one (BucketFlights).
 constexpr std::chrono::milliseconds kQuick{10};
 
-/// Once no request of a decision before is at the proxy, counting begins anew.
+/// Waits until no earlier request is at the proxy, and sets the counts to 0.
 void AwaitQuiet() {
   while (TakeCounts()["peak"] != 0) {
   }

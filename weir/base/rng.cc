@@ -51,8 +51,8 @@ std::int64_t Rng::Between(std::int64_t low, std::int64_t high) {
 
 double Rng::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
-// By the system call: each std::random_device asks the processor what it can do, for which a
-// virtual machine stops. That took a tenth of a decision.
+// By the system call: each std::random_device executes CPUID, which interrupts a virtual machine.
+// In a profile of bench/fleet that took 10 % of a decision.
 std::uint64_t SystemSeed() {
   std::uint64_t seed = 0;
   if (getentropy(&seed, sizeof seed) == 0) return seed;

@@ -56,22 +56,20 @@ bool BucketActor::WantsRepair(const Part& take, const Moment& moment) const {
 
 AheadStep BucketActor::NextStep(const Moment& moment) const {
   const BucketImage* image = seen_.image();
-  if (image == nullptr || image->bucket.time <= moment.bucket_time) return AheadStep::kNone;
-  if (!terms_.is_time_confirmed()) return AheadStep::kNone;
-  return NextAheadStep(*image, moment.bucket_time);
+  if (image == nullptr) return AheadStep::kNone;
+  const AheadStep step = NextAheadStep(*image, moment.bucket_time);
+  return step != AheadStep::kNone && terms_.is_time_confirmed() ? step : AheadStep::kNone;
 }
 
 // Called with every image that was learned.
 void BucketActor::NoteAhead(const Moment& moment) {
-  const BucketImage* image = seen_.image();
-  if (image == nullptr || image->bucket.time <= moment.bucket_time) return;
-  const std::optional<UnixMillis> at = SetBackAt(*image, moment.bucket_time);
+  if (seen_.image() == nullptr) return;
+  const std::optional<UnixMillis> at = SetBackAt(*seen_.image(), moment.bucket_time);
   if (at && terms_.is_time_confirmed()) seen_.ExpectSetBack(*at);
 }
 
-bool BucketActor::AreRepairs(const std::vector<PartId>& parts) const {
-  return std::ranges::all_of(
-      parts, [this](PartId id) { return parts_.queue().Find(id)->kind == Part::Kind::kRepair; });
+bool BucketActor::IsRepair(PartId part) const {
+  return parts_.queue().Find(part)->kind == Part::Kind::kRepair;
 }
 
 std::optional<Status> BucketActor::CheckAdjust(const Part& adjust, const Moment& moment) const {
@@ -115,11 +113,10 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
     Read(step);
     return false;
   }
-  const bool is_ahead = seen_.set_back_at().has_value();
   const ChoiceTerms terms{.refusal_age = terms_.refusal_age,
                           .most_takes = pace_.most_takes(),
                           .yields_record = recorded_,
-                          .repairs_first = is_ahead && NextStep(moment) != AheadStep::kNone};
+                          .repairs_first = NextStep(moment) != AheadStep::kNone};
   Choice choice = Choose(parts_.queue(), seen_, terms, moment);
   for (auto& [part, outcome] : choice.ends) parts_.End(part, std::move(outcome), step.reports);
   if (!choice.parts.empty()) return Send(std::move(choice), moment, step);
@@ -146,7 +143,9 @@ std::optional<WriteFence::Guard> BucketActor::Begin(const std::vector<PartId>& p
 
 Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
                                      const WriteFence::Guard* guard) const {
-  const AheadStep step = AreRepairs(choice.parts) ? NextStep(moment) : AheadStep::kNone;
+  const auto is_repair = [this](PartId part) { return IsRepair(part); };
+  const AheadStep step =
+      std::ranges::all_of(choice.parts, is_repair) ? NextStep(moment) : AheadStep::kNone;
   if (step != AheadStep::kNone) {
     return PlanAheadStep(terms_.keys, *seen_.image(), {step, moment.bucket_time, guard});
   }
@@ -199,9 +198,8 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
                            const std::optional<WriteFence::Guard>& guard, const Moment& moment,
                            Step& step) {
   parts_.Carry(choice.parts);
-  const bool repairs = std::ranges::any_of(choice.parts, [this](PartId id) {
-    return parts_.queue().Find(id)->kind == Part::Kind::kRepair;
-  });
+  const bool repairs =
+      std::ranges::any_of(choice.parts, [this](PartId part) { return IsRepair(part); });
   if (repairs) repaired_at_ = moment.at;
   recorded_ = choice.recorded.has_value();
   Flight flight{.parts = std::move(choice.parts),

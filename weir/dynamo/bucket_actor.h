@@ -73,7 +73,8 @@ class BucketActor {
   Opinion Judge(const Part& take, const Moment& moment) const {
     return View(moment).Judge(take, parts_.queue());
   }
-  /// The take's limits are to be stored before it is refused, so that the wait is true.
+  /// Before the take is refused, its limits are to be stored, so that the wait is true; or `rf`,
+  /// which is far ahead, is to be marked or set back (time_ahead.h).
   bool WantsRepair(const Part& take, const Moment& moment) const;
   /// kOutOfRange: the adjust would leave more debt than kMaxDebt. Nothing: its item is not known.
   std::optional<Status> CheckAdjust(const Part& adjust, const Moment& moment) const;
@@ -123,8 +124,9 @@ class BucketActor {
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);
   /// kNone also if the time is not confirmed.
   AheadStep NextStep(const Moment& moment) const;
+  /// Keeps when the `rf` that was seen will be set back.
   void NoteAhead(const Moment& moment);
-  bool AreRepairs(const std::vector<PartId>& parts) const;
+  bool IsRepair(PartId part) const;
   Result<BucketPlan> Plan(const Choice& choice, const Moment& moment,
                           const WriteFence::Guard* guard) const;
   bool Send(Choice choice, const Moment& moment, Step& step);

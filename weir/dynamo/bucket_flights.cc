@@ -9,8 +9,8 @@ namespace weir::dynamo {
 namespace {
 
 // A write that is slower than three round trips is joined by one that supersedes it. If all writes
-// are slow, the table is busy, and must not get each of them twice; so the bound is no lower than
-// what is usual now.
+// are slow, the table is busy, and must not get each of them twice; so the bound follows the usual
+// round trip.
 constexpr int kSlowRoundTrips = 3;
 constexpr nanoseconds kLeastSlow = milliseconds(10);
 constexpr nanoseconds kMostSlow = milliseconds(1'000);

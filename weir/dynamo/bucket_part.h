@@ -32,7 +32,7 @@ struct Part {
     kAdjust,    ///< signed corrections, whatever is available
     kGiveBack,  ///< tokens that were taken for a request that was not admitted; no caller waits
     kConform,   ///< the target's limits are to be stored, by an image that comes after the part
-    kRepair,    ///< the same for a take that is refused: if that is easy
+    kRepair,    ///< the same for a take that is refused: if that is easy. Or rf is set back
     kWait,      ///< nothing: its call waits for something else, until its deadline
   };
   PartId id = 0;

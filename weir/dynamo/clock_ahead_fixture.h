@@ -152,7 +152,7 @@ class ClockAheadTest : public testing::Test {
     });
   }
 
-  /// How many refusals there are until the take passes, if its caller waits as it is told.
+  /// The number of refusals until the take passes, if its caller waits as each refusal says.
   int RefusalsUntil(Process& process, std::int64_t tokens) {
     int refusals = 0;
     while (!Takes(process, tokens) && refusals < 100) {

@@ -21,12 +21,12 @@ enum class AheadStep {
 /// REQUIRES: responses of the service confirm `now`.
 AheadStep NextAheadStep(const BucketImage& image, UnixMillis now);
 
-/// When the `rf` may be set back, which is what it then becomes: kAheadRest after the mark, and
-/// after `now` if there is none. Nothing if `rf` is not far ahead, or is reached before that.
+/// The time at which `rf` may be set back, and its new value then: kAheadRest after the mark, or
+/// after `now` if there is no mark. Nothing if `rf` is not far ahead, or is reached before that.
 std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now);
 
-/// What a limit was refilled too early by an `rf` that is ahead by `ahead`: at most its capacity.
-/// It is taken back when `rf` is set back, because it is refilled again.
+/// The refill of a limit, in millitokens, that an `rf` which is ahead by `ahead` gave too early: at
+/// most its capacity. A set-back takes it back, because the limit gets it a second time.
 std::int64_t EarlyRefill(const Meter& meter, milliseconds ahead);
 
 struct AheadRequest {

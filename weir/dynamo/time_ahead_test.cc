@@ -13,8 +13,8 @@ using std::chrono::minutes;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr UnixMillis kAheadSeenAt{1'767'225'600'000};
-constexpr UnixMillis kFarAhead = kAheadSeenAt + hours(1);
+constexpr UnixMillis kPresent{1'767'225'600'000};
+constexpr UnixMillis kFarAhead = kPresent + hours(1);
 
 BucketImage BucketWithTime(UnixMillis rf) {
   BucketImage image = ReadImage(ShardItem(0, 1, 40'000)).value();
@@ -29,46 +29,41 @@ BucketImage BucketMarkedAt(UnixMillis seen) {
 }
 
 /// The first write of the plan, as it is sent.
-std::string FirstWriteOf(const BucketPlan& plan) {
+std::string TextOfFirstWrite(const BucketPlan& plan) {
   std::string text;
   plan.writes.front().expression.AppendTo(text);
   return text;
 }
 
 TEST(TimeAhead, UpToAMinuteAheadNothingIsDone) {
-  EXPECT_EQ(NextAheadStep(BucketWithTime(kAheadSeenAt), kAheadSeenAt), AheadStep::kNone);
-  EXPECT_EQ(NextAheadStep(BucketWithTime(kAheadSeenAt + kMostAhead), kAheadSeenAt),
-            AheadStep::kNone);
-  EXPECT_EQ(
-      NextAheadStep(BucketWithTime(kAheadSeenAt + kMostAhead + milliseconds(1)), kAheadSeenAt),
-      AheadStep::kMark);
+  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent), kPresent), AheadStep::kNone);
+  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent + kMostAhead), kPresent), AheadStep::kNone);
+  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent + kMostAhead + milliseconds(1)), kPresent),
+            AheadStep::kMark);
 }
 
 TEST(TimeAhead, IsSetBackAMinuteAfterTheMark) {
-  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kAheadSeenAt), kAheadSeenAt), AheadStep::kNone);
-  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kAheadSeenAt - milliseconds(59'999)), kAheadSeenAt),
+  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kPresent), kPresent), AheadStep::kNone);
+  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kPresent - milliseconds(59'999)), kPresent),
             AheadStep::kNone);
-  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kAheadSeenAt - minutes(1)), kAheadSeenAt),
-            AheadStep::kSetBack);
-  EXPECT_EQ(SetBackAt(BucketMarkedAt(kAheadSeenAt - minutes(20)), kAheadSeenAt),
-            kAheadSeenAt - minutes(19));
+  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kPresent - minutes(1)), kPresent), AheadStep::kSetBack);
+  EXPECT_EQ(SetBackAt(BucketMarkedAt(kPresent - minutes(20)), kPresent), kPresent - minutes(19));
 }
 
 TEST(TimeAhead, AMarkThatIsWrongIsReplaced) {
-  BucketImage image = BucketMarkedAt(kAheadSeenAt - minutes(2));
+  BucketImage image = BucketMarkedAt(kPresent - minutes(2));
   image.ahead->rf = kFarAhead - milliseconds(1);
-  EXPECT_EQ(NextAheadStep(image, kAheadSeenAt), AheadStep::kMark) << "of another time";
-  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kAheadSeenAt + hours(2)), kAheadSeenAt), AheadStep::kMark)
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kMark) << "of another time";
+  EXPECT_EQ(NextAheadStep(BucketMarkedAt(kPresent + hours(2)), kPresent), AheadStep::kMark)
       << "itself of a clock that was ahead";
-  EXPECT_EQ(SetBackAt(image, kAheadSeenAt), kAheadSeenAt + kAheadRest);
-  EXPECT_EQ(SetBackAt(BucketWithTime(kAheadSeenAt + hours(1)), kAheadSeenAt),
-            kAheadSeenAt + kAheadRest);
+  EXPECT_EQ(SetBackAt(image, kPresent), kPresent + kAheadRest);
+  EXPECT_EQ(SetBackAt(BucketWithTime(kPresent + hours(1)), kPresent), kPresent + kAheadRest);
 }
 
 TEST(TimeAhead, AMarkIsReadAsItIsWritten) {
   Item item = ShardItem(0, 1, 40'000);
-  item["w_ahead"] = Of(FormatAhead({.rf = kFarAhead, .seen = kAheadSeenAt}));
-  EXPECT_EQ(ReadImage(item).value().ahead, (AheadMark{.rf = kFarAhead, .seen = kAheadSeenAt}));
+  item["w_ahead"] = Of(FormatAhead({.rf = kFarAhead, .seen = kPresent}));
+  EXPECT_EQ(ReadImage(item).value().ahead, (AheadMark{.rf = kFarAhead, .seen = kPresent}));
   for (const char* damaged : {"", ";", "1", "1;", "1;2;3", "x;2"}) {
     item["w_ahead"] = Of(damaged);
     EXPECT_EQ(ReadImage(item).value().ahead, std::nullopt) << damaged;
@@ -77,67 +72,65 @@ TEST(TimeAhead, AMarkIsReadAsItIsWritten) {
 
 // Fails if: the minutes for which a joining limit counts as used last as long as rf was ahead.
 TEST(TimeAhead, LimitsThatLeftEarlyAreSetBackToo) {
-  BucketImage image = BucketMarkedAt(kAheadSeenAt - minutes(1));
+  BucketImage image = BucketMarkedAt(kPresent - minutes(1));
   image.gone = EarlyLeavers{.last_left = kFarAhead, .left_full = kFarAhead + minutes(5)};
-  const BucketPlan plan = PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kAheadSeenAt});
-  EXPECT_THAT(FirstWriteOf(plan), HasSubstr(FormatGone({kAheadSeenAt, kAheadSeenAt + minutes(5)})));
+  const BucketPlan plan = PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kPresent});
+  EXPECT_THAT(TextOfFirstWrite(plan), HasSubstr(FormatGone({kPresent, kPresent + minutes(5)})));
   EXPECT_EQ(plan.set_back, hours(1));
 }
 
 // Others claim empty slots by this rf. Fails if: a slot leaves while rf stays.
 TEST(TimeAhead, AWriteThatLeavesATimeAheadLeavesAllSlots) {
   BucketImage image = BucketWithTime(kFarAhead);
-  image.slots[5] =
-      FenceValue{.instance = 8, .at = kAheadSeenAt - kSlotLife - minutes(1), .draw = 1};
+  image.slots[5] = FenceValue{.instance = 8, .at = kPresent - kSlotLife - minutes(1), .draw = 1};
   image.valid_until = 0;  // a refill is asked for, so no write only adds
-  const WriteFence::Guard guard{
-      .write = 1, .slot = 0, .value = {.instance = 9, .at = kAheadSeenAt}};
+  const WriteFence::Guard guard{.write = 1, .slot = 0, .value = {.instance = 9, .at = kPresent}};
   const TargetPtr target = MakeTarget({"acme", "llm", 0}, {kRpm});
   const std::vector<MeterAmounts> sums{{.takes = 1'000}};
   const BucketRequest request{.target = *target, .sums = sums, .guard = &guard};
   const std::string text =
-      FirstWriteOf(PlanWrite(kShardKeys, image, request, kAheadSeenAt).value());
+      TextOfFirstWrite(PlanWrite(kShardKeys, image, request, kPresent).value());
   EXPECT_THAT(text, HasSubstr(FormatRemainders(0, {}, {.time = kFarAhead, .meters = {}})));
   EXPECT_THAT(text, Not(HasSubstr(R"(:"w_5")")));
   const std::string later =
-      FirstWriteOf(PlanWrite(kShardKeys, image, request, kFarAhead + minutes(30)).value());
+      TextOfFirstWrite(PlanWrite(kShardKeys, image, request, kFarAhead + minutes(30)).value());
   EXPECT_THAT(later, HasSubstr(R"(:"w_5")"));
 }
 
 // Fails if: damaged times reach arithmetic that they overflow.
 TEST(TimeAhead, DamagedTimesAreNoMarks) {
   for (const std::int64_t seen : {INT64_MIN, std::int64_t{0}, INT64_MAX}) {
-    EXPECT_EQ(NextAheadStep(BucketMarkedAt({seen}), kAheadSeenAt), AheadStep::kMark) << seen;
+    EXPECT_EQ(NextAheadStep(BucketMarkedAt({seen}), kPresent), AheadStep::kMark) << seen;
   }
   for (const std::int64_t rf : {INT64_MIN, INT64_MAX}) {
-    EXPECT_EQ(NextAheadStep(BucketWithTime({rf}), kAheadSeenAt),
+    EXPECT_EQ(NextAheadStep(BucketWithTime({rf}), kPresent),
               rf < 0 ? AheadStep::kNone : AheadStep::kMark);
   }
-  BucketImage image = BucketMarkedAt(kAheadSeenAt - minutes(1));
+  BucketImage image = BucketMarkedAt(kPresent - minutes(1));
   image.gone = EarlyLeavers{.last_left = {INT64_MAX}, .left_full = {INT64_MIN}};
-  EXPECT_THAT(FirstWriteOf(PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kAheadSeenAt})),
-              HasSubstr(FormatGone({kAheadSeenAt, kAheadSeenAt})));
+  EXPECT_THAT(TextOfFirstWrite(PlanAheadStep(kShardKeys, image, {AheadStep::kSetBack, kPresent})),
+              HasSubstr(FormatGone({kPresent, kPresent})));
 }
 
 // 10 tokens come back each second, and 100 are the capacity.
 TEST(TimeAhead, WhatCameTooEarlyIsTakenBack) {
-  const Meter meter = BucketWithTime(kAheadSeenAt).bucket.meters.front();
+  const Meter meter = BucketWithTime(kPresent).bucket.meters.front();
   EXPECT_EQ(EarlyRefill(meter, milliseconds(1'500)), 15'000);
   EXPECT_EQ(EarlyRefill(meter, hours(1)), 100'000) << "no more than fits";
-  const BucketPlan plan = PlanAheadStep(kShardKeys, BucketMarkedAt(kAheadSeenAt - minutes(1)),
-                                        {AheadStep::kSetBack, kAheadSeenAt});
-  EXPECT_THAT(FirstWriteOf(plan), HasSubstr(R"({"N":"-100000"})"));
+  const BucketPlan plan = PlanAheadStep(kShardKeys, BucketMarkedAt(kPresent - minutes(1)),
+                                        {AheadStep::kSetBack, kPresent});
+  EXPECT_THAT(TextOfFirstWrite(plan), HasSubstr(R"({"N":"-100000"})"));
 }
 
 // Fails if: a mark stays in the item for ever.
 TEST(TimeAhead, AMarkOfATimeThatIsOverLeavesWithTheNextRefill) {
-  BucketImage image = BucketWithTime(kAheadSeenAt - minutes(1));
+  BucketImage image = BucketWithTime(kPresent - minutes(1));
   image.valid_until = 0;
-  image.ahead = AheadMark{.rf = kAheadSeenAt - hours(1), .seen = kAheadSeenAt - hours(2)};
+  image.ahead = AheadMark{.rf = kPresent - hours(1), .seen = kPresent - hours(2)};
   const TargetPtr target = MakeTarget({"acme", "llm", 0}, {kRpm});
   const std::vector<MeterAmounts> sums{{.takes = 1'000}};
   const BucketRequest request{.target = *target, .sums = sums};
-  EXPECT_THAT(FirstWriteOf(PlanWrite(kShardKeys, image, request, kAheadSeenAt).value()),
+  EXPECT_THAT(TextOfFirstWrite(PlanWrite(kShardKeys, image, request, kPresent).value()),
               HasSubstr(R"(:"w_ahead")"));
 }
 

@@ -1,4 +1,4 @@
-// A bucket whose time another client has moved far ahead, and what Weir's processes make of it.
+// Weir's processes on a bucket whose time another client has moved far ahead.
 #include "weir/dynamo/clock_ahead_fixture.h"
 
 #include "weir/base/rng.h"
@@ -21,21 +21,27 @@ class TimeSetBackTest : public ClockAheadTest {
     }
     return taken;
   }
+
+  /// The bucket is empty, and another client has refilled it too early and moved `rf` an hour
+  /// ahead. Refusals by older images are over.
+  void EmptyAnHourAhead(Process& process) {
+    ASSERT_TRUE(Takes(process, 100));
+    RefillAhead(std::chrono::hours(1));
+    Pass(std::chrono::seconds(2));
+    ASSERT_TRUE(Takes(process, 100)) << "the hour that has not passed fills the bucket once";
+  }
 };
 
 // Fails if: a bucket gets no refill until T reaches its time, or more than it would have got by
 // then.
 TEST_F(TimeSetBackTest, ATimeThatIsFarAheadIsSetBackAfterAMinute) {
   Process right(*this, 1);
-  ASSERT_TRUE(Takes(right, 100));
-  RefillAhead(std::chrono::hours(1));
-  Pass(std::chrono::seconds(2));  // refusals by the older image are over
-  ASSERT_TRUE(Takes(right, 100)) << "the hour that has not passed fills the bucket once";
+  EmptyAnHourAhead(right);
   EXPECT_FALSE(Takes(right, 1)) << "from here on the time is known to be ahead";
   Pass(std::chrono::seconds(59));
   EXPECT_FALSE(Takes(right, 1));
   Pass(std::chrono::seconds(11));
-  EXPECT_FALSE(Takes(right, 10)) << "the bucket is given again what it got too early";
+  EXPECT_FALSE(Takes(right, 10)) << "the early refill is due again first";
   Pass(std::chrono::seconds(2));
   EXPECT_TRUE(Takes(right, 10)) << "twelve seconds after the minute";
   EXPECT_FALSE(Takes(right, 11));
@@ -44,10 +50,7 @@ TEST_F(TimeSetBackTest, ATimeThatIsFarAheadIsSetBackAfterAMinute) {
 
 TEST_F(TimeSetBackTest, ARefusalSaysWhenATimeThatIsFarAheadIsSetBack) {
   Process right(*this, 1);
-  ASSERT_TRUE(Takes(right, 100));
-  RefillAhead(std::chrono::hours(1));
-  Pass(std::chrono::seconds(2));  // refusals by the older image are over
-  ASSERT_TRUE(Takes(right, 100));
+  EmptyAnHourAhead(right);
   const milliseconds wait = WaitOf(right, 10);
   EXPECT_GE(wait, std::chrono::seconds(60));
   EXPECT_LE(wait, std::chrono::seconds(60 + 11));
@@ -75,7 +78,7 @@ TEST_F(TimeSetBackTest, ATimeThatAnotherClientKeepsMovingIsNotSetBack) {
   EXPECT_GE(taken, 10 * 290) << "the other client refills it";
 }
 
-// Fails if: a time that only the wall clock knows decides what is ahead.
+// Fails if: a process marks a time as ahead by its wall clock alone.
 TEST_F(TimeSetBackTest, AProcessThatSeesNoDateSetsNothingBack) {
   limit_.quota.period = 60'000;
   Process right(*this, 1);
@@ -86,6 +89,7 @@ TEST_F(TimeSetBackTest, AProcessThatSeesNoDateSetsNothingBack) {
       while (Takes(right, 5)) taken += 5;
     }
     while (Takes(blind, 5)) taken += 5;
+    EXPECT_FALSE(ReadBucket().contains(kAhead));
     Pass(std::chrono::seconds(10));
   }
   EXPECT_LE(taken, 100 + 10 * 10);
@@ -112,8 +116,8 @@ TEST_F(TimeSetBackTest, AnImageFromBeforeTheSetBackMintsNothing) {
   EXPECT_FALSE(Takes(right, 12)) << "10 are left";
 }
 
-// What comes too early is taken back, so that clients which are at work beside each other cannot
-// have it once a minute. Fails if: rf is set back and the tokens stay.
+// A client that is ahead and still runs must not get the same refill once in a minute. Fails if: rf
+// is set back and the tokens stay.
 TEST_F(TimeSetBackTest, AClientThatIsAheadAndAtWorkMintsOneRefillInAll) {
   EXPECT_LE(TakenInAnHourBeside([this] { return TakesAsZae(1, std::chrono::hours(1)); }), 30);
 }
@@ -151,7 +155,7 @@ TEST_F(TimeSetBackTest, ATimeThatIsLessThanTwoMinutesAheadIsSetBackAsWell) {
   EXPECT_LE(scheduler_.clock().WallNow(), refused + std::chrono::seconds(60 + 11));
 }
 
-// Fails if: the mark waits until nobody else writes.
+// Fails if: the mark waits until no other part is pending.
 TEST_F(TimeSetBackTest, CorrectionsWithoutEndDoNotPutOffTheMark) {
   limit_.quota = {1'000, 10'000, 1'000};
   Process right(*this, 1);
