@@ -36,7 +36,7 @@ class Takers:
         for thread in self.threads:
             thread.join()
         self.journal.close()
-        names = ("admitted", "refused", "contended", "maybe_twice", "errors")
+        names = ("admitted", "refused", "contended", "maybe_twice", "maybe_twice_early", "errors")
         return {name: self.counts[name] for name in names} | {"first_error": self.first_error}
 
     def work(self, seed):

@@ -60,9 +60,13 @@ Json RefusalOf(const Decision& decision) {
 }
 
 Json ReportOf(const TakersReport& report) {
-  return {{"admitted", report.admitted},   {"refused", report.refused},
-          {"contended", report.contended}, {"maybe_twice", report.maybe_twice},
-          {"errors", report.errors},       {"first_error", report.first_error}};
+  return {{"admitted", report.admitted},
+          {"refused", report.refused},
+          {"contended", report.contended},
+          {"maybe_twice", report.maybe_twice},
+          {"maybe_twice_early", report.maybe_twice_early},
+          {"errors", report.errors},
+          {"first_error", report.first_error}};
 }
 
 class Process {

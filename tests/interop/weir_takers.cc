@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{10};
 constexpr milliseconds kLongestPause{50};
+constexpr milliseconds kLate{100};  // docs/design/actor.md, Responses that are late or lost
 
 int OpenJournal(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -51,6 +52,7 @@ void Takers::Work(std::uint64_t thread) {
 
 milliseconds Takers::AskOnce(Rng& rng) {
   const UnixMillis begin = clock_.WallNow();
+  const Instant asked = clock_.Now();
   auto outcome = limiter_.Acquire(
       {.entity = wish_.entity, .resource = wish_.resource, .amounts = wish_.amounts},
       Deadline::After(clock_, kPatience));
@@ -65,7 +67,10 @@ milliseconds Takers::AskOnce(Rng& rng) {
     ++(decision.admitted    ? report_.admitted
        : decision.contended ? report_.contended
                             : report_.refused);
-    if (decision.maybe_charged_twice) ++report_.maybe_twice;
+    if (decision.maybe_charged_twice) {
+      ++report_.maybe_twice;
+      if (clock_.Now() < asked + kLate) ++report_.maybe_twice_early;
+    }
   }
   if (!decision.admitted) return std::min(decision.retry_after, kLongestPause);
   if (wish_.gives_back) GiveBack(std::move(*outcome).lease(), rng);

@@ -33,7 +33,9 @@ struct TakersReport {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
   std::uint64_t contended = 0;
-  std::uint64_t maybe_twice = 0;  ///< admitted, and perhaps charged twice
+  std::uint64_t maybe_twice = 0;  ///< says that it is perhaps charged twice
+  /// Of these, answered before the response to a first write counts as late, which is 100 ms.
+  std::uint64_t maybe_twice_early = 0;
   std::uint64_t errors = 0;
   std::string first_error;
 };

@@ -78,6 +78,20 @@ class BucketActorTest : public testing::Test {
                                                .maybe_applied = true}),
                    now_, step_);
   }
+  /// Its condition fails.
+  void FailOn(std::uint64_t write, Item item) {
+    actor_.OnWrite(write,
+                   tl::unexpected(WriteFailure{.kind = FailureClass::kConditional,
+                                               .error = {Code::kAborted, "the condition failed"},
+                                               .old_item = std::move(item)}),
+                   now_, step_);
+  }
+  /// By a write that was applied.
+  void HoldSlot() {
+    Take(1);
+    actor_.OnWrite(LastWrite(), Left(49'000), now_, step_);
+    step_ = {};
+  }
   std::vector<Kind> Outcomes() {
     std::vector<Kind> kinds;
     for (const PartOutcome& outcome : std::exchange(step_.reports.outcomes, {})) {
@@ -154,14 +168,7 @@ TEST_F(BucketActorTest, ATakeWhoseSlotWasLostIsRepeatedOnceAndSaysSo) {
   Lose(LastWrite());
   Wait(milliseconds(50));
   ASSERT_THAT(step_.sends, SizeIs(2));
-  const auto fail = [&] {
-    actor_.OnWrite(
-        LastWrite(),
-        tl::unexpected(WriteFailure{.kind = FailureClass::kConditional,
-                                    .error = {},
-                                    .old_item = TakenByOthers(actor_.key(), now_.bucket_time)}),
-        now_, step_);
-  };
+  const auto fail = [&] { FailOn(LastWrite(), TakenByOthers(actor_.key(), now_.bucket_time)); };
   fail();
   ASSERT_THAT(step_.sends, SizeIs(3)) << "repeated, without a slot";
   actor_.OnWrite(LastWrite(), Left(48'000), now_, step_);
@@ -224,10 +231,27 @@ TEST_F(BucketActorTest, ACallerIsAnsweredAtItsDeadlineAndItsTakeReturns) {
 
 TEST_F(BucketActorTest, ASlowWriteIsSupersededAtMostTwice) {
   now_.round_trip = milliseconds(10);
+  HoldSlot();
   Take(1);
   EXPECT_EQ(actor_.wake(), now_.at + milliseconds(30));
   for (int i = 0; i < 5; ++i) Wait(milliseconds(30));
   EXPECT_EQ(Sends(), 3U);
+}
+
+// Fails if: the claim of a slot is repeated early. Another process moves rf; the repetition fails,
+// and does not show what became of the first write, whose response is only late.
+TEST_F(BucketActorTest, ALateResponseToTheFirstWriteLeavesNoDoubt) {
+  now_.round_trip = milliseconds(2);
+  Take(1);
+  Wait(milliseconds(99));
+  ASSERT_EQ(Sends(), 1U);
+  Item moved = ShardItem(0, 1, 49'000);
+  moved.insert_or_assign("rf", Of(kShardStart.value + 50));
+  FailOn(LastWrite(), moved);
+  ASSERT_EQ(Sends(), 2U);
+  actor_.OnWrite(LastWrite(), Left(48'000), now_, step_);
+  ASSERT_EQ(step_.reports.outcomes.size(), 1U);
+  EXPECT_FALSE(step_.reports.outcomes.front().in_doubt);
 }
 
 // Fails if: a busy table gets all writes more than once.

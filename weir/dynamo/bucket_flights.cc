@@ -14,6 +14,9 @@ namespace {
 constexpr int kSlowRoundTrips = 3;
 constexpr nanoseconds kLeastSlow = milliseconds(10);
 constexpr nanoseconds kMostSlow = milliseconds(1'000);
+// If other processes write meanwhile, a second claim leaves the outcome of the first unknown, and
+// its decisions say that they may be charged twice. A response that is just late prevents that.
+constexpr nanoseconds kLeastSlowClaim = milliseconds(100);
 constexpr nanoseconds kSlowUnlessKnown = milliseconds(100);
 constexpr std::size_t kMostFlights = 3;
 
@@ -93,7 +96,8 @@ Instant BucketFlights::SupersedeAt(const Moment& moment) const {
   if (flights_.empty()) return moment.at;
   const bool is_fenced = flights_.back().fenced.has_value();
   if (!is_fenced || flights_.size() >= kMostFlights) return kNoTime;
-  return flights_.back().sent + SlowAfter(moment);
+  const nanoseconds least = fence_.is_claiming() ? kLeastSlowClaim : nanoseconds(0);
+  return flights_.back().sent + std::max(SlowAfter(moment), least);
 }
 
 Instant BucketFlights::LookAt(const Moment& moment) const {

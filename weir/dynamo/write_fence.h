@@ -107,6 +107,9 @@ class WriteFence {
 
   /// Writes of this round that may still be applied.
   std::size_t unanswered() const;
+  /// No write of this process is known to be in its slot. If another process moves rf now, a later
+  /// write of the round does not show whether an earlier one was applied.
+  bool is_claiming() const { return claimed_at_.has_value(); }
 
   friend auto operator<=>(const WriteFence&, const WriteFence&) = default;
 
