@@ -97,8 +97,9 @@ void BucketActor::Continue(const Moment& moment, Step& step) {
   SetWake(moment);
 }
 
-bool BucketActor::MaySend(const Moment& moment) const {
+bool BucketActor::MaySend(const Moment& moment) {
   if (moment.at < pace_.paused_until() || flights_.is_full()) return false;
+  if (flights_.is_empty()) return gathering_.MaySend(parts_.queue().size(), moment.at);
   return flights_.SupersedeAt(moment) <= moment.at;
 }
 
@@ -307,7 +308,9 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
     // A feature that another client switched on in the meantime is for the next part to see.
     seen_.Forget();
   }
+  const std::size_t reported = step.reports.outcomes.size();
   Settle(flights_.OnApplied(flight), moment, step);
+  gathering_.OnApplied(step.reports.outcomes.size() - reported, parts_.queue().size(), moment);
 }
 
 void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Moment& moment,
@@ -390,9 +393,10 @@ void BucketActor::SetWake(const Moment& moment) {
   wake_ = std::min(parts_.wake(), flights_.abandon_at());
   const bool has_more = !flights_.is_settled() || HasWork(parts_.queue());
   // What is due already was done, or waits for an event.
-  for (const Instant at : {parts_.queue().HasLook() ? flights_.LookAt(moment) : kNoTime,
-                           has_more ? flights_.SupersedeAt(moment) : kNoTime,
-                           has_more ? pace_.paused_until() : kNoTime}) {
+  for (const Instant at :
+       {parts_.queue().HasLook() ? flights_.LookAt(moment) : kNoTime,
+        has_more ? flights_.SupersedeAt(moment) : kNoTime, has_more ? gathering_.until() : kNoTime,
+        has_more ? pace_.paused_until() : kNoTime}) {
     if (at > moment.at) wake_ = std::min(wake_, at);
   }
 }

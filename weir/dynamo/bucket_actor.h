@@ -19,6 +19,7 @@
 #include "weir/dynamo/pending_parts.h"
 #include "weir/dynamo/table.h"
 #include "weir/dynamo/time_ahead.h"
+#include "weir/dynamo/write_gathering.h"
 #include "weir/dynamo/write_pace.h"
 
 namespace weir::dynamo {
@@ -118,7 +119,7 @@ class BucketActor {
   };
 
   TakeView View(const Moment& moment) const { return {seen_, terms_.refusal_age, moment.at}; }
-  bool MaySend(const Moment& moment) const;
+  bool MaySend(const Moment& moment);
   bool Advance(const Moment& moment, Step& step);
   void Read(Step& step);
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);
@@ -153,6 +154,7 @@ class BucketActor {
   PendingParts parts_;
   BucketFlights flights_;
   WritePace pace_;
+  WriteGathering gathering_;
   bool refreshes_ = false;
   bool reading_ = false;
   ImageRequest read_{};         // of the read in flight

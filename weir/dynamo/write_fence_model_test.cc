@@ -29,7 +29,7 @@ struct Explored {
   bool is_duplicated = false;
 };
 
-enum class Part { kQueued, kOpen, kDone, kRefused, kAbandoned, kForfeited };
+enum class PartState { kQueued, kOpen, kDone, kRefused, kAbandoned, kForfeited };
 
 /// A write in the network.
 struct Travelling {
@@ -47,8 +47,8 @@ struct Travelling {
 struct World {
   WriteFence fence{1};
   // The state of the process, and the results that its callers have.
-  Part take = Part::kQueued;
-  Part give = Part::kQueued;
+  PartState take = PartState::kQueued;
+  PartState give = PartState::kQueued;
   bool is_flagged = false;  // the take was repeated after its slot was lost
   int given_back = 0;       // takes without a caller that the process knows of
   int begun = 0;
@@ -77,7 +77,7 @@ bool Carries(const std::vector<WriteFence::PartId>& parts, WriteFence::PartId pa
   return std::ranges::find(parts, part) != parts.end();
 }
 
-bool IsPending(Part part) { return part == Part::kQueued || part == Part::kOpen; }
+bool IsPending(PartState part) { return part == PartState::kQueued || part == PartState::kOpen; }
 
 class Explorer {
  public:
@@ -126,17 +126,18 @@ class Explorer {
 
   std::string Violation(const World& world) const {
     if (world.returns > 1) return "a return counts twice";
-    if (world.take == Part::kDone && world.takes == 0) return "admitted, and nothing was taken";
+    if (world.take == PartState::kDone && world.takes == 0)
+      return "admitted, and nothing was taken";
     const int most = world.is_flagged ? 2 : 1;
     if (world.takes > most) return "a take is charged twice and not flagged";
     const bool faultless = world.slots_taken + world.recreated + world.duplicated == 0;
     const bool is_quiet = world.travelling.empty() && world.fence.unanswered() == 0;
-    const int known = (world.take == Part::kDone ? 1 : 0) + world.given_back;
+    const int known = (world.take == PartState::kDone ? 1 : 0) + world.given_back;
     if (faultless && is_quiet && world.takes != known) return "a charge that the process forgot";
-    if (faultless && is_quiet && world.returns != (world.give == Part::kDone ? 1 : 0)) {
+    if (faultless && is_quiet && world.returns != (world.give == PartState::kDone ? 1 : 0)) {
       return "a return that the process forgot";
     }
-    if (faultless && (world.is_flagged || world.give == Part::kForfeited)) {
+    if (faultless && (world.is_flagged || world.give == PartState::kForfeited)) {
       return "a slot was lost that no other process took";
     }
     return "";
@@ -197,8 +198,8 @@ class Explorer {
         world.fence.Begin(parts, {world.slots, world.rf}, kStart + milliseconds(5'000),
                           static_cast<std::uint32_t>(world.begun));
     if (!guard) return;
-    if (Carries(parts, kTake) || Carries(parts, kRepeated)) world.take = Part::kOpen;
-    if (Carries(parts, kReturn)) world.give = Part::kOpen;
+    if (Carries(parts, kTake) || Carries(parts, kRepeated)) world.take = PartState::kOpen;
+    if (Carries(parts, kReturn)) world.give = PartState::kOpen;
     world.travelling.push_back(
         {guard->write, guard->slot, guard->expected, guard->value, guard->rf, parts});
     Go(world, fmt::format("write {} is sent with {} parts", guard->write, parts.size()));
@@ -207,7 +208,7 @@ class Explorer {
   // The caller's deadline passes.
   void EndTake(World world) {
     if (!IsPending(world.take)) return;
-    world.take = world.take == Part::kQueued ? Part::kRefused : Part::kAbandoned;
+    world.take = world.take == PartState::kQueued ? PartState::kRefused : PartState::kAbandoned;
     Go(world, "the caller of the take is answered");
   }
 
@@ -234,23 +235,23 @@ class Explorer {
     settled_by_slot_ += settled.applied.empty() ? 0 : 1;
     for (const auto part : settled.applied) {
       if (part == kReturn) {
-        world.give = Part::kDone;
+        world.give = PartState::kDone;
       } else if (IsPending(world.take) && part == (world.is_flagged ? kRepeated : kTake)) {
-        world.take = Part::kDone;
-      } else if (world.take != Part::kDone) {
+        world.take = PartState::kDone;
+      } else if (world.take != PartState::kDone) {
         ++world.given_back;
       }
     }
     for (const auto part : settled.not_applied) {
-      Part& state = part == kReturn ? world.give : world.take;
-      if (state == Part::kOpen) state = Part::kQueued;
-      if (state == Part::kAbandoned) state = Part::kRefused;
+      PartState& state = part == kReturn ? world.give : world.take;
+      if (state == PartState::kOpen) state = PartState::kQueued;
+      if (state == PartState::kAbandoned) state = PartState::kRefused;
     }
     for (const auto part : settled.unknown) {
       if (part == kReturn) {
-        world.give = Part::kForfeited;
-      } else if (world.take == Part::kOpen) {
-        world.take = world.is_flagged ? Part::kForfeited : Part::kQueued;
+        world.give = PartState::kForfeited;
+      } else if (world.take == PartState::kOpen) {
+        world.take = world.is_flagged ? PartState::kForfeited : PartState::kQueued;
         world.is_flagged = true;
       }
     }

@@ -21,20 +21,20 @@ bool IsNothing(const Charge& charge) {
 }  // namespace
 
 struct ZaeClient::Acquiring {
-  enum class Part { kLanded, kSlow, kRefused, kFailed };
+  enum class ChargeState { kLanded, kSlow, kRefused, kFailed };
 
   std::vector<Charge> charges;
-  std::vector<Part> parts;
+  std::vector<ChargeState> parts;
   std::vector<std::optional<Item>> items;
   std::vector<int> tries;
   std::size_t open = 0;
   ZaeDone done;
 
-  bool Has(Part part) const { return std::ranges::find(parts, part) != parts.end(); }
+  bool Has(ChargeState part) const { return std::ranges::find(parts, part) != parts.end(); }
   std::vector<std::size_t> AllSlow() const {
     std::vector<std::size_t> slow;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i] == Part::kSlow) slow.push_back(i);
+      if (parts[i] == ChargeState::kSlow) slow.push_back(i);
     }
     return slow;
   }
@@ -61,7 +61,7 @@ void ZaeClient::Learn(const BucketKey& key, const std::optional<Item>& item) {
 void ZaeClient::Acquire(std::span<const Charge> charges, ZaeDone done) {
   auto acquiring = std::make_shared<Acquiring>();
   acquiring->charges.assign(charges.begin(), charges.end());
-  acquiring->parts.resize(charges.size(), Acquiring::Part::kSlow);
+  acquiring->parts.resize(charges.size(), Acquiring::ChargeState::kSlow);
   acquiring->items.resize(charges.size());
   acquiring->tries.resize(charges.size());
   acquiring->open = charges.size();
@@ -81,20 +81,21 @@ void ZaeClient::Speculate(const AcquiringPtr& acquiring, std::size_t i) {
 void ZaeClient::Speculated(const AcquiringPtr& acquiring, std::size_t i, const ZaeAnswer& answer) {
   Charge& charge = acquiring->charges[i];
   auto& part = acquiring->parts[i];
-  using Part = Acquiring::Part;
+  using ChargeState = Acquiring::ChargeState;
   const std::optional<Item>& item = answer ? answer->item : answer.error().old_item;
   Learn(charge.target->key, item);
   if (answer) {
-    part = Part::kLanded;
+    part = ChargeState::kLanded;
     acquiring->items[i] = item;
   } else if (answer.error().kind != FailureClass::kConditional) {
-    part = Part::kFailed;
+    part = ChargeState::kFailed;
   } else {
     const ZaeVerdict verdict = JudgeZae(item, charge, sender_.now());
-    part = verdict == ZaeVerdict::kRefused ? Part::kRefused : Part::kSlow;
+    part = verdict == ZaeVerdict::kRefused ? ChargeState::kRefused : ChargeState::kSlow;
     if (verdict == ZaeVerdict::kBusy) Bump(charge.target->key, ZaeShards(*item));
     const std::uint32_t other = DrawShard(charge.target->key);
-    if (part == Part::kRefused && other != charge.shard && acquiring->tries[i]++ < kOtherShards) {
+    if (part == ChargeState::kRefused && other != charge.shard &&
+        acquiring->tries[i]++ < kOtherShards) {
       charge.shard = other;
       return Speculate(acquiring, i);
     }
@@ -110,9 +111,10 @@ void ZaeClient::Bump(const BucketKey& key, std::int64_t shards) {
 }
 
 void ZaeClient::AllSpeculated(const AcquiringPtr& acquiring) {
-  using Part = Acquiring::Part;
+  using ChargeState = Acquiring::ChargeState;
   const auto slow = acquiring->AllSlow();
-  if (slow.empty() || acquiring->Has(Part::kRefused) || acquiring->Has(Part::kFailed)) {
+  if (slow.empty() || acquiring->Has(ChargeState::kRefused) ||
+      acquiring->Has(ChargeState::kFailed)) {
     return Finish(acquiring);
   }
   std::vector<TableKey> keys;
@@ -124,7 +126,7 @@ void ZaeClient::AllSpeculated(const AcquiringPtr& acquiring) {
   const Deadline deadline = Deadline::After(fleet_.scheduler().clock(), kReadLimit);
   sender_.table().BatchGet(keys, deadline, [this, acquiring, slow](auto items) {
     if (items) return Refill(acquiring, *std::move(items));
-    for (const std::size_t i : slow) acquiring->parts[i] = Part::kFailed;
+    for (const std::size_t i : slow) acquiring->parts[i] = ChargeState::kFailed;
     Finish(acquiring);
   });
 }
@@ -150,7 +152,7 @@ void ZaeClient::Refill(const AcquiringPtr& acquiring, std::vector<std::optional<
     }
     auto write = ZaeNormal(pass, charge, *item);
     if (!write) {
-      acquiring->parts[i] = Acquiring::Part::kRefused;
+      acquiring->parts[i] = Acquiring::ChargeState::kRefused;
       return Finish(acquiring);
     }
     writes.push_back(*std::move(write));
@@ -179,31 +181,33 @@ void ZaeClient::Retry(const AcquiringPtr& acquiring) {
 }
 
 void ZaeClient::Settle(const AcquiringPtr& acquiring, const ZaeAnswer& answer) {
-  using Part = Acquiring::Part;
+  using ChargeState = Acquiring::ChargeState;
   const bool is_refused = !answer && !answer.error().maybe_applied;
   for (const std::size_t i : acquiring->AllSlow()) {
-    acquiring->parts[i] = answer ? Part::kLanded : is_refused ? Part::kRefused : Part::kFailed;
+    acquiring->parts[i] = answer       ? ChargeState::kLanded
+                          : is_refused ? ChargeState::kRefused
+                                       : ChargeState::kFailed;
   }
   Finish(acquiring);
 }
 
 void ZaeClient::Finish(const AcquiringPtr& acquiring) {
-  using Part = Acquiring::Part;
-  const bool is_admitted =
-      std::ranges::all_of(acquiring->parts, [](const Part part) { return part == Part::kLanded; });
+  using ChargeState = Acquiring::ChargeState;
+  const bool is_admitted = std::ranges::all_of(
+      acquiring->parts, [](const ChargeState part) { return part == ChargeState::kLanded; });
   std::vector<ZaeHeld> held;
   for (std::size_t i = 0; i < acquiring->parts.size(); ++i) {
     const Charge& charge = acquiring->charges[i];
     if (is_admitted) {
       held.push_back({charge, acquiring->items[i]});
-    } else if (acquiring->parts[i] == Part::kLanded) {
+    } else if (acquiring->parts[i] == ChargeState::kLanded) {
       ++tally_.compensated;
       SendAdjust(Negated(charge), acquiring->items[i]);
     }
   }
-  ++(is_admitted                     ? tally_.admitted
-     : acquiring->Has(Part::kFailed) ? tally_.failed
-                                     : tally_.refused);
+  ++(is_admitted                            ? tally_.admitted
+     : acquiring->Has(ChargeState::kFailed) ? tally_.failed
+                                            : tally_.refused);
   acquiring->done(std::move(held));
 }
 

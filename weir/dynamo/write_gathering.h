@@ -1,0 +1,32 @@
+// When the next write on a bucket is sent after one that several callers shared.
+// Mechanism: docs/design/actor.md, Callers that share writes.
+#pragma once
+
+#include <cstddef>
+
+#include "weir/dynamo/take_view.h"
+
+namespace weir::dynamo {
+
+/// The callers whose parts one write carried are answered together, and usually ask again at once.
+/// If the first of them got a write of its own, all others would wait for it. So the next write is
+/// held until as many parts are pending as callers were answered, but not for longer than a quarter
+/// of a round trip and a millisecond. If fewer come back, the next 1, 3, 7, 15 such writes are not
+/// held. A value; not thread-safe.
+class WriteGathering {
+ public:
+  /// A write was applied, which answered so many callers; `pending` parts wait already.
+  void OnApplied(std::size_t answered, std::size_t pending, const Moment& moment);
+  /// False: more parts are expected before until().
+  bool MaySend(std::size_t pending, Instant now);
+  /// kNoTime: no write is held.
+  Instant until() const { return expected_ == 0 ? kNoTime : until_; }
+
+ private:
+  std::size_t expected_ = 0;  // parts; 0: no write is held
+  Instant until_ = kNoTime;
+  int misses_ = 0;  // in a row
+  int skips_ = 0;   // writes that are not held
+};
+
+}  // namespace weir::dynamo

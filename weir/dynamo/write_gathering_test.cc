@@ -1,0 +1,123 @@
+#include "weir/dynamo/write_gathering.h"
+
+#include <gtest/gtest.h>
+
+#include "weir/dynamo/fleet_callers_fixture.h"
+
+namespace weir::dynamo {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+class WriteGatheringTest : public testing::Test {
+ protected:
+  /// A shared write is applied, and fewer come back than it answered.
+  void Miss() {
+    gathering_.OnApplied(2, 0, now_);
+    if (gathering_.until() != kNoTime) now_.at = gathering_.until();
+    gathering_.MaySend(1, now_.at);
+  }
+  bool Holds() const { return gathering_.until() != kNoTime; }
+
+  Moment now_{.at = {1'000'000'000}, .bucket_time = {}, .round_trip = milliseconds(2)};
+  WriteGathering gathering_;
+};
+
+TEST_F(WriteGatheringTest, AWriteOfOneCallerHoldsNothing) {
+  gathering_.OnApplied(1, 5, now_);
+  EXPECT_TRUE(gathering_.MaySend(1, now_.at));
+}
+
+TEST_F(WriteGatheringTest, AWriteIsHeldUntilAllAreBack) {
+  gathering_.OnApplied(7, 1, now_);
+  EXPECT_FALSE(gathering_.MaySend(7, now_.at));
+  EXPECT_TRUE(gathering_.MaySend(8, now_.at));
+}
+
+TEST_F(WriteGatheringTest, AQuarterOfARoundTripAtMostAndAMillisecond) {
+  gathering_.OnApplied(8, 0, now_);
+  EXPECT_EQ(gathering_.until(), now_.at + microseconds(500));
+  EXPECT_FALSE(gathering_.MaySend(7, now_.at + microseconds(499)));
+  EXPECT_TRUE(gathering_.MaySend(7, now_.at + microseconds(500)));
+  EXPECT_EQ(gathering_.until(), kNoTime);
+  now_.round_trip = seconds(1);
+  gathering_ = {};
+  gathering_.OnApplied(8, 0, now_);
+  EXPECT_EQ(gathering_.until(), now_.at + milliseconds(1));
+}
+
+TEST_F(WriteGatheringTest, WithoutAKnownRoundTripNothingIsHeld) {
+  now_.round_trip.reset();
+  gathering_.OnApplied(8, 0, now_);
+  EXPECT_TRUE(gathering_.MaySend(1, now_.at));
+}
+
+// Fails if: callers that do not come back soon wait again and again.
+TEST_F(WriteGatheringTest, CallersThatStayAwayAreSeldomWaitedFor) {
+  int held = 0;
+  for (int i = 0; i < 160; ++i) {
+    const Instant before = now_.at;
+    Miss();
+    held += before < now_.at ? 1 : 0;
+  }
+  EXPECT_LE(held, 14);
+  EXPECT_GE(held, 10) << "they may come back some day";
+}
+
+TEST_F(WriteGatheringTest, CallersThatComeBackAreWaitedForAgain) {
+  for (int i = 0; i < 100; ++i) Miss();
+  for (int i = 0; i < 16 && !Holds(); ++i) gathering_.OnApplied(8, 0, now_);
+  ASSERT_TRUE(Holds());
+  EXPECT_TRUE(gathering_.MaySend(8, now_.at));
+  gathering_.OnApplied(8, 0, now_);
+  EXPECT_TRUE(Holds());
+}
+
+struct SharedKey {
+  CallerTally all;
+  double writes_each = 0;
+  nanoseconds mean{0};  // from asking to the answer
+};
+
+/// Callers of one process on one key. `gap` 0: each asks again when it is answered.
+SharedKey RunOnOneKey(int count, nanoseconds gap) {
+  Fleet fleet(7);
+  FleetProcess& process = fleet.Join();
+  process.network().faults = kUsualTrips;
+  FleetCallers callers(fleet, seconds(20));
+  const CallerTerms terms = OneToken(OneLimit("acme", PerSecond(10'000).Burst(1'000'000)));
+  for (int i = 0; i < count; ++i) {
+    if (gap == nanoseconds(0)) {
+      callers.AskInTurn(process, terms);
+    } else {
+      callers.AskEvery(process, terms, gap, gap * i / count);
+    }
+  }
+  fleet.scheduler().RunAll(100'000'000);
+  SharedKey run{.all = callers.Sum()};
+  run.writes_each =
+      static_cast<double>(WritesOn(fleet, "acme")) / static_cast<double>(run.all.admitted);
+  nanoseconds sum{0};
+  for (const auto& [asked, wait] : run.all.waits) sum += wait;
+  run.mean = sum / static_cast<std::int64_t>(run.all.waits.size());
+  return run;
+}
+
+// Fails if: the first caller that is answered writes alone, and the others wait for that.
+TEST(FleetWriteGathering, EightCallersThatAskInTurnShareEveryWrite) {
+  const SharedKey run = RunOnOneKey(8, nanoseconds(0));
+  EXPECT_EQ(run.all.failed, 0);
+  EXPECT_LE(run.writes_each, 0.13);
+  EXPECT_LE(run.mean, milliseconds(11)) << "a round trip has 10 ms on average";
+}
+
+// Fails if: requests that come one by one wait for others that do not come.
+TEST(FleetWriteGathering, CallersThatAskAtTheirOwnTimesHardlyWait) {
+  const SharedKey run = RunOnOneKey(8, milliseconds(8));
+  EXPECT_EQ(run.all.failed, 0);
+  EXPECT_LE(run.mean, milliseconds(16)) << "half a round trip until the next write, and that";
+}
+
+}  // namespace
+}  // namespace weir::dynamo
