@@ -4,7 +4,7 @@
 usage: bench_fleet.py WEIR_BENCH_FLEET [--decisions N] [--load CALLERS:AT_ONCE/KEYS]...
                       [--rounds N] [--json FILE]
 
-Both work on the same dynoxide in the same run, in turn, each on keys of its own. CALLERS is
+Both run in turn, each on a dynoxide that has just been started. CALLERS is
 "blocking" (AT_ONCE callers that wait for each decision) or "callbacks" (AT_ONCE requests in flight
 through the asynchronous API). If there are at least as many keys as callers, no two callers share
 one. The output shows the CPU time of the client's process (user and system, all threads) for each
@@ -13,6 +13,7 @@ and peer.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -82,12 +83,25 @@ def requests_for_each(client, running, load):
             for name, n in counts[1].items()}
 
 
-def measure(running, named, load, decisions, rounds):
-    """name -> CPU microseconds for each decision, of each round."""
+@contextlib.contextmanager
+def engine_with_table():
+    with engine.Dynoxide() as running:
+        peer = sides.Peer(running, TABLE)
+        peer("create")
+        peer.set_limits("resource:llm", PLENTY)
+        peer.close()
+        yield running
+
+
+def measure(named, load, decisions, rounds):
+    """name -> CPU microseconds for each decision, of each round. Each client gets an engine of its
+    own each time: an engine becomes slower with each decision that it has taken, and a client that
+    waits longer for each response finds its caches colder."""
     figures = {}
     for _ in range(rounds):
         for name, client in named.items():
-            told = run(client, running, running.url, decisions, load)
+            with engine_with_table() as running:
+                told = run(client, running, running.url, decisions, load)
             figures.setdefault(name, []).append(told["cpu_s"] * 1e6 / told["decisions"])
     return figures
 
@@ -102,15 +116,10 @@ def results_of(figures, load, asked):
 
 
 def compare(load, arguments):
-    """On an engine of its own: it becomes slower with each decision that it has taken."""
     named = clients(arguments.program, load.callers)
-    with engine.Dynoxide() as running:
-        peer = sides.Peer(running, TABLE)
-        peer("create")
-        peer.set_limits("resource:llm", PLENTY)
-        peer.close()
+    with engine_with_table() as running:
         asked = {name: requests_for_each(client, running, load) for name, client in named.items()}
-        figures = measure(running, named, load, arguments.decisions, arguments.rounds)
+    figures = measure(named, load, arguments.decisions, arguments.rounds)
     return results_of(figures, load, asked)
 
 
