@@ -41,9 +41,9 @@ std::vector<ConfigChange> Configuration() {
 }
 
 // A limiter on a fresh store, which has seen every entity once.
-class House {
+class Setup {
  public:
-  explicit House(Kind kind) : loop_(clock_), commits_(clock_) {
+  explicit Setup(Kind kind) : loop_(clock_), commits_(clock_) {
     std::string pattern = (std::filesystem::temp_directory_path() / "weir-bench-XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
     backend_ = Open(kind);
@@ -54,7 +54,7 @@ class House {
       if (!limiter_->Resolve(names_.back(), "llm", Deadline::Never())) std::abort();
     }
   }
-  ~House() {
+  ~Setup() {
     limiter_.reset();
     if (!backend_->Close()) std::abort();
     std::filesystem::remove_all(folder_);
@@ -95,39 +95,39 @@ AcquireRequest Request() {
 }
 
 // Decisions of one thread until `end`.
-std::uint64_t Work(House& house, const std::vector<std::uint32_t>& draws, Instant end) {
+std::uint64_t Work(Setup& setup, const std::vector<std::uint32_t>& draws, Instant end) {
   AcquireRequest request = Request();
   std::uint64_t count = 0;
-  while (house.Now() < end) {
+  while (setup.Now() < end) {
     for (int i = 0; i < 64; ++i) {
-      request.entity = house.name(draws[count++ % kDraws]);
-      const auto outcome = house.limiter().Acquire(request, Deadline::Never());
+      request.entity = setup.name(draws[count++ % kDraws]);
+      const auto outcome = setup.limiter().Acquire(request, Deadline::Never());
       if (!outcome || !outcome->admitted()) std::abort();
     }
   }
   return count;
 }
 
-std::uint64_t WorkTogether(House& house, std::size_t threads) {
+std::uint64_t WorkTogether(Setup& setup, std::size_t threads) {
   std::vector<std::vector<std::uint32_t>> draws;
   for (std::size_t i = 0; i < threads; ++i) draws.push_back(Draws(i + 1));
   std::atomic<std::uint64_t> total = 0;
-  const Instant end = house.Now() + kRun;
+  const Instant end = setup.Now() + kRun;
   std::vector<std::thread> workers;
   for (std::size_t i = 0; i < threads; ++i) {
-    workers.emplace_back([&house, &draws, &total, i, end] { total += Work(house, draws[i], end); });
+    workers.emplace_back([&setup, &draws, &total, i, end] { total += Work(setup, draws[i], end); });
   }
   for (std::thread& worker : workers) worker.join();
   return total;
 }
 
 void Threads(benchmark::State& state, Kind kind, std::size_t threads) {
-  House house(kind);
-  WorkTogether(house, threads);  // every bucket is there, and the pace of commits settles
+  Setup setup(kind);
+  WorkTogether(setup, threads);  // every bucket is there, and the pace of commits settles
   for (auto _ : state) {
-    const Instant begin = house.Now();
-    const std::uint64_t count = WorkTogether(house, threads);
-    state.SetIterationTime(std::chrono::duration<double>(house.Now() - begin).count());
+    const Instant begin = setup.Now();
+    const std::uint64_t count = WorkTogether(setup, threads);
+    state.SetIterationTime(std::chrono::duration<double>(setup.Now() - begin).count());
     state.SetItemsProcessed(static_cast<std::int64_t>(count));
   }
 }
@@ -135,10 +135,10 @@ void Threads(benchmark::State& state, Kind kind, std::size_t threads) {
 // Keeps so many requests under way: each answer asks the next question.
 class InFlight {
  public:
-  InFlight(House& house, const std::vector<std::uint32_t>& draws) : house_(house), draws_(draws) {}
+  InFlight(Setup& setup, const std::vector<std::uint32_t>& draws) : setup_(setup), draws_(draws) {}
 
   std::uint64_t Run(std::size_t many) {
-    end_ = house_.Now() + kRun;
+    end_ = setup_.Now() + kRun;
     under_way_ = many;
     for (std::size_t i = 0; i < many; ++i) Ask();
     while (const std::size_t left = under_way_.load()) under_way_.wait(left);
@@ -148,17 +148,17 @@ class InFlight {
  private:
   void Ask() {
     AcquireRequest request = Request();
-    request.entity = house_.name(draws_[asked_.fetch_add(1) % kDraws]);
-    house_.limiter().Acquire(request, Deadline::Never(), [this](Result<Outcome> outcome) {
+    request.entity = setup_.name(draws_[asked_.fetch_add(1) % kDraws]);
+    setup_.limiter().Acquire(request, Deadline::Never(), [this](Result<Outcome> outcome) {
       if (!outcome || !outcome->admitted()) std::abort();
       ++answered_;
-      if (house_.Now() < end_) return Ask();
+      if (setup_.Now() < end_) return Ask();
       under_way_.fetch_sub(1);
       under_way_.notify_one();
     });
   }
 
-  House& house_;
+  Setup& setup_;
   const std::vector<std::uint32_t>& draws_;
   Instant end_;
   std::atomic<std::uint64_t> asked_ = 0;
@@ -167,13 +167,13 @@ class InFlight {
 };
 
 void Strict(benchmark::State& state, std::size_t in_flight) {
-  House house(Kind::kStrict);
+  Setup setup(Kind::kStrict);
   const std::vector<std::uint32_t> draws = Draws(1);
-  InFlight(house, draws).Run(in_flight);
+  InFlight(setup, draws).Run(in_flight);
   for (auto _ : state) {
-    const Instant begin = house.Now();
-    const std::uint64_t count = InFlight(house, draws).Run(in_flight);
-    state.SetIterationTime(std::chrono::duration<double>(house.Now() - begin).count());
+    const Instant begin = setup.Now();
+    const std::uint64_t count = InFlight(setup, draws).Run(in_flight);
+    state.SetIterationTime(std::chrono::duration<double>(setup.Now() - begin).count());
     state.SetItemsProcessed(static_cast<std::int64_t>(count));
   }
 }

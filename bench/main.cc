@@ -1,4 +1,4 @@
-// Runs the benchmarks of all rooms and prints each figure beside its reference from the same run.
+// Runs the benchmarks of all modules and prints each figure beside its reference from the same run.
 //
 //     weir_bench [NAME...] [--json FILE]     a NAME is a figure's, or a part of one; none: all
 //

@@ -11,7 +11,7 @@ A file of tests/mutants begins with its header; the rest is a diff for `git appl
 import dataclasses
 import re
 
-from check_house import TEST_FILE
+from check_layers import TEST_FILE
 
 KEYS = ("mutant", "test", "hang")
 HEADER_LINE = re.compile(r"# (\w+): *(.*)")

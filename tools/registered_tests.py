@@ -55,7 +55,7 @@ class RegisteredTests:
             return f"{test.target} is not built, so its tests are not known; build it first"
         program = self.program_of(test)
         if not program:
-            return f"no test program is called '{test.target}'; the targets of `weir_room` and `weir_test` are"
+            return f"no test program is called '{test.target}'; the targets of `weir_module` and `weir_test` are"
         for pattern in test.filter.split(":"):
             if not any(as_expression(pattern).fullmatch(name) for name in self.gtests[program]):
                 return f"no test of {test.target} is called '{pattern}'; gtest would run none and report success"

@@ -24,7 +24,7 @@ import typing
 
 sys.dont_write_bytecode = True  # the sources stay as they are
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parent.parent / "tests" / room) for room in ("engines", "interop")]
+sys.path += [str(HERE.parent.parent / "tests" / folder) for folder in ("engines", "interop")]
 import engine  # noqa: E402
 import fault_proxy  # noqa: E402
 import sides  # noqa: E402

@@ -27,7 +27,7 @@ INNERMOST = named(
                r"|malloc_consolidate|sysmalloc|systrim|tcache)"),
     ("driver", r"weir::bench::"),
     ("serialise", r"PutRecordsBody|ReadPutRecords|ListShards|Base64|kinesis::.*(Json|Cbor)"),
-    ("put and results", r"kinesis::(Producer|Ledger|Room|Prepare|.*Receipt|.*CheckKey)"),
+    ("put and results", r"kinesis::(Producer|Ledger|BufferQuota|Prepare|.*Receipt|.*CheckKey)"),
     ("aggregate", r"kinesis::Aggregat"),
     ("other stages", r"kinesis::"),
     ("TLS", r"^s2n_|s_s2n"),

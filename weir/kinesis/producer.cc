@@ -98,12 +98,12 @@ nanoseconds Producer::oldest_age() const { return state_->OldestAge(); }
 
 std::size_t Producer::pending() const {
   const MutexLock lock(state_->mutex);
-  return state_->room.used().records;
+  return state_->buffer_quota.used().records;
 }
 
 std::size_t Producer::pending_bytes() const {
   const MutexLock lock(state_->mutex);
-  return state_->room.used().bytes;
+  return state_->buffer_quota.used().bytes;
 }
 
 }  // namespace weir::kinesis

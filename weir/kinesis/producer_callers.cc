@@ -35,8 +35,8 @@ Status CheckAddress(const StreamAddress& address) {
 Producer::State::State(const ProducerParts& with, ProducerConfig as, std::uint64_t seed)
     : parts(with),
       config(std::move(as)),
-      room({.max_records = SizeOf(config.max_outstanding_records),
-            .max_bytes = SizeOf(config.max_outstanding_bytes)}),
+      buffer_quota({.max_records = SizeOf(config.max_outstanding_records),
+                    .max_bytes = SizeOf(config.max_outstanding_bytes)}),
       metrics(MetricsOf(config), [this] { return OldestAge(); }),
       rng_(seed) {}
 
@@ -50,8 +50,9 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
     options.sends_on_demand = true;
     if (parts.budget != nullptr) options.shared_budget.emplace();
     const std::string& name = address.name.empty() ? address.arn : address.name;
-    stream = std::make_unique<Stream>(address, room.AddStream(), Pipeline(options, rng_.Next()),
-                                      metrics.Stream(name), parts.log);
+    stream =
+        std::make_unique<Stream>(address, buffer_quota.AddStream(), Pipeline(options, rng_.Next()),
+                                 metrics.Stream(name), parts.log);
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
       self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
     });
@@ -68,14 +69,14 @@ void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
 }
 
-Room::Tenant Producer::State::TenantOf(const Stream& stream, HashKey hash) const {
+BufferQuota::Tenant Producer::State::TenantOf(const Stream& stream, HashKey hash) const {
   return {.stream = stream.number, .shard = stream.shards->ShardOf(hash)};
 }
 
 Result<bool> Producer::State::PutIfRoom(Stream& stream, Incoming& incoming) {
   if (closed_) return Closed();
   incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
-  if (!room.Take(incoming.debt.tenant, {1, incoming.debt.bytes})) return false;
+  if (!buffer_quota.Take(incoming.debt.tenant, {1, incoming.debt.bytes})) return false;
   PutIn(stream, std::move(incoming));
   return true;
 }
@@ -126,7 +127,7 @@ void Producer::State::PutWhenRoom(Stream& stream, Incoming& incoming, Done<void>
 
 void Producer::State::Queue(Putter putter) {
   const Debt& debt = putter.incoming.debt;
-  const Room::Ticket ticket = room.Wait(debt.tenant, {1, debt.bytes});
+  const BufferQuota::Ticket ticket = buffer_quota.Wait(debt.tenant, {1, debt.bytes});
   const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
   if (config.put_timeout != milliseconds::max() && !end.is_never()) {
     putter.waiter.timer = parts.scheduler.At(
@@ -135,13 +136,13 @@ void Producer::State::Queue(Putter putter) {
   putters_.emplace(ticket, std::move(putter));
 }
 
-void Producer::State::GiveUpWaiting(Room::Ticket ticket) {
+void Producer::State::GiveUpWaiting(BufferQuota::Ticket ticket) {
   Done<void> done;
   std::vector<Waiter> served;
   {
     const MutexLock lock(mutex);
-    std::vector<Room::Ticket> tickets;
-    if (!room.Leave(ticket, tickets)) return;
+    std::vector<BufferQuota::Ticket> tickets;
+    if (!buffer_quota.Leave(ticket, tickets)) return;
     done = std::move(putters_.extract(ticket).mapped().waiter.done);
     served = PutServed(tickets);
   }
@@ -187,7 +188,7 @@ void Producer::State::AwaitResults(const std::vector<Stream*>& streams, Deadline
 
 std::vector<Waiter> Producer::State::Refused() {
   std::vector<Waiter> refused;
-  room.LeaveAll();
+  buffer_quota.LeaveAll();
   for (auto& [ticket, putter] : std::exchange(putters_, {})) {
     refused.push_back(std::move(putter.waiter));
   }

@@ -64,14 +64,14 @@ struct ProducerConfig {
   /// less time than in JSON (bench: wire), and are a quarter smaller.
   WireFormat wire = WireFormat::kCbor;
   /// max_outstanding_records (aiokpl's): without a result at once. One shard or stream among others
-  /// has a part of it, as of max_outstanding_bytes (room.h). 1 to 10^9.
+  /// has a part of it, as of max_outstanding_bytes (buffer_quota.h). 1 to 10^9.
   std::int64_t max_outstanding_records = 100'000;
   /// max_outstanding_bytes: what these records occupy in this process: data twice (as they came and
-  /// as they are sent), keys, and kRecordOverhead (room.h) for each. 1048576 to 2^63 - 1.
+  /// as they are sent), keys, and kRecordOverhead (buffer_quota.h) for each. 1048576 to 2^63 - 1.
   std::int64_t max_outstanding_bytes = std::int64_t{64} << 20;
   /// max_in_flight_bytes: data and partition keys in requests under way. 1048576 to 2^63 - 1.
   std::int64_t max_in_flight_bytes = std::int64_t{4} << 20;
-  /// put_timeout: how long a put waits where there is no room. 0: it fails at once. 0 to 2^63 - 1,
+  /// put_timeout: how long a put waits if there is no room. 0: it fails at once. 0 to 2^63 - 1,
   /// which stands for as long as it takes.
   milliseconds put_timeout = milliseconds::max();
   /// hold_time: how long a record is tried again after AWS credentials could not be fetched or were

@@ -21,7 +21,7 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
     stream.counts = stream.pipeline.counts();
     if (shards != stream.shards) {
       stream.shards.swap(shards);
-      room.SetShards(stream.number, stream.shards->size());
+      buffer_quota.SetShards(stream.number, stream.shards->size());
       MoveWaiting(stream);
     }
     settled = Settle(stream, step);
@@ -40,14 +40,14 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
 
 // Else who waits for the room of a tenant that is no more waits longer than who comes later.
 void Producer::State::MoveWaiting(const Stream& stream) {
-  absl::flat_hash_map<Room::Ticket, Room::Tenant> tenants;
+  absl::flat_hash_map<BufferQuota::Ticket, BufferQuota::Tenant> tenants;
   for (auto& [ticket, putter] : putters_) {
     if (&putter.stream != &stream) continue;
     Incoming& incoming = putter.incoming;
     incoming.debt.tenant = TenantOf(stream, incoming.record.hash);
     tenants.emplace(ticket, incoming.debt.tenant);
   }
-  room.MoveWaiting(tenants);
+  buffer_quota.MoveWaiting(tenants);
 }
 
 void Producer::State::TellMetrics(Stream& stream, const Settled& settled) {
@@ -73,13 +73,13 @@ Settled Producer::State::Settle(Stream& stream, PipelineStep& step) {
     Debt debt = TakeDebt(stream, result);
     stream.epochs.Answer(debt.epoch);
     const bool is_elsewhere = parts.callbacks != nullptr && !debt.is_awaited;
-    if (!is_elsewhere) room.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
+    if (!is_elsewhere) buffer_quota.GiveBack(debt.tenant, {.records = 1, .bytes = debt.bytes});
     (is_elsewhere ? settled.elsewhere : settled.here)
         .push_back({std::move(result), std::move(debt)});
   }
   for (const std::uint64_t number : step.released) {
     const Debt debt = stream.ledger.Take(number);
-    room.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
+    buffer_quota.GiveBack(debt.tenant, {.records = 0, .bytes = debt.bytes});
   }
   deliveries_ += settled.elsewhere.size();
   settled.served = Serve();
@@ -93,14 +93,14 @@ Debt Producer::State::TakeDebt(Stream& stream, const RecordResult& result) {
 }
 
 std::vector<Waiter> Producer::State::Serve() {
-  std::vector<Room::Ticket> tickets;
-  room.Serve(tickets);
+  std::vector<BufferQuota::Ticket> tickets;
+  buffer_quota.Serve(tickets);
   return PutServed(tickets);
 }
 
-std::vector<Waiter> Producer::State::PutServed(const std::vector<Room::Ticket>& tickets) {
+std::vector<Waiter> Producer::State::PutServed(const std::vector<BufferQuota::Ticket>& tickets) {
   std::vector<Waiter> served;
-  for (const Room::Ticket ticket : tickets) {
+  for (const BufferQuota::Ticket ticket : tickets) {
     Putter putter = std::move(putters_.extract(ticket).mapped());
     BeginAt(putter.incoming, Now());
     PutIn(putter.stream, std::move(putter.incoming));
@@ -138,7 +138,7 @@ void Producer::State::DeliverElsewhere(Stream& stream, Delivery delivery) {
   std::vector<Waiter> served;
   {
     const MutexLock lock(mutex);
-    room.GiveBack(delivery.debt.tenant, {.records = 1, .bytes = delivery.debt.bytes});
+    buffer_quota.GiveBack(delivery.debt.tenant, {.records = 1, .bytes = delivery.debt.bytes});
     served = Serve();
   }
   for (Waiter& waiter : served) Tell(waiter);

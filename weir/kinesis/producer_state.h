@@ -50,7 +50,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
   const ProducerConfig config;
 
   mutable Mutex mutex;
-  Room room WEIR_GUARDED_BY(mutex);
+  BufferQuota buffer_quota WEIR_GUARDED_BY(mutex);
   ProducerStats stats WEIR_GUARDED_BY(mutex);
   ProducerMetrics metrics;
 
@@ -62,12 +62,12 @@ struct Producer::State : std::enable_shared_from_this<State> {
   bool IsInCallback() const;
   void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
   /// By the pipeline's latest listing. A record keeps its tenant when later listings differ.
-  Room::Tenant TenantOf(const Stream& stream, HashKey hash) const WEIR_REQUIRES(mutex);
+  BufferQuota::Tenant TenantOf(const Stream& stream, HashKey hash) const WEIR_REQUIRES(mutex);
   /// False: there is no room.
   Result<bool> PutIfRoom(Stream& stream, Incoming& incoming) WEIR_REQUIRES(mutex);
   void PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) WEIR_EXCLUDES(mutex);
   void Queue(Putter putter) WEIR_REQUIRES(mutex);
-  void GiveUpWaiting(Room::Ticket ticket) WEIR_EXCLUDES(mutex);
+  void GiveUpWaiting(BufferQuota::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsClosed() const WEIR_EXCLUDES(mutex);
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
   std::vector<Waiter> Refused() WEIR_REQUIRES(mutex);
@@ -82,7 +82,8 @@ struct Producer::State : std::enable_shared_from_this<State> {
   static Debt TakeDebt(Stream& stream, const RecordResult& result);
   /// Puts the records that have room now; returns their callers.
   std::vector<Waiter> Serve() WEIR_REQUIRES(mutex);
-  std::vector<Waiter> PutServed(const std::vector<Room::Ticket>& tickets) WEIR_REQUIRES(mutex);
+  std::vector<Waiter> PutServed(const std::vector<BufferQuota::Ticket>& tickets)
+      WEIR_REQUIRES(mutex);
   void Deliver(Stream& stream, Settled settled) WEIR_EXCLUDES(mutex);
   /// On a thread of the callbacks; so are the next three.
   void DeliverElsewhere(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
@@ -121,7 +122,7 @@ struct Producer::State : std::enable_shared_from_this<State> {
 
   Rng rng_ WEIR_GUARDED_BY(mutex);
   std::map<Key, std::unique_ptr<Stream>> streams_ WEIR_GUARDED_BY(mutex);
-  std::map<Room::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
+  std::map<BufferQuota::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
   Flushes flushes_ WEIR_GUARDED_BY(mutex);
   bool closed_ WEIR_GUARDED_BY(mutex) = false;
   std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;  // elsewhere or of Close, under way

@@ -63,7 +63,7 @@ Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Cl
   return user;
 }
 
-/// What a record takes of the room. Data count twice: as they came and as they are framed, which
+/// What a record takes of the quota. Data count twice: as they came and as they are framed, which
 /// are allocations of two threads, so that the memory of the first is not used again for the
 /// second.
 std::size_t BytesOf(const UserRecord& record) {

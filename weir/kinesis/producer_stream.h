@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "weir/kinesis/buffer_quota.h"
 #include "weir/kinesis/flushes.h"
 #include "weir/kinesis/producer.h"
 #include "weir/kinesis/producer_events.h"
 #include "weir/kinesis/producer_metrics.h"
-#include "weir/kinesis/room.h"
 
 namespace weir::kinesis {
 
@@ -20,7 +20,7 @@ namespace weir::kinesis {
 /// through.
 struct Debt {
   PutDone done;
-  Room::Tenant tenant;  ///< that gets its room back
+  BufferQuota::Tenant tenant;  ///< that gets its room back
   std::size_t bytes = 0;
   std::uint64_t epoch = 0;  ///< of its stream
   PutOrigin origin;

@@ -54,8 +54,8 @@ class EmptyBackend final : public Backend {
 };
 
 // 64 children below 64 parents, two limits on each.
-struct House {
-  explicit House(std::unique_ptr<Backend> store) : backend(std::move(store)) {
+struct Setup {
+  explicit Setup(std::unique_ptr<Backend> store) : backend(std::move(store)) {
     std::vector<ConfigChange> changes{Put(
         Level::System(), {{"rpm", PerSecond(1'000'000'000)}, {"tpm", PerSecond(1'000'000'000)}})};
     for (int i = 0; i < 64; ++i) {
@@ -72,22 +72,22 @@ struct House {
   std::vector<std::string> names;
 };
 
-House& Empty() {
-  static House house(std::make_unique<EmptyBackend>());
-  return house;
+Setup& Empty() {
+  static Setup setup(std::make_unique<EmptyBackend>());
+  return setup;
 }
 
-House& InMemory() {
-  static House house(MakeMemoryBackend({}, &WallClock()));
-  return house;
+Setup& InMemory() {
+  static Setup setup(MakeMemoryBackend({}, &WallClock()));
+  return setup;
 }
 
-void Acquire(benchmark::State& state, House& house) {
+void Acquire(benchmark::State& state, Setup& setup) {
   AcquireRequest request{.resource = "gpt-4", .amounts = {{"rpm", 1}, {"tpm", 500}}};
   std::size_t i = static_cast<std::size_t>(state.thread_index()) * 32;
   for (auto _ : state) {
-    request.entity = house.names[++i % house.names.size()];
-    const auto outcome = house.limiter.Acquire(request, Deadline::Never());
+    request.entity = setup.names[++i % setup.names.size()];
+    const auto outcome = setup.limiter.Acquire(request, Deadline::Never());
     if (!outcome || !outcome->admitted()) std::abort();
   }
 }

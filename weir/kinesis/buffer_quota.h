@@ -16,34 +16,34 @@ namespace weir::kinesis {
 /// What a record occupies besides its data and keys: itself, its callback, its result.
 inline constexpr std::size_t kRecordOverhead = 768;
 
-struct RoomOptions {
+struct BufferQuotaOptions {
   std::size_t max_records = 100'000;
   std::size_t max_bytes = std::size_t{64} << 20;
 };
 
-/// What records take of it.
+/// What records occupy.
 struct Load {
   std::size_t records = 0;
   std::size_t bytes = 0;
 };
 
-/// A value. Room is taken by a tenant: a shard of a stream, or the stream if the shard is not
-/// known. A stream has no more than it leaves free, and a shard no more than it leaves free of what
-/// its stream may have, so that a tenant that is stuck leaves room for the others (dynamic
-/// thresholds; Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
-/// switches", 1998). The only stream has no such limit, nor has the only shard of a stream. So one
-/// busy shard among others of the only stream has half of the room, one busy shard among others of
-/// several streams a third, and one busy stream among others half. What the shards of a stream may
-/// have in any case is an eighth of what is free, in equal parts: a stream that has all it may have
-/// because of one shard does not shut out the others. A load larger than the room is let in when
-/// the room is empty.
+/// Bounds what the records of a producer occupy, in all and for each tenant: a shard of a stream,
+/// or the stream if the shard is not known. A stream may hold as much as it leaves free, and a
+/// shard as much as it leaves free of its stream's part, so a tenant that is stuck leaves room for
+/// the others (dynamic thresholds; Choudhury and Hahne, "Dynamic queue length thresholds for
+/// shared-memory packet switches", 1998). The only stream has no such bound, nor has the only shard
+/// of a stream. So one busy shard among others of the only stream gets half of all, one busy shard
+/// among others of several streams a third, and one busy stream among others half. The shards of a
+/// stream always get an eighth of what is free, in equal parts: a stream that is at its bound
+/// because of one shard does not exclude its other shards. A load larger than the quota is accepted
+/// if nothing is held.
 ///
-/// Callers that find no room may wait: first come, first served within a tenant. A load does not
-/// wait behind a load of another tenant, with one exception, without which a large load could wait
-/// for ever: if a tenant that has nothing yet does not fit, later loads of its stream wait behind
-/// it. When as much was let in meanwhile as the room holds, it is let in if anything is free, so
-/// that the room holds up to one load more than it may.
-class Room {
+/// Callers that find no room may wait, and are served in order within a tenant. A load does not
+/// wait for a load of another tenant, with one exception, without which a large load could wait for
+/// ever: if a tenant that holds nothing does not fit, later loads of its stream wait for it. After
+/// as much was accepted meanwhile as the quota holds, it is accepted if anything is free, so the
+/// quota may be exceeded by one load. Not thread-safe.
+class BufferQuota {
  public:
   struct Tenant {
     std::size_t stream = 0;        ///< as AddStream numbers them
@@ -56,34 +56,35 @@ class Room {
       return H::combine(std::move(state), tenant.stream, tenant.shard.has_value(), number);
     }
   };
-  /// Names one who waits. 0: none.
+  /// Identifies a load that waits. 0: none.
   using Ticket = std::uint64_t;
 
-  explicit Room(const RoomOptions& options) : options_(options) {}
+  explicit BufferQuota(const BufferQuotaOptions& options) : options_(options) {}
 
   /// A stream whose shards are not known.
   std::size_t AddStream();
-  /// The stream has this number of shards from now on. Tenants of the time before keep their room.
+  /// The stream has this number of shards from now on. Tenants of the time before keep what they
+  /// hold.
   void SetShards(std::size_t stream, std::size_t shards) { streams_[stream].shards = shards; }
   /// True: `load` is taken.
   bool Take(const Tenant& tenant, Load load);
-  /// As Take as soon as there is room, which Serve tells.
+  /// As Take as soon as there is room, which Serve reports.
   Ticket Wait(const Tenant& tenant, Load load);
   /// These tickets wait as other tenants from now on. Serve follows.
   void MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants);
-  /// False: this ticket does not wait any more. Tickets that waited behind it and fit now have
-  /// taken their room and are appended to `served`.
+  /// False: this ticket does not wait any more. Tickets that waited behind it and fit now are
+  /// taken, and appended to `served`.
   bool Leave(Ticket ticket, std::vector<Ticket>& served);
   /// No ticket waits any more, and none is served.
   void LeaveAll() { waiting_.clear(); }
   /// REQUIRES: `tenant` has taken it. Serve follows.
   void GiveBack(const Tenant& tenant, Load load);
-  /// Tickets that waited and have taken their room now are appended to `served`.
+  /// Takes waiting loads that fit now; their tickets are appended to `served`.
   void Serve(std::vector<Ticket>& served);
 
   const Load& used() const { return used_; }
   Load used(const Tenant& tenant) const;
-  /// How many hold room now: only these are remembered.
+  /// How many tenants hold something: the others are not stored.
   std::size_t tenants() const { return tenants_.size(); }
   bool anybody_waits() const { return !waiting_.empty(); }
 
@@ -106,11 +107,11 @@ class Room {
   bool IsBehind(const Tenant& tenant, const Waiting& waiting) const;
   void Add(const Tenant& tenant, Load load);
 
-  RoomOptions options_;
+  BufferQuotaOptions options_;
   Load used_;
   Load let_in_;  // ever
   std::vector<Stream> streams_;
-  absl::flat_hash_map<Tenant, Load> tenants_;  // that hold room
+  absl::flat_hash_map<Tenant, Load> tenants_;  // that hold something
   std::list<Waiting> waiting_;
   Ticket next_ticket_ = 1;
 };

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the sources against the house: arrows, room names, room pages, the README's room table.
+"""Compares the sources with the modules of the build: includes, names, a page for each, the README's table.
 
-usage: check_house.py ARROWS [ROOT]
+usage: check_layers.py DEPENDENCIES [ROOT]
 
-ARROWS is the file that configuring writes (cmake/WeirRoom.cmake), a line for each room:
-    room -> rooms it may include | rooms its tests may include too | purpose
-A room may include what it names and whatever these may include in turn.
+DEPENDENCIES is the file that configuring writes (cmake/WeirModule.cmake), a line for each module:
+    module -> modules it may include | modules its tests may include too | purpose
+A module may include the modules it names, and what these may include.
 """
 
 import pathlib
@@ -18,46 +18,46 @@ TEST_FILE = re.compile(r"(_test|_bench)\.cc$|(^|_)(contract|fixture|faulty|probe
                        r"arbitrary)(_\w+)?\.(h|cc)$")
 
 
-class Room:
+class Module:
     def __init__(self, line):
         self.name, rest = (part.strip() for part in line.split("->", 1))
-        rooms, test_rooms, self.purpose = (part.strip() for part in rest.split("|", 2))
-        self.rooms, self.test_rooms = rooms.split(), test_rooms.split()
+        modules, test_modules, self.purpose = (part.strip() for part in rest.split("|", 2))
+        self.modules, self.test_modules = modules.split(), test_modules.split()
 
 
-def read_rooms(path):
+def read_modules(path):
     lines = pathlib.Path(path).read_text().splitlines()
-    return {room.name: room for room in map(Room, filter(None, lines))}
+    return {module.name: module for module in map(Module, filter(None, lines))}
 
 
-def closure(rooms, names):
+def closure(modules, names):
     seen, todo = set(), list(names)
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
-            todo += rooms[name].rooms
+            todo += modules[name].modules
     return seen
 
 
-def folder_of(root, room):
-    return root / "apps/weir" if room == "app" else root / "weir" / room
+def folder_of(root, module):
+    return root / "apps/weir" if module == "app" else root / "weir" / module
 
 
-def room_of(include):
+def module_of(include):
     return "app" if include.startswith("apps/") else include.split("/")[1]
 
 
-def against_arrows(root, rooms):
-    for room in rooms.values():
-        own = closure(rooms, [room.name])
-        tests = closure(rooms, [room.name, *room.test_rooms])
-        folder = folder_of(root, room.name)
+def forbidden_includes(root, modules):
+    for module in modules.values():
+        own = closure(modules, [module.name])
+        tests = closure(modules, [module.name, *module.test_modules])
+        folder = folder_of(root, module.name)
         for file in sorted(folder.rglob("*.h")) + sorted(folder.rglob("*.cc")):
             allowed = tests if TEST_FILE.search(file.name) else own
             for include in INCLUDE.findall(file.read_text()):
-                if room_of(include) not in allowed:
-                    yield (f"{file.relative_to(root)}: includes {include}; room {room.name} may "
+                if module_of(include) not in allowed:
+                    yield (f"{file.relative_to(root)}: includes {include}; module {module.name} may "
                            f"include only {', '.join(sorted(allowed))}")
 
 
@@ -76,28 +76,28 @@ def bad_names(root):
                 yield f"{path.relative_to(root)}: name it after what it is, not '{path.stem}'"
 
 
-def missing_pages(root, rooms):
-    for name in rooms:
+def missing_pages(root, modules):
+    for name in modules:
         page = folder_of(root, name) / "README.md"
         if not page.exists():
-            yield f"{page.relative_to(root)}: every room has a page"
+            yield f"{page.relative_to(root)}: every module has a page"
         elif len(page.read_text().splitlines()) > 30:
             yield f"{page.relative_to(root)}: longer than 30 lines"
 
 
-def against_readme(root, rooms):
+def missing_rows(root, modules):
     readme = (root / "README.md").read_text()
-    for room in rooms.values():
-        row = f"| `{folder_of(root, room.name).relative_to(root)}` | {room.purpose} |"
+    for module in modules.values():
+        row = f"| `{folder_of(root, module.name).relative_to(root)}` | {module.purpose} |"
         if row not in readme:
-            yield f"README.md: the room table lacks this row: {row}"
+            yield f"README.md: the table of modules lacks this row: {row}"
 
 
 def main():
     root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
-    rooms = read_rooms(sys.argv[1])
-    findings = [*against_arrows(root, rooms), *included_sources(root), *bad_names(root), *missing_pages(root, rooms),
-                *against_readme(root, rooms)]
+    modules = read_modules(sys.argv[1])
+    findings = [*forbidden_includes(root, modules), *included_sources(root), *bad_names(root), *missing_pages(root, modules),
+                *missing_rows(root, modules)]
     for finding in findings:
         print(finding, file=sys.stderr)
     return 1 if findings else 0

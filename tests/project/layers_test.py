@@ -1,6 +1,6 @@
-"""The house defends itself: a planted include is found, and a cycle of rooms cannot be configured.
+"""The checks of the project find what is planted: a forbidden include, a cycle of modules.
 
-usage: house_test.py SOURCE_DIR
+usage: layers_test.py SOURCE_DIR
 """
 
 import json
@@ -11,28 +11,28 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop())
-CHECK = SOURCE / "tools/check_house.py"
+CHECK = SOURCE / "tools/check_layers.py"
 CHECK_ALONE = SOURCE / "tools/check_alone.py"
-ARROWS = "base ->  |  | what all want\nbucket -> base |  | arithmetic\nsim -> base |  | for tests\n" \
+DEPENDENCIES = "base ->  |  | what all want\nbucket -> base |  | arithmetic\nsim -> base |  | for tests\n" \
          "store -> bucket | sim | shared state\n"
 
 
 def planted(files):
-    """A small house with these files; returns what the check says of it."""
+    """A small project with these files; returns what the check reports."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        (root / "arrows.txt").write_text(ARROWS)
+        (root / "dependencies.txt").write_text(DEPENDENCIES)
         rows = ""
-        for line in ARROWS.splitlines():
+        for line in DEPENDENCIES.splitlines():
             name, purpose = line.split(" ->")[0], line.split("| ")[-1]
-            room = root / "weir" / name
-            room.mkdir(parents=True)
-            (room / "README.md").write_text(f"# {name}\n")
+            module = root / "weir" / name
+            module.mkdir(parents=True)
+            (module / "README.md").write_text(f"# {name}\n")
             rows += f"| `weir/{name}` | {purpose} |\n"
         (root / "README.md").write_text(rows)
         for name, text in files.items():
             (root / name).write_text(text)
-        done = subprocess.run([sys.executable, CHECK, root / "arrows.txt", root],
+        done = subprocess.run([sys.executable, CHECK, root / "dependencies.txt", root],
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stderr
 
@@ -75,21 +75,21 @@ class Alone(unittest.TestCase):
         self.assertIn("weir/base/b.h does not compile by itself", compiled_alone(files)[1])
 
 
-class Arrows(unittest.TestCase):
-    def test_a_clean_house_passes(self):
+class Layers(unittest.TestCase):
+    def test_a_clean_project_passes(self):
         self.assertEqual(planted({"weir/store/a.cc": '#include "weir/base/time.h"\n'}), (0, ""))
 
-    def test_an_include_against_the_arrows_is_named(self):
-        code, told = planted({"weir/bucket/a.h": '#include "weir/store/charge.h"\n'})
+    def test_a_forbidden_include_is_named(self):
+        code, report = planted({"weir/bucket/a.h": '#include "weir/store/charge.h"\n'})
         self.assertEqual(code, 1)
-        self.assertIn("weir/bucket/a.h: includes weir/store/charge.h", told)
+        self.assertIn("weir/bucket/a.h: includes weir/store/charge.h", report)
 
-    def test_what_a_test_may_include_its_room_may_not(self):
+    def test_what_a_test_may_include_its_module_may_not(self):
         include = '#include "weir/sim/sim_scheduler.h"\n'
         self.assertEqual(planted({"weir/store/a_test.cc": include}), (0, ""))
         self.assertIn("weir/store/a.cc", planted({"weir/store/a.cc": include})[1])
 
-    def test_nothing_sees_the_applications(self):
+    def test_no_module_includes_the_applications(self):
         self.assertEqual(planted({"weir/store/a.h": '#include "apps/weir/command.h"\n'})[0], 1)
 
     def test_an_included_source_is_refused(self):
@@ -97,27 +97,27 @@ class Arrows(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("weir/store/a.cc: includes the source weir/base/time.cc", report)
 
-    def test_a_drawer_is_refused(self):
+    def test_a_general_name_is_refused(self):
         self.assertIn("weir/store/utils.h", planted({"weir/store/utils.h": ""})[1])
 
-    def test_the_room_table_is_held_against_the_rooms(self):
-        self.assertIn("README.md: the room table lacks", planted({"README.md": "nothing\n"})[1])
+    def test_the_table_of_modules_is_complete(self):
+        self.assertIn("README.md: the table of modules lacks", planted({"README.md": "nothing\n"})[1])
 
 
 class Cycle(unittest.TestCase):
-    def test_a_room_cannot_name_one_that_stands_below_it(self):
+    def test_a_module_cannot_name_one_that_is_defined_later(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / "CMakeLists.txt").write_text(
                 "cmake_minimum_required(VERSION 3.25)\nproject(cycle LANGUAGES CXX)\n"
-                f"include({SOURCE}/cmake/WeirRoom.cmake)\n"
-                "weir_room(upper PURPOSE first ROOMS lower SOURCES a.cc)\n"
-                "weir_room(lower PURPOSE second ROOMS upper SOURCES a.cc)\n")
+                f"include({SOURCE}/cmake/WeirModule.cmake)\n"
+                "weir_module(upper PURPOSE first MODULES lower SOURCES a.cc)\n"
+                "weir_module(lower PURPOSE second MODULES upper SOURCES a.cc)\n")
             (root / "a.cc").write_text("")
             done = subprocess.run(["cmake", "-S", root, "-B", root / "build"],
                                   capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("room upper needs room lower", " ".join(done.stderr.split()))
+        self.assertIn("module upper needs module lower", " ".join(done.stderr.split()))
 
 
 if __name__ == "__main__":

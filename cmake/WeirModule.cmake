@@ -1,16 +1,16 @@
-# One static library for each room of the house, and the arrows between them.
+# One static library for each module, and what each may depend on.
 #
-#   weir_room(bucket
+#   weir_module(bucket
 #     PURPOSE "the arithmetic"          # one line, shown in the README's table
-#     ROOMS base                        # rooms it may include; each must be defined already
+#     MODULES base                      # modules it may include; each must be defined already
 #     LIBRARIES fmt::fmt                # third-party targets
-#     HEADERS bucket.h                  # what other rooms are meant to include
+#     HEADERS bucket.h                  # what other modules are meant to include
 #     SOURCES bucket.cc
-#     TESTS bucket_test.cc              # one test program a room: bucket_test
-#     TEST_ROOMS sim                    # rooms only the tests may include
+#     TESTS bucket_test.cc              # one test program a module: bucket_test
+#     TEST_MODULES sim                  # modules only the tests may include
 #     BENCHES bucket_bench.cc)          # linked into bench/weir_bench
 #
-# Room `x` is the target weir_x. A room that is for tests only says TESTONLY.
+# Module `x` is the target weir_x. A module that is for tests only says TESTONLY.
 
 set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
                   -Wnon-virtual-dtor -Werror)
@@ -83,49 +83,49 @@ function(weir_precompiled target)
   target_link_libraries(${target} PRIVATE absl::flat_hash_map fmt::fmt tl::expected)
 endfunction()
 
-function(weir_require_rooms room)
+function(weir_require_modules module)
   foreach(needed IN LISTS ARGN)
     if(NOT TARGET weir_${needed})
-      message(FATAL_ERROR "room ${room} needs room ${needed}, which is not defined above it: "
-                          "the arrows of the house allow no cycle (see CMakeLists.txt)")
+      message(FATAL_ERROR "module ${module} needs module ${needed}, which is not defined above it: "
+                          "modules depend on each other without cycles (see CMakeLists.txt)")
     endif()
   endforeach()
 endfunction()
 
-function(weir_room room)
+function(weir_module module)
   cmake_parse_arguments(ARG "TESTONLY" "PURPOSE"
-    "ROOMS;LIBRARIES;HEADERS;SOURCES;TESTS;TEST_ROOMS;TEST_LIBRARIES;BENCHES" ${ARGN})
+    "MODULES;LIBRARIES;HEADERS;SOURCES;TESTS;TEST_MODULES;TEST_LIBRARIES;BENCHES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_PURPOSE)
-    message(FATAL_ERROR "room ${room}: PURPOSE missing or words not understood: ${ARG_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "module ${module}: PURPOSE missing or words not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
   if(ARG_TESTONLY AND NOT WEIR_DEVELOPER)
     return()
   endif()
-  weir_require_rooms(${room} ${ARG_ROOMS})
+  weir_require_modules(${module} ${ARG_MODULES})
 
   # Files that `./dev mutants` changes: each change compiles one of them, not a batch.
   set_source_files_properties(${WEIR_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  add_library(weir_${room} STATIC ${ARG_SOURCES})
-  weir_compile_options(weir_${room})
-  target_sources(weir_${room} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+  add_library(weir_${module} STATIC ${ARG_SOURCES})
+  weir_compile_options(weir_${module})
+  target_sources(weir_${module} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                                      FILES ${ARG_HEADERS})
-  set_target_properties(weir_${room} PROPERTIES LINKER_LANGUAGE CXX)
-  list(TRANSFORM ARG_ROOMS PREPEND weir_ OUTPUT_VARIABLE room_targets)
-  target_link_libraries(weir_${room} PUBLIC ${room_targets} ${ARG_LIBRARIES})
+  set_target_properties(weir_${module} PROPERTIES LINKER_LANGUAGE CXX)
+  list(TRANSFORM ARG_MODULES PREPEND weir_ OUTPUT_VARIABLE module_targets)
+  target_link_libraries(weir_${module} PUBLIC ${module_targets} ${ARG_LIBRARIES})
 
-  list(JOIN ARG_ROOMS " " rooms)
-  list(JOIN ARG_TEST_ROOMS " " test_rooms)
-  set_property(GLOBAL APPEND PROPERTY WEIR_ARROWS
-               "${room} -> ${rooms} | ${test_rooms} | ${ARG_PURPOSE}")
+  list(JOIN ARG_MODULES " " modules)
+  list(JOIN ARG_TEST_MODULES " " test_modules)
+  set_property(GLOBAL APPEND PROPERTY WEIR_DEPENDENCIES
+               "${module} -> ${modules} | ${test_modules} | ${ARG_PURPOSE}")
   if(ARG_TESTS AND WEIR_DEVELOPER)
-    list(TRANSFORM ARG_TEST_ROOMS PREPEND weir_ OUTPUT_VARIABLE test_targets)
-    weir_test(${room}_test SOURCES ${ARG_TESTS}
-              LIBRARIES weir_${room} ${test_targets} ${ARG_TEST_LIBRARIES})
+    list(TRANSFORM ARG_TEST_MODULES PREPEND weir_ OUTPUT_VARIABLE test_targets)
+    weir_test(${module}_test SOURCES ${ARG_TESTS}
+              LIBRARIES weir_${module} ${test_targets} ${ARG_TEST_LIBRARIES})
   endif()
   if(ARG_BENCHES)
     list(TRANSFORM ARG_BENCHES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
     set_property(GLOBAL APPEND PROPERTY WEIR_BENCH_SOURCES ${ARG_BENCHES})
-    set_property(GLOBAL APPEND PROPERTY WEIR_BENCH_ROOMS weir_${room})
+    set_property(GLOBAL APPEND PROPERTY WEIR_BENCH_MODULES weir_${module})
   endif()
 endfunction()
 
@@ -157,10 +157,10 @@ function(weir_test name)
   add_dependencies(run_unit_tests run_${name})
 endfunction()
 
-# Writes what the rooms declared to arrows.txt; tools/check_arrows.py holds every #include
+# Writes what the modules declared to dependencies.txt; tools/check_layers.py holds every #include
 # against it.
-function(weir_write_arrows)
-  get_property(arrows GLOBAL PROPERTY WEIR_ARROWS)
-  list(JOIN arrows "\n" text)
-  file(WRITE ${PROJECT_BINARY_DIR}/arrows.txt "${text}\n")
+function(weir_write_dependencies)
+  get_property(dependencies GLOBAL PROPERTY WEIR_DEPENDENCIES)
+  list(JOIN dependencies "\n" text)
+  file(WRITE ${PROJECT_BINARY_DIR}/dependencies.txt "${text}\n")
 endfunction()

@@ -1,4 +1,4 @@
-#include "weir/kinesis/room.h"
+#include "weir/kinesis/buffer_quota.h"
 
 #include <absl/container/flat_hash_set.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 bool IsNothing(const Load& load) { return load.records == 0 && load.bytes == 0; }
 
-/// See room.h: an eighth of what is free, divided by the number of shards.
+/// See buffer_quota.h: an eighth of what is free, divided by the number of shards.
 constexpr std::size_t kPartsOfTheFree = 8;
 
 bool IsWithin(const Load& load, const Load& most) {
@@ -34,17 +34,17 @@ Load Over(const Load& most, const Load& used) {
 
 }  // namespace
 
-std::size_t Room::AddStream() {
+std::size_t BufferQuota::AddStream() {
   streams_.emplace_back();
   return streams_.size() - 1;
 }
 
-Load Room::used(const Tenant& tenant) const {
+Load BufferQuota::used(const Tenant& tenant) const {
   const auto known = tenants_.find(tenant);
   return known == tenants_.end() ? Load{} : known->second;
 }
 
-bool Room::Fits(const Tenant& tenant, Load load) const {
+bool BufferQuota::Fits(const Tenant& tenant, Load load) const {
   if (IsNothing(used_)) return true;
   const Stream& stream = streams_[tenant.stream];
   const Load free = Over({options_.max_records, options_.max_bytes}, used_);
@@ -57,31 +57,31 @@ bool Room::Fits(const Tenant& tenant, Load load) const {
          IsWithin(load, Over({free.records / parts, free.bytes / parts}, used(tenant)));
 }
 
-bool Room::Fits(const Waiting& waiting) const {
+bool BufferQuota::Fits(const Waiting& waiting) const {
   if (Fits(waiting.tenant, waiting.load)) return true;
   return IsOverdue(waiting) && used_.records < options_.max_records &&
          used_.bytes < options_.max_bytes;
 }
 
-bool Room::IsOverdue(const Waiting& waiting) const {
+bool BufferQuota::IsOverdue(const Waiting& waiting) const {
   const Load since = Over(let_in_, waiting.before);
   return IsShort(waiting) &&
          (since.records >= options_.max_records || since.bytes >= options_.max_bytes);
 }
 
-void Room::Add(const Tenant& tenant, Load load) {
+void BufferQuota::Add(const Tenant& tenant, Load load) {
   Grow(used_, load);
   Grow(let_in_, load);
   Grow(streams_[tenant.stream].used, load);
   Grow(tenants_[tenant], load);
 }
 
-bool Room::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
+bool BufferQuota::IsBehind(const Tenant& tenant, const Waiting& waiting) const {
   if (waiting.tenant.stream != tenant.stream) return false;
   return waiting.tenant == tenant || IsShort(waiting);
 }
 
-bool Room::Take(const Tenant& tenant, Load load) {
+bool BufferQuota::Take(const Tenant& tenant, Load load) {
   const bool others_first = std::ranges::any_of(
       waiting_, [&](const Waiting& waiting) { return IsBehind(tenant, waiting); });
   if (others_first || !Fits(tenant, load)) return false;
@@ -89,26 +89,26 @@ bool Room::Take(const Tenant& tenant, Load load) {
   return true;
 }
 
-Room::Ticket Room::Wait(const Tenant& tenant, Load load) {
+BufferQuota::Ticket BufferQuota::Wait(const Tenant& tenant, Load load) {
   waiting_.push_back({next_ticket_, tenant, load, let_in_});
   return next_ticket_++;
 }
 
-void Room::MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants) {
+void BufferQuota::MoveWaiting(const absl::flat_hash_map<Ticket, Tenant>& tenants) {
   for (Waiting& waiting : waiting_) {
     const auto moved = tenants.find(waiting.ticket);
     if (moved != tenants.end()) waiting.tenant = moved->second;
   }
 }
 
-bool Room::Leave(Ticket ticket, std::vector<Ticket>& served) {
+bool BufferQuota::Leave(Ticket ticket, std::vector<Ticket>& served) {
   const auto is_it = [ticket](const Waiting& waiting) { return waiting.ticket == ticket; };
   if (std::erase_if(waiting_, is_it) == 0) return false;
   Serve(served);
   return true;
 }
 
-void Room::GiveBack(const Tenant& tenant, Load load) {
+void BufferQuota::GiveBack(const Tenant& tenant, Load load) {
   Shrink(used_, load);
   Shrink(streams_[tenant.stream].used, load);
   const auto own = tenants_.find(tenant);
@@ -116,7 +116,7 @@ void Room::GiveBack(const Tenant& tenant, Load load) {
   if (IsNothing(own->second)) tenants_.erase(own);
 }
 
-void Room::Serve(std::vector<Ticket>& served) {
+void BufferQuota::Serve(std::vector<Ticket>& served) {
   if (waiting_.empty()) return;
   absl::flat_hash_set<Tenant> stuck;
   std::vector<bool> is_short(streams_.size());
