@@ -3,9 +3,9 @@
 #include <string>
 
 #include "fuzz/require.h"
-#include "weir/aws/attempt.h"
 #include "weir/aws/cbor_writer.h"
 #include "weir/aws/failure.h"
+#include "weir/aws/response_classifier.h"
 
 namespace weir {
 namespace {
@@ -30,7 +30,7 @@ void CheckCode(const HttpResponse& response) {
 }
 
 void CheckAnswer(const HttpResponse& response) {
-  const Attempt attempt = Judge(response, {"Op", "host", 64});
+  const Attempt attempt = ClassifyResponse(response, {"Op", "host", 64});
   Require(attempt.result.has_value() == (response.status == 200), "only 2xx is a success");
   if (attempt.result) return Require(*attempt.result == response.body, "a success is its body");
   const AwsFailure& failure = attempt.result.error();

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "apps/weir/json.h"
-#include "apps/weir/plan_words.h"
+#include "apps/weir/plan_summary.h"
 #include "weir/model/quoted.h"
 #include "weir/runtime/await.h"
 

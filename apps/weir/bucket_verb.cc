@@ -25,7 +25,7 @@ constexpr char kNotStored[] =
     "another name\n";
 
 Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
-  WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.world(), context.common().by));
+  WEIR_ASSIGN_OR_RETURN(credit.principal, PrincipalOf(context.process(), context.common().by));
   const CreditSources sources{.at = backend.buckets().Now(), .seed = SystemSeed()};
   WEIR_ASSIGN_OR_RETURN(const auto credited, Await<std::vector<CreditedLimit>>([&](auto done) {
                           Credit(backend, credit, sources, context.StoreDeadline(),

@@ -177,19 +177,19 @@ std::string OneLine(std::string text) {
 
 /// Where complaints go, and how they are written.
 struct Voice {
-  const World& world;
+  const ProcessContext& process;
   bool json = false;
 };
 
 Exit Warn(Exit code, std::string_view message, const Voice& voice) {
-  voice.world.err << "weir: " << OneLine(std::string(message)) << '\n';
+  voice.process.err << "weir: " << OneLine(std::string(message)) << '\n';
   return code;
 }
 
 Exit FailWith(Exit code, const Error& error, const Voice& voice) {
   if (!voice.json) return Warn(code, error.message, voice);
   const Json json = {{"error", {{"code", CodeName(error.code)}, {"message", error.message}}}};
-  voice.world.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  voice.process.err << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   return code;
 }
 
@@ -209,8 +209,8 @@ Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
 }
 
 Exit Print(std::string_view text, const Voice& voice) {
-  voice.world.out << text << std::flush;
-  if (voice.world.out) return Exit::kDone;
+  voice.process.out << text << std::flush;
+  if (voice.process.out) return Exit::kDone;
   return FailWith(Exit::kFailed, {Code::kUnavailable, "cannot write the answer to stdout"}, voice);
 }
 
@@ -238,23 +238,23 @@ Exit Help(const CLI::App& app, const Voice& voice) {
   return Print(app.help(), voice);
 }
 
-Exit RunChosen(const Action& chosen, const CommonOptions& common, const World& world) {
-  Context context(world, common);
+Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessContext& process) {
+  Context context(process, common);
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });
-  const Voice voice{world, common.json};
+  const Voice voice{process, common.json};
   if (!done) return FailWith(context.failure, done.error(), voice);
   if (Print(context.answer(), voice) != Exit::kDone) return Exit::kFailed;
   for (const std::string& line : context.left_out())
-    world.err << "weir: left out: " << OneLine(line) << '\n';
+    process.err << "weir: left out: " << OneLine(line) << '\n';
   if (!context.warning().empty()) return Warn(*done, context.warning(), voice);
   return *done;
 }
 
 }  // namespace
 
-Exit Run(const std::vector<std::string>& given, const World& world) {
+Exit Run(const std::vector<std::string>& given, const ProcessContext& process) {
   const std::vector<std::string> args = WithoutHelpVerb(given);
-  const Voice voice{world, WantsJson(args)};
+  const Voice voice{process, WantsJson(args)};
   CLI::App app("Weir limits rates: who may use what, how much, and when again.", "weir");
   app.fallthrough();
   app.require_subcommand(0, 1);
@@ -280,7 +280,7 @@ Exit Run(const std::vector<std::string>& given, const World& world) {
   }
   if (!chosen) return Misused("a verb is missing", app, voice);
   if (const std::string slip = Slip(app, args); !slip.empty()) return Misused(slip, app, voice);
-  return RunChosen(chosen, common, world);
+  return RunChosen(chosen, common, process);
 }
 
 }  // namespace weir::app

@@ -24,8 +24,8 @@ enum class Exit {
   kPending = 4,  ///< of `limits plan --detailed-exitcode`: the store is not as the file says
 };
 
-/// The real world, handed in by main. Everything outlives Run.
-struct World {
+/// What the process gives a command, from main. Everything outlives Run.
+struct ProcessContext {
   const Clock& clock;
   Scheduler& scheduler;  ///< Run is not called on its thread
   std::istream& in;
@@ -58,6 +58,6 @@ struct World {
 };
 
 /// Runs one verb. `args` without the program's name.
-Exit Run(const std::vector<std::string>& args, const World& world);
+Exit Run(const std::vector<std::string>& args, const ProcessContext& process);
 
 }  // namespace weir::app

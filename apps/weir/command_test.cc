@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "apps/weir/context.h"
+#include "apps/weir/process_context_fixture.h"
 #include "apps/weir/progress.h"
-#include "apps/weir/world_fixture.h"
 
 namespace weir::app {
 namespace {
@@ -28,7 +28,7 @@ class CommandTest : public WorldTest {
   Exit RunArgs(const std::vector<std::string>& args) {
     out_.str("");
     err_.str("");
-    return app::Run(args, world_);
+    return app::Run(args, process_);
   }
   /// The one line on stderr of a wrong command line.
   std::string UsageOf(const std::vector<std::string>& args) {
@@ -42,7 +42,7 @@ class CommandTest : public WorldTest {
 
 TEST_F(CommandTest, Z5ManyChangesHaveMoreTime) {
   const CommonOptions common;
-  const Context context(world_, common);
+  const Context context(process_, common);
   const Instant now = scheduler_.clock().Now();
   EXPECT_EQ(context.ApplyDeadline(99).Left(now), std::chrono::seconds(30));
   EXPECT_EQ(context.ApplyDeadline(100'000).Left(now), std::chrono::seconds(5'030));
@@ -147,11 +147,11 @@ TEST_F(CommandTest, ReadingVerbsOnAnEmptyStoreSaySo) {
 
 TEST_F(CommandTest, TheDefaultStoreIsInTheStateFolder) {
   environment_ = {{"HOME", "/home/sam"}};
-  EXPECT_EQ(DefaultStoreUrl(world_), "sqlite:/home/sam/.local/state/weir/weir.db");
+  EXPECT_EQ(DefaultStoreUrl(process_), "sqlite:/home/sam/.local/state/weir/weir.db");
   environment_["XDG_STATE_HOME"] = "/state";
-  EXPECT_EQ(DefaultStoreUrl(world_), "sqlite:/state/weir/weir.db");
+  EXPECT_EQ(DefaultStoreUrl(process_), "sqlite:/state/weir/weir.db");
   environment_.clear();
-  EXPECT_FALSE(DefaultStoreUrl(world_));
+  EXPECT_FALSE(DefaultStoreUrl(process_));
   EXPECT_EQ(RunArgs({"entity", "list"}), Exit::kFailed);
   EXPECT_THAT(err_.str(), HasSubstr("--store sqlite:PATH"));
 }
@@ -184,12 +184,12 @@ TEST_F(CommandTest, TheFileOfAUrlIsWhatFollowsTheScheme) {
 
 TEST_F(CommandTest, ProgressIsForTerminalsOnly) {
   {
-    ProgressLine(world_).Show("row 1");
+    ProgressLine(process_).Show("row 1");
   }
   EXPECT_EQ(err_.str(), "");
-  world_.err_is_terminal = true;
+  process_.err_is_terminal = true;
   {
-    ProgressLine line(world_);
+    ProgressLine line(process_);
     line.Show("row 10");
     line.Show("row 2");
   }
@@ -198,7 +198,7 @@ TEST_F(CommandTest, ProgressIsForTerminalsOnly) {
 
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAFailure) {
   out_.setstate(std::ios::badbit);
-  EXPECT_EQ(app::Run({"entity", "list"}, world_), Exit::kFailed);
+  EXPECT_EQ(app::Run({"entity", "list"}, process_), Exit::kFailed);
   EXPECT_THAT(err_.str(), HasSubstr("cannot write the answer"));
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/weir/options.h"
+#include "apps/weir/process_context_fixture.h"
 #include "apps/weir/verb_run_fixture.h"
-#include "apps/weir/world_fixture.h"
 
 namespace weir::app {
 namespace {
@@ -93,7 +93,7 @@ class WholeCompletionTest : public WorldTest {
  protected:
   std::string Answer(const Words& args) {
     out_.str("");
-    EXPECT_EQ(app::Run(args, world_), Exit::kDone) << testing::PrintToString(args) << err_.str();
+    EXPECT_EQ(app::Run(args, process_), Exit::kDone) << testing::PrintToString(args) << err_.str();
     return out_.str();
   }
   /// The first words of the lines that the scripts read.
@@ -170,7 +170,7 @@ TEST_F(WholeCompletionTest, TheManualPageHasEachVerbWithItsOptions) {
 }
 
 TEST_F(WholeCompletionTest, TextOfTheManualPageIsNoRequestOfRoff) {
-  const VerbEnd end = RunVerb(world_, {"man"}, [](CLI::App& app, Action& chosen) {
+  const VerbEnd end = RunVerb(process_, {"man"}, [](CLI::App& app, Action& chosen) {
     app.description(".dots and \\ backslashes\n'quotes', and a-b");
     AddMan(app, chosen);
   });

@@ -11,16 +11,16 @@
 namespace weir::app {
 
 Status Confirm(Context& context, std::string_view question, std::string_view declined) {
-  const World& world = context.world();
-  world.err << EscapeControls(question) << " [y/N] " << std::flush;
+  const ProcessContext& process = context.process();
+  process.err << EscapeControls(question) << " [y/N] " << std::flush;
   std::string answer;
-  std::getline(world.in, answer);
-  if (world.interrupted && world.interrupted()) {
+  std::getline(process.in, answer);
+  if (process.interrupted && process.interrupted()) {
     context.failure = context.Interrupted();
     return Fail(Code::kCancelled, "interrupted: nothing is deleted");
   }
   // Reading caught the signals; they are to end the deletion as if there had been no question.
-  world.release_signals();
+  process.release_signals();
   if (answer == "y" || answer == "Y" || answer == "yes") return {};
   return Fail(Code::kFailedPrecondition, std::string(declined));
 }
@@ -28,7 +28,7 @@ Status Confirm(Context& context, std::string_view question, std::string_view dec
 Status NeedsYes(bool yes, Context& context, std::string_view loss) {
   if (yes) return {};
   const std::string deed = fmt::format("this {}", loss);
-  if (!context.world().in_is_terminal) {
+  if (!context.process().in_is_terminal) {
     context.failure = Exit::kUsage;
     return Fail(Code::kInvalidArgument, fmt::format("{}: say --yes if that is meant", deed));
   }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/weir/world_fixture.h"
+#include "apps/weir/process_context_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
 
 namespace weir::app {
@@ -48,7 +48,7 @@ class ConfirmTest : public WorldTest {
     Write("llm.yaml", "namespace: default\nresources: {llm: {limits: {rpm: 5}}}\n");
     Write("none.yaml", "namespace: default\n");
     EXPECT_EQ(Weir({"limits", "apply", Path("llm.yaml")}), Exit::kDone) << err_.str();
-    world_.in_is_terminal = true;
+    process_.in_is_terminal = true;
   }
   std::string Path(const std::string& name) const { return folder_ / name; }
   void Write(const std::string& name, const std::string& text) {
@@ -60,7 +60,7 @@ class ConfirmTest : public WorldTest {
     in_.clear();
     in_.str(typed);
     args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db")});
-    return app::Run(args, world_);
+    return app::Run(args, process_);
   }
   /// Another command on the same file, which does not wait for a lock.
   Exit Elsewhere(std::vector<std::string> args) {
@@ -76,19 +76,19 @@ class ConfirmTest : public WorldTest {
     err_.str("");
     const std::vector<std::string> args{"--store", "sqlite:" + Path("weir.db"), "limits", "apply",
                                         Path("none.yaml")};
-    World world = WorldOf(in, out_, err_);
-    world.in_is_terminal = true;
-    return app::Run(args, world);
+    ProcessContext process = WorldOf(in, out_, err_);
+    process.in_is_terminal = true;
+    return app::Run(args, process);
   }
-  /// The world of another command: with streams of its own.
-  World WorldOf(std::istream& in, std::ostream& out, std::ostream& err) {
+  /// The process of another command: with streams of its own.
+  ProcessContext WorldOf(std::istream& in, std::ostream& out, std::ostream& err) {
     return {.clock = scheduler_.clock(),
             .scheduler = scheduler_,
             .in = in,
             .out = out,
             .err = err,
-            .environment = world_.environment,
-            .interrupted = world_.interrupted};
+            .environment = process_.environment,
+            .interrupted = process_.interrupted};
   }
   std::string Levels() {
     EXPECT_EQ(Weir({"system", "list"}), Exit::kDone);
@@ -171,12 +171,12 @@ TEST_F(ConfirmTest, PurgeAsksOnATerminalAndNamesWhatIsLost) {
 TEST_F(ConfirmTest, ASignalAtTheQuestionEndsTheCommand) {
   const std::string id = DeletedNamespace();
   bool is_released = false;
-  world_.release_signals = [&] { is_released = true; };
+  process_.release_signals = [&] { is_released = true; };
   EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kDone) << err_.str();
   EXPECT_TRUE(is_released);
-  world_.interrupted = [] { return true; };
+  process_.interrupted = [] { return true; };
   EXPECT_EQ(static_cast<int>(Weir({"limits", "apply", Path("none.yaml")}, "y\n")), 130);
-  world_.interrupted = nullptr;
+  process_.interrupted = nullptr;
   EXPECT_THAT(Levels(), HasSubstr("resource llm"));
 }
 
@@ -189,7 +189,7 @@ TEST_F(ConfirmTest, WithYesNothingIsAsked) {
 
 TEST_F(ConfirmTest, WithoutATerminalAPurgeNeedsYes) {
   const std::string id = DeletedNamespace();
-  world_.in_is_terminal = false;
+  process_.in_is_terminal = false;
   EXPECT_EQ(Weir({"namespace", "purge", id}, "y\n"), Exit::kUsage);
   EXPECT_THAT(err_.str(), HasSubstr(id + " for good, in sqlite:"));
   EXPECT_THAT(err_.str(), HasSubstr("say --yes if that is meant"));

@@ -48,20 +48,20 @@ std::vector<std::string> ConfigAndBucketDamage(const DamageReport& damage) {
 
 }  // namespace
 
-Surroundings SurroundingsOf(const World& world) {
-  Surroundings surroundings = ProcessSurroundings();
-  surroundings.environment = [environment = world.environment](std::string_view name) {
+HostEnvironment SurroundingsOf(const ProcessContext& process) {
+  HostEnvironment surroundings = ProcessSurroundings();
+  surroundings.environment = [environment = process.environment](std::string_view name) {
     return environment(std::string(name));
   };
   return surroundings;
 }
 
-Result<std::optional<std::string>> PrincipalOf(const World& world,
+Result<std::optional<std::string>> PrincipalOf(const ProcessContext& process,
                                                const std::optional<std::string>& by) {
   if (by) return by;
-  const std::string named = world.environment("WEIR_BY").value_or("");
+  const std::string named = process.environment("WEIR_BY").value_or("");
   if (named.empty()) {
-    return CheckPrincipal(world.user) ? std::optional(world.user) : std::nullopt;
+    return CheckPrincipal(process.user) ? std::optional(process.user) : std::nullopt;
   }
   const Status valid = CheckPrincipal(named);
   if (!valid) return Fail(valid.error().code, "WEIR_BY: " + valid.error().message);
@@ -74,13 +74,13 @@ Status SleepUntil(Scheduler& scheduler, Instant at) {
 }
 
 Result<StoreChoice> Context::Store() const {
-  return for_reservations ? ChooseReservationStore(world_, common_.store)
-                          : ChooseStore(world_, common_.store);
+  return for_reservations ? ChooseReservationStore(process_, common_.store)
+                          : ChooseStore(process_, common_.store);
 }
 
 Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string& url) {
   BackendOptions options;
-  Result<std::optional<std::string>> principal = PrincipalOf(world_, common_.by);
+  Result<std::optional<std::string>> principal = PrincipalOf(process_, common_.by);
   if (!principal) {
     failure = Exit::kUsage;
     return Fail(principal.error());
@@ -89,10 +89,11 @@ Result<std::unique_ptr<Backend>> Context::Open(Access access, const std::string&
   options.file_use = UseOf(access);
   options.embedded.durability = common_.durability;
   options.embedded.lock_wait.longest = common_.lock_wait;
-  options.surroundings = SurroundingsOf(world_);
+  options.surroundings = SurroundingsOf(process_);
   options.log = &log();
-  Result<std::unique_ptr<Backend>> backend =
-      world_.open_backend ? world_.open_backend(url) : OpenBackend(url, world_.clock, options);
+  Result<std::unique_ptr<Backend>> backend = process_.open_backend
+                                                 ? process_.open_backend(url)
+                                                 : OpenBackend(url, process_.clock, options);
   if (backend) return backend;
   if (backend.error().code == Code::kInvalidArgument) failure = Exit::kUsage;
   Error error = OfStore(std::move(backend.error()));
@@ -106,7 +107,7 @@ void Context::ReportDamage(const Backend& backend) {
   const auto* file = dynamic_cast<const DamageSource*>(&backend);
   if (file == nullptr || file->damage().count() == 0) return;
   const std::size_t count = file->damage().count();
-  world_.err << fmt::format(
+  process_.err << fmt::format(
       "weir: {}: {} damaged {} left out, the first: {}; see 'weir store check'\n",
       backend.Describe(), count, count == 1 ? "row is" : "rows are",
       file->damage().first().front());
@@ -185,12 +186,12 @@ Result<Exit> Context::WithNamespaces(Access access, const NamespaceWork& work) {
     return WithBackend(access, [&](Backend& backend) { return work(backend.namespaces()); });
   }
   WEIR_RETURN_IF_ERROR(UrlToOpen(choice, access));
-  FileNamespaces spaces(NamespaceRegistry(*file, "", log()), world_.clock);
+  FileNamespaces spaces(NamespaceRegistry(*file, "", log()), process_.clock);
   return work(spaces);
 }
 
 Deadline Context::StoreDeadline(nanoseconds wait) const {
-  return Deadline::After(world_.clock, wait + kStoreWait);
+  return Deadline::After(process_.clock, wait + kStoreWait);
 }
 
 std::function<Deadline()> Context::EachRequest() const {

@@ -32,11 +32,12 @@ struct CommonOptions {
 };
 
 /// The environment as main hands it in, and the files of this process.
-Surroundings SurroundingsOf(const World& world);
+HostEnvironment SurroundingsOf(const ProcessContext& process);
 
 /// Who makes the changes of this run, for the audit log: `by`, else the variable WEIR_BY, else
-/// World::user if it is a name that the audit log accepts. kInvalidArgument: WEIR_BY is none.
-[[nodiscard]] Result<std::optional<std::string>> PrincipalOf(const World& world,
+/// ProcessContext::user if it is a name that the audit log accepts. kInvalidArgument: WEIR_BY is
+/// none.
+[[nodiscard]] Result<std::optional<std::string>> PrincipalOf(const ProcessContext& process,
                                                              const std::optional<std::string>& by);
 
 /// Blocks until then by the scheduler's clock. Not from one of its tasks.
@@ -45,10 +46,10 @@ Surroundings SurroundingsOf(const World& world);
 /// One run of one verb. Not thread-safe.
 class Context {
  public:
-  Context(const World& world, const CommonOptions& common)
-      : world_(world), common_(common), log_(MakeLog(world.err, world.clock, common.log)) {}
+  Context(const ProcessContext& process, const CommonOptions& common)
+      : process_(process), common_(common), log_(MakeLog(process.err, process.clock, common.log)) {}
 
-  const World& world() const { return world_; }
+  const ProcessContext& process() const { return process_; }
   const CommonOptions& common() const { return common_; }
   /// Events for the operator, on standard error.
   Log& log() const { return *log_; }
@@ -94,7 +95,7 @@ class Context {
   std::vector<std::string> AllLeftOut() const;
 
   /// The exit code after a signal: 128 plus its number.
-  Exit Interrupted() const { return static_cast<Exit>(128 + world_.signal()); }
+  Exit Interrupted() const { return static_cast<Exit>(128 + process_.signal()); }
 
   /// The same error, which names the variable if that named the store.
   Error OfStore(Error error) const;
@@ -113,7 +114,7 @@ class Context {
   /// One line on stderr if rows of a file did not read.
   void ReportDamage(const Backend& backend);
 
-  const World& world_;
+  const ProcessContext& process_;
   const CommonOptions& common_;
   const std::unique_ptr<Log> log_;
   std::string answer_;

@@ -67,7 +67,7 @@ Result<Exit> Create(const EntityOptions& options, Context& context, Backend& bac
                    .parent = options.parent,
                    .cascade = options.cascade,
                    .metadata = options.metadata,
-                   .created_at = context.world().clock.WallNow()};
+                   .created_at = context.process().clock.WallNow()};
   WEIR_RETURN_IF_ERROR(
       ApplyChanges(backend.config(), {CreateEntity{record}}, context.StoreDeadline()));
   const EntityView view{options.id, record, {}};

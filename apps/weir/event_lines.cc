@@ -67,17 +67,17 @@ Status TakeLine(EventReleaser& releaser, const LineReader& lines,
 // Or an interrupt.
 void AwaitUntilOpenAre(std::size_t most, const OpenLines& open, Scheduler& scheduler,
                        const Context& context) {
-  while (open.count() > most && !context.world().interrupted()) PauseBetweenLooks(scheduler);
+  while (open.count() > most && !context.process().interrupted()) PauseBetweenLooks(scheduler);
 }
 
 // Nobody else remembers what was read from standard input.
 void AwaitOpen(const OpenLines& open, Scheduler& scheduler, Context& context) {
   if (open.count() == 0) return;
-  context.world().err << fmt::format(
-                             "weir: {} ends are looked for again, for up to 3 minutes: other "
-                             "clients may bind them late\n",
-                             open.count())
-                      << std::flush;
+  context.process().err << fmt::format(
+                               "weir: {} ends are looked for again, for up to 3 minutes: other "
+                               "clients may bind them late\n",
+                               open.count())
+                        << std::flush;
   AwaitUntilOpenAre(0, open, scheduler, context);
 }
 
@@ -92,11 +92,11 @@ void PauseBetweenLooks(Scheduler& scheduler) {
 
 Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& scheduler,
                             Context& context) {
-  LineReader lines(context.world().in, kLongestEvent);
+  LineReader lines(context.process().in, kLongestEvent);
   const auto open = std::make_shared<OpenLines>();
   Trouble trouble;
   for (auto got = lines.Next(); got != LineReader::Got::kEnd; got = lines.Next()) {
-    if (context.world().interrupted()) break;
+    if (context.process().interrupted()) break;
     Status taken = Fail(Code::kInvalidArgument, "it is longer than a megabyte");
     if (got == LineReader::Got::kLine) {
       if (lines.line().empty()) continue;
@@ -106,7 +106,7 @@ Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& sc
     if (!taken) trouble.Note(fmt::format("line {}: {}", lines.number(), taken.error().message));
   }
   if (lines.broken()) trouble.Note("standard input cannot be read");
-  if (context.world().interrupted()) trouble.Note("interrupted; lines may be left unread");
+  if (context.process().interrupted()) trouble.Note("interrupted; lines may be left unread");
   AwaitOpen(*open, scheduler, context);
   trouble.Add(open->Lost());
   return AnswerEvents(context, {.releaser = releaser, .metrics = metrics}, trouble);

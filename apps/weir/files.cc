@@ -132,14 +132,14 @@ std::string NameOfInput(const std::string& path) {
   return path == kStandardStream ? "standard input" : path;
 }
 
-Result<std::string> ReadFileOrInput(const std::string& path, const World& world) {
+Result<std::string> ReadFileOrInput(const std::string& path, const ProcessContext& process) {
   if (path != kStandardStream) return ReadFile(path);
   std::ostringstream text;
-  text << world.in.rdbuf();
-  if (world.interrupted()) {
+  text << process.in.rdbuf();
+  if (process.interrupted()) {
     return Fail(Code::kCancelled, "interrupted before the end of standard input; nothing is done");
   }
-  if (world.in.bad()) return Fail(Code::kUnavailable, "cannot read standard input");
+  if (process.in.bad()) return Fail(Code::kUnavailable, "cannot read standard input");
   return std::move(text).str();
 }
 

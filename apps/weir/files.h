@@ -20,7 +20,8 @@ std::string NameOfInput(const std::string& path);
 
 /// As ReadFile; `-` reads standard input to its end. kCancelled: a signal came before the end, so
 /// that the text is not all of it.
-[[nodiscard]] Result<std::string> ReadFileOrInput(const std::string& path, const World& world);
+[[nodiscard]] Result<std::string> ReadFileOrInput(const std::string& path,
+                                                  const ProcessContext& process);
 
 /// kAlreadyExists, with the remedy, if there is such a file; a device or a pipe is written and not
 /// replaced.

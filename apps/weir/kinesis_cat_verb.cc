@@ -30,13 +30,13 @@ struct CatOptions {
   std::optional<std::uint64_t> count;
 };
 
-kinesis::ConnectionOptions ConnectionOf(const CatOptions& options, const World& world) {
+kinesis::ConnectionOptions ConnectionOf(const CatOptions& options, const ProcessContext& process) {
   kinesis::ConnectionOptions connection = ConnectionFor(options.stream, {});
   connection.content_type = kinesis::kReadContentType;
   connection.request_timeout = std::chrono::seconds(30);  // an answer may have 14 MB
   connection.connect_timeout = std::chrono::seconds(3);
   connection.max_attempts = 3;
-  connection.gives_up = world.interrupted;
+  connection.gives_up = process.interrupted;
   return connection;
 }
 
@@ -44,7 +44,7 @@ kinesis::ConnectionOptions ConnectionOf(const CatOptions& options, const World& 
 class Writer {
  public:
   Writer(Context& context, std::optional<std::uint64_t> count)
-      : out_(context.world().out), json_(context.common().json), left_(count) {}
+      : out_(context.process().out), json_(context.common().json), left_(count) {}
 
   /// True: go on.
   bool Write(const std::vector<StreamRecord>& records) {
@@ -88,13 +88,13 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
       {.client = opened.client,
        .scheduler = opened.scheduler,
        .take = [&](const std::vector<StreamRecord>& records) { return writer.Write(records); },
-       .interrupted = context.world().interrupted,
+       .interrupted = context.process().interrupted,
        .failing =
            [&](const Error* failure) {
-             if (how.follow) ReportFailing(failure, context.world().err);
+             if (how.follow) ReportFailing(failure, context.process().err);
            }}));
   const kinesis::ReaderStats& stats = reader.stats();
-  const bool was_cut = !writer.is_full() && context.world().interrupted();
+  const bool was_cut = !writer.is_full() && context.process().interrupted();
   if (stats.damaged == 0) return was_cut ? context.Interrupted() : Exit::kDone;
   context.Warn(
       fmt::format("{} of {} Kinesis records are damaged and were passed over, the first: {}",
@@ -161,7 +161,7 @@ void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kine
                 WEIR_RETURN_IF_ERROR(RefuseStore(context, "cat"));
                 WEIR_RETURN_IF_ERROR(CheckFrom(given, context));
                 return with_kinesis(
-                    context, ConnectionOf(given, context.world()),
+                    context, ConnectionOf(given, context.process()),
                     [&](const OpenedKinesis& opened) { return Cat(given, context, opened); });
               });
   AddStream(verb, options->stream);

@@ -28,11 +28,11 @@ std::string CauseOf(const kinesis::RecordResult& result) {
 
 class PutRun {
  public:
-  PutRun(const PutPort& port, const PutInput& input, const World& world)
+  PutRun(const PutPort& port, const PutInput& input, const ProcessContext& process)
       : port_(port),
         input_(input),
-        world_(world),
-        progress_(world),
+        process_(process),
+        progress_(process),
         tally_(std::make_shared<PutTally>(input.failed_lines != nullptr)) {
     if (input_.failed_lines != nullptr) {
       input_.lines.KeepTooLong([this]() -> std::ostream& { return ForTooLong(); });
@@ -41,13 +41,13 @@ class PutRun {
 
   Result<PutOutcome> Run() {
     const Instant begin = Now();
-    world_.watch_input([this] { return Idle(); });
+    process_.watch_input([this] { return Idle(); });
     const Status read = ReadLines();
-    world_.watch_input({});
+    process_.watch_input({});
     Finish();
     KeepFailed();
     outcome_.elapsed = Now() - begin;
-    outcome_.interrupted = world_.interrupted();
+    outcome_.interrupted = process_.interrupted();
     tally_->Fill(outcome_);
     WEIR_RETURN_IF_ERROR(read);
     if (!kept_all_ || !FlushFailed()) {
@@ -60,7 +60,7 @@ class PutRun {
  private:
   using Got = LineReader::Got;
 
-  Instant Now() const { return world_.clock.Now(); }
+  Instant Now() const { return process_.clock.Now(); }
 
   Status ReadLines() {
     outcome_.read_all = false;
@@ -117,7 +117,7 @@ class PutRun {
     WatchEndpoint();
     return HasStopped();
   }
-  bool HasStopped() const { return gave_up_ || world_.interrupted(); }
+  bool HasStopped() const { return gave_up_ || process_.interrupted(); }
 
   void WatchEndpoint() {
     const auto silence = port_.watch == nullptr ? std::nullopt : port_.watch->Look();
@@ -161,7 +161,7 @@ class PutRun {
     record.partition_key = key;
     record.data = input_.lines.line();
     const auto done = [tally = tally_, line = number(), kept = Kept(), begin = Now(),
-                       &clock = world_.clock](const kinesis::RecordResult& result) {
+                       &clock = process_.clock](const kinesis::RecordResult& result) {
       if (result.stored) return tally->OnStored(line, clock.Now() - begin);
       tally->OnFailed({.number = line,
                        .cause = CauseOf(result),
@@ -175,7 +175,7 @@ class PutRun {
   template <class GoesOn>
   void FlushWhile(GoesOn goes_on) {
     const auto waits = [&] {
-      const Status flushed = port_.flush(Deadline::After(world_.clock, kLook));
+      const Status flushed = port_.flush(Deadline::After(process_.clock, kLook));
       return !flushed && flushed.error().code == Code::kDeadlineExceeded;
     };
     while (goes_on() && waits()) {
@@ -186,15 +186,15 @@ class PutRun {
 
   void Finish() {
     FlushWhile([this] { return !Stops(); });
-    if (!gave_up_ && world_.interrupted()) {
+    if (!gave_up_ && process_.interrupted()) {
       progress_.Note(
           fmt::format("interrupted: what was read has {} s to be stored; another "
                       "signal ends this at once",
                       kLastFlush.count()));
       const Instant end = Now() + kLastFlush;
-      FlushWhile([&] { return Now() < end && !world_.hurried(); });
+      FlushWhile([&] { return Now() < end && !process_.hurried(); });
     }
-    port_.close(Deadline::After(world_.clock, nanoseconds(0)));
+    port_.close(Deadline::After(process_.clock, nanoseconds(0)));
   }
 
   void KeepFailed() {
@@ -219,7 +219,7 @@ class PutRun {
 
   const PutPort& port_;
   const PutInput& input_;
-  const World& world_;
+  const ProcessContext& process_;
   ProgressLine progress_;
   Instant shown_{};
   bool reported_ = false;  ///< the silence that lasts
@@ -232,8 +232,9 @@ class PutRun {
 
 }  // namespace
 
-Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input, const World& world) {
-  return PutRun(port, input, world).Run();
+Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
+                            const ProcessContext& process) {
+  return PutRun(port, input, process).Run();
 }
 
 }  // namespace weir::app

@@ -69,7 +69,7 @@ inline constexpr std::chrono::seconds kLastFlush{10};
 /// cannot be read, or failed lines cannot be kept; lines that were read before are put all the
 /// same.
 [[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
-                                          const World& world);
+                                          const ProcessContext& process);
 
 struct PutReport {
   PutOutcome outcome;

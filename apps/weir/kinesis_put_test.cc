@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "apps/weir/world_fixture.h"
+#include "apps/weir/process_context_fixture.h"
 
 namespace weir::app {
 namespace {
@@ -46,7 +46,7 @@ class OnOffEndpoint final : public JsonClient {
 class PutLinesTest : public WorldTest {
  protected:
   PutLinesTest() {
-    world_.hurried = [this] { return --hurries_ < 0; };
+    process_.hurried = [this] { return --hurries_ < 0; };
   }
 
   PutOutcome Run(const std::string& text, RecordKeys keys = RecordKeys::Field("k")) {
@@ -60,7 +60,7 @@ class PutLinesTest : public WorldTest {
          .flush = [this](Deadline deadline) { return Flush(deadline); },
          .close = [this](Deadline deadline) { Close(deadline); },
          .watch = watch_},
-        input, world_);
+        input, process_);
     EXPECT_EQ(closed_, 1);
     if (outcome) return *outcome;
     error_ = outcome.error().message;
@@ -233,7 +233,7 @@ TEST_F(PutLinesTest, Q4SilenceIsSeenWhileTheInputWaits) {
   EndpointWatch watch(service, clock(), "http://localhost:1");
   watch_ = &watch;
   watch.Call({}, Deadline::Never(), [](auto) {});
-  world_.watch_input = [this](const std::function<bool()>& look) {
+  process_.watch_input = [this](const std::function<bool()>& look) {
     if (!look) return;
     clock().Advance(kReportSilence);
     EXPECT_FALSE(look());
@@ -361,14 +361,14 @@ TEST_F(PutLinesTest, AnInterruptionEndsTheWaitForRoomAndForTheEnd) {
 }
 
 TEST_F(PutLinesTest, ItShowsHowFarItIsOnATerminal) {
-  world_.err_is_terminal = true;
+  process_.err_is_terminal = true;
   flushes_ = 2;
   Run("{\"k\":1}\nx\n");
   EXPECT_THAT(err_.str(), HasSubstr("2 records read, 1 failed"));
 }
 
 TEST_F(PutLinesTest, InputThatBreaksIsAnError) {
-  world_.interrupted = [this] {
+  process_.interrupted = [this] {
     if (data_.size() == 1) in_.setstate(std::ios::badbit);
     return false;
   };

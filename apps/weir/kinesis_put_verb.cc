@@ -91,27 +91,27 @@ Result<RecordKeys> KeysOf(const PutOptions& options, std::uint64_t seed) {
 /// Null: no file was named.
 Result<std::unique_ptr<FailedLines>> OpenFailed(const PutOptions& options, Context& context) {
   if (options.failed_to.empty()) return nullptr;
-  auto file = FailedLines::Open(options.failed_to,
-                                {.replace = options.force, .input = context.world().in_descriptor});
+  auto file = FailedLines::Open(
+      options.failed_to, {.replace = options.force, .input = context.process().in_descriptor});
   if (!file && file.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
   return file;
 }
 
 Result<Shared> Share(const PutOptions& options, Context& context) {
-  const World& world = context.world();
+  const ProcessContext& process = context.process();
   Shared shared;
   if (options.share.empty()) return shared;
   BackendOptions how;
-  how.surroundings = SurroundingsOf(world);
-  auto store = OpenBackend(options.share, world.clock, how);
+  how.surroundings = SurroundingsOf(process);
+  auto store = OpenBackend(options.share, process.clock, how);
   if (!store) {
     if (store.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(store.error().code, "--share: " + store.error().message);
   }
   shared.store = *std::move(store);
-  shared.limiter = std::make_unique<Limiter>(*shared.store, world.scheduler,
+  shared.limiter = std::make_unique<Limiter>(*shared.store, process.scheduler,
                                              LimiterOptions{.log = &context.log()});
-  shared.budget = std::make_unique<LimiterBudget>(*shared.limiter, world.clock, ShardQuotas{});
+  shared.budget = std::make_unique<LimiterBudget>(*shared.limiter, process.clock, ShardQuotas{});
   return shared;
 }
 
@@ -149,7 +149,7 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
   WEIR_ASSIGN_OR_RETURN(RecordKeys keys, KeysOf(options, opened.seed));
   WEIR_ASSIGN_OR_RETURN(const Shared shared, Share(options, context));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<FailedLines> failed, OpenFailed(options, context));
-  EndpointWatch watch(opened.client, context.world().clock, NameOfEndpoint(options.stream));
+  EndpointWatch watch(opened.client, context.process().clock, NameOfEndpoint(options.stream));
   kinesis::Producer producer({watch, opened.scheduler, shared.budget.get(), context.log()}, config,
                              opened.seed);
   const auto uploader = BeginUpload(producer, config, services.cloudwatch, context.log());
@@ -163,11 +163,11 @@ Result<Exit> Put(const PutOptions& options, Context& context, const kinesis::Pro
       .flush = [&](Deadline deadline) { return producer.Flush(deadline); },
       .close = [&](Deadline deadline) { static_cast<void>(producer.Close(deadline)); },
       .watch = &watch};
-  LineReader lines(context.world().in, static_cast<std::size_t>(config.max_user_record_bytes));
+  LineReader lines(context.process().in, static_cast<std::size_t>(config.max_user_record_bytes));
   PutInput input{lines, keys};
   if (failed) input.failed_lines = [&]() -> std::ostream& { return failed->stream(); };
-  const Result<PutOutcome> outcome = PutLines(port, input, context.world());
-  EndUpload(uploader.get(), context.world());
+  const Result<PutOutcome> outcome = PutLines(port, input, context.process());
+  EndUpload(uploader.get(), context.process());
   if (!outcome) return Fail(outcome.error());
   return Answer(options, context, {*outcome, producer.stats()});
 }
@@ -176,7 +176,7 @@ Result<Exit> ConnectAndPut(const PutOptions& options, Context& context,
                            const WithKinesis& with_kinesis) {
   WEIR_RETURN_IF_ERROR(RefuseStore(context, "put, which shares shards by --share STORE"));
   WEIR_ASSIGN_OR_RETURN(const kinesis::LoadedConfig loaded, ConfigOf(options));
-  TellIgnored(loaded, context.world().err);
+  TellIgnored(loaded, context.process().err);
   if (options.cloudwatch) {
     WEIR_RETURN_IF_ERROR(CheckUpload(loaded.config, options.properties, context));
   }

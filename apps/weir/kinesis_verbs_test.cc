@@ -10,7 +10,7 @@
 
 #include "apps/weir/verb_run_fixture.h"
 #include "weir/kinesis/blocking_reader_fixture.h"
-#include "weir/sim/hasty_scheduler.h"
+#include "weir/sim/immediate_scheduler.h"
 
 namespace weir::app {
 namespace {
@@ -29,7 +29,7 @@ class KinesisVerbsTest : public testing::Test {
       connection_ = options;
       return work({*service_, scheduler_, 1});
     };
-    const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
+    const VerbEnd end = RunVerb(process_, std::move(args), [&](CLI::App& app, Action& chosen) {
       AddKinesis(app, chosen, with);
     });
     exit_ = end.exit;
@@ -39,20 +39,20 @@ class KinesisVerbsTest : public testing::Test {
 
   kinesis::FakeStream stream_;
   sim::SimClock clock_;
-  sim::HastyScheduler scheduler_{clock_};
+  sim::ImmediateScheduler scheduler_{clock_};
   kinesis::FakeClient client_{stream_, clock_};
   JsonClient* service_ = &client_;
   kinesis::ConnectionOptions connection_;
   std::istringstream in_;
   std::ostringstream out_, err_;
   int looks_ = 1'000'000;
-  World world_{.clock = clock_,
-               .scheduler = scheduler_,
-               .in = in_,
-               .out = out_,
-               .err = err_,
-               .environment = [](const std::string&) { return std::nullopt; },
-               .interrupted = [this] { return --looks_ < 0; }};
+  ProcessContext process_{.clock = clock_,
+                          .scheduler = scheduler_,
+                          .in = in_,
+                          .out = out_,
+                          .err = err_,
+                          .environment = [](const std::string&) { return std::nullopt; },
+                          .interrupted = [this] { return --looks_ < 0; }};
   Exit exit_ = Exit::kDone;
   std::string error_;
 };
@@ -194,7 +194,7 @@ TEST_F(KinesisVerbsTest, PutConnectsToCloudWatchWhereItIsAskedTo) {
     return work({client_, scheduler_, 1});
   };
   const VerbEnd end =
-      RunVerb(world_,
+      RunVerb(process_,
               {"kinesis", "put", "--stream", "s", "--region", "r-1", "--endpoint", "http://h:1",
                "--cloudwatch"},
               [&](CLI::App& app, Action& chosen) { AddKinesis(app, chosen, with); });

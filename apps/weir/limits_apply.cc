@@ -30,7 +30,7 @@ std::string QuestionOf(const Planned& planned) {
 /// store is closed, so that others can use its file meanwhile.
 Status ConfirmDeletes(const Planned& planned, const LimitsOptions& options, Context& context) {
   const std::size_t deletes = planned.plan.Count(PlannedAction::kDelete);
-  if (!context.world().in_is_terminal || options.file == kStandardStream) {
+  if (!context.process().in_is_terminal || options.file == kStandardStream) {
     return Fail(Code::kFailedPrecondition,
                 Unconfirmed(deletes, planned.scope, "there is no terminal to confirm it"));
   }

@@ -82,7 +82,7 @@ void AddLoadLimits(CLI::App& group, Action& chosen, const WithReservations& with
 void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with_reservations) {
   const auto load = LoadWith(with_reservations);
   AddLoadVerb({group, "load"}, chosen, [load](const AccountLoadOptions& given, Context& context) {
-    context.world().err << "weir: 'limits load' is deprecated: write 'reservation load-limits'\n";
+    context.process().err << "weir: 'limits load' is deprecated: write 'reservation load-limits'\n";
     return load(given, context);
   }).group("");  // not in the help
 }

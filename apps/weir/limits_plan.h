@@ -76,8 +76,8 @@ struct Difference {
 
 std::vector<Difference> Differences(const LimitsFile& file, const Declared& live);
 
-/// SummaryOf (plan_words.h); a change is {"action", "target", "live", "file"}, the last two null, a
-/// level as in lists of levels, or {"entity", "parent", "cascade", "managed"}.
+/// SummaryOf (plan_summary.h); a change is {"action", "target", "live", "file"}, the last two null,
+/// a level as in lists of levels, or {"entity", "parent", "cascade", "managed"}.
 nlohmann::ordered_json ToJson(const Plan& plan);
 std::string TextOf(const Plan& plan);
 nlohmann::ordered_json ToJson(const std::vector<Difference>& differences);

@@ -3,7 +3,7 @@
 
 #include "apps/weir/json.h"
 #include "apps/weir/limits_plan.h"
-#include "apps/weir/plan_words.h"
+#include "apps/weir/plan_summary.h"
 #include "apps/weir/text.h"
 
 namespace weir::app {

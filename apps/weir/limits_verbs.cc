@@ -20,7 +20,7 @@
 namespace weir::app {
 
 Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options, const Context& context) {
-  WEIR_ASSIGN_OR_RETURN(std::string text, ReadFileOrInput(options.file, context.world()));
+  WEIR_ASSIGN_OR_RETURN(std::string text, ReadFileOrInput(options.file, context.process()));
   WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(text, NameOfInput(options.file)));
   return LimitsSource{std::move(file), std::move(text)};
 }
@@ -67,7 +67,7 @@ Status CheckParents(const LimitsSource& source, const std::string& file_name, co
 Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source, Context& context,
                         Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(Compared with, Compare(options, source.file, context, backend));
-  Plan plan = MakePlan(source.file, with.live, context.world().clock.WallNow());
+  Plan plan = MakePlan(source.file, with.live, context.process().clock.WallNow());
   WEIR_RETURN_IF_ERROR(CheckParents(source, NameOfInput(options.file), plan, with.live));
   return Planned{std::move(with.scope), std::move(plan)};
 }

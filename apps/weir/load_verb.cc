@@ -6,7 +6,7 @@
 
 #include "apps/weir/arguments.h"
 #include "apps/weir/json.h"
-#include "apps/weir/load.h"
+#include "apps/weir/load_generator.h"
 #include "apps/weir/options.h"
 #include "apps/weir/text.h"
 #include "weir/limiter/limiter_metrics.h"
@@ -67,14 +67,14 @@ Result<std::int64_t> ParseRate(const std::string& text) {
 }
 
 Result<Exit> Load(const LoadOptions& options, Context& context, Backend& backend) {
-  const World& world = context.world();
-  Limiter limiter(backend, world.scheduler, {.log = &context.log()});
+  const ProcessContext& process = context.process();
+  Limiter limiter(backend, process.scheduler, {.log = &context.log()});
   Registry registry;
   if (options.metrics) {
     WEIR_RETURN_IF_ERROR(RegisterMetrics(registry, limiter));
     WEIR_RETURN_IF_ERROR(backend.RegisterMetrics(registry));
   }
-  WEIR_ASSIGN_OR_RETURN(LoadReport report, RunLoad(limiter, options, world));
+  WEIR_ASSIGN_OR_RETURN(LoadReport report, RunLoad(limiter, options, process));
   if (const auto* file = dynamic_cast<EmbeddedBackend*>(&backend)) report.file = file->stats();
   Json json = ToJson(report);
   std::string text = TextOf(report);

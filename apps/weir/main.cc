@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   weir::Loop loop(clock);
   weir::app::InterruptibleInput input(STDIN_FILENO, Interrupted);
   std::istream in(&input);
-  const weir::app::World world{
+  const weir::app::ProcessContext process{
       .clock = clock,
       .scheduler = loop,
       .in = in,
@@ -102,5 +102,5 @@ int main(int argc, char** argv) {
       .hurried = Hurried,
       .in_descriptor = STDIN_FILENO,
       .watch_input = [&](std::function<bool()> look) { input.Watch(std::move(look)); }};
-  return static_cast<int>(weir::app::Run(std::vector<std::string>(argv + 1, argv + argc), world));
+  return static_cast<int>(weir::app::Run(std::vector<std::string>(argv + 1, argv + argc), process));
 }

@@ -8,10 +8,10 @@
 namespace weir::app {
 
 /// One line on stderr that is written over and over, and gone at the end; nothing of it if stderr
-/// is no terminal. `world` must outlive it.
+/// is no terminal. `process` must outlive it.
 class ProgressLine {
  public:
-  explicit ProgressLine(const World& world) : world_(world) {}
+  explicit ProgressLine(const ProcessContext& process) : process_(process) {}
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -21,7 +21,7 @@ class ProgressLine {
   void Note(const std::string& text);
 
  private:
-  const World& world_;
+  const ProcessContext& process_;
   std::size_t width_ = 0;  ///< of the longest text so far
 };
 

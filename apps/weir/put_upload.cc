@@ -31,11 +31,11 @@ std::unique_ptr<kinesis::MetricsUploader> BeginUpload(kinesis::Producer& produce
                                                     config.request_timeout, cloudwatch->seed);
 }
 
-void EndUpload(kinesis::MetricsUploader* uploader, const World& world) {
+void EndUpload(kinesis::MetricsUploader* uploader, const ProcessContext& process) {
   if (uploader == nullptr) return;
-  const nanoseconds wait = world.hurried() ? nanoseconds(0) : kLastUpload;
-  const Status closed = uploader->Close(Deadline::After(world.clock, wait));
-  if (!closed) world.err << fmt::format("weir: {}\n", closed.error().message);
+  const nanoseconds wait = process.hurried() ? nanoseconds(0) : kLastUpload;
+  const Status closed = uploader->Close(Deadline::After(process.clock, wait));
+  if (!closed) process.err << fmt::format("weir: {}\n", closed.error().message);
 }
 
 }  // namespace weir::app

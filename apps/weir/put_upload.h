@@ -23,6 +23,6 @@ std::unique_ptr<kinesis::MetricsUploader> BeginUpload(kinesis::Producer& produce
 /// Uploads what is left, within five seconds or, hurried, not at all, and says on stderr what could
 /// not be uploaded. Blocks, for a request that is under way up to its time-out. Does nothing for
 /// null.
-void EndUpload(kinesis::MetricsUploader* uploader, const World& world);
+void EndUpload(kinesis::MetricsUploader* uploader, const ProcessContext& process);
 
 }  // namespace weir::app

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "apps/weir/replay_book.h"
+#include "apps/weir/replay_recorder.h"
 #include "apps/weir/trace_backend.h"
 #include "weir/base/rng.h"
 #include "weir/bucket/bucket.h"
@@ -52,11 +52,11 @@ void AddBalances(const Target& target, const std::optional<BucketRecord>& record
 
 class Replay {
  public:
-  Replay(const ReplayTrace& trace, const ReplayWorld& world)
+  Replay(const ReplayTrace& trace, const ReplayWorld& process)
       : trace_(trace),
-        world_(world),
-        backend_(world.backend, world.time.clock()),
-        limiter_(backend_, world.time, {.log = world.log}),
+        process_(process),
+        backend_(process.backend, process.time.clock()),
+        limiter_(backend_, process.time, {.log = process.log}),
         book_(trace) {}
 
   Result<ReplayReport> Run() {
@@ -66,12 +66,12 @@ class Replay {
       const ReplayTrace::Request& request = trace_.requests[i];
       const std::uint64_t seq = i + 1;
       WEIR_RETURN_IF_ERROR(AdjustAllBefore({request.at, seq}));
-      world_.time.AdvanceTo(request.at);
+      process_.time.AdvanceTo(request.at);
       WEIR_RETURN_IF_ERROR(Ask(request, seq));
-      if (seq % 1024 == 0) world_.progress(seq, count);
+      if (seq % 1024 == 0) process_.progress(seq, count);
     }
     WEIR_RETURN_IF_ERROR(AdjustAllBefore({UnixMillis{INT64_MAX}, 0}));
-    world_.progress(count, count);
+    process_.progress(count, count);
     return std::move(book_).Close(latency_.Snapshot());
   }
 
@@ -92,11 +92,12 @@ class Replay {
     WEIR_ASSIGN_OR_RETURN(const auto records, Read(tenant));
     for (const std::optional<BucketRecord>& record : records) {
       if (!record) continue;
-      return Fail(Code::kFailedPrecondition,
-                  fmt::format("{} has a bucket on {} in {}: a replay begins "
-                              "with full limits; give "
-                              "it --store memory: or a new file",
-                              record->key.entity, record->key.resource, world_.backend.Describe()));
+      return Fail(
+          Code::kFailedPrecondition,
+          fmt::format("{} has a bucket on {} in {}: a replay begins "
+                      "with full limits; give "
+                      "it --store memory: or a new file",
+                      record->key.entity, record->key.resource, process_.backend.Describe()));
     }
     return {};
   }
@@ -106,8 +107,8 @@ class Replay {
   Result<Records> Read(std::size_t tenant) {
     std::vector<BucketKey> keys;
     for (const TargetPtr& target : book_.targets(tenant)) keys.push_back(target->key);
-    return world_.time.Await<Records>([&](Done<Records> done) {
-      world_.backend.buckets().Read(keys, Deadline::Never(), std::move(done));
+    return process_.time.Await<Records>([&](Done<Records> done) {
+      process_.backend.buckets().Read(keys, Deadline::Never(), std::move(done));
     });
   }
 
@@ -138,10 +139,10 @@ class Replay {
   }
 
   Result<Outcome> Acquire(const AcquireRequest& request) {
-    const Instant before = world_.stopwatch.Now();
-    Result<Outcome> outcome = world_.time.Await<Outcome>(
+    const Instant before = process_.stopwatch.Now();
+    Result<Outcome> outcome = process_.time.Await<Outcome>(
         [&](Done<Outcome> done) { limiter_.Acquire(request, Deadline::Never(), std::move(done)); });
-    latency_.Record((world_.stopwatch.Now() - before).count());
+    latency_.Record((process_.stopwatch.Now() - before).count());
     return outcome;
   }
 
@@ -157,7 +158,7 @@ class Replay {
     while (!due_.empty() && due_.begin()->first < end) {
       auto node = due_.extract(due_.begin());
       const Moment moment{node.key().first, node.key().second};
-      world_.time.AdvanceTo(moment.at);
+      process_.time.AdvanceTo(moment.at);
       WEIR_RETURN_IF_ERROR(Adjust(moment, std::move(node.mapped())));
     }
     return {};
@@ -165,7 +166,7 @@ class Replay {
 
   Status Adjust(Moment moment, DueAdjust due) {
     const Amounts amounts{{trace_.measured, due.tokens}};
-    WEIR_RETURN_IF_ERROR(world_.time.Await<void>(
+    WEIR_RETURN_IF_ERROR(process_.time.Await<void>(
         [&](Done<void> done) { due.lease.Adjust(amounts, std::move(done)); }));
     WEIR_ASSIGN_OR_RETURN(const auto balances, Balances(due.tenant, moment.at));
     book_.Adjusted(due.tenant, moment, due.tokens * kMillitokens, balances);
@@ -173,10 +174,10 @@ class Replay {
   }
 
   const ReplayTrace& trace_;
-  const ReplayWorld& world_;
+  const ReplayWorld& process_;
   TraceBackend backend_;
   Limiter limiter_;
-  ReplayBook book_;
+  ReplayRecorder book_;
   Histogram latency_;
   std::map<DueKey, DueAdjust> due_;
 };
@@ -218,12 +219,12 @@ ReplayTrace TraceOfRequests(std::span<const TracedRequest> requests) {
   return trace;
 }
 
-Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world) {
-  return Replay(trace, world).Begin();
+Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& process) {
+  return Replay(trace, process).Begin();
 }
 
-Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world) {
-  return Replay(trace, world).Run();
+Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& process) {
+  return Replay(trace, process).Run();
 }
 
 }  // namespace weir::app

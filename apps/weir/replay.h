@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/weir/bound.h"
+#include "apps/weir/admission_check.h"
 #include "apps/weir/plot.h"
 #include "apps/weir/replay_log.h"
 #include "apps/weir/request_trace.h"
@@ -117,7 +117,7 @@ struct ReplayWorld {
 /// of the tenants exist already, or a tenant has not all limits of the trace.
 /// Blocks. REQUIRES: requests.
 /// The same without the run: what keeps it from beginning.
-[[nodiscard]] Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& world);
-[[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& world);
+[[nodiscard]] Status CheckReplay(const ReplayTrace& trace, const ReplayWorld& process);
+[[nodiscard]] Result<ReplayReport> RunReplay(const ReplayTrace& trace, const ReplayWorld& process);
 
 }  // namespace weir::app

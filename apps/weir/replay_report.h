@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/weir/bound.h"
+#include "apps/weir/admission_check.h"
 #include "apps/weir/replay.h"
 
 namespace weir::app {

@@ -36,8 +36,8 @@ struct ReplayInput {
   LimitsFile limits;
 };
 
-Result<ReplayTrace> ReadTrace(const ReplayVerbOptions& options, const World& world) {
-  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.trace, world));
+Result<ReplayTrace> ReadTrace(const ReplayVerbOptions& options, const ProcessContext& process) {
+  WEIR_ASSIGN_OR_RETURN(const std::string text, ReadFileOrInput(options.trace, process));
   const std::string name = NameOfInput(options.trace);
   if (options.columns) {
     WEIR_ASSIGN_OR_RETURN(const auto requests, ParseRequests(text, name, *options.columns));
@@ -47,8 +47,8 @@ Result<ReplayTrace> ReadTrace(const ReplayVerbOptions& options, const World& wor
   return TraceOfTokens(rows, options.replay);
 }
 
-Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const World& world) {
-  WEIR_ASSIGN_OR_RETURN(ReplayTrace trace, ReadTrace(options, world));
+Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const ProcessContext& process) {
+  WEIR_ASSIGN_OR_RETURN(ReplayTrace trace, ReadTrace(options, process));
   WEIR_ASSIGN_OR_RETURN(const std::string limits, ReadFile(options.limits));
   WEIR_ASSIGN_OR_RETURN(LimitsFile file, ParseLimitsFile(limits, options.limits));
   return ReplayInput{std::move(trace), std::move(file)};
@@ -82,7 +82,7 @@ Status CheckInput(const ReplayInput& input, Context& context) {
   const auto scratch = MakeMemoryBackend({}, &time.clock());
   WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, *scratch));
   return CheckReplay(input.trace,
-                     {*scratch, time, context.world().clock, [](std::size_t, std::size_t) {}});
+                     {*scratch, time, context.process().clock, [](std::size_t, std::size_t) {}});
 }
 
 Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backend& backend,
@@ -90,12 +90,12 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   WEIR_RETURN_IF_ERROR(CheckEmpty(context, backend));
   WEIR_RETURN_IF_ERROR(ApplyLimits(input, context, backend));
   TraceScheduler time(input.trace.requests.front().at);
-  ProgressLine line(context.world());
+  ProgressLine line(context.process());
   const auto progress = [&line](std::size_t done, std::size_t of) {
     line.Show(fmt::format("row {} of {}", done, of));
   };
-  const ReplayWorld world{backend, time, context.world().clock, progress, &context.log()};
-  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, world));
+  const ReplayWorld process{backend, time, context.process().clock, progress, &context.log()};
+  WEIR_ASSIGN_OR_RETURN(ReplayReport report, RunReplay(input.trace, process));
   if (!options.log.empty()) {
     WEIR_RETURN_IF_ERROR(WriteFile(options.log, FormatLog(report.log)));
   }
@@ -114,7 +114,7 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
 /// The log replaces nothing that the replay reads, and other files if that is asked for.
 Status CheckLog(const ReplayVerbOptions& options, Context& context) {
   if (options.log.empty()) return {};
-  const std::optional<int> input = context.world().in_descriptor;
+  const std::optional<int> input = context.process().in_descriptor;
   const bool from_input = options.trace == kStandardStream && input;
   const bool is_input =
       from_input ? IsOpenAs(options.log, *input) : IsSameFile(options.log, options.trace);
@@ -129,7 +129,7 @@ Status CheckLog(const ReplayVerbOptions& options, Context& context) {
 
 Result<Exit> ReadAndReplay(const ReplayVerbOptions& options, Context& context) {
   WEIR_RETURN_IF_ERROR(CheckLog(options, context));
-  WEIR_ASSIGN_OR_RETURN(const ReplayInput input, ReadInput(options, context.world()));
+  WEIR_ASSIGN_OR_RETURN(const ReplayInput input, ReadInput(options, context.process()));
   WEIR_RETURN_IF_ERROR(CheckInput(input, context));
   const auto work = [&](Backend& backend) { return ReplayOn(options, context, backend, input); };
   return context.WithScratch(work);

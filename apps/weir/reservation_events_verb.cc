@@ -65,8 +65,8 @@ class QueueReports {
   std::atomic<bool> has_ended_ = false;
 };
 
-void WaitForEnd(const World& world, const QueueReports& reports) {
-  while (!world.interrupted() && !reports.has_ended()) PauseBetweenLooks(world.scheduler);
+void WaitForEnd(const ProcessContext& process, const QueueReports& reports) {
+  while (!process.interrupted() && !reports.has_ended()) PauseBetweenLooks(process.scheduler);
 }
 
 // Tasks of the scheduler of the slots tell the source, which uses the connection: they are over
@@ -79,7 +79,7 @@ void AwaitTasks(Scheduler& scheduler) {
 Result<Exit> ReadUntilEnd(const EventOptions& given, const EventReleaser& releaser,
                           SqsSource& source, const QueueReports& reports, Context& context) {
   WEIR_RETURN_IF_ERROR(source.Start());
-  WaitForEnd(context.world(), reports);
+  WaitForEnd(context.process(), reports);
   WEIR_RETURN_IF_ERROR(Await<void>([&](auto done) { source.Stop(std::move(done)); }));
   const EventReading reading{.releaser = releaser, .source = &source, .metrics = given.metrics};
   WEIR_ASSIGN_OR_RETURN(const Exit exit, AnswerEvents(context, reading, reports.trouble()));
@@ -89,10 +89,10 @@ Result<Exit> ReadUntilEnd(const EventOptions& given, const EventReleaser& releas
 
 Result<Exit> ReadQueue(const EventOptions& given, const EventRules& rules,
                        const OpenedReservations& opened, Context& context) {
-  const World& world = context.world();
+  const ProcessContext& process = context.process();
   WEIR_ASSIGN_OR_RETURN(const auto connection, ConnectSqs(*given.queue, {.log = &context.log()},
-                                                          world.clock, SurroundingsOf(world)));
-  QueueReports reports(context.log(), world.clock);
+                                                          process.clock, SurroundingsOf(process)));
+  QueueReports reports(context.log(), process.clock);
   auto releaser =
       std::make_unique<EventReleaser>(rules, opened.backend, opened.scheduler, OptionsFor(context));
   auto source = std::make_unique<SqsSource>(

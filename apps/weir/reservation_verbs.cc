@@ -40,7 +40,7 @@ Result<std::vector<HeldSlot>> AllSlots(const AccountKey& key, Context& context,
   PageRequest request;
   do {
     WEIR_ASSIGN_OR_RETURN(Page<HeldSlot> page, Await<Page<HeldSlot>>([&](auto done) {
-                            backend.slots().List(key, request, backend.Now(context.world().clock),
+                            backend.slots().List(key, request, backend.Now(context.process().clock),
                                                  context.StoreDeadline(), std::move(done));
                           }));
     std::ranges::move(page.items, std::back_inserter(slots));
@@ -82,7 +82,7 @@ Result<Exit> Bind(const SlotOptions& options, Context& context, const OpenedRese
       options.ttl ? std::chrono::ceil<milliseconds>(*options.ttl) : ReservationOptions().token_ttl;
   WEIR_ASSIGN_OR_RETURN(const HeldSlot bound, Await<HeldSlot>([&](auto done) {
                           store.Bind({found.key, found.id}, options.resource_id, ttl,
-                                     opened.backend.Now(context.world().clock),
+                                     opened.backend.Now(context.process().clock),
                                      context.StoreDeadline(), std::move(done));
                         }));
   context.Answer(ToJson(bound), fmt::format("bound {} to {} until {}", bound.id, bound.resource_id,
@@ -95,7 +95,7 @@ Result<Exit> Release(const SlotOptions& options, Context& context,
   ReservationStore& store = opened.backend.slots();
   WEIR_ASSIGN_OR_RETURN(const HeldSlot found, FindSlot(options, context, opened.backend));
   WEIR_RETURN_IF_ERROR(Await<bool>([&](auto done) {
-    store.Release({found.key, found.id}, opened.backend.Now(context.world().clock),
+    store.Release({found.key, found.id}, opened.backend.Now(context.process().clock),
                   context.StoreDeadline(), std::move(done));
   }));
   context.Answer({{"released", found.id}}, "released " + found.id);

@@ -13,7 +13,7 @@
 #include "weir/reservation/probe_reservations.h"
 #include "weir/runtime/await.h"
 #include "weir/runtime/loop.h"
-#include "weir/sim/hasty_scheduler.h"
+#include "weir/sim/immediate_scheduler.h"
 #include "weir/sim/sim_scheduler.h"
 #include "weir/store/memory_reservations.h"
 
@@ -66,7 +66,7 @@ class ReservationVerbsTest : public testing::Test {
     const WithReservations with = [this](Context&, const ReservationsWork& work) {
       return work({*backend_, *scheduler_});
     };
-    const VerbEnd end = RunVerb(world_, std::move(args), [&](CLI::App& app, Action& chosen) {
+    const VerbEnd end = RunVerb(process_, std::move(args), [&](CLI::App& app, Action& chosen) {
       AddLimits(app, chosen, with);
       AddReserve(app, chosen, with);
       AddReservation(app, chosen, with);
@@ -100,7 +100,7 @@ class ReservationVerbsTest : public testing::Test {
   const Instant begin_ = clock_.Now();
   /// Its timers count on a clock that stands still between commands; nothing here waits for one.
   Loop loop_{clock_};
-  sim::HastyScheduler hasty_{clock_};
+  sim::ImmediateScheduler hasty_{clock_};
   Scheduler* scheduler_ = &loop_;
   std::unique_ptr<ReservationBackend> backend_ = MakeMemoryReservations();
   std::istringstream in_;
@@ -108,19 +108,20 @@ class ReservationVerbsTest : public testing::Test {
   Script script_;
   int terminations_ = 0;
   std::vector<std::string> started_;
-  World world_{.clock = clock_,
-               .scheduler = loop_,
-               .in = in_,
-               .out = out_,
-               .err = err_,
-               .environment = [](const std::string&) { return std::nullopt; },
-               .interrupted = [] { return false; },
-               .start_child = [this](const std::vector<std::string>& command,
-                                     const Variables& variables) -> Result<std::unique_ptr<Child>> {
-                 started_ = command;
-                 script_.at_start(variables);
-                 return std::make_unique<FakeChild>(script_, clock_, terminations_);
-               }};
+  ProcessContext process_{
+      .clock = clock_,
+      .scheduler = loop_,
+      .in = in_,
+      .out = out_,
+      .err = err_,
+      .environment = [](const std::string&) { return std::nullopt; },
+      .interrupted = [] { return false; },
+      .start_child = [this](const std::vector<std::string>& command,
+                            const Variables& variables) -> Result<std::unique_ptr<Child>> {
+        started_ = command;
+        script_.at_start(variables);
+        return std::make_unique<FakeChild>(script_, clock_, terminations_);
+      }};
   Exit exit_ = Exit::kDone;
   std::string error_;
 };
@@ -280,7 +281,7 @@ TEST_F(ReservationVerbsTest, WhatIsBoundFromTheStartOutlivesTheCommand) {
 }
 
 TEST_F(ReservationVerbsTest, ACommandThatCannotRunGivesItsSlotBack) {
-  world_.start_child = [](const auto&, const auto&) -> Result<std::unique_ptr<Child>> {
+  process_.start_child = [](const auto&, const auto&) -> Result<std::unique_ptr<Child>> {
     return Fail(Code::kNotFound, "cannot run 'mak': No such file or directory");
   };
   Run({"reserve", "emr", "acme", "--limit", "1", "--", "mak"});
@@ -349,7 +350,7 @@ TEST_F(ReservationVerbsTest, R8WhatIsReadIsLookedForAgainUntilAnInterrupt) {
   EXPECT_EQ(exit_, Exit::kDone) << error_;
   EXPECT_GT(Elapsed(), std::chrono::seconds(150));
   scheduler_ = &loop_;
-  world_.interrupted = [] { return true; };
+  process_.interrupted = [] { return true; };
   in_.clear();
   in_.str(R"({"source": "aws.emr", "detail": {"clusterId": "j-2"}})");
   Run({"reservation", "events", "--rules", rules.path()});

@@ -26,19 +26,19 @@ Error NoSlotsOfStack(Context& context, const StoreChoice& choice) {
 }  // namespace
 
 Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& work) {
-  const World& world = context.world();
+  const ProcessContext& process = context.process();
   context.for_reservations = true;
   WEIR_RETURN_IF_ERROR(context.StoreUrl(context.reservation_access));
   // Slots are in a file of their own: it may exist where the store's does not.
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   const auto backend =
-      OpenReservations(choice.url, world.clock, SurroundingsOf(world), &context.log());
+      OpenReservations(choice.url, process.clock, SurroundingsOf(process), &context.log());
   if (!backend) {
     if (choice.source == StoreSource::kStack) return Fail(NoSlotsOfStack(context, choice));
     if (backend.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(context.OfStore(backend.error()));
   }
-  Result<Exit> done = work({.backend = **backend, .scheduler = world.scheduler});
+  Result<Exit> done = work({.backend = **backend, .scheduler = process.scheduler});
   if (done || !IsMissingTable(done.error())) return done;
   return Fail(done.error().code,
               fmt::format("{}: one of them does not exist; weir --store '{}' table create creates "

@@ -73,7 +73,7 @@ struct Stage {
   Context& context;
   const OpenedReservations& opened;
 
-  UnixMillis Now() const { return opened.backend.Now(context.world().clock); }
+  UnixMillis Now() const { return opened.backend.Now(context.process().clock); }
 };
 
 bool MaySucceedLater(const Error& error) {
@@ -115,7 +115,7 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, con
   const Variables told{{"WEIR_RESERVATION_ID", reservation.id()},
                        {"WEIR_RESOURCE", options.key.resource},
                        {"WEIR_ACCOUNT", options.key.account}};
-  auto child = context.world().start_child(options.command, told);
+  auto child = context.process().start_child(options.command, told);
   if (!child) {
     [[maybe_unused]] const Status back = reservation.ReleaseUnlessBound();
     const bool missing = child.error().code == Code::kNotFound;
@@ -151,7 +151,7 @@ Result<Exit> ReserveFrom(ReservationLimiter& limiter, const ReserveOptions& opti
   ReserveRequest request{.resource = options.key.resource, .account = options.key.account};
   request.default_limit = static_cast<std::int64_t>(options.limit.value_or(0));
   const nanoseconds wait = options.wait.value_or(nanoseconds(0));
-  if (options.wait) request.wait_until = Deadline::After(context.world().clock, wait);
+  if (options.wait) request.wait_until = Deadline::After(context.process().clock, wait);
   WEIR_ASSIGN_OR_RETURN(ReserveOutcome outcome,
                         limiter.Reserve(request, context.StoreDeadline(wait)));
   if (!outcome.reserved()) return Refused(options, context, outcome.refusal());

@@ -11,7 +11,7 @@
 
 #include "apps/weir/command.h"
 #include "apps/weir/files.h"
-#include "apps/weir/world_fixture.h"
+#include "apps/weir/process_context_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
 #include "weir/runtime/await.h"
 #include "weir/store/memory_backend.h"
@@ -100,7 +100,7 @@ class SlowBackend final : public Backend {
 class SlowStoreTest : public WorldTest {
  protected:
   SlowStoreTest() : WorldTest({{"WEIR_STORE", "memory:"}}) {
-    world_.open_backend = [this](const std::string&) -> Result<std::unique_ptr<Backend>> {
+    process_.open_backend = [this](const std::string&) -> Result<std::unique_ptr<Backend>> {
       return std::make_unique<SlowBackend>(*backend_, scheduler_.sim_clock(), pace_);
     };
   }

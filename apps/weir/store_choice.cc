@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kSqliteScheme = "sqlite:";
 constexpr std::string_view kTableScheme = "dynamodb:";
 
-std::optional<std::string> Variable(const World& world, const std::string& name) {
-  std::optional<std::string> value = world.environment(name);
+std::optional<std::string> Variable(const ProcessContext& process, const std::string& name) {
+  std::optional<std::string> value = process.environment(name);
   if (value && value->empty()) return std::nullopt;
   return value;
 }
@@ -58,34 +58,35 @@ Status CheckAccess(const FileUrl& file, std::string_view url, Access access) {
 
 }  // namespace
 
-Result<StoreChoice> ChooseStore(const World& world, const std::optional<std::string>& option) {
+Result<StoreChoice> ChooseStore(const ProcessContext& process,
+                                const std::optional<std::string>& option) {
   if (option) {
     WEIR_ASSIGN_OR_RETURN(std::string url, ParseStoreUrl(*option));
     return StoreChoice{StoreSource::kOption, std::move(url)};
   }
-  if (auto named = Variable(world, "WEIR_STORE")) {
+  if (auto named = Variable(process, "WEIR_STORE")) {
     return StoreChoice{StoreSource::kEnvironment, *std::move(named)};
   }
-  if (Variable(world, "ZAEL_STACK")) {
+  if (Variable(process, "ZAEL_STACK")) {
     return StoreChoice{StoreSource::kStack, std::string(kTableScheme)};
   }
-  WEIR_ASSIGN_OR_RETURN(std::string url, DefaultStoreUrl(world));
+  WEIR_ASSIGN_OR_RETURN(std::string url, DefaultStoreUrl(process));
   return StoreChoice{StoreSource::kDefault, std::move(url)};
 }
 
-Result<StoreChoice> ChooseReservationStore(const World& world,
+Result<StoreChoice> ChooseReservationStore(const ProcessContext& process,
                                            const std::optional<std::string>& option) {
-  Result<StoreChoice> choice = ChooseStore(world, option);
+  Result<StoreChoice> choice = ChooseStore(process, option);
   const bool is_named = choice && (choice->source == StoreSource::kOption ||
                                    choice->source == StoreSource::kEnvironment);
-  if (option || is_named || !rate_limiter_py::NamesTables(world.environment)) return choice;
+  if (option || is_named || !rate_limiter_py::NamesTables(process.environment)) return choice;
   return StoreChoice{StoreSource::kBaseName, std::string(rate_limiter_py::kUrlScheme)};
 }
 
-Result<std::string> DefaultStoreUrl(const World& world) {
-  std::optional<std::string> state = Variable(world, "XDG_STATE_HOME");
+Result<std::string> DefaultStoreUrl(const ProcessContext& process) {
+  std::optional<std::string> state = Variable(process, "XDG_STATE_HOME");
   if (!state || !state->starts_with('/')) {
-    const std::optional<std::string> home = Variable(world, "HOME");
+    const std::optional<std::string> home = Variable(process, "HOME");
     if (!home) {
       return Fail(Code::kFailedPrecondition,
                   "no folder for the default store: neither XDG_STATE_HOME nor HOME names one; "
@@ -122,7 +123,7 @@ Result<std::string> UrlToOpen(const StoreChoice& choice, Access access) {
   return choice.url;
 }
 
-Result<StoreName> NameOfStore(const std::string& url, const World& world) {
+Result<StoreName> NameOfStore(const std::string& url, const ProcessContext& process) {
   if (url.starts_with(kSqliteScheme)) {
     WEIR_ASSIGN_OR_RETURN(FileUrl file, ParseFileUrl(url));
     if (file.namespace_name.empty()) file.namespace_name = "default";
@@ -130,7 +131,7 @@ Result<StoreName> NameOfStore(const std::string& url, const World& world) {
   }
   if (!url.starts_with(kTableScheme)) return StoreName{url, ""};
   WEIR_ASSIGN_OR_RETURN(const dynamo::DynamoUrl table,
-                        dynamo::ParseDynamoUrl(url, world.environment));
+                        dynamo::ParseDynamoUrl(url, process.environment));
   return StoreName{dynamo::ToText(table), table.namespace_name};
 }
 

@@ -20,18 +20,18 @@ struct StoreChoice {
 /// `option` (--store), else the variable WEIR_STORE, else the table that ZAEL_STACK names
 /// (`dynamodb:`), else DefaultStoreUrl. A variable that is empty counts as not set.
 /// kInvalidArgument: the option is given and empty, as an unset variable of a script leaves it.
-[[nodiscard]] Result<StoreChoice> ChooseStore(const World& world,
+[[nodiscard]] Result<StoreChoice> ChooseStore(const ProcessContext& process,
                                               const std::optional<std::string>& option);
 
 /// The same for reservations: if neither the option nor WEIR_STORE names a store, and a variable of
 /// rate-limiter-py names one of its tables, those tables (`rate-limiter-py:`).
-[[nodiscard]] Result<StoreChoice> ChooseReservationStore(const World& world,
+[[nodiscard]] Result<StoreChoice> ChooseReservationStore(const ProcessContext& process,
                                                          const std::optional<std::string>& option);
 
 /// The URL of the file in the state folder: $XDG_STATE_HOME, else ~/.local/state, then
 /// weir/weir.db. A relative $XDG_STATE_HOME is ignored, as the XDG Base Directory Specification
 /// says. kFailedPrecondition if neither variable names a folder.
-[[nodiscard]] Result<std::string> DefaultStoreUrl(const World& world);
+[[nodiscard]] Result<std::string> DefaultStoreUrl(const ProcessContext& process);
 
 /// kInvalidArgument for an empty text: the URL of a store that a command line names.
 [[nodiscard]] Result<std::string> ParseStoreUrl(std::string_view text);
@@ -56,7 +56,7 @@ struct StoreName {
   std::string namespace_name;  ///< or `id:ID`; empty: memory, which has no name for its namespace
 };
 /// kInvalidArgument if the URL is none.
-[[nodiscard]] Result<StoreName> NameOfStore(const std::string& url, const World& world);
+[[nodiscard]] Result<StoreName> NameOfStore(const std::string& url, const ProcessContext& process);
 
 /// The file of a URL as OpenBackend reads it, whichever namespace of it; nothing if it has none or
 /// is not valid.

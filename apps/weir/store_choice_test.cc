@@ -7,7 +7,7 @@
 #include <string>
 
 #include "apps/weir/context.h"
-#include "apps/weir/world_fixture.h"
+#include "apps/weir/process_context_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
 
 namespace weir::app {
@@ -21,11 +21,11 @@ class StoreChoiceTest : public WorldTest {
   StoreChoiceTest() : WorldTest({{"HOME", "/home/sam"}}) {}
 
   std::string Chosen(const std::optional<std::string>& option = std::nullopt) {
-    const Result<StoreChoice> choice = ChooseStore(world_, option);
+    const Result<StoreChoice> choice = ChooseStore(process_, option);
     return choice ? choice->url : choice.error().message;
   }
   std::string ChosenForReservations(const std::optional<std::string>& option = std::nullopt) {
-    const Result<StoreChoice> choice = ChooseReservationStore(world_, option);
+    const Result<StoreChoice> choice = ChooseReservationStore(process_, option);
     return choice ? choice->url : choice.error().message;
   }
   static std::string ToOpen(const std::string& url, Access access) {
@@ -120,7 +120,7 @@ TEST_F(StoreChoiceTest, U5NothingIsWrittenWithModeRo) {
 
 TEST_F(StoreChoiceTest, U3AnswersNameTheStoreAndItsNamespace) {
   const auto named = [&](const std::string& url) {
-    const Result<StoreName> name = NameOfStore(url, world_);
+    const Result<StoreName> name = NameOfStore(url, process_);
     return name ? name->store + " " + name->namespace_name : name.error().message;
   };
   EXPECT_EQ(named("memory:"), "memory: ");

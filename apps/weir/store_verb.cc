@@ -25,7 +25,7 @@ struct StoreCall {
   bool read_only;    ///< the URL says so
   std::vector<StoreFile> files;
 
-  const Clock& clock() const { return context.world().clock; }
+  const Clock& clock() const { return context.process().clock; }
 };
 
 Result<FileUrl> FileOf(const StoreChoice& choice) {

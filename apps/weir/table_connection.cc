@@ -22,7 +22,7 @@ bool IsTable(const Context& context) {
 }
 
 Result<Exit> OnRecordsOf(Context& context, const OpenedTable& opened, const RecordsWork& work) {
-  dynamo::Namespaces spaces(opened.table, context.world().clock, opened.random);
+  dynamo::Namespaces spaces(opened.table, context.process().clock, opened.random);
   WEIR_ASSIGN_OR_RETURN(const std::string id, Await<std::string>([&](auto done) {
                           spaces.Resolve(opened.url.namespace_name, context.StoreDeadline(),
                                          std::move(done));
@@ -45,14 +45,14 @@ Result<dynamo::DynamoUrl> TableUrl(Context& context) {
                     is_three ? "rate-limiter-py's three tables, which only 'table create' works on"
                              : "no table"));
   }
-  return dynamo::ParseDynamoUrl(choice.url, context.world().environment);
+  return dynamo::ParseDynamoUrl(choice.url, context.process().environment);
 }
 
 Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
                           const Context::NamespaceWork& work) {
   if (!IsTable(context)) return context.WithNamespaces(access, work);
   const TableWork on_table = [&](const OpenedTable& opened) {
-    dynamo::Namespaces spaces(opened.table, context.world().clock, opened.random);
+    dynamo::Namespaces spaces(opened.table, context.process().clock, opened.random);
     return work(spaces);
   };
   return with_table(context, AfterOpenCheck(context, on_table));
@@ -75,8 +75,8 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
     context.failure = Exit::kUsage;
     return Fail(context.OfStore(url.error()));
   }
-  const auto opened = dynamo::Connection::Open(*url, context.world().clock,
-                                               SurroundingsOf(context.world()), &context.log());
+  const auto opened = dynamo::Connection::Open(*url, context.process().clock,
+                                               SurroundingsOf(context.process()), &context.log());
   if (!opened) {
     // As OpenBackend's errors of a URL and of the settings of AWS.
     if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;

@@ -43,7 +43,7 @@ class TableVerbsTest : public testing::Test {
       AddUsage(app, chosen, with_table);
     };
     const VerbEnd end =
-        RunVerb(world_, std::move(args), add, {.store = "dynamodb://limits", .json = json_});
+        RunVerb(process_, std::move(args), add, {.store = "dynamodb://limits", .json = json_});
     exit_ = end.exit;
     error_ = end.error;
     return end.answer;
@@ -66,13 +66,13 @@ class TableVerbsTest : public testing::Test {
   std::istringstream in_;
   std::ostringstream out_;
   std::ostringstream err_;
-  World world_{.clock = sim_.scheduler.clock(),
-               .scheduler = sim_.scheduler,
-               .in = in_,
-               .out = out_,
-               .err = err_,
-               .environment = [](const std::string&) { return std::nullopt; },
-               .interrupted = [] { return false; }};
+  ProcessContext process_{.clock = sim_.scheduler.clock(),
+                          .scheduler = sim_.scheduler,
+                          .in = in_,
+                          .out = out_,
+                          .err = err_,
+                          .environment = [](const std::string&) { return std::nullopt; },
+                          .interrupted = [] { return false; }};
 };
 
 TEST_F(TableVerbsTest, CreatesATableThatPassesTheCheck) {

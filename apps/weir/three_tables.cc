@@ -37,8 +37,8 @@ void AnswerWith(Context& context, const rate_limiter_py::TableNames& names,
 Result<std::unique_ptr<dynamo::Connection>> Connect(Context& context, const TablesUrl& where) {
   const dynamo::DynamoUrl service{
       .table = where.names.slots, .region = where.region, .endpoint = where.endpoint};
-  return dynamo::Connection::Open(service, context.world().clock, SurroundingsOf(context.world()),
-                                  &context.log());
+  return dynamo::Connection::Open(service, context.process().clock,
+                                  SurroundingsOf(context.process()), &context.log());
 }
 
 // A wrong URL, or wrong settings of AWS, are errors of usage.
@@ -50,7 +50,7 @@ Error OfUsage(Context& context, Error error) {
 }  // namespace
 
 Result<Exit> CreateThreeTables(Context& context, const std::string& url) {
-  const auto where = rate_limiter_py::ParseTablesUrl(url, context.world().environment);
+  const auto where = rate_limiter_py::ParseTablesUrl(url, context.process().environment);
   if (!where) return Fail(OfUsage(context, where.error()));
   const auto connection = Connect(context, *where);
   if (!connection) return Fail(OfUsage(context, connection.error()));

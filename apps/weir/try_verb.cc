@@ -48,8 +48,8 @@ struct Attempt {
 };
 
 Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, Attempt& attempt) {
-  const World& world = context.world();
-  Limiter limiter(backend, world.scheduler, {.log = &context.log()});
+  const ProcessContext& process = context.process();
+  Limiter limiter(backend, process.scheduler, {.log = &context.log()});
   AcquireRequest request{.entity = options.entity,
                          .resource = options.resource,
                          .amounts = options.amounts,
@@ -60,7 +60,7 @@ Result<Exit> Try(const TryOptions& options, Context& context, Backend& backend, 
   const Decision& decision = outcome.decision();
   context.Answer(app::ToJson(decision), outcome.unprotected() ? kUnprotected : TextOf(decision));
   if (!outcome.admitted()) {
-    attempt.retry_at = Later(world.clock.Now(), decision.retry_after);
+    attempt.retry_at = Later(process.clock.Now(), decision.retry_after);
     return Exit::kRefused;
   }
   if (outcome.unprotected()) return Exit::kDone;
@@ -75,13 +75,13 @@ Result<Exit> TryOnce(const TryOptions& options, Context& context, Attempt& attem
 
 /// Until the wait is over, without owning the file meanwhile: others may want it.
 Result<Exit> TryOnFile(const TryOptions& options, Context& context) {
-  const World& world = context.world();
-  const Deadline until = Deadline::After(world.clock, *options.wait);
+  const ProcessContext& process = context.process();
+  const Deadline until = Deadline::After(process.clock, *options.wait);
   for (;;) {
     Attempt attempt;
     Result<Exit> tried = TryOnce(options, context, attempt);
     if (!tried || !attempt.retry_at || *attempt.retry_at > until.at()) return tried;
-    WEIR_RETURN_IF_ERROR(SleepUntil(world.scheduler, *attempt.retry_at));
+    WEIR_RETURN_IF_ERROR(SleepUntil(process.scheduler, *attempt.retry_at));
   }
 }
 
@@ -89,7 +89,7 @@ Result<Exit> RunTry(const TryOptions& options, Context& context) {
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   if (options.wait && FileOfUrl(choice.url)) return TryOnFile(options, context);
   Attempt attempt;
-  if (options.wait) attempt.wait_until = Deadline::After(context.world().clock, *options.wait);
+  if (options.wait) attempt.wait_until = Deadline::After(context.process().clock, *options.wait);
   return TryOnce(options, context, attempt);
 }
 

@@ -11,7 +11,7 @@
 
 #include "apps/weir/command.h"
 #include "apps/weir/files.h"
-#include "apps/weir/world_fixture.h"
+#include "apps/weir/process_context_fixture.h"
 #include "weir/base/temp_folder_fixture.h"
 #include "weir/store/memory_backend.h"
 
@@ -33,7 +33,7 @@ class DamagedBuckets final : public BucketStore {
                Done<Decision> done) override {
     inner_.Acquire(charges, now, deadline, std::move(done));
   }
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     ++adjusts;
     inner_.Adjust(charges, token, now, deadline, std::move(done));
@@ -96,7 +96,7 @@ class DamagedBackend final : public Backend {
 class UnreadableTest : public WorldTest {
  protected:
   UnreadableTest() : WorldTest({{"WEIR_STORE", "memory:"}}) {
-    world_.open_backend = [this](const std::string&) -> Result<std::unique_ptr<Backend>> {
+    process_.open_backend = [this](const std::string&) -> Result<std::unique_ptr<Backend>> {
       return std::make_unique<DamagedBackend>(MakeMemoryBackend({}, &scheduler_.clock()));
     };
   }

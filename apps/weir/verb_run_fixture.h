@@ -18,7 +18,7 @@ struct VerbEnd {
 };
 
 /// `add` adds the verbs. What the parser refuses is kUsage.
-inline VerbEnd RunVerb(const World& world, std::vector<std::string> args,
+inline VerbEnd RunVerb(const ProcessContext& process, std::vector<std::string> args,
                        const std::function<void(CLI::App&, Action&)>& add,
                        CommonOptions common = {}) {
   CLI::App app("", "weir");
@@ -31,7 +31,7 @@ inline VerbEnd RunVerb(const World& world, std::vector<std::string> args,
   } catch (const CLI::ParseError& error) {
     return {.exit = Exit::kUsage, .answer = "", .error = error.what()};
   }
-  Context context(world, common);
+  Context context(process, common);
   const Result<Exit> done = chosen(context);
   return {.exit = done.value_or(context.failure),
           .answer = context.answer(),

@@ -79,7 +79,7 @@ kinesis::PipelineOptions StreamRun::DrawOptions() {
   options.aggregator.max_bytes = OneOf(kAggregates, rng_);
   if (scenario_.calm) return options;
   options.collector.max_count = OneOf(kEntries, rng_);
-  options.outbox.max_requests = OneOf(kMostInFlight, rng_);
+  options.window.max_requests = OneOf(kMostInFlight, rng_);
   options.ordered = rng_.Below(3) == 0;
   return options;
 }

@@ -19,7 +19,7 @@ constexpr milliseconds kAfterCrash = std::chrono::seconds(21);
 
 }  // namespace
 
-SlotEvents::SlotEvents(const Surroundings& around, const Scenario& scenario, std::uint64_t seed,
+SlotEvents::SlotEvents(const HostEnvironment& around, const Scenario& scenario, std::uint64_t seed,
                        EventBug bug)
     : scenario_(scenario),
       rng_(seed),

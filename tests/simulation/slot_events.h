@@ -22,14 +22,14 @@ struct Trouble {
 class SlotEvents {
  public:
   /// All that is referred to must outlive it.
-  struct Surroundings {
+  struct HostEnvironment {
     sim::SimScheduler& scheduler;
     sim::SimDynamo& server;
     const rate_limiter_py::TableNames& names;
     const dynamo::TableLayout& layout;
     SlotHistory& history;
   };
-  SlotEvents(const Surroundings& around, const Scenario& scenario, std::uint64_t seed,
+  SlotEvents(const HostEnvironment& around, const Scenario& scenario, std::uint64_t seed,
              EventBug bug);
   ~SlotEvents();
 

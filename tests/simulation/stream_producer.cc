@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weir/aws/attempt.h"
+#include "weir/aws/response_classifier.h"
 
 namespace weir::simulation {
 namespace {
@@ -72,7 +72,8 @@ void StreamProducer::Call(const std::string& operation, std::string body, Answer
   network_.Send(
       std::move(request), {.answer_within = place_.timeout},
       [operation, answered = std::move(answered)](tl::expected<HttpResponse, HttpFailure> answer) {
-        Attempt attempt = Judge(std::move(answer), {.operation = operation, .host = "stream"});
+        Attempt attempt =
+            ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});
         if (!attempt.result) {
           AwsFailure& failure = attempt.result.error();
           failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;

@@ -197,7 +197,7 @@ void StoreCallers::Correct(std::size_t number, std::vector<Charge> charges,
 
 void StoreCallers::Adjust(std::size_t number, const std::vector<Charge>& charges, Deadline deadline,
                           Done<void> done) {
-  const AdjustToken token{.high = 1, .low = number};
+  const AdjustId token{.high = 1, .low = number};
   if (number % 12 == 0) {
     return store_.AdjustShared(charges, token, store_.Now(), deadline, std::move(done));
   }

@@ -76,7 +76,7 @@ void Resolve(aws_host_resolver& resolver, const std::string& host, std::uint16_t
   Ask(std::make_unique<Lookup>(resolver, host, port, std::move(done)));
 }
 
-Connector::Connector(Surroundings around, const ConnectorOptions& options,
+Connector::Connector(HostEnvironment around, const ConnectorOptions& options,
                      std::vector<SocketAddress> addresses, Done done)
     : around_(around), options_(options), addresses_(std::move(addresses)), done_(std::move(done)) {
   around_.dead.PutLast(addresses_, around_.clock.Now());

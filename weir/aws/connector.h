@@ -48,7 +48,7 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   /// A stream that is ready, not watched by the loop any more; or kUnavailable.
   using Done = std::move_only_function<void(Result<std::unique_ptr<ByteStream>>)>;
 
-  struct Surroundings {
+  struct HostEnvironment {
     IoLoop& loop;
     const Clock& clock;
     DeadAddresses& dead;
@@ -56,7 +56,7 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
 
   /// All must outlive it. `addresses` are tried in turn, those that are dead at last; each has a
   /// head start before the next. REQUIRES: one at least.
-  Connector(Surroundings around, const ConnectorOptions& options,
+  Connector(HostEnvironment around, const ConnectorOptions& options,
             std::vector<SocketAddress> addresses, Done done);
 
   /// `done` may run before this returns, as with the others.
@@ -82,7 +82,7 @@ class Connector final : public IoHandler, public std::enable_shared_from_this<Co
   void Shake();
   void End(Result<std::unique_ptr<ByteStream>> result);
 
-  const Surroundings around_;
+  const HostEnvironment around_;
   const ConnectorOptions& options_;
   std::vector<SocketAddress> addresses_;  ///< those not tried yet, the next one last
   std::vector<Try> tries_;                ///< in the order in which they were begun

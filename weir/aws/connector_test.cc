@@ -63,7 +63,7 @@ class ConnectorTest : public testing::Test {
     std::promise<Made> promise;
     loop_->Post([&] {
       connector_ = std::make_shared<Connector>(
-          Connector::Surroundings{*loop_, clock_, dead_}, options_, std::move(addresses),
+          Connector::HostEnvironment{*loop_, clock_, dead_}, options_, std::move(addresses),
           [&](Made made) { promise.set_value(std::move(made)); });
       connector_->Begin();
       loop_->WakeAt(connector_->limit());

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "weir/aws/credential_sources.h"
 #include "weir/aws/crt_handle.h"
-#include "weir/aws/crt_places.h"
 #include "weir/runtime/loop.h"
 
 namespace weir {
@@ -93,7 +93,7 @@ class Search {
       : runtime_(runtime), clock_(clock), profile_(profile) {}
 
   Result<Credentials> Run(Deadline deadline) {
-    for (const internal::CredentialsPlace& place : internal::CredentialsPlaces()) {
+    for (const internal::CredentialSource& place : internal::CredentialSources()) {
       if (std::optional<Result<Credentials>> found = Ask(place, deadline)) return *std::move(found);
     }
     return Failed(Code::kUnauthenticated);
@@ -101,7 +101,7 @@ class Search {
 
  private:
   /// Nothing: go on to the next place.
-  std::optional<Result<Credentials>> Ask(const internal::CredentialsPlace& place,
+  std::optional<Result<Credentials>> Ask(const internal::CredentialSource& place,
                                          Deadline deadline) {
     const internal::ProviderHandle provider = place.open(runtime_, profile_);
     if (provider == nullptr) return Note(place, "not set up");
@@ -117,7 +117,7 @@ class Search {
     return Failed(Code::kUnauthenticated);
   }
 
-  std::nullopt_t Note(const internal::CredentialsPlace& place, std::string_view what) {
+  std::nullopt_t Note(const internal::CredentialSource& place, std::string_view what) {
     fmt::format_to(std::back_inserter(notes_), "{}{}: {}", notes_.empty() ? "" : ", ", place.name,
                    what);
     return std::nullopt;

@@ -190,18 +190,18 @@ FailureClass Classify(int http_status, std::string_view code, std::string_view o
   return known == std::end(kKnownCodes) ? ClassOfStatus(http_status) : known->kind;
 }
 
-AuthMend MendOf(std::string_view code) {
+AuthRemedy RemedyOf(std::string_view code) {
   if (OneOf(code, {"ExpiredTokenException", "ExpiredToken", "TokenRefreshRequired",
                    "UnrecognizedClientException", "InvalidClientTokenId"})) {
-    return AuthMend::kFreshCredentials;
+    return AuthRemedy::kFreshCredentials;
   }
   if (OneOf(code, {"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})) {
-    return AuthMend::kClock;
+    return AuthRemedy::kClock;
   }
   if (OneOf(code, {"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"})) {
-    return AuthMend::kMaybeClock;
+    return AuthRemedy::kMaybeClock;
   }
-  return AuthMend::kNone;
+  return AuthRemedy::kNone;
 }
 
 bool IsPermission(std::string_view code) {

@@ -54,13 +54,13 @@ std::string CodeOf(const AwsFailure& failure);
 FailureClass Classify(int http_status, std::string_view code, std::string_view operation = {});
 
 /// What may mend a failure of kAuth, once.
-enum class AuthMend {
+enum class AuthRemedy {
   kNone,
   kFreshCredentials,  ///< they expired, or are no longer known
   kClock,             ///< the request was signed at a time that the service does not believe
   kMaybeClock,        ///< so it looks if our clock is wrong; else the secret key is
 };
-AuthMend MendOf(std::string_view code);
+AuthRemedy RemedyOf(std::string_view code);
 /// kAuth for want of a permission: the service knows the caller. Such an answer repeats no secret.
 bool IsPermission(std::string_view code);
 

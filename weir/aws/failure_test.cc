@@ -112,13 +112,13 @@ RC_GTEST_PROP(ClassifyProperty, NoServerErrorIsSurelyNotAppliedUnlessItsCodeSays
   RC_ASSERT(kind != kTransient && kind != kDeadline);
 }
 
-TEST(MendOf, TellsCredentialsFromClocks) {
-  EXPECT_EQ(MendOf("ExpiredTokenException"), AuthMend::kFreshCredentials);
-  EXPECT_EQ(MendOf("UnrecognizedClientException"), AuthMend::kFreshCredentials);
-  EXPECT_EQ(MendOf("RequestTimeTooSkewed"), AuthMend::kClock);
-  EXPECT_EQ(MendOf("InvalidSignatureException"), AuthMend::kMaybeClock);
-  EXPECT_EQ(MendOf("AccessDeniedException"), AuthMend::kNone);
-  EXPECT_EQ(MendOf("ThrottlingException"), AuthMend::kNone);
+TEST(RemedyOf, TellsCredentialsFromClocks) {
+  EXPECT_EQ(RemedyOf("ExpiredTokenException"), AuthRemedy::kFreshCredentials);
+  EXPECT_EQ(RemedyOf("UnrecognizedClientException"), AuthRemedy::kFreshCredentials);
+  EXPECT_EQ(RemedyOf("RequestTimeTooSkewed"), AuthRemedy::kClock);
+  EXPECT_EQ(RemedyOf("InvalidSignatureException"), AuthRemedy::kMaybeClock);
+  EXPECT_EQ(RemedyOf("AccessDeniedException"), AuthRemedy::kNone);
+  EXPECT_EQ(RemedyOf("ThrottlingException"), AuthRemedy::kNone);
 }
 
 TEST(IsPermission, IsNotABadSignature) {

@@ -85,8 +85,8 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
     last_cause_ = std::move(failure.message);
     return Start(at.now);
   }
-  const AuthMend mend = Mend(attempt, shared);
-  rejected_ = mend == AuthMend::kFreshCredentials;
+  const AuthRemedy mend = Mend(attempt, shared);
+  rejected_ = mend == AuthRemedy::kFreshCredentials;
   if (rejected_) rejection_ = failure;
   const FailedAttempt failed = {.kind = failure.kind, .mend = mend, .timed_out = attempt.timed_out};
   return OnFailure(std::move(failure), failed, at, shared);
@@ -113,16 +113,16 @@ JsonStep JsonExchange::OnFailure(AwsFailure failure, FailedAttempt failed, Momen
   return WakeAt{decision.at};
 }
 
-AuthMend JsonExchange::Mend(const Attempt& attempt, SharedRetries& shared) const {
+AuthRemedy JsonExchange::Mend(const Attempt& attempt, SharedRetries& shared) const {
   const AwsFailure& failure = attempt.result.error();
-  if (failure.kind != FailureClass::kAuth) return AuthMend::kNone;
-  const AuthMend mend = MendOf(failure.code);
-  if (mend != AuthMend::kClock && mend != AuthMend::kMaybeClock) return mend;
-  if (!attempt.server_time) return AuthMend::kNone;
+  if (failure.kind != FailureClass::kAuth) return AuthRemedy::kNone;
+  const AuthRemedy mend = RemedyOf(failure.code);
+  if (mend != AuthRemedy::kClock && mend != AuthRemedy::kMaybeClock) return mend;
+  if (!attempt.server_time) return AuthRemedy::kNone;
   const milliseconds off = std::chrono::abs(*attempt.server_time - signed_for_);
-  if (mend == AuthMend::kMaybeClock && off <= kTolerableSkew) return AuthMend::kNone;
+  if (mend == AuthRemedy::kMaybeClock && off <= kTolerableSkew) return AuthRemedy::kNone;
   shared.skew.OnRefused();
-  return AuthMend::kClock;
+  return AuthRemedy::kClock;
 }
 
 AwsFailure JsonExchange::OutOfTime() const {

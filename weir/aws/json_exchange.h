@@ -12,9 +12,9 @@
 #include <string>
 #include <variant>
 
-#include "weir/aws/attempt.h"
 #include "weir/aws/clock_skew.h"
 #include "weir/aws/json_client.h"
+#include "weir/aws/response_classifier.h"
 #include "weir/aws/retry.h"
 #include "weir/aws/retrying_client.h"
 #include "weir/base/result.h"
@@ -75,7 +75,7 @@ class JsonExchange {
   JsonStep Start(Instant now);
   JsonStep OnFailure(AwsFailure failure, FailedAttempt failed, Moment at, SharedRetries& shared);
   bool WaitedInVain(const Attempt& attempt, Instant now) const;
-  AuthMend Mend(const Attempt& attempt, SharedRetries& shared) const;
+  AuthRemedy Mend(const Attempt& attempt, SharedRetries& shared) const;
   AwsFailure OutOfTime() const;
   tl::unexpected<AwsFailure> Final(AwsFailure failure, std::string_view why_not = {}) const;
 

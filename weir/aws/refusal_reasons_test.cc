@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "weir/aws/attempt.h"
+#include "weir/aws/response_classifier.h"
 
 namespace weir {
 namespace {
@@ -50,9 +50,9 @@ TEST(Cancellation, D15AConditionThatFailedIsTheCallersToActOn) {
 }
 
 TEST(Cancellation, D15TheMessageNamesTheCause) {
-  const Attempt attempt =
-      Judge(HttpResponse{.status = 400, .body = CancelledFor({"None", "ValidationError"})},
-            {"TransactWriteItems", "h", 1024});
+  const Attempt attempt = ClassifyResponse(
+      HttpResponse{.status = 400, .body = CancelledFor({"None", "ValidationError"})},
+      {"TransactWriteItems", "h", 1024});
   ASSERT_FALSE(attempt.result);
   EXPECT_EQ(attempt.result.error().kind, FailureClass::kPermanent);
   EXPECT_THAT(attempt.result.error().message, testing::HasSubstr("about ValidationError"));

@@ -57,8 +57,8 @@ bool RetryPolicy::IsWorthIt(const FailedAttempt& failed) {
     default:
       return false;
   }
-  if (failed.mend == AuthMend::kNone) return false;
-  const bool credentials = failed.mend == AuthMend::kFreshCredentials;
+  if (failed.mend == AuthRemedy::kNone) return false;
+  const bool credentials = failed.mend == AuthRemedy::kFreshCredentials;
   return !std::exchange(credentials ? had_fresh_credentials_ : had_clock_set_, true);
 }
 

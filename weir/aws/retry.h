@@ -49,7 +49,8 @@ class RetryQuota {
 
 struct FailedAttempt {
   FailureClass kind = FailureClass::kPermanent;
-  AuthMend mend = AuthMend::kNone;  ///< for kAuth: what was mended, so that it may go better now
+  AuthRemedy mend =
+      AuthRemedy::kNone;  ///< for kAuth: what was mended, so that it may go better now
   bool timed_out = false;
 };
 

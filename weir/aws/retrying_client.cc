@@ -130,7 +130,7 @@ void Flight::CountAttempt() const {
 JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
   const Clock& clock = core_->parts.scheduler.clock();
   core_->request_time.Record((clock.BootNow() - sent_).count());
-  Attempt attempt = Judge(std::move(answer), exchange_.context());
+  Attempt attempt = ClassifyResponse(std::move(answer), exchange_.context());
   if (!attempt.result && attempt.result.error().kind == FailureClass::kThrottle) {
     core_->throttles.Add();
     core_->events.Throttled(exchange_.context().operation, attempt.result.error(), clock.Now());

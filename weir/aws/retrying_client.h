@@ -38,7 +38,7 @@ struct JsonClientOptions {
   /// only what is really lost.
   milliseconds attempt_timeout{5'000};
   RetryOptions retry;
-  std::size_t max_error_body = 64 * 1024;  ///< bytes; see Judge in attempt.h
+  std::size_t max_error_body = 64 * 1024;  ///< bytes; see ClassifyResponse in response_classifier.h
   std::uint64_t seed = 0;  ///< of the waits between tries; each process should have its own
   /// Gets "aws.throttled" and "clock.service_time_stepped". Must outlive each call.
   Log* log = nullptr;

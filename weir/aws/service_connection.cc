@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-void SetAuthorities(const Surroundings& surroundings, CrtOptions& runtime) {
+void SetAuthorities(const HostEnvironment& surroundings, CrtOptions& runtime) {
   if (!runtime.ca_file.empty() || !runtime.ca_folder.empty()) return;
   runtime.ca_file = surroundings.environment("AWS_CA_BUNDLE").value_or("");
 }
@@ -35,7 +35,7 @@ ServiceConnection::ServiceConnection(std::unique_ptr<Parts> parts) : parts_(std:
 ServiceConnection::~ServiceConnection() = default;
 
 Result<std::unique_ptr<ServiceConnection>> ServiceConnection::Open(
-    ServiceConnectionOptions options, const Clock& clock, const Surroundings& surroundings) {
+    ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& surroundings) {
   WEIR_ASSIGN_OR_RETURN(const ServiceLocation location,
                         LocateService(options.service, surroundings));
   const Endpoint& endpoint = location.endpoint;

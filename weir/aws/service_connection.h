@@ -34,7 +34,7 @@ class ServiceConnection {
   /// authorities); sends no request yet. Errors of LocateService, CrtRuntime::Start and
   /// MakeTransport. `clock` must be a real one and outlive it.
   [[nodiscard]] static Result<std::unique_ptr<ServiceConnection>> Open(
-      ServiceConnectionOptions options, const Clock& clock, const Surroundings& surroundings);
+      ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& surroundings);
   ~ServiceConnection();
   ServiceConnection(const ServiceConnection&) = delete;
   ServiceConnection& operator=(const ServiceConnection&) = delete;

@@ -49,7 +49,7 @@ Text Setting(const ProfileSettings& settings, std::string_view name) {
 /// One call of LocateService.
 class Search {
  public:
-  Search(const ServiceOptions& options, const Surroundings& surroundings)
+  Search(const ServiceOptions& options, const HostEnvironment& surroundings)
       : options_(options), surroundings_(surroundings) {}
 
   Result<ServiceLocation> Run() {
@@ -164,7 +164,7 @@ class Search {
   }
 
   const ServiceOptions& options_;
-  const Surroundings& surroundings_;
+  const HostEnvironment& surroundings_;
   std::string config_path_;
   std::string name_;  ///< of the profile
   ProfileSettings profile_;
@@ -178,7 +178,7 @@ std::string_view SigningName(std::string_view service) {
 }
 
 Result<ServiceLocation> LocateService(const ServiceOptions& options,
-                                      const Surroundings& surroundings) {
+                                      const HostEnvironment& surroundings) {
   return Search(options, surroundings).Run();
 }
 

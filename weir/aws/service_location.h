@@ -12,7 +12,7 @@
 namespace weir {
 
 /// What is read besides the options. Both are called only while LocateService runs.
-struct Surroundings {
+struct HostEnvironment {
   std::function<std::optional<std::string>(std::string_view name)> environment;
   /// The text of a file; kNotFound where there is none.
   std::function<Result<std::string>(const std::string& path)> read_file;
@@ -50,6 +50,6 @@ std::string_view SigningName(std::string_view service);
 /// kInvalidArgument: no region, a profile or services section that is named and missing, a file or
 /// URL that cannot be read. Errors of read_file but kNotFound are passed on.
 Result<ServiceLocation> LocateService(const ServiceOptions& options,
-                                      const Surroundings& surroundings);
+                                      const HostEnvironment& surroundings);
 
 }  // namespace weir

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 /// An environment and files that are not this machine's.
 struct World {
-  Surroundings Given() {
+  HostEnvironment Given() {
     return {.environment = [this](std::string_view name) -> std::optional<std::string> {
               const auto found = environment.find(name);
               if (found == environment.end()) return std::nullopt;
@@ -183,7 +183,7 @@ TEST(LocateService, AFileThatCannotBeReadIsSaid) {
   World world;
   world.files[kCredentials] = "nonsense\n";
   EXPECT_THAT(world.Region(), HasSubstr("/home/a/.aws/credentials line 1"));
-  Surroundings forbidden = world.Given();
+  HostEnvironment forbidden = world.Given();
   forbidden.read_file = [](const std::string& path) -> Result<std::string> {
     return Fail(Code::kPermissionDenied, path + ": not readable");
   };

@@ -48,7 +48,7 @@ void SocketTransport::OnAddresses(Addresses addresses) {
   --lookups_;
   if (!addresses) return OnConnected(tl::unexpected(addresses.error()));
   const auto connector = std::make_shared<Connector>(
-      Connector::Surroundings{*loop_, clock_, dead_}, connector_options_, *std::move(addresses),
+      Connector::HostEnvironment{*loop_, clock_, dead_}, connector_options_, *std::move(addresses),
       [this](Result<std::unique_ptr<ByteStream>> stream) { OnConnected(std::move(stream)); });
   connectors_.push_back(connector);
   connector->Begin();

@@ -215,7 +215,7 @@ tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
   return Fail(Code::kInvalidArgument, fmt::format("backend '{}': {}; {}", url, why, kForms));
 }
 
-Surroundings ProcessSurroundings() {
+HostEnvironment ProcessSurroundings() {
   return {.environment = [](std::string_view name) -> std::optional<std::string> {
             const char* value = std::getenv(std::string(name).c_str());
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);

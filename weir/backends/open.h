@@ -15,7 +15,7 @@
 namespace weir {
 
 /// The environment and the files of this process.
-Surroundings ProcessSurroundings();
+HostEnvironment ProcessSurroundings();
 
 /// What a file is opened for. Tables and memory have one way of being opened.
 enum class FileUse {
@@ -27,7 +27,7 @@ enum class FileUse {
 struct BackendOptions {
   FileUse file_use = FileUse::kOwn;
   EmbeddedOptions embedded;
-  Surroundings surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
+  HostEnvironment surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
   /// Who changes limits and entities of a file or a table, for the audit log; nothing: unknown.
   /// CheckPrincipal accepts it.
   std::optional<std::string> principal{};

@@ -75,7 +75,8 @@ class ConnectedTables final : public ReservationBackend {
 };
 
 Result<std::unique_ptr<ReservationBackend>> OpenTables(std::string_view url, const Clock& clock,
-                                                       const Surroundings& surroundings, Log* log) {
+                                                       const HostEnvironment& surroundings,
+                                                       Log* log) {
   WEIR_ASSIGN_OR_RETURN(rate_limiter_py::TablesUrl where,
                         rate_limiter_py::ParseTablesUrl(url, surroundings.environment));
   const dynamo::DynamoUrl service{
@@ -102,7 +103,7 @@ tl::unexpected<Error> NoSlots(std::string_view url) {
 
 Result<std::unique_ptr<ReservationBackend>> OpenReservations(std::string_view url,
                                                              const Clock& clock,
-                                                             const Surroundings& surroundings,
+                                                             const HostEnvironment& surroundings,
                                                              Log* log) {
   if (url == "memory:") return MakeClosing(MakeMemoryReservations(&clock));
   if (url.starts_with("sqlite:")) return OpenFile(url, clock);

@@ -25,6 +25,7 @@ namespace weir {
 /// kInvalidArgument for what is no such URL, naming what there is; a file has no namespaces of
 /// slots. Else as LocateService, or as the file's opening.
 [[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenReservations(
-    std::string_view url, const Clock& clock, const Surroundings& surroundings, Log* log = nullptr);
+    std::string_view url, const Clock& clock, const HostEnvironment& surroundings,
+    Log* log = nullptr);
 
 }  // namespace weir

@@ -18,7 +18,7 @@ constexpr int kAdjustsOfARun = 40;
 /// One token, however often it is asked for.
 struct RepeatedAdjust {
   std::vector<Charge> charges;
-  AdjustToken token;
+  AdjustId token;
   DynamoBucketStore* store = nullptr;  // null: recorded in the table, by any process
   int counted = 0;
   int failed = 0;

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "weir/dynamo/done_chain.h"
 #include "weir/dynamo/iso_time.h"
 #include "weir/dynamo/paging.h"
-#include "weir/dynamo/then.h"
 #include "weir/model/quoted.h"
 
 namespace weir::dynamo {

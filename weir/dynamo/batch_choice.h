@@ -21,8 +21,8 @@ struct ChoiceTerms {
 
 struct Choice {
   std::optional<BucketBatch> batch{};
-  std::vector<PartId> parts{};            ///< of the batch
-  std::optional<AdjustToken> recorded{};  ///< of its only part: to be recorded with the write
+  std::vector<PartId> parts{};         ///< of the batch
+  std::optional<AdjustId> recorded{};  ///< of its only part: to be recorded with the write
   /// Parts that are answered now.
   std::vector<std::pair<PartId, PartOutcome>> ends{};
   bool needs_read = false;      ///< a refusal would rely on an image that is too old

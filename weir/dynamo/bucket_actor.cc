@@ -99,8 +99,17 @@ void BucketActor::Continue(const Moment& moment, Step& step) {
 
 bool BucketActor::MaySend(const Moment& moment) {
   if (moment.at < pace_.paused_until() || flights_.is_full()) return false;
-  if (flights_.is_empty()) return gathering_.MaySend(parts_.queue().size(), moment.at);
-  return flights_.SupersedeAt(moment) <= moment.at;
+  if (!flights_.is_empty()) return flights_.SupersedeAt(moment) <= moment.at;
+  if (!gathering_.is_holding() || HasUrgentPart(moment)) return true;
+  return gathering_.MaySend(parts_.queue().size(), moment.at);
+}
+
+// It cannot wait for others, and then for its write.
+bool BucketActor::HasUrgentPart(const Moment& moment) const {
+  const nanoseconds needed = moment.round_trip.value_or(nanoseconds(0)) * 2;
+  return std::ranges::any_of(parts_.queue().all(), [&](const Part& part) {
+    return !part.answered && part.answer_by < moment.at + needed;
+  });
 }
 
 // False: nothing more is to be done now.
@@ -310,7 +319,8 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
   }
   const std::size_t reported = step.reports.outcomes.size();
   Settle(flights_.OnApplied(flight), moment, step);
-  gathering_.OnApplied(step.reports.outcomes.size() - reported, parts_.queue().size(), moment);
+  gathering_.OnApplied(step.reports.outcomes.size() - reported, parts_.queue().size(),
+                       pace_.most_takes(), moment);
 }
 
 void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Moment& moment,

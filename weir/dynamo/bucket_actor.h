@@ -90,7 +90,7 @@ class BucketActor {
   PendingParts::Withdrawal Drop(PartId take, bool keeps) { return parts_.Drop(take, keeps); }
   bool IsWaiting(PartId part) const { return parts_.IsWaiting(part); }
   void GiveBack(Part taken, const Moment& moment) { parts_.GiveBack(std::move(taken), moment.at); }
-  bool HasAdjust(AdjustToken token) const { return parts_.queue().FindAdjust(token) != 0; }
+  bool HasAdjust(AdjustId token) const { return parts_.queue().FindAdjust(token) != 0; }
   bool is_full() const { return parts_.is_full(); }
 
   void Continue(const Moment& moment, Step& step);
@@ -120,6 +120,7 @@ class BucketActor {
 
   TakeView View(const Moment& moment) const { return {seen_, terms_.refusal_age, moment.at}; }
   bool MaySend(const Moment& moment);
+  bool HasUrgentPart(const Moment& moment) const;
   bool Advance(const Moment& moment, Step& step);
   void Read(Step& step);
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const Moment& moment);

@@ -43,7 +43,7 @@ class BucketActorTest : public testing::Test {
   }
   /// Repeats the latest adjust.
   void AdjustAgain(std::int64_t amount) {
-    const AdjustToken token{1, terms_.last_part};
+    const AdjustId token{1, terms_.last_part};
     actor_.Accept({.id = ++terms_.last_part,
                    .kind = Part::Kind::kAdjust,
                    .call = terms_.last_part,
@@ -236,6 +236,20 @@ TEST_F(BucketActorTest, ASlowWriteIsSupersededAtMostTwice) {
   EXPECT_EQ(actor_.wake(), now_.at + milliseconds(30));
   for (int i = 0; i < 5; ++i) Wait(milliseconds(30));
   EXPECT_EQ(Sends(), 3U);
+}
+
+// Fails if: a take that has time for one round trip waits for other callers, and then has not.
+TEST_F(BucketActorTest, ACallerWithLittleTimeWaitsForNoOthers) {
+  now_.round_trip = milliseconds(4);
+  HoldSlot();
+  for (int i = 0; i < 4; ++i) Take(1);
+  actor_.OnWrite(LastWrite(), Left(48'000), now_, step_);
+  actor_.OnWrite(LastWrite(), Left(45'000), now_, step_);
+  const std::size_t before = Sends();
+  Take(1);
+  EXPECT_EQ(Sends(), before) << "three callers were answered together, and one is back";
+  Take(1, milliseconds(5));
+  EXPECT_EQ(Sends(), before + 1);
 }
 
 // Fails if: the claim of a slot is repeated early. Another process moves rf; the repetition fails,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "weir/dynamo/time_ahead.h"
 
 namespace weir::dynamo {
 namespace {
@@ -40,7 +39,8 @@ BucketRequest BucketBatch::Request() const {
 }
 
 void BucketBatch::MakeLines() {
-  lines_ = seen_.is_absent() ? NewLines(Request()) : LinesOf(*seen_.image(), Request(), now_);
+  lines_ = seen_.is_absent() ? NewLimitUpdates(Request())
+                             : LimitUpdatesOf(*seen_.image(), Request(), now_);
 }
 
 // A limit that is more than half-way to full is not held back: its refill would be lost.
@@ -81,7 +81,7 @@ bool BucketBatch::AddAdjust(const Part& part) {
         part.target == target_ ? i : IndexIn(*target_, part.target->limits[i].name);
     Add(limit, {.debits = std::max<std::int64_t>(amount, 0),
                 .returns = std::max<std::int64_t>(-amount, 0)});
-    const Line& line = lines_[limit];
+    const LimitUpdate& line = lines_[limit];
     const bool fits = amount <= 0 ? sums_[limit].returns <= kMaxDebt
                                   : CanAdjust(line.conformed, sums_[limit].used());
     if (fits) continue;
@@ -95,23 +95,16 @@ bool BucketBatch::AddAdjust(const Part& part) {
 
 // After the returns; without what came back since rf where that is not to move.
 Meter BucketBatch::Judged(std::size_t limit) const {
-  const Line& line = lines_[limit];
+  const LimitUpdate& line = lines_[limit];
   Meter judged = line.judged;
   if (hold_ > milliseconds(0)) judged.tokens -= line.conformed.tokens - line.before.tokens;
   Adjust(judged, -sums_[limit].returns);
   return judged;
 }
 
-milliseconds BucketBatch::WaitOf(const Meter& judged, std::size_t limit,
-                                 std::int64_t amount) const {
-  milliseconds wait = amount == 0 ? milliseconds(0) : RetryAfter(judged, amount);
+milliseconds BucketBatch::WaitOf(const Meter& judged, std::int64_t amount) const {
+  const milliseconds wait = amount == 0 ? milliseconds(0) : RetryAfter(judged, amount);
   if (wait == milliseconds(0)) return wait;
-  if (seen_.set_back_at() && lines_[limit].old_index != kNowhere) {
-    Meter repaid = judged;
-    const milliseconds ahead = seen_.image()->bucket.time - *seen_.set_back_at();
-    repaid.tokens -= EarlyRefill(lines_[limit].before, ahead);
-    wait = RetryAfter(repaid, amount);
-  }
   return std::max(wait, hold_) + behind_;
 }
 
@@ -122,7 +115,7 @@ TakeVerdict BucketBatch::Judge(std::span<const std::int64_t> amounts,
     Meter judged = Judged(i);
     judged.tokens -= sums_[i].takes + (used.empty() ? 0 : used[i]);
     verdict.available.push_back(judged.tokens);
-    const milliseconds wait = WaitOf(judged, i, amounts[i]);
+    const milliseconds wait = WaitOf(judged, amounts[i]);
     verdict.waits.push_back(wait);
     verdict.wait = std::max(verdict.wait, wait);
   }

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "weir/dynamo/bucket_lines.h"
 #include "weir/dynamo/bucket_part.h"
+#include "weir/dynamo/limit_updates.h"
 #include "weir/dynamo/seen_bucket.h"
 
 namespace weir::dynamo {
@@ -55,7 +55,7 @@ class BucketBatch {
   void MakeLines();
   void Add(std::size_t limit, const MeterAmounts& amounts);
   Meter Judged(std::size_t limit) const;
-  milliseconds WaitOf(const Meter& judged, std::size_t limit, std::int64_t amount) const;
+  milliseconds WaitOf(const Meter& judged, std::int64_t amount) const;
   void Hold();
 
   const SeenBucket& seen_;
@@ -68,7 +68,7 @@ class BucketBatch {
   /// Over 0: rf is not moved for so long, and the stored balance alone counts until then.
   milliseconds hold_{0};
   std::vector<MeterAmounts> sums_;
-  std::vector<Line> lines_;
+  std::vector<LimitUpdate> lines_;
 };
 
 /// The targets name the same bucket and the same limits.

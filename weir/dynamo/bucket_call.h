@@ -22,7 +22,7 @@ struct CallRequest {
   };
   Kind kind = Kind::kAcquire;
   std::vector<Charge> charges;
-  AdjustToken token{};       ///< of kAdjust
+  AdjustId token{};          ///< of kAdjust
   bool is_recorded = false;  ///< of kAdjust: BucketStore::AdjustShared
   bool keeps = false;        ///< BucketStore::AcquireAndKeep
   UnixMillis now;            ///< bucket time at `came`, by the caller
@@ -44,7 +44,7 @@ class CallActors {
   virtual PartId Accept(Part part) = 0;
   virtual void Refresh(const BucketKey& key) = 0;
   /// Of an adjust: it was counted before (or will be known to be forfeited), so it is not accepted.
-  virtual std::optional<Status> Counted(const BucketKey& key, AdjustToken token) = 0;
+  virtual std::optional<Status> Counted(const BucketKey& key, AdjustId token) = 0;
   virtual const Moment& moment() const = 0;
 };
 

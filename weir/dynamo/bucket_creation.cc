@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "weir/dynamo/bucket_lifetime.h"
-#include "weir/dynamo/bucket_lines.h"
 #include "weir/dynamo/bucket_plan.h"
+#include "weir/dynamo/limit_updates.h"
 
 namespace weir::dynamo {
 namespace {
@@ -25,9 +25,9 @@ Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request,
   return item;
 }
 
-void AddMeters(Item& item, const std::vector<Line>& lines) {
+void AddMeters(Item& item, const std::vector<LimitUpdate>& lines) {
   std::vector<std::string> extras;
-  for (const Line& line : lines) {
+  for (const LimitUpdate& line : lines) {
     if (line.absent) continue;
     AddMeter(item, line.name, line.quota, line.quota.capacity - line.amounts.used(),
              line.amounts.net());
@@ -37,9 +37,9 @@ void AddMeters(Item& item, const std::vector<Line>& lines) {
 }
 
 // A bucket that is not there is full: it stays so.
-bool StoresNothing(const std::vector<Line>& lines) {
+bool StoresNothing(const std::vector<LimitUpdate>& lines) {
   return std::ranges::all_of(
-      lines, [](const Line& line) { return line.absent || line.amounts.is_nothing(); });
+      lines, [](const LimitUpdate& line) { return line.absent || line.amounts.is_nothing(); });
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner, const Bucket
                               UnixMillis now) {
   BucketPlan plan;
   const Target& target = request.target;
-  std::vector<Line> lines = NewLines(request);
+  std::vector<LimitUpdate> lines = NewLimitUpdates(request);
   WEIR_RETURN_IF_ERROR(CheckDebt(lines, target.key));
   plan.settled = StoresNothing(lines);
   if (plan.settled) return plan;

@@ -45,8 +45,8 @@ DynamoBucketStore::Driver::Driver(Table& table, const Keys& keys, Scheduler& sch
       keys_(keys),
       scheduler_(scheduler),
       log_(options.log == nullptr ? NoLog() : *options.log),
-      shard_work_(std::make_shared<ShardWork>(
-          ShardWork::Parts{table_, keys_, scheduler_, *this, log_}, ~options.seed)),
+      shard_work_(std::make_shared<ShardSplitter>(
+          ShardSplitter::Parts{table_, keys_, scheduler_, *this, log_}, ~options.seed)),
       draw_(Random(options)),
       protocol_(TermsOf(table_, keys_, options, draw_), options.remembered_images) {}
 

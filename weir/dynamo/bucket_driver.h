@@ -12,7 +12,7 @@
 #include "weir/dynamo/bucket_store.h"
 #include "weir/dynamo/known_buckets.h"
 #include "weir/dynamo/round_trips.h"
-#include "weir/dynamo/shard_work.h"
+#include "weir/dynamo/shard_splitter.h"
 #include "weir/telemetry/repeated_event.h"
 
 namespace weir::dynamo {
@@ -68,7 +68,7 @@ class DynamoBucketStore::Driver final : public KnownBuckets,
   Log& log_;
   RepeatedEvent damaged_{std::chrono::seconds(10)};
   RoundTrips round_trips_;
-  const std::shared_ptr<ShardWork> shard_work_;
+  const std::shared_ptr<ShardSplitter> shard_work_;
   const std::function<std::uint64_t()> draw_;
 
   Mutex mutex_;

@@ -103,6 +103,9 @@ Status ReadLimits(const Item& item, BucketImage& image) {
   return {};
 }
 
+// The end of the year 9999, in ms since 1970. No client writes a later time.
+constexpr std::int64_t kLatestTime = 253'402'300'799'999;
+
 // No arithmetic holds such a balance, and no condition on it.
 Status CheckBalance(const BucketImage& image, std::size_t i) {
   const std::int64_t tokens = image.bucket.meters[i].tokens;
@@ -185,7 +188,7 @@ bool BucketImage::IsExtra(std::string_view limit) const {
 
 bool BucketImage::IsHotAt(UnixMillis now) const {
   // While rf is ahead, the limit of writes is not refilled either.
-  return wcu && !IsFarAhead(bucket.time, now) && IsHot(*wcu, (now - bucket.time).count());
+  return wcu && bucket.time <= now && IsHot(*wcu, (now - bucket.time).count());
 }
 
 std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard) {
@@ -207,6 +210,12 @@ Result<BucketImage> ReadImage(const Item& item) {
     return Fail(Code::kDataLoss, fmt::format("item {} {} is no bucket's: {}", key.pk, key.sk,
                                              bucket ? "it has no rf" : "its key names none"));
   }
+  if (*rf < 0 || *rf > kLatestTime) {
+    return Fail(Code::kDataLoss,
+                fmt::format("{}: rf is {}, which is no time in ms since 1970: the item is damaged; "
+                            "correct its attribute rf",
+                            Where(*bucket), *rf));
+  }
   BucketImage image{.key = *std::move(bucket), .bucket = {.time = {*rf}, .meters = {}}};
   image.stored_shards = GetNumber(item, "shard_count");
   image.shards = static_cast<std::uint32_t>(
@@ -222,7 +231,9 @@ Result<BucketImage> ReadImage(const Item& item) {
   image.slots = ReadSlots(item);
   if (const auto* extras = GetText(item, kExtras)) image.extras = *extras;
   if (const auto* gone = GetText(item, kGone)) image.gone = ReadTimes<EarlyLeavers>(*gone);
+  if (const auto ahead = item.find(kAhead); ahead != item.end()) image.stored_ahead = ahead->second;
   if (const auto* ahead = GetText(item, kAhead)) image.ahead = ReadTimes<AheadMark>(*ahead);
+  if (const auto back = GetNumber(item, kSetBackAt)) image.set_back = UnixMillis{*back};
   return image;
 }
 

@@ -15,8 +15,8 @@
 //   w_gone           "<left>;<full>" in ms since 1970: when the latest limit was removed before it
 //                    was full, and when the last of them would have been full.
 //   w_ahead          "<rf>;<seen>" in ms since 1970: an rf that is far ahead of the service's time,
-//   and
-//                    since when it has been so (time_ahead.h). Nothing, if rf is another one.
+//                    and since when it has been so (time_ahead.h). No meaning if rf is another one.
+//   w_back           when an rf that was far ahead was set back, in ms since 1970.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,9 @@ struct BucketImage {
   FenceSlots slots;                                           ///< attributes w_0 to w_f
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
-  std::optional<AheadMark> ahead;                             ///< attribute w_ahead
+  std::optional<AheadMark> ahead;                             ///< attribute w_ahead, if it is sound
+  std::optional<Value> stored_ahead;                          ///< the same as it is stored
+  std::optional<UnixMillis> set_back;  ///< attribute w_back: the last time at which rf was set back
 
   /// At `now` the load of writes on the item is so high that the bucket is to be divided.
   bool IsHotAt(UnixMillis now) const;
@@ -111,5 +113,6 @@ inline constexpr std::string_view kRemainders = "w_rem";
 inline constexpr std::string_view kExtras = "w_extra";
 inline constexpr std::string_view kGone = "w_gone";
 inline constexpr std::string_view kAhead = "w_ahead";
+inline constexpr std::string_view kSetBackAt = "w_back";
 
 }  // namespace weir::dynamo

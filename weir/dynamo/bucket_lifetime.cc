@@ -19,10 +19,10 @@ constexpr std::int64_t kLongestLife = 100'000'000'000'000;
 
 }  // namespace
 
-std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fills,
+std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, double fills,
                        const std::optional<EarlyLeavers>& gone) {
   double longest = 0;
-  for (const Line& line : lines) {
+  for (const LimitUpdate& line : lines) {
     if (line.absent) continue;
     Meter left = line.conformed;
     left.tokens -= line.amounts.used();
@@ -37,20 +37,20 @@ std::int64_t FullSince(UnixMillis now, const std::vector<Line>& lines, double fi
   return (gone ? std::max(full, gone->left_full) : full).value / 1000 + 1;
 }
 
-std::int64_t TtlAt(UnixMillis now, const std::vector<Line>& lines,
+std::int64_t TtlAt(UnixMillis now, const std::vector<LimitUpdate>& lines,
                    const std::optional<EarlyLeavers>& gone) {
   return FullSince(now, lines, kFillTimes, gone);
 }
 
-std::optional<Lifetime> LifetimeOfAdd(const BucketImage& image, const std::vector<Line>& lines,
-                                      UnixMillis now) {
+std::optional<Lifetime> LifetimeOfAdd(const BucketImage& image,
+                                      const std::vector<LimitUpdate>& lines, UnixMillis now) {
   if (!image.ttl_seconds) return std::nullopt;
   const std::int64_t needed = FullSince(now, lines, kSpareFills, image.gone);
   if (*image.ttl_seconds >= needed) return Lifetime{needed, false};
   return Lifetime{TtlAt(now, lines, image.gone), true};
 }
 
-std::int64_t LeastFullBy(std::int64_t ttl_seconds, const Line& line, UnixMillis now) {
+std::int64_t LeastFullBy(std::int64_t ttl_seconds, const LimitUpdate& line, UnixMillis now) {
   if (ttl_seconds >= (now.value + kLongestLife) / 1000) return -kMaxDebt;
   return LeastFullIn(line.share, UnixMillis{ttl_seconds * 1000} - now);
 }

@@ -52,7 +52,7 @@ struct Part {
   /// The number of shards that the caller's amounts were chosen for; 0: the key names a bucket of
   /// its own.
   std::uint32_t shards = 0;
-  AdjustToken token{};  ///< of kAdjust
+  AdjustId token{};  ///< of kAdjust
   /// Of kAdjust: the token is recorded in the table, and counts once there.
   bool is_recorded = false;
   PartId twin = 0;  ///< of a repeated adjust: the pending one, whose outcome it shares
@@ -95,7 +95,7 @@ struct PartOutcome {
   bool is_carried = false;  ///< of kFailed: a write still carries it, and the actor settles it
   bool is_missing = false;  ///< of kDivided: shards are missing, or have an older count
   std::optional<Error> error{};
-  std::optional<AdjustToken> token{};  ///< of an adjust that ends, also if its caller was answered
+  std::optional<AdjustId> token{};  ///< of an adjust that ends, also if its caller was answered
 };
 
 }  // namespace weir::dynamo

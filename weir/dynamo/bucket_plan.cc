@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weir/dynamo/bucket_lifetime.h"
-#include "weir/dynamo/bucket_lines.h"
+#include "weir/dynamo/limit_updates.h"
 
 namespace weir::dynamo {
 namespace {
@@ -20,17 +20,20 @@ constexpr std::size_t kMostForgotten = 40;
 class Planner {
  public:
   Planner(const Keys& keys, const BucketImage& image, const BucketRequest& request, UnixMillis now)
-      : image_(image), request_(request), now_(std::max(now, image.bucket.time)) {
+      : image_(image),
+        request_(request),
+        now_(std::max(now, image.bucket.time)),
+        is_ahead_(image.bucket.time > now) {
     write_.key = keys.Bucket(image.key);
     write_.want_new = true;
   }
 
   /// rf stays: taking now and refilling later come to the same, because no clamp is pending.
-  Write Add(const std::vector<Line>& lines) {
+  Write Add(const std::vector<LimitUpdate>& lines) {
     RequireLive();
     e().Require("rf", ">=", image_.bucket.time.value);  // it may have been set back
     RelyOn(LifetimeOfAdd(image_, lines, now_));
-    for (const Line& line : lines) {
+    for (const LimitUpdate& line : lines) {
       if (!line.amounts.is_nothing() && !line.absent) AddLine(line);
     }
     Spend(false);
@@ -38,7 +41,7 @@ class Planner {
   }
 
   /// rf moves to now, under the lock of the rf that was seen.
-  Write Move(const std::vector<Line>& lines) {
+  Write Move(const std::vector<LimitUpdate>& lines) {
     e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
     e().RequireSame("vu",
                     image_.valid_until ? std::optional(Of(*image_.valid_until)) : std::nullopt);
@@ -51,7 +54,7 @@ class Planner {
     Bucket left{.time = now_, .meters = {}};
     std::vector<std::string> names;
     std::vector<std::string> extras;
-    for (const Line& line : lines) {
+    for (const LimitUpdate& line : lines) {
       if (line.absent || Leaves(line)) continue;
       names.push_back(line.name);
       if (line.extra) extras.push_back(line.name);
@@ -104,7 +107,7 @@ class Planner {
 
   // Takes are judged after the returns and before the debits. Nothing may leave more debt than is
   // repaid when the item may go. `change`: what the write adds besides the amounts.
-  void RequireBalance(const Line& line, std::string_view tokens, std::int64_t change) {
+  void RequireBalance(const LimitUpdate& line, std::string_view tokens, std::int64_t change) {
     const auto& [takes, debits, returns] = line.amounts;
     std::int64_t least = lifetime_ ? LeastFullBy(lifetime_->ttl_seconds, line, now_) : -kMaxDebt;
     if (takes > 0 && debits > 0) {
@@ -116,7 +119,7 @@ class Planner {
   }
 
   // An extra that is full, or that must make room: its attributes leave the item.
-  bool Leaves(const Line& line) {
+  bool Leaves(const LimitUpdate& line) {
     const bool is_idle = line.extra && line.amounts.is_nothing() && line.old_index != kNowhere;
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     if (!line.evicted && !(is_idle && is_full)) return false;
@@ -144,9 +147,9 @@ class Planner {
   }
 
   // What joins begins with what it says.
-  void NoteGone(const std::vector<Line>& lines, const std::optional<EarlyLeavers>& gone) {
+  void NoteGone(const std::vector<LimitUpdate>& lines, const std::optional<EarlyLeavers>& gone) {
     const bool joins = std::ranges::any_of(
-        lines, [](const Line& line) { return line.old_index == kNowhere && !line.absent; });
+        lines, [](const LimitUpdate& line) { return line.old_index == kNowhere && !line.absent; });
     if (!joins && gone == image_.gone) return;
     e().RequireSame(kGone,
                     image_.gone ? std::optional(Of(FormatGone(*image_.gone))) : std::nullopt);
@@ -158,7 +161,7 @@ class Planner {
     }
   }
 
-  void AddLine(const Line& line) {
+  void AddLine(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     const std::int64_t capacity = line.before.quota.capacity;
     if (line.amounts.used() > 0) RequireBalance(line, tokens, 0);
@@ -168,13 +171,13 @@ class Planner {
     Count(line);
   }
 
-  void Count(const Line& line) {
+  void Count(const LimitUpdate& line) {
     const std::int64_t net = line.amounts.net();
     if (net != 0) e().Add(LimitAttribute(line.name, "tc"), net);
   }
 
   // What the meter is afterwards, as far as its remainder goes.
-  Meter MoveLine(const Line& line) {
+  Meter MoveLine(const LimitUpdate& line) {
     if (line.old_index == kNowhere) return JoinLimit(line);
     RepairQuota(line);
     const std::string tokens = LimitAttribute(line.name, "tk");
@@ -189,7 +192,7 @@ class Planner {
     return line.conformed;
   }
 
-  void RefillLine(const Line& line, std::string_view tokens) {
+  void RefillLine(const LimitUpdate& line, std::string_view tokens) {
     const std::int64_t change = line.conformed.tokens - line.before.tokens;  // refill and new quota
     const std::int64_t net = line.amounts.net();
     e().Require(tokens, "<=", line.before.quota.capacity - line.gain_up - line.amounts.returns);
@@ -197,7 +200,7 @@ class Planner {
     if (change != net) e().Add(tokens, change - net);
   }
 
-  void RequireQuota(const Line& line) {
+  void RequireQuota(const LimitUpdate& line) {
     const Quota& old = image_.stored[static_cast<std::size_t>(line.old_index)];
     e().Require(LimitAttribute(line.name, "cp"), "=", old.capacity);
     e().Require(LimitAttribute(line.name, "ra"), "=", old.amount);
@@ -205,14 +208,14 @@ class Planner {
   }
 
   // The old parameters are conditions: rf alone does not tell two writes of one millisecond apart.
-  void RepairQuota(const Line& line) {
+  void RepairQuota(const LimitUpdate& line) {
     if (line.quota == image_.stored[static_cast<std::size_t>(line.old_index)]) return;
     RequireQuota(line);
     SetQuota(line);
   }
 
   // zae-limiter's parameter sync writes the parameters of a limit before it has a balance.
-  Meter JoinLimit(const Line& line) {
+  Meter JoinLimit(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({}) OR attribute_not_exists({}))"),
                             e().Name(LimitAttribute(line.name, "cp")), e().Name(tokens)));
@@ -222,7 +225,7 @@ class Planner {
     return line.before;
   }
 
-  void SetQuota(const Line& line) {
+  void SetQuota(const LimitUpdate& line) {
     e().Set(LimitAttribute(line.name, "cp"), Of(line.quota.capacity));
     e().Set(LimitAttribute(line.name, "ra"), Of(line.quota.amount));
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
@@ -231,7 +234,7 @@ class Planner {
   // Not by a write that sets rf to itself, since it was ahead of now: others may claim an empty
   // slot by this rf, and a mark of it is in force.
   void CleanUp() {
-    if (image_.ahead) e().Remove(kAhead);
+    if (image_.stored_ahead) e().Remove(kAhead);
     if (request_.guard == nullptr) return;
     RemoveExpiredSlots(e(), image_.slots, request_.guard->slot, now_);
   }
@@ -251,23 +254,25 @@ class Planner {
     const std::int64_t units = image_.write_units * (1 + request_.failed_writes);
     const std::int64_t elapsed = (now_ - image_.bucket.time).count();
     const WriteDebit debit = DebitWrite(*image_.wcu, elapsed, moves, units);
-    if (debit.tokens != 0) e().Add(LimitAttribute(kWriteLimit, "tk"), debit.tokens);
+    // While rf is ahead nothing is refilled, so that any number of writes would look like a load.
+    if (debit.tokens != 0 && !is_ahead_) e().Add(LimitAttribute(kWriteLimit, "tk"), debit.tokens);
     e().Add(LimitAttribute(kWriteLimit, "tc"), debit.consumed);
   }
 
   const BucketImage& image_;
   const BucketRequest& request_;
   UnixMillis now_;
+  bool is_ahead_;  // rf is later than the time of the write
   std::optional<Lifetime> lifetime_;
   Write write_;
 };
 
 // The stored balance alone must suffice, without what came back since.
-bool MayAdd(const BucketImage& image, const BucketRequest& request, const std::vector<Line>& lines,
-            UnixMillis now) {
+bool MayAdd(const BucketImage& image, const BucketRequest& request,
+            const std::vector<LimitUpdate>& lines, UnixMillis now) {
   if (image.valid_until && *image.valid_until <= now.value) return false;
   const std::optional<Lifetime> lifetime = LifetimeOfAdd(image, lines, now);
-  return std::ranges::all_of(lines, [&](const Line& line) {
+  return std::ranges::all_of(lines, [&](const LimitUpdate& line) {
     if (line.amounts.is_nothing() || line.absent) return true;
     if (Overflows(line)) return false;
     const auto& [takes, debits, returns] = line.amounts;
@@ -296,7 +301,7 @@ void RequireShards(Expression& expression, const BucketImage& image) {
 Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                              const BucketRequest& request, UnixMillis now) {
   const UnixMillis at = std::max(now, image.bucket.time);
-  std::vector<Line> lines = LinesOf(image, request, at);
+  std::vector<LimitUpdate> lines = LimitUpdatesOf(image, request, at);
   WEIR_RETURN_IF_ERROR(CheckDebt(lines, image.key));
   WEIR_RETURN_IF_ERROR(MakeRoom(lines, request));
   BucketPlan plan{.conforms = Conforms(image, lines)};
@@ -314,7 +319,7 @@ Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard&
   return write;
 }
 
-Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustToken token, UnixMillis now) {
+Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustId token, UnixMillis now) {
   TableKey record = keys.Bucket(key);
   record.sk = fmt::format("#WEIR#TOKEN#{:016x}{:016x}", token.high, token.low);
   Write write{.kind = Write::Kind::kPut, .key = {}, .item = ToItem(record), .expression = {}};

@@ -99,7 +99,7 @@ Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard&
 /// time after that.
 inline constexpr milliseconds kTokenRecordLife{900'000};
 /// The write that records a token beside the bucket's item, on condition that it is not recorded.
-Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustToken token, UnixMillis now);
+Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustId token, UnixMillis now);
 
 /// Plans the creation of a bucket that does not exist, and so is full.
 [[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,

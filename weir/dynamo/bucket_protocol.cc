@@ -15,7 +15,7 @@ constexpr int kMostRefusals = 2;
 constexpr int kMostDetours = 20;
 
 // A token counts once for each bucket.
-AdjustToken TokenAt(AdjustToken token, const BucketKey& key) {
+AdjustId TokenAt(AdjustId token, const BucketKey& key) {
   return {token.high ^ HashOf(key), token.low};
 }
 
@@ -82,9 +82,9 @@ void BucketProtocol::Refresh(const BucketKey& key) {
   MakeDue(entry);
 }
 
-std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustToken token) {
+std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustId token) {
   if (EntryAt(key).actor.HasAdjust(token)) return std::nullopt;
-  const AdjustToken here = TokenAt(token, key);
+  const AdjustId here = TokenAt(token, key);
   if (forfeited_.Contains(here)) {
     return Status(Fail(Code::kUnavailable,
                        fmt::format("{}/{}: the table did not say whether the adjust was written, "
@@ -97,7 +97,7 @@ std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustToken 
 
 void BucketProtocol::NoteToken(const PartOutcome& outcome, const BucketKey& key) {
   if (!outcome.token) return;
-  const AdjustToken here = TokenAt(*outcome.token, key);
+  const AdjustId here = TokenAt(*outcome.token, key);
   if (outcome.kind == PartOutcome::Kind::kApplied) {
     counted_.Insert(here, moment_.bucket_time);
   } else if (outcome.in_doubt) {

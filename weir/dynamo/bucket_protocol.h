@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "weir/dynamo/bucket_call.h"
-#include "weir/store/recent_tokens.h"
+#include "weir/store/adjust_dedup.h"
 
 namespace weir::dynamo {
 
@@ -95,7 +95,7 @@ class BucketProtocol final : private CallActors, private ShardView {
   BucketActor& Change(const BucketKey& key) override;
   PartId Accept(Part part) override;
   void Refresh(const BucketKey& key) override;
-  std::optional<Status> Counted(const BucketKey& key, AdjustToken token) override;
+  std::optional<Status> Counted(const BucketKey& key, AdjustId token) override;
   const Moment& moment() const override { return moment_; }
   milliseconds WaitAt(const BucketKey& shard, const Charge& charge,
                       std::uint32_t shards) const override;
@@ -131,8 +131,8 @@ class BucketProtocol final : private CallActors, private ShardView {
   std::vector<Entry*> due_;
   std::deque<PartOutcome> outcomes_;
   /// Adjusts that are counted or pending, and those that are forfeited.
-  RecentTokens counted_;
-  RecentTokens forfeited_;
+  AdjustDedup counted_;
+  AdjustDedup forfeited_;
   std::int64_t forfeits_ = 0;
 };
 

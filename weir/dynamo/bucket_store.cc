@@ -53,14 +53,14 @@ void DynamoBucketStore::AcquireAndKeep(std::span<const Charge> charges, UnixMill
   driver_->Start(std::move(request), std::move(done));
 }
 
-void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+void DynamoBucketStore::Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                                Deadline deadline, Done<void> done) {
   CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
   request.token = token;
   StartAdjust(std::move(request), std::move(done));
 }
 
-void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustToken token,
+void DynamoBucketStore::AdjustShared(std::span<const Charge> charges, AdjustId token,
                                      UnixMillis now, Deadline deadline, Done<void> done) {
   CallRequest request = RequestOf(CallRequest::Kind::kAdjust, charges, now, deadline);
   request.token = token;

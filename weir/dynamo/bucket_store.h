@@ -34,7 +34,7 @@ struct BucketStoreOptions {
   /// its slot. Called under a lock.
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};
   /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s) and
-  /// the events of ShardWork.
+  /// the events of ShardSplitter.
   Log* log = nullptr;
 };
 
@@ -72,11 +72,11 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
                Done<Decision> done) override;
   void AcquireAndKeep(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
                       Done<Decision> done) override;
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override;
   /// The token is recorded in the table, in the transaction that adjusts the bucket, for
   /// kTokenRecordLife.
-  void AdjustShared(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+  void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                     Deadline deadline, Done<void> done) override;
   /// By images that are read after the call.
   void Conform(TargetPtr target, Deadline deadline, Done<void> done) override;

@@ -152,13 +152,13 @@ class Applying : public std::enable_shared_from_this<Applying> {
 
   void StampNext() {
     if (plan_.stamped.empty()) return Advance();
-    StampTarget target = std::move(plan_.stamped.back());
+    PropagationTarget target = std::move(plan_.stamped.back());
     plan_.stamped.pop_back();
-    StampBuckets(table_, keys_, std::move(target), deadline_,
-                 [self = shared_from_this()](Status stamped) {
-                   if (stamped) return self->StampNext();
-                   self->End(std::move(stamped.error()));
-                 });
+    PropagateParent(table_, keys_, std::move(target), deadline_,
+                    [self = shared_from_this()](Status stamped) {
+                      if (stamped) return self->StampNext();
+                      self->End(std::move(stamped.error()));
+                    });
   }
 
   void Advance() {

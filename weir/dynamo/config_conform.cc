@@ -13,7 +13,7 @@
 
 #include "weir/dynamo/ask_all.h"
 #include "weir/dynamo/config_reader.h"
-#include "weir/dynamo/then.h"
+#include "weir/dynamo/done_chain.h"
 #include "weir/store/limit_levels.h"
 
 namespace weir::dynamo {

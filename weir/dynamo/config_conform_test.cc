@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "weir/dynamo/bucket_stamp_fixture.h"
+#include "weir/dynamo/parent_propagation_fixture.h"
 #include "weir/store/contract_print.h"
 
 namespace weir::dynamo {

@@ -14,7 +14,7 @@
 #include "weir/dynamo/config_store.h"
 #include "weir/dynamo/dynamo_fixture.h"
 #include "weir/runtime/await.h"
-#include "weir/sim/hasty_scheduler.h"
+#include "weir/sim/immediate_scheduler.h"
 #include "weir/sim/sim_dynamo.h"
 #include "weir/sim/sim_scheduler.h"
 
@@ -82,7 +82,7 @@ class ConfigRig {
   sim::SimClock clock;
   sim::SimDynamo server{clock, 1};
   SimClient client{server};
-  sim::HastyScheduler scheduler{clock};
+  sim::ImmediateScheduler scheduler{clock};
   Table table{client, scheduler, "limits", 1};
   Keys keys{"ns"};
   std::uint64_t drawn = 0;

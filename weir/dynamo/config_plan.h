@@ -12,8 +12,8 @@
 
 #include "weir/base/result.h"
 #include "weir/base/time.h"
-#include "weir/dynamo/bucket_stamp.h"
 #include "weir/dynamo/keys.h"
+#include "weir/dynamo/parent_propagation.h"
 #include "weir/dynamo/table.h"
 #include "weir/store/config_store.h"
 
@@ -56,9 +56,9 @@ struct ConfigPlan {
   /// Entities whose buckets and other records go after that.
   std::vector<std::string> erased;
   /// Entities whose buckets are told at the very end what the entity's item says now
-  /// (StampBuckets): those that come with a parent, those whose parent or cascade changes, and
+  /// (PropagateParent): those that come with a parent, those whose parent or cascade changes, and
   /// those that stay as they are, so that applying again goes on where it failed.
-  std::vector<StampTarget> stamped;
+  std::vector<PropagationTarget> stamped;
   /// The writes after that, one after the other: they delete the items of these entities.
   std::vector<Write> last;
   /// The writes do not take away all limits of the one entity to be deleted: plan again after them,

@@ -22,7 +22,8 @@ Connection::Connection(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 Connection::~Connection() = default;
 
 Result<std::unique_ptr<Connection>> Connection::Open(const DynamoUrl& url, const Clock& clock,
-                                                     const Surroundings& surroundings, Log* log) {
+                                                     const HostEnvironment& surroundings,
+                                                     Log* log) {
   ServiceConnectionOptions options;
   options.service = {.service = "dynamodb",
                      .region = Given(url.region),

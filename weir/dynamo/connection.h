@@ -21,7 +21,7 @@ class Connection {
   /// `log`, which must outlive it, gets the events of ServiceConnection; null: none are written.
   [[nodiscard]] static Result<std::unique_ptr<Connection>> Open(const DynamoUrl& url,
                                                                 const Clock& clock,
-                                                                const Surroundings& surroundings,
+                                                                const HostEnvironment& surroundings,
                                                                 Log* log = nullptr);
   ~Connection();
   Connection(const Connection&) = delete;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "weir/aws/attempt.h"
+#include "weir/aws/response_classifier.h"
 #include "weir/dynamo/table_layout.h"
 #include "weir/sim/dynamo_table.h"
 
@@ -34,8 +34,8 @@ HttpRequest RequestOf(const JsonCall& call) {
 
 tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpResponse response) {
   Attempt attempt =
-      Judge(std::move(response),
-            {.operation = operation, .host = "simulated", .max_error_body = 64 * 1024});
+      ClassifyResponse(std::move(response),
+                       {.operation = operation, .host = "simulated", .max_error_body = 64 * 1024});
   if (attempt.result) return JsonReply{.body = *std::move(attempt.result)};
   attempt.result.error().attempts = 1;
   return tl::unexpected(std::move(attempt.result.error()));

@@ -31,11 +31,11 @@ class FleetDeletedItem : public testing::Test {
                                 if (decision) answer = *std::move(decision);
                               });
   }
-  void Adjust(FleetProcess& process, std::int64_t delta, AdjustToken token) {
+  void Adjust(FleetProcess& process, std::int64_t delta, AdjustId token) {
     const Charge charge{target_, {delta}};
     process.buckets().Adjust({&charge, 1}, token, process.now(), Soon(), [](const Status&) {});
   }
-  void AdjustShared(FleetProcess& process, std::int64_t delta, AdjustToken token) {
+  void AdjustShared(FleetProcess& process, std::int64_t delta, AdjustId token) {
     const Charge charge{target_, {delta}};
     process.buckets().AdjustShared({&charge, 1}, token, process.now(), Soon(),
                                    [](const Status&) {});

@@ -44,7 +44,7 @@ void FleetLedger::Acquire(FleetProcess& process, std::vector<Charge> charges, De
       });
 }
 
-void FleetLedger::Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustToken token,
+void FleetLedger::Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustId token,
                          Deadline deadline, Done<void> done) {
   LedgerCall& call = Begin({.process = &process,
                             .charges = std::move(deltas),

@@ -23,7 +23,7 @@ struct LedgerCall {
 
   const FleetProcess* process = nullptr;  ///< null: a client of zae-limiter
   std::vector<Charge> charges;
-  std::optional<AdjustToken> token;  ///< of an adjust; the same for each repetition
+  std::optional<AdjustId> token;  ///< of an adjust; the same for each repetition
   Instant began;
   Deadline deadline;
   End end = End::kOpen;  ///< an adjust that succeeded is admitted
@@ -46,8 +46,8 @@ class FleetLedger {
   /// By the process's own clock.
   void Acquire(FleetProcess& process, std::vector<Charge> charges, Deadline deadline,
                Done<Decision> done);
-  void Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustToken token,
-              Deadline deadline, Done<void> done);
+  void Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustId token, Deadline deadline,
+              Done<void> done);
 
   /// A write of a client of zae-limiter, and each repetition of it. `charges` name the shards.
   void NotePeer(std::vector<Charge> charges, TimesStored stored);

@@ -212,7 +212,7 @@ class Comparison {
   }
 
   const LedgerTerms& terms_;
-  std::map<AdjustToken, std::vector<const LedgerCall*>> adjusts_;
+  std::map<AdjustId, std::vector<const LedgerCall*>> adjusts_;
   std::map<LimitKey, LimitAccount> limits_;  // by the partition without the shard
   std::map<LimitKey, std::int64_t> least_;   // by the partition of a shard
 };

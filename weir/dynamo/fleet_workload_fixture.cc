@@ -144,7 +144,7 @@ void FleetWorkload::Correct(FleetProcess& process, const std::vector<Charge>& ch
       if (taken != 0 || &delta == &deltas.back()) delta.amounts[i] = rng_.Between(-taken, 5'000);
     }
   }
-  const AdjustToken token{rng_.Next(), rng_.Next()};
+  const AdjustId token{rng_.Next(), rng_.Next()};
   ledger_.Adjust(process, deltas, token, Patient(), [](const Status&) {});
   if (!rng_.Chance(odds_.repeated)) return;
   ++tally_.repeated;

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "weir/dynamo/done_chain.h"
 #include "weir/dynamo/keys.h"
-#include "weir/dynamo/then.h"
 
 namespace weir::dynamo {
 namespace {

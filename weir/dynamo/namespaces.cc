@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "weir/dynamo/done_chain.h"
 #include "weir/dynamo/keys.h"
 #include "weir/dynamo/namespace_change.h"
 #include "weir/dynamo/namespace_purge.h"
 #include "weir/dynamo/paging.h"
-#include "weir/dynamo/then.h"
 #include "weir/model/identifier.h"
 #include "weir/model/namespace_name.h"
 #include "weir/model/quoted.h"

@@ -39,7 +39,7 @@ Part PartQueue::Take(PartId part) {
   return taken;
 }
 
-PartId PartQueue::FindAdjust(AdjustToken token) const {
+PartId PartQueue::FindAdjust(AdjustId token) const {
   const auto found = std::ranges::find_if(parts_, [&](const Part& part) {
     return part.kind == Part::Kind::kAdjust && part.twin == 0 && part.token == token;
   });

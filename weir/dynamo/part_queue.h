@@ -22,7 +22,7 @@ class PartQueue {
   Part* Find(PartId part);
   const Part* Find(PartId part) const;
   /// A pending adjust with this token; 0: none.
-  PartId FindAdjust(AdjustToken token) const;
+  PartId FindAdjust(AdjustId token) const;
 
   bool HasLook() const { return looks_ > 0; }
   /// The first look; null: none.

@@ -6,6 +6,7 @@ namespace weir::dynamo {
 
 void RoundTrips::Add(nanoseconds duration, Instant now) {
   const MutexLock lock(mutex_);
+  if (ended_ && now - *ended_ > kValid) count_ = 0;
   latest_[count_++ % kKept] = duration;
   ended_ = now;
   std::array<nanoseconds, kKept> sorted = latest_;

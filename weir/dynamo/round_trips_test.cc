@@ -24,5 +24,14 @@ TEST(RoundTripsTest, AMedianOfASecondAgoIsNotBelieved) {
   EXPECT_FALSE(trips.Median(kEnded + milliseconds(1'001)).has_value());
 }
 
+// Fails if: after a pause the median is that of the network before it.
+TEST(RoundTripsTest, AfterAPauseOnlyNewOnesCount) {
+  RoundTrips trips;
+  for (int i = 0; i < 15; ++i) trips.Add(milliseconds(10), kEnded);
+  const Instant later = kEnded + milliseconds(1'001);
+  trips.Add(milliseconds(50), later);
+  EXPECT_EQ(trips.Median(later), milliseconds(50));
+}
+
 }  // namespace
 }  // namespace weir::dynamo

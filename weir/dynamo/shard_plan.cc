@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "weir/dynamo/bucket_lifetime.h"
-#include "weir/dynamo/bucket_lines.h"
+#include "weir/dynamo/limit_updates.h"
 
 namespace weir::dynamo {
 namespace {
@@ -42,8 +42,8 @@ class Splitter {
         image_(donor.image),
         shards_(shards),
         now_(std::max(now, image_.bucket.time)),
-        lines_(LinesOf(image_, {.target = *MakeTarget(image_.key, {}), .sums = {}, .adjusts = true},
-                       now_)),
+        lines_(LimitUpdatesOf(
+            image_, {.target = *MakeTarget(image_.key, {}), .sums = {}, .adjusts = true}, now_)),
         ttl_(Ttl()),
         locked_(now_ - image_.bucket.time > kFresh || HasDebt() || ExpiresEarly()) {}
 
@@ -62,7 +62,8 @@ class Splitter {
 
   // Deep debt outlives the ttl of half the rate, unless that is moved.
   bool HasDebt() const {
-    return std::ranges::any_of(lines_, [](const Line& line) { return line.before.tokens < 0; });
+    return std::ranges::any_of(lines_,
+                               [](const LimitUpdate& line) { return line.before.tokens < 0; });
   }
 
   Write Give() {
@@ -70,7 +71,7 @@ class Splitter {
     RequireAsSeen();
     e().Set("shard_count", Of(Count()));
     Bucket left{.time = now_, .meters = {}};
-    for (const Line& line : lines_) left.meters.push_back(locked_ ? Move(line) : Add(line));
+    for (const LimitUpdate& line : lines_) left.meters.push_back(locked_ ? Move(line) : Add(line));
     if (locked_) {
       e().Require("rf", "=", image_.bucket.time.value).Set("rf", Of(now_.value));
       e().Set(kRemainders, Of(FormatRemainders(image_.key.shard, image_.names, left)));
@@ -109,7 +110,7 @@ class Splitter {
     return std::max<std::int64_t>(shards_, image_.stored_shards.value_or(1));
   }
 
-  Meter Move(const Line& line) {
+  Meter Move(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     const std::int64_t moved = Part(line, line.conformed.tokens) * heirs();
     if (Overflows(line)) {
@@ -123,7 +124,7 @@ class Splitter {
     return line.conformed;
   }
 
-  Meter Add(const Line& line) {
+  Meter Add(const LimitUpdate& line) {
     const std::int64_t moved = Part(line, line.before.tokens) * heirs();
     const std::string tokens = LimitAttribute(line.name, "tk");
     e().Require(tokens, ">=", moved);
@@ -134,15 +135,15 @@ class Splitter {
   std::int64_t heirs() const { return static_cast<std::int64_t>(donor_.heirs.size()); }
 
   // What each heir gets.
-  std::int64_t Part(const Line& line, std::int64_t there) const {
+  std::int64_t Part(const LimitUpdate& line, std::int64_t there) const {
     const std::int64_t share = ShareOf(line.quota, shards_, shards_ - 1).capacity;
     return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
   }
 
   // As a shard refills them afterwards.
-  std::vector<Line> Halved() const {
-    std::vector<Line> after = lines_;
-    for (Line& line : after) {
+  std::vector<LimitUpdate> Halved() const {
+    std::vector<LimitUpdate> after = lines_;
+    for (LimitUpdate& line : after) {
       line.share = ShareOf(line.quota, shards_, image_.key.shard);
       line.conformed.quota = line.share;
     }
@@ -152,9 +153,9 @@ class Splitter {
   std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.gone); }
 
   // Others may have left debt since: the slower refill must repay it before the item may go.
-  std::int64_t LeastDebt(const Line& line) const {
+  std::int64_t LeastDebt(const LimitUpdate& line) const {
     if (!image_.ttl_seconds) return -kMaxDebt;
-    Line after = line;
+    LimitUpdate after = line;
     after.share = ShareOf(line.quota, shards_, image_.key.shard);
     return std::min<std::int64_t>(LeastFullBy(ttl_, after, now_), 0);
   }
@@ -173,7 +174,7 @@ class Splitter {
       if (found != donor_.item->end()) put.item.insert(*found);
     }
     if (image_.ttl_seconds) put.item.emplace("ttl", Of(ttl_));
-    for (const Line& line : lines_) {
+    for (const LimitUpdate& line : lines_) {
       const std::int64_t there = locked_ ? line.conformed.tokens : line.before.tokens;
       AddMeter(put.item, line.name, line.quota, Part(line, there));
     }
@@ -188,7 +189,7 @@ class Splitter {
   const BucketImage& image_;
   std::uint32_t shards_;
   UnixMillis now_;
-  std::vector<Line> lines_;
+  std::vector<LimitUpdate> lines_;
   std::int64_t ttl_;
   bool locked_;
   Write give_;

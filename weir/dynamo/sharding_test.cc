@@ -40,7 +40,7 @@ class ShardingTest : public testing::Test {
     EXPECT_TRUE(decision.has_value()) << decision.error().message;
     return decision.value_or(Decision{});
   }
-  Status Adjust(std::int64_t tokens, std::uint32_t shard, AdjustToken token) {
+  Status Adjust(std::int64_t tokens, std::uint32_t shard, AdjustId token) {
     const std::vector<Charge> charges{
         {MakeTarget({"acme", "llm", 0}, {kRpm}), {tokens * 1000}, shard}};
     return table_.Ask<void>([&](Done<void> done) {

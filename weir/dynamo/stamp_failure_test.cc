@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "weir/dynamo/bucket_stamp_fixture.h"
+#include "weir/dynamo/parent_propagation_fixture.h"
 
 namespace weir::dynamo {
 namespace {

@@ -12,10 +12,10 @@
 #include "weir/aws/json_client.h"
 #include "weir/base/done.h"
 #include "weir/base/mutex.h"
-#include "weir/dynamo/answer.h"
+#include "weir/dynamo/batch_backoff.h"
 #include "weir/dynamo/expression.h"
 #include "weir/dynamo/keys.h"
-#include "weir/dynamo/pace.h"
+#include "weir/dynamo/response_parser.h"
 #include "weir/dynamo/table_layout.h"
 #include "weir/runtime/scheduler.h"
 #include "weir/store/bucket_time.h"
@@ -75,9 +75,9 @@ using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFa
 /// weir/base/done.h says. Reads and deletes are tried again where an answer was lost; writes only
 /// where they are `repeatable`.
 ///
-/// What a busy table leaves undone of a batch is asked for again after a pause (pace.h). It ends
-/// with kUnavailable after ten pauses in a row without any progress, or where the deadline would
-/// come before the next one is over. A batch that the scheduler drops ends with kCancelled.
+/// What a busy table leaves undone of a batch is asked for again after a pause (batch_backoff.h).
+/// It ends with kUnavailable after ten pauses in a row without any progress, or where the deadline
+/// would come before the next one is over. A batch that the scheduler drops ends with kCancelled.
 class Table {
  public:
   /// `seed`: of the pauses; each process should have its own. `layout`: how keys are called; it
@@ -133,7 +133,7 @@ class Table {
   struct Retries;
   struct Transacting;
 
-  std::optional<Instant> NextTry(Pace& pace) WEIR_EXCLUDES(mutex_);
+  std::optional<Instant> NextTry(BatchBackoff& pace) WEIR_EXCLUDES(mutex_);
   std::string WriteBody(const Write& write) const;
   std::string QueryBody(const QueryRequest& request) const;
   std::string TransactionBody(const std::vector<Write>& writes, std::string_view token) const;

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "weir/dynamo/done_chain.h"
 #include "weir/dynamo/table_features.h"
-#include "weir/dynamo/then.h"
 
 namespace weir::dynamo {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "weir/dynamo/pace.h"
+#include "weir/dynamo/batch_backoff.h"
 #include "weir/dynamo/table.h"
 
 namespace weir::dynamo {
@@ -79,7 +79,7 @@ struct Table::Retries {
     Table& table;
     std::vector<TableKey> keys;
     std::vector<TableKey> left;  // to be asked for
-    Pace pace;
+    BatchBackoff pace;
     Owed<std::vector<std::optional<Item>>> answer;
     std::map<TableKey, Item> found{};
 
@@ -91,7 +91,7 @@ struct Table::Retries {
   struct Deleting {
     Table& table;
     std::vector<TableKey> left;
-    Pace pace;
+    BatchBackoff pace;
     Owed<void> answer;
 
     static constexpr std::string_view kOperation = "BatchWriteItem";
@@ -136,7 +136,7 @@ struct Table::Retries {
   }
 };
 
-std::optional<Instant> Table::NextTry(Pace& pace) {
+std::optional<Instant> Table::NextTry(BatchBackoff& pace) {
   const MutexLock lock(mutex_);
   return pace.Next(scheduler_.clock().Now(), rng_);
 }
@@ -174,7 +174,7 @@ void Table::BatchGet(std::vector<TableKey> keys, Deadline deadline,
       Retries::BatchGetting{.table = *this,
                             .keys = std::move(keys),
                             .left = std::move(left),
-                            .pace = Pace(deadline),
+                            .pace = BatchBackoff(deadline),
                             .answer = Owed(std::move(done))}));
 }
 
@@ -189,7 +189,7 @@ void Table::DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> 
   Retries::Step(std::make_unique<Retries::Deleting>(
       Retries::Deleting{.table = *this,
                         .left = std::move(keys),
-                        .pace = Pace(deadline),
+                        .pace = BatchBackoff(deadline),
                         .answer = Owed<void>(std::move(done))}));
 }
 

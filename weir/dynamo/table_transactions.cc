@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "weir/dynamo/pace.h"
+#include "weir/dynamo/batch_backoff.h"
 #include "weir/dynamo/table.h"
 
 namespace weir::dynamo {
@@ -52,7 +52,7 @@ struct Table::Transacting {
 
   Table& table;
   MakeBody body;  ///< of the next try
-  Pace pace;
+  BatchBackoff pace;
   WriteDone done;
   nanoseconds longest_try = nanoseconds::max();
   Deadline try_ends = Deadline::Never();

@@ -8,26 +8,38 @@ namespace {
 
 constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
 
+// An rf that is no further ahead is waited for. More than what the times of Weir's processes differ
+// by: the mark may be of a process whose time is behind, and this one's rf may be right.
+constexpr milliseconds kLeastAhead{10'000};
+
+// A time of a mark or of a set-back that can be true.
+bool IsPlausible(UnixMillis past, UnixMillis now) {
+  return past >= now - kLongAgo && !IsFarAhead(past, now);
+}
+
 // When the image's rf was first seen; nothing: no mark says so, or none that can be true.
 std::optional<UnixMillis> MarkedAt(const BucketImage& image, UnixMillis now) {
   if (!image.ahead || image.ahead->rf != image.bucket.time) return std::nullopt;
-  const UnixMillis seen = image.ahead->seen;
-  if (seen < now - kLongAgo || IsFarAhead(seen, now)) return std::nullopt;
-  return seen;
+  if (!IsPlausible(image.ahead->seen, now)) return std::nullopt;
+  return image.ahead->seen;
 }
 
-void TakeBackEarlyRefill(Expression& e, const BucketImage& image, milliseconds ahead) {
-  for (std::size_t i = 0; i < image.names.size(); ++i) {
-    const std::int64_t early = EarlyRefill(image.bucket.meters[i], ahead);
-    const auto attribute = [&](std::string_view field) {
-      return LimitAttribute(image.names[i], field);
-    };
-    e.Require(attribute("cp"), "=", image.stored[i].capacity);
-    e.Require(attribute("ra"), "=", image.stored[i].amount);
-    e.Require(attribute("rp"), "=", image.stored[i].period);
-    e.Require(attribute("tk"), ">=", early - kMaxDebt);
-    e.Add(attribute("tk"), -early);
+// The mark is of another rf, and so young that the client which moves rf is still at work.
+bool IsMarkedLately(const BucketImage& image, UnixMillis now) {
+  return image.ahead && image.ahead->seen <= now && image.ahead->seen > now - kMarkRest;
+}
+
+// The time that fills the slowest limit.
+milliseconds FillTime(const BucketImage& image) {
+  double longest = 0;
+  for (const Meter& meter : image.bucket.meters) {
+    const Quota& quota = meter.quota;
+    longest =
+        std::max(longest, static_cast<double>(quota.capacity) / static_cast<double>(quota.amount) *
+                              static_cast<double>(quota.period));
   }
+  return milliseconds(
+      static_cast<std::int64_t>(std::min(longest, static_cast<double>(kLongAgo.count()))));
 }
 
 // What left at a time that is far ahead left at the new rf, and is full as much later.
@@ -39,33 +51,36 @@ void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
   e.Set(kGone, Of(FormatGone({rf, rf + until_full})));
 }
 
-// From here on the bucket refills as if its clock had been right since the rest ended.
+// From here on the bucket refills as if its clock had been right since the rest ended. Its limit of
+// writes was not refilled while rf was ahead, and says nothing about the load.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
-  e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders);
-  TakeBackEarlyRefill(e, image, image.bucket.time - rf);
+  e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kSetBackAt, Of(now.value));
   if (image.gone && IsFarAhead(image.gone->last_left, now)) SetBackGone(e, *image.gone, rf);
+  if (image.wcu) e.Set(LimitAttribute(kWriteLimit, "tk"), Of(image.wcu->quota.capacity));
+}
+
+// A set-back gives up to one capacity a second time. A client that is ahead and at work could get
+// it again and again otherwise.
+UnixMillis SetBackRestEnd(const BucketImage& image, UnixMillis now) {
+  if (!image.set_back || !IsPlausible(*image.set_back, now)) return {INT64_MIN};
+  return *image.set_back + FillTime(image);
 }
 
 }  // namespace
 
 std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now) {
-  const std::optional<UnixMillis> seen = MarkedAt(image, now);
-  if (!seen && !IsFarAhead(image.bucket.time, now)) return std::nullopt;
-  const UnixMillis at = seen.value_or(now) + kAheadRest;
-  return image.bucket.time > at ? std::optional(at) : std::nullopt;
+  const UnixMillis rf = image.bucket.time;
+  const std::optional<UnixMillis> marked = MarkedAt(image, now);
+  if (marked ? rf <= now + kLeastAhead : !IsFarAhead(rf, now)) return std::nullopt;
+  const UnixMillis at = std::max(marked.value_or(now) + kAheadRest, SetBackRestEnd(image, now));
+  return rf > at + kLeastAhead ? std::optional(at) : std::nullopt;
 }
 
 AheadStep NextAheadStep(const BucketImage& image, UnixMillis now) {
   const std::optional<UnixMillis> at = SetBackAt(image, now);
   if (!at) return AheadStep::kNone;
-  if (!MarkedAt(image, now)) return AheadStep::kMark;
-  return *at <= now ? AheadStep::kSetBack : AheadStep::kNone;
-}
-
-std::int64_t EarlyRefill(const Meter& meter, milliseconds ahead) {
-  Meter refilled = meter;
-  refilled.remainder = 0;
-  return std::min(EarnedIn(refilled, ahead.count()).rounded_up, meter.quota.capacity);
+  if (MarkedAt(image, now)) return *at <= now ? AheadStep::kSetBack : AheadStep::kNone;
+  return IsMarkedLately(image, now) ? AheadStep::kNone : AheadStep::kMark;
 }
 
 BucketPlan PlanAheadStep(const Keys& keys, const BucketImage& image, const AheadRequest& request) {
@@ -74,6 +89,7 @@ BucketPlan PlanAheadStep(const Keys& keys, const BucketImage& image, const Ahead
   Write write{.key = keys.Bucket(image.key), .item = {}, .expression = {}, .want_new = true};
   Expression& e = write.expression;
   e.RequireExists("PK").Require("rf", "=", image.bucket.time.value);
+  e.RequireSame(kAhead, image.stored_ahead);
   if (step == AheadStep::kMark) {
     e.Set(kAhead, Of(FormatAhead({.rf = image.bucket.time, .seen = now})));
   } else {

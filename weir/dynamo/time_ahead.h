@@ -11,6 +11,9 @@ namespace weir::dynamo {
 
 /// How long `rf` must stay the same before it is set back.
 inline constexpr milliseconds kAheadRest{60'000};
+/// A mark is replaced at the earliest after this time, so that a client which moves `rf` all the
+/// time causes few writes.
+inline constexpr milliseconds kMarkRest{10'000};
 
 enum class AheadStep {
   kNone,
@@ -22,12 +25,9 @@ enum class AheadStep {
 AheadStep NextAheadStep(const BucketImage& image, UnixMillis now);
 
 /// The time at which `rf` may be set back, and its new value then: kAheadRest after the mark, or
-/// after `now` if there is no mark. Nothing if `rf` is not far ahead, or is reached before that.
+/// after `now` if there is no mark, but not before the bucket could have been filled since the last
+/// set-back. Nothing if `rf` is not far ahead of `now`, or is reached by about then.
 std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now);
-
-/// The refill of a limit, in millitokens, that an `rf` which is ahead by `ahead` gave too early: at
-/// most its capacity. A set-back takes it back, because the limit gets it a second time.
-std::int64_t EarlyRefill(const Meter& meter, milliseconds ahead);
 
 struct AheadRequest {
   AheadStep step;
@@ -35,7 +35,7 @@ struct AheadRequest {
   const WriteFence::Guard* guard = nullptr;  ///< as BucketRequest::guard
 };
 
-/// Plans kMark or kSetBack, on condition of the `rf` that was seen.
+/// Plans kMark or kSetBack, on condition of the `rf` and the mark that were seen.
 BucketPlan PlanAheadStep(const Keys& keys, const BucketImage& image, const AheadRequest& request);
 
 }  // namespace weir::dynamo

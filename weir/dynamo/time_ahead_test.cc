@@ -35,10 +35,11 @@ std::string TextOfFirstWrite(const BucketPlan& plan) {
   return text;
 }
 
-TEST(TimeAhead, UpToAMinuteAheadNothingIsDone) {
+TEST(TimeAhead, UpToSeventySecondsAheadNothingIsDone) {
   EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent), kPresent), AheadStep::kNone);
-  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent + kMostAhead), kPresent), AheadStep::kNone);
-  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent + kMostAhead + milliseconds(1)), kPresent),
+  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent + milliseconds(70'000)), kPresent),
+            AheadStep::kNone);
+  EXPECT_EQ(NextAheadStep(BucketWithTime(kPresent + milliseconds(70'001)), kPresent),
             AheadStep::kMark);
 }
 
@@ -112,26 +113,54 @@ TEST(TimeAhead, DamagedTimesAreNoMarks) {
               HasSubstr(FormatGone({kPresent, kPresent})));
 }
 
-// 10 tokens come back each second, and 100 are the capacity.
-TEST(TimeAhead, WhatCameTooEarlyIsTakenBack) {
-  const Meter meter = BucketWithTime(kPresent).bucket.meters.front();
-  EXPECT_EQ(EarlyRefill(meter, milliseconds(1'500)), 15'000);
-  EXPECT_EQ(EarlyRefill(meter, hours(1)), 100'000) << "no more than fits";
-  const BucketPlan plan = PlanAheadStep(kShardKeys, BucketMarkedAt(kPresent - minutes(1)),
-                                        {AheadStep::kSetBack, kPresent});
-  EXPECT_THAT(TextOfFirstWrite(plan), HasSubstr(R"({"N":"-100000"})"));
+// Fails if: a bucket is set back again before it could have been filled.
+TEST(TimeAhead, ASetBackDelaysTheNextOneByTheTimeToFull) {
+  BucketImage image = BucketMarkedAt(kPresent - minutes(1));
+  image.bucket.meters.front().quota = {600'000, 1'000, 1'000};  // ten minutes
+  image.set_back = kPresent - minutes(4);
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kNone);
+  EXPECT_EQ(SetBackAt(image, kPresent), kPresent + minutes(6));
+  image.set_back = kPresent - minutes(11);
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kSetBack);
+  image.set_back = kPresent + hours(2);
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kSetBack) << "of a clock that was ahead";
+}
+
+TEST(TimeAhead, AMarkOfATimeThatIsNotAheadSetsNothingBack) {
+  BucketImage image = BucketWithTime(kPresent);
+  image.ahead = AheadMark{.rf = kPresent, .seen = kPresent - hours(1)};
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kNone);
+}
+
+TEST(TimeAhead, AMarkOfAnotherTimeIsReplacedAfterTenSeconds) {
+  BucketImage image = BucketMarkedAt(kPresent - milliseconds(9'999));
+  image.ahead->rf = kFarAhead - milliseconds(1);
+  EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kNone);
+  EXPECT_EQ(NextAheadStep(image, kPresent + milliseconds(1)), AheadStep::kMark);
+}
+
+// Fails if: two processes mark the same time one after the other.
+TEST(TimeAhead, AMarkRequiresTheOneThatWasSeen) {
+  BucketImage image = BucketWithTime(kFarAhead);
+  const auto text = [&] {
+    return TextOfFirstWrite(PlanAheadStep(kShardKeys, image, {AheadStep::kMark, kPresent}));
+  };
+  EXPECT_THAT(text(), HasSubstr("attribute_not_exists"));
+  image.stored_ahead = Of("damaged");
+  EXPECT_THAT(text(), HasSubstr(R"({"S":"damaged"})"));
 }
 
 // Fails if: a mark stays in the item for ever.
 TEST(TimeAhead, AMarkOfATimeThatIsOverLeavesWithTheNextRefill) {
   BucketImage image = BucketWithTime(kPresent - minutes(1));
   image.valid_until = 0;
-  image.ahead = AheadMark{.rf = kPresent - hours(1), .seen = kPresent - hours(2)};
+  image.stored_ahead = Of(FormatAhead({.rf = kPresent - hours(1), .seen = kPresent - hours(2)}));
   const TargetPtr target = MakeTarget({"acme", "llm", 0}, {kRpm});
   const std::vector<MeterAmounts> sums{{.takes = 1'000}};
   const BucketRequest request{.target = *target, .sums = sums};
-  EXPECT_THAT(TextOfFirstWrite(PlanWrite(kShardKeys, image, request, kPresent).value()),
-              HasSubstr(R"(:"w_ahead")"));
+  const std::string text =
+      TextOfFirstWrite(PlanWrite(kShardKeys, image, request, kPresent).value());
+  EXPECT_THAT(text, HasSubstr(R"(:"w_ahead")"));
 }
 
 }  // namespace

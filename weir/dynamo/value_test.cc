@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weir/dynamo/answer.h"
+#include "weir/dynamo/response_parser.h"
 
 namespace weir::dynamo {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <charconv>
 
+#include "weir/dynamo/done_chain.h"
 #include "weir/dynamo/iso_time.h"
-#include "weir/dynamo/then.h"
 #include "weir/model/quoted.h"
 
 namespace weir::dynamo {

@@ -8,21 +8,28 @@ namespace {
 constexpr int kHeldPartOfRoundTrip = 4;
 constexpr nanoseconds kLongestHold = milliseconds(1);
 constexpr int kMostMisses = 4;
+// A caller that asks for a bucket and its parent is answered when the later of two writes is.
+constexpr int kLapsesAfterRoundTrips = 2;
 
 }  // namespace
 
-void WriteGathering::OnApplied(std::size_t answered, std::size_t pending, const Moment& moment) {
+void WriteGathering::OnApplied(std::size_t answered, std::size_t pending, std::size_t most,
+                               const Moment& moment) {
+  expected_ = 0;
   if (answered < 2 || !moment.round_trip) return;
   if (skips_ > 0) {
     --skips_;
     return;
   }
-  expected_ = answered + pending;
-  until_ = moment.at + std::min(*moment.round_trip / kHeldPartOfRoundTrip, kLongestHold);
+  expected_ = std::min(answered + pending, most);
+  longest_ = std::min(*moment.round_trip / kHeldPartOfRoundTrip, kLongestHold);
+  lapses_ = moment.at + *moment.round_trip * kLapsesAfterRoundTrips;
+  until_ = kNoTime;
 }
 
 bool WriteGathering::MaySend(std::size_t pending, Instant now) {
   if (expected_ == 0) return true;
+  if (until_ == kNoTime && pending > 0) until_ = now < lapses_ ? now + longest_ : now;
   const bool came_back = pending >= expected_;
   if (!came_back && now < until_) return false;
   misses_ = came_back ? 0 : std::min(misses_ + 1, kMostMisses);

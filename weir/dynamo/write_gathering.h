@@ -9,21 +9,25 @@
 namespace weir::dynamo {
 
 /// The callers whose parts one write carried are answered together, and usually ask again at once.
-/// If the first of them got a write of its own, all others would wait for it. So the next write is
-/// held until as many parts are pending as callers were answered, but not for longer than a quarter
-/// of a round trip and a millisecond. If fewer come back, the next 1, 3, 7, 15 such writes are not
-/// held. A value; not thread-safe.
+/// If the first of them got a write of its own, all others would wait for it. So when the first
+/// part comes back, its write is held until as many parts are pending as callers were answered, but
+/// not for longer than a quarter of a round trip and a millisecond. If fewer come back, the next 1,
+/// 3, 7, 15 such writes are not held. A value; not thread-safe.
 class WriteGathering {
  public:
-  /// A write was applied, which answered so many callers; `pending` parts wait already.
-  void OnApplied(std::size_t answered, std::size_t pending, const Moment& moment);
-  /// False: more parts are expected before until().
+  /// A write was applied, which answered so many callers; `pending` parts wait already. `most`: of
+  /// a write.
+  void OnApplied(std::size_t answered, std::size_t pending, std::size_t most, const Moment& moment);
+  /// False: more parts are expected before until(), if `pending` is not 0.
   bool MaySend(std::size_t pending, Instant now);
-  /// kNoTime: no write is held.
+  bool is_holding() const { return expected_ > 0; }
+  /// kNoTime: no part waits for others.
   Instant until() const { return expected_ == 0 ? kNoTime : until_; }
 
  private:
   std::size_t expected_ = 0;  // parts; 0: no write is held
+  nanoseconds longest_{0};    // of the hold, from the first part on
+  Instant lapses_{};          // callers that come later are not waited for
   Instant until_ = kNoTime;
   int misses_ = 0;  // in a row
   int skips_ = 0;   // writes that are not held

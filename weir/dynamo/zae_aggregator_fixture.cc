@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "weir/dynamo/answer.h"
 #include "weir/dynamo/bucket_image.h"
+#include "weir/dynamo/response_parser.h"
 
 namespace weir::dynamo {
 namespace {

@@ -44,7 +44,7 @@ class EmbeddedBuckets final : public BucketStore {
     Take(charges, now, {deadline, std::move(done), /*keep=*/true});
   }
 
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     if (Status ready = CheckReady(); !ready) return done(std::move(ready));
     Status adjusted = table_.Adjust(charges, token, now);
@@ -259,7 +259,7 @@ class Embedded final : public EmbeddedBackend {
   const std::shared_ptr<Committer> committer_;
   EmbeddedBuckets buckets_;
   EmbeddedConfig config_;
-  FileJobs jobs_;
+  FileTasks jobs_;
   EmbeddedAudit audit_{jobs_};
   EmbeddedUsage usage_{jobs_};
   FileNamespaces namespaces_;

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "weir/embedded/file_jobs.h"
+#include "weir/embedded/file_tasks.h"
 #include "weir/store/audit_log.h"
 #include "weir/store/usage_store.h"
 
@@ -12,27 +12,27 @@ namespace weir {
 /// What was appended survives a power loss, as settings do.
 class EmbeddedAudit final : public AuditLog {
  public:
-  explicit EmbeddedAudit(FileJobs& jobs) : jobs_(jobs) {}
+  explicit EmbeddedAudit(FileTasks& jobs) : jobs_(jobs) {}
 
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
             Done<Page<AuditEvent>> done) override;
 
  private:
-  FileJobs& jobs_;
+  FileTasks& jobs_;
 };
 
 /// What was added survives a kill, and a power loss as decisions do.
 class EmbeddedUsage final : public UsageStore {
  public:
-  explicit EmbeddedUsage(FileJobs& jobs) : jobs_(jobs) {}
+  explicit EmbeddedUsage(FileTasks& jobs) : jobs_(jobs) {}
 
   void Add(const UsageSnapshot& added, Deadline deadline, Done<void> done) override;
   void List(const UsageFilter& filter, const PageRequest& page, Deadline deadline,
             Done<Page<UsageSnapshot>> done) override;
 
  private:
-  FileJobs& jobs_;
+  FileTasks& jobs_;
 };
 
 }  // namespace weir

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-#include "weir/embedded/system_code.h"
+#include "weir/embedded/errno_code.h"
 
 namespace weir {
 namespace {

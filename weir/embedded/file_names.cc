@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "weir/embedded/system_code.h"
+#include "weir/embedded/errno_code.h"
 
 namespace weir {
 namespace {

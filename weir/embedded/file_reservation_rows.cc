@@ -8,7 +8,7 @@
 
 #include "weir/embedded/bucket_codec.h"
 #include "weir/embedded/clock_rows.h"
-#include "weir/embedded/system_code.h"
+#include "weir/embedded/errno_code.h"
 
 namespace weir {
 namespace {

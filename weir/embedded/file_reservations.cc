@@ -16,9 +16,9 @@
 
 #include "weir/embedded/clock_rows.h"
 #include "weir/embedded/data_file.h"
+#include "weir/embedded/errno_code.h"
 #include "weir/embedded/file_replace.h"
 #include "weir/embedded/file_reservation_rows.h"
-#include "weir/embedded/system_code.h"
 #include "weir/store/memory_rows.h"
 #include "weir/store/row_reservations.h"
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "weir/embedded/system_code.h"
+#include "weir/embedded/errno_code.h"
 
 namespace weir::sqlite {
 namespace {

@@ -11,9 +11,9 @@
 #include "weir/base/mutex.h"
 #include "weir/embedded/audit_rows.h"
 #include "weir/embedded/data_file.h"
-#include "weir/embedded/file_jobs.h"
 #include "weir/embedded/file_lock.h"
 #include "weir/embedded/file_namespaces.h"
+#include "weir/embedded/file_tasks.h"
 #include "weir/embedded/state_file.h"
 #include "weir/embedded/usage_rows.h"
 #include "weir/store/bucket_table.h"
@@ -67,8 +67,7 @@ class ReadBuckets final : public BucketStore {
   void Acquire(std::span<const Charge>, UnixMillis, Deadline, Done<Decision> done) override {
     done(file_.Refuse());
   }
-  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline,
-              Done<void> done) override {
+  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
     done(file_.Refuse());
   }
   void Read(std::span<const BucketKey> keys, Deadline,

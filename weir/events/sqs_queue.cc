@@ -58,7 +58,7 @@ Result<SqsQueue> ParseQueueUrl(std::string_view url) {
 Result<std::unique_ptr<ServiceConnection>> ConnectSqs(const SqsQueue& queue,
                                                       const SqsConnectionOptions& options,
                                                       const Clock& clock,
-                                                      const Surroundings& surroundings) {
+                                                      const HostEnvironment& surroundings) {
   const auto given = Given(options.region);
   ServiceConnectionOptions how;
   how.service = {.service = "sqs",

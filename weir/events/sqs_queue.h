@@ -35,6 +35,6 @@ struct SqsConnectionOptions {
 /// outlive it.
 [[nodiscard]] Result<std::unique_ptr<ServiceConnection>> ConnectSqs(
     const SqsQueue& queue, const SqsConnectionOptions& options, const Clock& clock,
-    const Surroundings& surroundings);
+    const HostEnvironment& surroundings);
 
 }  // namespace weir

@@ -55,7 +55,7 @@ TEST(ParseQueueUrl, RefusesWhatNamesNoQueue) {
   }
 }
 
-Surroundings NoSurroundings() {
+HostEnvironment NoSurroundings() {
   return {.environment = [](std::string_view) { return std::nullopt; },
           .read_file = [](const std::string&) { return Fail(Code::kNotFound, "none"); }};
 }

@@ -48,7 +48,7 @@ ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config) {
 
 Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& options,
                                                    const Clock& clock,
-                                                   const Surroundings& surroundings) {
+                                                   const HostEnvironment& surroundings) {
   const bool is_kinesis = options.service == ConnectedService::kKinesis;
   ServiceConnectionOptions how;
   how.service = {.service = is_kinesis ? "kinesis" : "cloudwatch",

@@ -41,8 +41,7 @@ ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config);
 
 /// Reads files and environment; asks nobody yet. Errors of ServiceConnection::Open. `clock` must be
 /// a real one and outlive it.
-[[nodiscard]] Result<std::unique_ptr<ServiceConnection>> Connect(const ConnectionOptions& options,
-                                                                 const Clock& clock,
-                                                                 const Surroundings& surroundings);
+[[nodiscard]] Result<std::unique_ptr<ServiceConnection>> Connect(
+    const ConnectionOptions& options, const Clock& clock, const HostEnvironment& surroundings);
 
 }  // namespace weir::kinesis

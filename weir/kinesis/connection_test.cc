@@ -29,7 +29,7 @@ class ConnectionTest : public testing::Test {
             .endpoint_url = "http://127.0.0.1:" + std::to_string(server.port()),
             .content_type = "application/x-amz-test"};
   }
-  static Surroundings NoSurroundings() {
+  static HostEnvironment NoSurroundings() {
     return {.environment = [](std::string_view) { return std::nullopt; },
             .read_file = [](const std::string&) { return Fail(Code::kNotFound, "none"); }};
   }
@@ -103,11 +103,12 @@ TEST_F(ConnectionTest, WithoutARegionThereIsNoService) {
 }
 
 TEST_F(ConnectionTest, TheBundleOfAuthoritiesIsFoundAsAwsToolsFindIt) {
-  const Surroundings told{.environment = [](std::string_view name) -> std::optional<std::string> {
-                            if (name == "AWS_CA_BUNDLE") return "/nowhere/bundle.pem";
-                            return std::nullopt;
-                          },
-                          .read_file = NoSurroundings().read_file};
+  const HostEnvironment told{
+      .environment = [](std::string_view name) -> std::optional<std::string> {
+        if (name == "AWS_CA_BUNDLE") return "/nowhere/bundle.pem";
+        return std::nullopt;
+      },
+      .read_file = NoSurroundings().read_file};
   ConnectionOptions options{.region = "eu-west-1", .endpoint_url = {}, .content_type = {}};
   const auto connection = Connect(options, clock_, told);
   ASSERT_FALSE(connection);

@@ -31,7 +31,7 @@ Pipeline::Pipeline(const PipelineOptions& options, std::uint64_t seed)
       map_(options.shards, rng_.Next()),
       aggregator_(options.aggregator),
       collector_(options.collector),
-      outbox_(options.outbox),
+      window_(options.window),
       retry_budget_(options.retry.budget) {
   if (options.ordered) gate_.emplace();
   if (options.shared_budget) budget_.emplace(*options.shared_budget, rng_.Next());
@@ -57,12 +57,12 @@ void Pipeline::Take(UserRecord record, Instant now) {
 
 void Pipeline::KeepNewcomer(UserRecord record) {
   newcomers_expire_ =
-      newcomers_.empty() ? record.expires : std::min(newcomers_expire_, record.expires);
-  newcomers_.push_back(std::move(record));
+      unmapped_.empty() ? record.expires : std::min(newcomers_expire_, record.expires);
+  unmapped_.push_back(std::move(record));
 }
 
 void Pipeline::TakeNewcomers() {
-  for (UserRecord& record : std::exchange(newcomers_, {})) Aggregate(std::move(record));
+  for (UserRecord& record : std::exchange(unmapped_, {})) Aggregate(std::move(record));
 }
 
 PipelineStep Pipeline::Flush(Instant now) {
@@ -84,7 +84,7 @@ PipelineStep Pipeline::Go(Instant now) {
   collector_.TakeDue(now, due);
   // While shards hold something back it comes in small portions: a request for each would be waste.
   if (hurries_ && lane_wakes_.empty()) collector_.TakeAll(due);
-  for (Collector::Request& request : due) outbox_.Put(std::move(request));
+  for (Collector::Request& request : due) window_.Put(std::move(request));
   if (budget_) budget_->TakeAsks(now, step.asks);
   while (!options_.sends_on_demand) {
     const auto send = TakeSend(now);
@@ -98,7 +98,7 @@ PipelineStep Pipeline::Go(Instant now) {
   step.results = std::exchange(results_, {});
   step.released = std::exchange(released_, {});
   step.wake = Wake();
-  const bool is_paced = refusal_pace_.is_slow() && outbox_.Wake() && outbox_.in_flight() == 0;
+  const bool is_paced = refusal_pace_.is_slow() && window_.Wake() && window_.in_flight() == 0;
   if (is_paced && refusal_pace_.next() > now) Earlier(step.wake, refusal_pace_.next());
   return step;
 }
@@ -147,7 +147,7 @@ Pipeline::Lane& Pipeline::LaneOf(Place place, Instant now) {
 void Pipeline::Collect(std::vector<KinesisRecord> records, Instant now) {
   std::vector<Collector::Request> full;
   for (KinesisRecord& record : records) collector_.Put(std::move(record), now, full);
-  for (Collector::Request& request : full) outbox_.Put(std::move(request));
+  for (Collector::Request& request : full) window_.Put(std::move(request));
 }
 
 PipelineStep Pipeline::OnBudget(ShardId shard, const BudgetDecision& decision, Instant now) {
@@ -178,16 +178,16 @@ void Pipeline::Drain(Place place, Lane& lane, Instant now) {
 }
 
 bool Pipeline::MaySend(Instant now) const {
-  return !refusal_pace_.is_slow() || (outbox_.in_flight() == 0 && refusal_pace_.next() <= now);
+  return !refusal_pace_.is_slow() || (window_.in_flight() == 0 && refusal_pace_.next() <= now);
 }
 
 std::optional<std::size_t> Pipeline::NextSend(Instant now) const {
-  return MaySend(now) ? outbox_.NextBytes() : std::nullopt;
+  return MaySend(now) ? window_.NextBytes() : std::nullopt;
 }
 
 std::optional<PipelineStep::Send> Pipeline::TakeSend(Instant now) {
   if (!MaySend(now)) return std::nullopt;
-  const auto sent = outbox_.Send(now);
+  const auto sent = window_.Send(now);
   if (!sent) return std::nullopt;
   ++counts_.requests;
   counts_.kinesis_records += sent->records->size();
@@ -196,15 +196,15 @@ std::optional<PipelineStep::Send> Pipeline::TakeSend(Instant now) {
 
 std::optional<Instant> Pipeline::Wake() const {
   std::optional<Instant> wake = map_wake_;
-  if (!newcomers_.empty()) Earlier(wake, newcomers_expire_);
+  if (!unmapped_.empty()) Earlier(wake, newcomers_expire_);
   if (!again_.empty()) Earlier(wake, again_.begin()->first);
   if (!held_.empty()) Earlier(wake, held_.begin()->first);
   if (gate_) Earlier(wake, gate_->Wake());
   if (!lane_wakes_.empty()) Earlier(wake, lane_wakes_.begin()->first);
   Earlier(wake, aggregator_.Wake());
   Earlier(wake, collector_.Wake());
-  Earlier(wake, outbox_.Wake());
-  Earlier(wake, LatestResult(outbox_.OverdueWake()));
+  Earlier(wake, window_.Wake());
+  Earlier(wake, LatestResult(window_.OverdueWake()));
   if (budget_) Earlier(wake, budget_->Wake());
   if (!parked_.empty()) Earlier(wake, parked_.begin()->first);
   return wake;

@@ -16,8 +16,8 @@
 #include "weir/kinesis/budget_gate.h"
 #include "weir/kinesis/collector.h"
 #include "weir/kinesis/order_gate.h"
-#include "weir/kinesis/outbox.h"
 #include "weir/kinesis/refusal_pace.h"
+#include "weir/kinesis/request_window.h"
 #include "weir/kinesis/retry_policy.h"
 #include "weir/kinesis/shard_limiter.h"
 #include "weir/kinesis/shard_map.h"
@@ -31,7 +31,7 @@ struct PipelineOptions {
   CollectorOptions collector;
   RetryOptions retry;
   ShardMapOptions shards;
-  OutboxOptions outbox;
+  RequestWindowOptions window;
   /// The linger of a retried record; it ends before the record expires.
   nanoseconds retry_linger = milliseconds(50);
   /// What goes to a shard is asked for first: PipelineStep::asks.
@@ -120,7 +120,7 @@ class Pipeline {
   std::optional<PipelineStep::Send> TakeSend(Instant now);
 
   /// What was sent under this id; null where it is answered, or was never sent.
-  const Outbox::Flight* UnderWay(std::uint64_t id) const { return outbox_.UnderWay(id); }
+  const RequestWindow::Flight* UnderWay(std::uint64_t id) const { return window_.UnderWay(id); }
   /// ShardMap::ranges.
   const std::shared_ptr<const ShardRanges>& shards() const { return map_.ranges(); }
   /// User records without a result.
@@ -167,11 +167,11 @@ class Pipeline {
 
   // pipeline_answers.cc: the way back.
   void OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt);
-  void OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now);
+  void OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure, Instant now);
   void Bisect(Collector::Request records, const Attempts::Shared& attempt);
   static void Remember(Collector::Request& records, const Attempts::Shared& attempt);
-  void HeedListing(Instant now);
-  void PlaceAnew(Instant now);
+  void ApplyShardList(Instant now);
+  void RerouteUnplaced(Instant now);
   void PlaceLane(Instant now);
   void RateLane(Instant now);
   void Judge(Parked parked, Instant now);
@@ -184,7 +184,7 @@ class Pipeline {
                 Instant now);
   void Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at);
   void TakeAgain(Instant now);
-  std::vector<KinesisRecord> FrameAnew(std::vector<UserRecord> records);
+  std::vector<KinesisRecord> Reaggregate(std::vector<UserRecord> records);
   void GiveUpExpired(Instant now);
   void ExpireWaiting(Instant now);
   void ExpireNewcomers(Instant now);
@@ -204,7 +204,7 @@ class Pipeline {
   std::optional<Instant> map_wake_;
   // What was put before the first listing was answered, in its order. Its shards' rates could not
   // be heeded yet.
-  std::vector<UserRecord> newcomers_;
+  std::vector<UserRecord> unmapped_;
   Instant newcomers_expire_{};  // the first of them
   std::multimap<Instant, UserRecord> again_;
   std::multimap<Instant, Held> held_;
@@ -215,7 +215,7 @@ class Pipeline {
   ShardSightings sightings_;  // of records that were expected nowhere
   std::optional<BudgetGate> budget_;
   Collector collector_;
-  Outbox outbox_;
+  RequestWindow window_;
   std::multimap<Instant, Parked> parked_;  // by their expiry
   RetryBudget retry_budget_;
   RefusalPace refusal_pace_;

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "weir/kinesis/delivery_check.h"
 #include "weir/kinesis/pipeline.h"
-#include "weir/kinesis/verdict.h"
 
 namespace weir::kinesis {
 namespace {
@@ -27,9 +27,9 @@ FailureClass ClassOf(const AwsFailure& failure) {
 }  // namespace
 
 PipelineStep Pipeline::OnAnswer(std::uint64_t id, PutAnswer answer, Instant now) {
-  std::optional<Outbox::Flight> found = outbox_.Take(id);
+  std::optional<RequestWindow::Flight> found = window_.Take(id);
   if (!found) return Go(now);
-  Outbox::Flight& flight = *found;
+  RequestWindow::Flight& flight = *found;
   if (!answer) {
     OnRequestFailed(std::move(flight), answer.error(), now);
     return Go(now);
@@ -66,7 +66,8 @@ void Pipeline::OnEntry(KinesisRecord record, EntryAnswer answer, Attempt attempt
   TryAgain(std::move(record), std::make_shared<const Attempt>(std::move(attempt)), kind, now);
 }
 
-void Pipeline::OnRequestFailed(Outbox::Flight flight, const AwsFailure& failure, Instant now) {
+void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& failure,
+                               Instant now) {
   const auto attempt = std::make_shared<const Attempt>(Attempt{
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
   // No connection, or no time: the service has seen none of it.
@@ -104,24 +105,24 @@ void Pipeline::Bisect(Collector::Request records, const Attempts::Shared& attemp
   Collector::Request second(std::make_move_iterator(middle),
                             std::make_move_iterator(records.end()));
   records.erase(middle, records.end());
-  outbox_.PutFirst(std::move(second));
-  outbox_.PutFirst(std::move(records));
+  window_.PutFirst(std::move(second));
+  window_.PutFirst(std::move(records));
 }
 
 PipelineStep Pipeline::OnListed(Result<ShardPage> page, Instant now) {
   const std::uint64_t before = map_.listings();
   map_.OnListed(std::move(page), now);
-  if (map_.listings() != before) HeedListing(now);
+  if (map_.listings() != before) ApplyShardList(now);
   if (map_.answered()) TakeNewcomers();
   return Go(now);
 }
 
-void Pipeline::HeedListing(Instant now) {
+void Pipeline::ApplyShardList(Instant now) {
   std::erase_if(lanes_, [this](const auto& entry) {
     const auto& [place, lane] = entry;
     return place && lane.limiter.empty() && !map_.RangeOf(*place);
   });
-  PlaceAnew(now);
+  RerouteUnplaced(now);
   for (auto& [expires, parked] : std::exchange(parked_, {})) {
     ++parked.listings;
     Judge(std::move(parked), now);
@@ -138,7 +139,7 @@ void Pipeline::RateLane(Instant now) {
 
 // What waits for company without a shard finds more of it now. In ordered mode the rest leaves
 // before what the new map says, so that it stays first.
-void Pipeline::PlaceAnew(Instant now) {
+void Pipeline::RerouteUnplaced(Instant now) {
   std::vector<KinesisRecord> unplaced;
   aggregator_.TakeUnplaced(unplaced);
   if (gate_) aggregator_.TakeAll(aggregated_);
@@ -164,20 +165,20 @@ void Pipeline::PlaceLane(Instant now) {
 void Pipeline::Judge(Parked parked, Instant now) {
   const std::optional<ShardId>& shard = parked.attempt.shard;
   if (!shard) return GiveUp(std::move(parked), now);
-  const Landing landing = JudgeLanding(parked.record, *shard, map_);
+  const DeliveryCheck landing = CheckDelivery(parked.record, *shard, map_);
   // A listing that was begun since then has not told it either.
-  const bool unknown = landing.verdict == Landing::Verdict::kUnknown;
+  const bool unknown = landing.verdict == DeliveryCheck::Verdict::kUnknown;
   if (landing.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
   switch (landing.verdict) {
-    case Landing::Verdict::kStored:
+    case DeliveryCheck::Verdict::kStored:
       return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);
-    case Landing::Verdict::kMixed:
+    case DeliveryCheck::Verdict::kMixed:
       parked.attempt.code = kWrongShard;
       parked.attempt.message =
           fmt::format("{} does not hold all of its hash keys", FormatShardId(*shard));
       return TryAgain(std::move(parked.record), Share(parked.attempt), FailureClass::kTransient,
                       now);
-    case Landing::Verdict::kUnknown:
+    case DeliveryCheck::Verdict::kUnknown:
       if (parked.listings >= options_.most_listings) return GiveUp(std::move(parked), now);
       const Instant expires = parked.record.expires;
       parked_.emplace(expires, std::move(parked));

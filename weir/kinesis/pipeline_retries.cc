@@ -105,7 +105,7 @@ void Pipeline::TakeAgain(Instant now) {
 }
 
 // By what the map says now: its shard may have been split since.
-std::vector<KinesisRecord> Pipeline::FrameAnew(std::vector<UserRecord> records) {
+std::vector<KinesisRecord> Pipeline::Reaggregate(std::vector<UserRecord> records) {
   Aggregator aggregator(options_.aggregator);
   std::vector<KinesisRecord> framed;
   for (UserRecord& record : records) {
@@ -125,15 +125,15 @@ void Pipeline::GiveUpExpired(Instant now) {
 void Pipeline::ExpireWaiting(Instant now) {
   ExpireNewcomers(now);
   std::vector<KinesisRecord> expired;
-  outbox_.TakeExpired(now, expired);
+  window_.TakeExpired(now, expired);
   if (gate_) gate_->Lift(now, expired);
   if (budget_) budget_->TakeExpired(now, expired);
   for (KinesisRecord& record : expired) Expire(std::move(record), now);
 }
 
 void Pipeline::ExpireNewcomers(Instant now) {
-  if (newcomers_.empty() || now < newcomers_expire_) return;
-  for (UserRecord& record : std::exchange(newcomers_, {})) {
+  if (unmapped_.empty() || now < newcomers_expire_) return;
+  for (UserRecord& record : std::exchange(unmapped_, {})) {
     record.expires > now ? KeepNewcomer(std::move(record)) : FailExpired(std::move(record), now);
   }
 }
@@ -150,7 +150,7 @@ void Pipeline::FrameLiving(OrderGate::Ticket ticket, std::vector<UserRecord> rec
     user.expires > now ? rest.push_back(std::move(user)) : FailExpired(std::move(user), now);
   }
   if (gate_) {
-    gate_->Split(ticket, FrameAnew(std::move(rest)), passed_);
+    gate_->Split(ticket, Reaggregate(std::move(rest)), passed_);
   } else {
     for (UserRecord& user : rest) Aggregate(std::move(user));
   }
@@ -163,9 +163,9 @@ void Pipeline::FailExpired(UserRecord record, Instant now) {
 
 // The request may still succeed: what it holds has its result and is not tried again.
 void Pipeline::ReportOverdue(Instant now) {
-  std::vector<Outbox::Overdue> overdue;
-  outbox_.ReportOverdue(now - kLastWait, overdue);
-  for (const Outbox::Overdue& each : overdue) {
+  std::vector<RequestWindow::Overdue> overdue;
+  window_.ReportOverdue(now - kLastWait, overdue);
+  for (const RequestWindow::Overdue& each : overdue) {
     RecordResult result{.number = each.record->number,
                         .attempts = each.record->attempts,
                         .maybe_duplicate = true,
@@ -218,17 +218,17 @@ PipelineStep Pipeline::Close(Instant now) {
   lane_wakes_.clear();
   std::vector<Collector::Request> collected;
   collector_.TakeAll(collected);
-  for (Collector::Request& request : collected) outbox_.Put(std::move(request));
-  outbox_.TakeWaiting(waiting);
+  for (Collector::Request& request : collected) window_.Put(std::move(request));
+  window_.TakeWaiting(waiting);
   if (budget_) budget_->TakeAll(waiting);
   for (KinesisRecord& record : waiting) FailAll(std::move(record.records), closed, false);
-  FailAll(std::exchange(newcomers_, {}), closed, false);
+  FailAll(std::exchange(unmapped_, {}), closed, false);
   for (auto& [at, user] : std::exchange(again_, {})) {
     user.attempts.Add(closed);
     Fail(std::move(user));
   }
   for (auto& [at, held] : std::exchange(held_, {})) FailAll(std::move(held.records), closed, false);
-  for (Outbox::Flight& flight : outbox_.TakeUnderWay()) {
+  for (RequestWindow::Flight& flight : window_.TakeUnderWay()) {
     Attempt late = end;
     late.began = flight.began;
     late.message = "the producer was closed before it was answered";

@@ -667,7 +667,7 @@ TEST(Pipeline, WhatWaitsForTheFirstListingExpires) {
 TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
                                      .collector = {.max_count = 1},
-                                     .outbox = {.max_requests = 3}});
+                                     .window = {.max_requests = 3}});
   std::size_t sends = 0;
   for (std::uint64_t i = 0; i < 10; ++i) sends += pipeline.Put(Numbered(i), kStart).sends.size();
   EXPECT_EQ(sends, 3U);
@@ -686,7 +686,7 @@ TEST(Pipeline, CloseGivesEachRecordItsResultAtOnce) {
               {.aggregator = {.max_bytes = 300},
                .limiter = {.records = PerSecond(60)},
                .collector = {.max_count = 4},
-               .outbox = {.max_requests = 2},
+               .window = {.max_requests = 2},
                .ordered = seed % 2 == 0});
     run.PutMany(150);
     run.Close();

@@ -85,7 +85,7 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
 void Producer::State::OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) {
   const Instant now = Now();
   stream.events.OnAnswer(answer, now);
-  if (const Outbox::Flight* flight = stream.pipeline.UnderWay(id)) {
+  if (const RequestWindow::Flight* flight = stream.pipeline.UnderWay(id)) {
     stream.metrics.OnAnswer(flight->records, answer, flight->began, now);
   }
   Follow(stream, stream.pipeline.OnAnswer(id, std::move(answer), now));

@@ -234,7 +234,7 @@ PipelineOptions ProducerConfig::Pipeline() const {
           .retry = {.fail_if_throttled = fail_if_throttled,
                     .max_attempts = static_cast<std::uint32_t>(max_attempts),
                     .hold = Bounded(hold_time)},
-          .outbox = {.max_requests = Size(max_connections),
+          .window = {.max_requests = Size(max_connections),
                      .max_bytes = Size(max_in_flight_bytes),
                      .max_shard_requests = Size(max_requests_per_shard)},
           .retry_linger = HalfOf(record_max_buffered_time),

@@ -76,7 +76,7 @@ TEST(ProducerConfig, ReadsAFileOfTheLibraryUnchanged) {
   EXPECT_EQ(options.collector.max_bytes, 1'048'576U);
   EXPECT_EQ(options.collector.linger, milliseconds(50));
   EXPECT_TRUE(options.retry.fail_if_throttled);
-  EXPECT_EQ(options.outbox.max_requests, 48U);
+  EXPECT_EQ(options.window.max_requests, 48U);
 }
 
 TEST(ProducerConfig, SendsWhatAShardTakesUnlessToldOtherwise) {
@@ -98,7 +98,7 @@ TEST(ProducerConfig, KnowsSettingsThatTheLibraryHasNot) {
   EXPECT_EQ(loaded->config.put_timeout, milliseconds(0));
   EXPECT_EQ(loaded->config.max_outstanding_records, 7);
   EXPECT_EQ(loaded->config.max_outstanding_bytes, 2'000'000);
-  EXPECT_EQ(loaded->config.Pipeline().outbox.max_bytes, 3'000'000U);
+  EXPECT_EQ(loaded->config.Pipeline().window.max_bytes, 3'000'000U);
   EXPECT_FALSE(ParseProperties("wire_format=xml"));
   EXPECT_EQ(ParseProperties("wire_format=cbor")->config.wire, WireFormat::kCbor);
 }
@@ -111,11 +111,11 @@ TEST(ProducerConfig, BoundsKeysAttemptsAndRequestsOfAShardWhereAskedTo) {
   PipelineOptions options = loaded->config.Pipeline();
   EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kByPartitionKey);
   EXPECT_EQ(options.retry.max_attempts, 3U);
-  EXPECT_EQ(options.outbox.max_shard_requests, 1U);
+  EXPECT_EQ(options.window.max_shard_requests, 1U);
   options = ProducerConfig{}.Pipeline();
   EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kByShard);
   EXPECT_EQ(options.retry.max_attempts, 0U);
-  EXPECT_EQ(options.outbox.max_shard_requests, 16U);
+  EXPECT_EQ(options.window.max_shard_requests, 16U);
   options =
       ParseProperties("aggregate_same_key_only=true\nAggregationEnabled=false")->config.Pipeline();
   EXPECT_EQ(options.aggregator.mode, AggregatorOptions::Mode::kSeparately);

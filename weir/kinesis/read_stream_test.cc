@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "weir/kinesis/blocking_reader_fixture.h"
-#include "weir/sim/hasty_scheduler.h"
+#include "weir/sim/immediate_scheduler.h"
 
 namespace weir::kinesis {
 namespace {
@@ -31,7 +31,7 @@ class ReadStreamTest : public testing::Test {
 
   FakeStream stream_;
   sim::SimClock clock_;
-  sim::HastyScheduler scheduler_{clock_};
+  sim::ImmediateScheduler scheduler_{clock_};
   FakeClient client_{stream_, clock_};
   std::vector<std::string> taken_;
   std::size_t enough_ = 1000;

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "weir/aws/attempt.h"
 #include "weir/aws/json_client.h"
+#include "weir/aws/response_classifier.h"
 #include "weir/kinesis/wire.h"
 #include "weir/sim/sim_network.h"
 
@@ -30,7 +30,7 @@ class SimClient final : public JsonClient {
  private:
   static tl::expected<JsonReply, AwsFailure> ToReply(
       const std::string& operation, tl::expected<HttpResponse, HttpFailure> answer) {
-    weir::Attempt attempt = Judge(std::move(answer), {.operation = operation, .host = "stream"});
+    weir::Attempt attempt = ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});
     if (attempt.result) return JsonReply{.body = *std::move(attempt.result)};
     AwsFailure failure = std::move(attempt.result.error());
     failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "weir/limiter/charges.h"
-#include "weir/limiter/state.h"
+#include "weir/limiter/limiter_state.h"
 #include "weir/model/identifier.h"
 #include "weir/model/set_aside.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "weir/limiter/charges.h"
-#include "weir/limiter/state.h"
+#include "weir/limiter/limiter_state.h"
 #include "weir/runtime/later.h"
 
 namespace weir {
@@ -50,7 +50,7 @@ Adjustment::State StateAfter(const Status& answer, bool may_count) {
   }
 }
 
-AdjustToken Limiter::State::NewToken() {
+AdjustId Limiter::State::NewToken() {
   const MutexLock lock(rng_mutex_);
   const std::uint64_t high = rng_.Next();
   return {.high = high, .low = rng_.Next()};

@@ -22,17 +22,17 @@ struct Adjustment {
     kGivenUp,  ///< in doubt for so long that it could count twice if it was sent again
   };
 
-  Adjustment(std::vector<Charge> by, AdjustToken name) : deltas(std::move(by)), token(name) {}
+  Adjustment(std::vector<Charge> by, AdjustId name) : deltas(std::move(by)), token(name) {}
 
   const std::vector<Charge> deltas;
-  const AdjustToken token;
+  const AdjustId token;
   std::atomic<State> state = State::kUnsettled;
   // Of the run, while kUnsettled.
   std::optional<UnixMillis> first_sent{};  ///< bucket time
   bool may_count = false;                  ///< an answer left it open
 };
 
-/// A store counts an adjust that is sent again within this time once (AdjustToken).
+/// A store counts an adjust that is sent again within this time once (AdjustId).
 inline constexpr milliseconds kTokenMemory{600'000};
 
 using AdjustmentPtr = std::shared_ptr<Adjustment>;

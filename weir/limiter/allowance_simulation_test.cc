@@ -119,7 +119,7 @@ class Outer final : public Tap {
     }
     store().Acquire(charges, now, deadline, std::move(done));
   }
-  void Adjust(Charges charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(Charges charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     passing_.unused = Grew(returns_, limiter_->stats().allowances.returns);
     store().Adjust(charges, token, now, deadline, std::move(done));
@@ -151,7 +151,7 @@ class Inner final : public Tap {
       done(std::move(answer));
     });
   }
-  void Adjust(Charges charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(Charges charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     store().Adjust(charges, token, now, deadline, [&, this](Status answer) {
       if (answer) AddTo(ledger_.given_back, charges);

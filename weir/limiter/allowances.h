@@ -36,7 +36,7 @@ class Allowances {
     virtual void Renew(std::vector<TargetPtr> targets, Deadline deadline) = 0;
     /// Tokens came back to these buckets.
     virtual void CameBack(std::span<const Charge> charges) = 0;
-    virtual AdjustToken NewToken() = 0;
+    virtual AdjustId NewToken() = 0;
   };
 
   /// At most `max` pairs have one; at most `max_waiting` calls wait for an answer. Others ask the

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "weir/limiter/state.h"
+#include "weir/limiter/limiter_state.h"
 #include "weir/runtime/await.h"
 
 namespace weir {

@@ -311,7 +311,7 @@ class Run {
     for (const auto& asked : probe_.acquires) {
       if (asked.admitted) takes[asked.order] = &asked;
     }
-    std::set<AdjustToken> tokens;
+    std::set<AdjustId> tokens;
     for (const auto& adjusted : probe_.adjusts) {
       if (tokens.insert(adjusted.token).second) adjusts[adjusted.order] = &adjusted;
     }

@@ -88,8 +88,7 @@ class JudgingBackend final : public Backend, public BucketStore {
     const bool outdated = IsOutdated(charges.front());
     done(Decision{.admitted = !outdated, .limits = {}, .outdated = outdated});
   }
-  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline,
-              Done<void> done) override {
+  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
     done({});
   }
   void Read(std::span<const BucketKey> keys, Deadline deadline,

@@ -43,7 +43,7 @@ class ProbeBackend final : public Backend {
   std::vector<Asked> acquires;  ///< those that reached `inner`
   std::size_t keeps = 0;        ///< how many came as AcquireAndKeep
   struct Adjusted {
-    AdjustToken token;
+    AdjustId token;
     UnixMillis now;
     Deadline deadline = Deadline::Never();
     std::vector<Charge> charges;
@@ -100,8 +100,8 @@ class ProbeBackend final : public Backend {
       ++probe_.keeps;
       Acquire(charges, now, deadline, std::move(done));
     }
-    void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
-                Deadline deadline, Done<void> done) override {
+    void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
+                Done<void> done) override {
       probe_.adjusts.push_back(
           {token, now, deadline, {charges.begin(), charges.end()}, probe_.order_++});
       probe_.Call<void>(std::move(done), [&](Done<void> next) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "weir/limiter/charges.h"
-#include "weir/limiter/state.h"
+#include "weir/limiter/limiter_state.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "weir/limiter/hot_pairs.h"
+#include "weir/limiter/thread_cache.h"
 
 namespace weir {
 namespace {
@@ -154,7 +154,7 @@ class HotPairsTest : public ::testing::Test {
   ResolvedPtr Find(const std::string& entity, Instant now = kNow, std::uint64_t epoch = 1) {
     return hot_.Find(PairKey(entity, "r"), now, epoch);
   }
-  HotPairs hot_;
+  ThreadCache hot_;
 };
 
 TEST_F(HotPairsTest, TakesWhatIsOfferedTwiceInARow) {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "weir/base/mutex.h"
-#include "weir/limiter/hot_pairs.h"
 #include "weir/limiter/resolution_cache.h"
-#include "weir/limiter/shared_targets.h"
+#include "weir/limiter/target_interner.h"
+#include "weir/limiter/thread_cache.h"
 
 namespace weir {
 
@@ -64,8 +64,8 @@ struct Resolver::Remembered {
   explicit Remembered(std::size_t capacity) : cache(capacity) {}
 
   ResolutionCache cache;
-  HotPairs hot;
-  SharedTargets shared;
+  ThreadCache hot;
+  TargetInterner shared;
   Mutex mutex;  ///< taken before a stripe's of the cache
   std::unordered_map<PairKey, FetchPtr, PairHash> fetches WEIR_GUARDED_BY(mutex);
 };

@@ -89,7 +89,7 @@ TEST_F(ResolverTest, C14AnUnlimitedTimeToLiveRemembersForGood) {
   EXPECT_EQ(resolver.stats().hits, 1U);
 }
 
-// Seen to fail with SharedTargets::Share keeping a slot whatever its limits are.
+// Seen to fail with TargetInterner::Share keeping a slot whatever its limits are.
 TEST_F(ResolverTest, ChildrenOfOneParentShareItsTargetWhileItsLimitsStay) {
   Change({Put(Level::System(), RpmLimits(1)), PutChild("a", "acme"), PutChild("b", "acme")});
   const TargetPtr parent = (*Resolve("a"))->targets.back();

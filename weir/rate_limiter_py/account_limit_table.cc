@@ -6,9 +6,9 @@
 #include <iterator>
 #include <utility>
 
-#include "weir/dynamo/then.h"
+#include "weir/dynamo/done_chain.h"
+#include "weir/rate_limiter_py/integer_attribute.h"
 #include "weir/rate_limiter_py/tables.h"
-#include "weir/rate_limiter_py/whole_number.h"
 #include "weir/store/reservation_checks.h"
 
 namespace weir::rate_limiter_py {

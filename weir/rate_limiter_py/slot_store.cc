@@ -8,7 +8,7 @@
 #include "weir/bucket/key_hash.h"
 #include "weir/dynamo/paging.h"
 #include "weir/model/quoted.h"
-#include "weir/rate_limiter_py/end_call.h"
+#include "weir/rate_limiter_py/release_resource_call.h"
 #include "weir/rate_limiter_py/slot_call.h"
 #include "weir/store/reservation_checks.h"
 
@@ -168,7 +168,7 @@ void SlotStore::ReleaseResource(const EndedResource& ended, UnixMillis now, Dead
   if (const Status valid = CheckResourceId(ended.resource_id); !valid) {
     return done(Fail(valid.error()));
   }
-  Run(EndCall(ended, resource_index_, now), now, deadline, std::move(done));
+  Run(ReleaseResourceCall(ended, resource_index_, now), now, deadline, std::move(done));
 }
 
 void SlotStore::List(const AccountKey& key, const PageRequest& page, UnixMillis now,

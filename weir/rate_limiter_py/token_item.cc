@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "weir/rate_limiter_py/integer_attribute.h"
 #include "weir/rate_limiter_py/tables.h"
-#include "weir/rate_limiter_py/whole_number.h"
 
 namespace weir::rate_limiter_py {
 namespace {

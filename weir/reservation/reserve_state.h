@@ -68,7 +68,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
  private:
   using CallPtr = ReserveCallPtr;
 
-  // From the request to a try (reserving.cc).
+  // From the request to a try (reserve_request.cc).
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
   void Enter(CallPtr call);
   ReserveQueue::Answer Arrive(CallPtr& call);
@@ -95,7 +95,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   void GiveBackInDoubt(ReserveCall& call);
   Error TurnedAway() const;
 
-  // Whose turn it is (reserve_turns.cc).
+  // Whose turn it is (reserve_driver.cc).
   void TakeTurn(CallPtr call);
   void Leave(ReserveCall& call);
   std::optional<Instant> NextTurn() const;

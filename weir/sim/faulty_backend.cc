@@ -98,7 +98,7 @@ class FaultyBackend::Buckets final : public BucketStore {
                 [&](auto next) { store().Acquire(charges, now, deadline, std::move(next)); });
   }
 
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     state_.Call(deadline, std::move(done),
                 [&](auto next) { store().Adjust(charges, token, now, deadline, std::move(next)); });

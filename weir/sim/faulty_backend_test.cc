@@ -38,8 +38,7 @@ class CountingBackend final : public Backend, private BucketStore, private Confi
     }
     done(std::move(decision));
   }
-  void Adjust(std::span<const Charge>, AdjustToken, UnixMillis, Deadline,
-              Done<void> done) override {
+  void Adjust(std::span<const Charge>, AdjustId, UnixMillis, Deadline, Done<void> done) override {
     ++happened;
     done({});
   }

@@ -175,7 +175,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
       }
       if (!gives) continue;
       const std::uint64_t high = random_.Next();
-      const AdjustToken token{.high = high, .low = random_.Next()};
+      const AdjustId token{.high = high, .low = random_.Next()};
       return backend_.buckets().Adjust({&charge, 1}, token, backend_.buckets().Now(), deadline_,
                                        [self = shared_from_this()](Status given) {
                                          if (!given)

@@ -50,11 +50,11 @@ struct BucketRecord {
 
 /// Names one adjust for good: 128 random bits. An adjust that is repeated with its token within 10
 /// minutes counts once, unless hundreds of thousands of others came between.
-struct AdjustToken {
+struct AdjustId {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  friend auto operator<=>(const AdjustToken&, const AdjustToken&) = default;
+  friend auto operator<=>(const AdjustId&, const AdjustId&) = default;
 };
 
 /// A part of a listing. `cursor` is empty for the first page, else the `next` of the page before;
@@ -118,13 +118,13 @@ class BucketStore {
   /// capacity), all charges or none. Counts once for each token. A bucket keeps the parameters it
   /// has; limits that left it are adjusted too. kOutOfRange, and nothing changes, if debt would
   /// pass kMaxDebt: the token is then not used up. kResourceExhausted as for Acquire.
-  virtual void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+  virtual void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                       Deadline deadline, Done<void> done) = 0;
 
   /// As Adjust, for a token that came from elsewhere and may be sent to several processes: it
   /// counts once among all that share the state. (Where only one process can write, so does
   /// Adjust.)
-  virtual void AdjustShared(std::span<const Charge> charges, AdjustToken token, UnixMillis now,
+  virtual void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                             Deadline deadline, Done<void> done) {
     Adjust(charges, token, now, deadline, std::move(done));
   }

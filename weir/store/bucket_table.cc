@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "weir/store/adjust_dedup.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/bucket_stripe.h"
-#include "weir/store/recent_tokens.h"
 #include "weir/store/stored_ahead.h"
 
 namespace weir {
@@ -86,7 +86,7 @@ struct BucketTable::Found {
 };
 
 BucketTable::BucketTable(BucketTableOptions options)
-    : options_(options), tokens_(std::make_unique<RecentTokens>()) {
+    : options_(options), tokens_(std::make_unique<AdjustDedup>()) {
   for (std::size_t i = 0; i < options_.stripes; ++i) {
     stripes_.push_back(std::make_unique<BucketStripe>());
     stripes_.back()->track_changes = options_.track_changes;
@@ -193,14 +193,14 @@ bool BucketTable::TakeChangedByRefusal() {
   return changed_by_refusal_ && changed_by_refusal_.exchange(false);
 }
 
-Status BucketTable::Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {
+Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
   WEIR_RETURN_IF_ERROR(CheckAdjust(charges));
   Status adjusted = TryAdjust(charges, token, now);
   const bool no_space = !adjusted && adjusted.error().code == Code::kResourceExhausted;
   return no_space && MakeSpace(now) ? TryAdjust(charges, token, now) : adjusted;
 }
 
-Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now) {
+Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
   std::array<Found, kMaxCharges> found;
   AheadReport ahead(options_.log);
   const Locks locks(*this, charges);

@@ -20,7 +20,7 @@
 
 namespace weir {
 
-class RecentTokens;
+class AdjustDedup;
 struct BucketEntry;
 struct BucketState;
 struct BucketStripe;
@@ -55,7 +55,7 @@ class BucketTable {
   /// In Acquire, Adjust and sweeps, a bucket with a time far ahead of `now` and of T is set to T,
   /// keeps its tokens, counts as changed, and is reported.
   [[nodiscard]] Result<Decision> Acquire(std::span<const Charge> charges, UnixMillis now);
-  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
+  [[nodiscard]] Status Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
   /// True once after refused requests that changed buckets, or after a bucket was set to T: a drain
   /// is due.
   bool TakeChangedByRefusal();
@@ -105,7 +105,7 @@ class BucketTable {
   static bool StoreLimits(std::span<const Charge> charges, std::span<const Found> found,
                           UnixMillis now);
   Result<Decision> TryAcquire(std::span<const Charge> charges, UnixMillis now);
-  Status TryAdjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now);
+  Status TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now);
   /// Counts `found` that changes and is not there as buckets, which Store then adds.
   [[nodiscard]] Status Reserve(std::span<const Charge> charges, std::span<const Found> found);
   BucketState& Store(Found& found, const TargetPtr& target, UnixMillis now);
@@ -117,7 +117,7 @@ class BucketTable {
 
   BucketTableOptions options_;
   std::vector<std::unique_ptr<BucketStripe>> stripes_;
-  std::unique_ptr<RecentTokens> tokens_;
+  std::unique_ptr<AdjustDedup> tokens_;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> changed_by_refusal_ = false;
   std::atomic<std::int64_t> swept_at_ = 0;  // when the whole table was last swept for space

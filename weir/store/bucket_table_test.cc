@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "weir/sim/sim_scheduler.h"
+#include "weir/store/adjust_dedup.h"
 #include "weir/store/bucket_state.h"
 #include "weir/store/contract_caller.h"
-#include "weir/store/recent_tokens.h"
 
 namespace weir {
 namespace {
@@ -323,28 +323,28 @@ TEST(BucketTable, TheWaitIsExactAlsoForATimeBehindTheBuckets) {
   EXPECT_TRUE(Take(table, acme, 1, behind + decision->retry_after));
 }
 
-AdjustToken NthToken(std::uint64_t n) { return {n, 0}; }
+AdjustId NthToken(std::uint64_t n) { return {n, 0}; }
 
-TEST(RecentTokens, ATokenThatCameAgainIsNotForgottenAtItsOldNumber) {
-  RecentTokens tokens;
+TEST(AdjustDedup, ATokenThatCameAgainIsNotForgottenAtItsOldNumber) {
+  AdjustDedup tokens;
   EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
   tokens.Forget(NthToken(0));
   EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
-  for (std::uint64_t n = 1; n < RecentTokens::kTokensPerPart; ++n) {
+  for (std::uint64_t n = 1; n < AdjustDedup::kTokensPerPart; ++n) {
     ASSERT_TRUE(tokens.Insert(NthToken(n), kStart));
   }
   EXPECT_FALSE(tokens.Insert(NthToken(0), kStart));
-  EXPECT_TRUE(tokens.Insert(NthToken(RecentTokens::kTokensPerPart), kStart));
+  EXPECT_TRUE(tokens.Insert(NthToken(AdjustDedup::kTokensPerPart), kStart));
   EXPECT_TRUE(tokens.Insert(NthToken(0), kStart));
 }
 
-TEST(RecentTokens, C20AreBoundedByTimeAndByCount) {
-  RecentTokens tokens;
+TEST(AdjustDedup, C20AreBoundedByTimeAndByCount) {
+  AdjustDedup tokens;
   for (std::uint64_t n = 0; n < 1000; ++n) ASSERT_TRUE(tokens.Insert(NthToken(n), kStart));
-  const UnixMillis last = kStart + RecentTokens::kMemory - milliseconds(1);
+  const UnixMillis last = kStart + AdjustDedup::kMemory - milliseconds(1);
   EXPECT_FALSE(tokens.Insert(NthToken(0), last)) << "not before their time";
   EXPECT_EQ(tokens.size(), 1000U);
-  EXPECT_TRUE(tokens.Insert(NthToken(0), kStart + RecentTokens::kMemory));
+  EXPECT_TRUE(tokens.Insert(NthToken(0), kStart + AdjustDedup::kMemory));
   EXPECT_EQ(tokens.size(), 1U);
 }
 

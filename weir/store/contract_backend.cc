@@ -70,11 +70,11 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
   const int tokens = 100 * harness_->cases();
   const TargetPtr child = FreshTarget({Slow(100'000)});
   const TargetPtr parent = FreshTarget({Slow(100'000)});
-  std::vector<AdjustToken> adjusts;
+  std::vector<AdjustId> adjusts;
   for (int i = 0; i < tokens; ++i) adjusts.push_back(store_.NewToken());
   Tally tally;
   OnThreads([&](int) {
-    for (const AdjustToken token : adjusts) {
+    for (const AdjustId token : adjusts) {
       const std::vector<Charge> charges = {Tokens(child, {1}), Tokens(parent, {1})};
       harness_->backend().buckets().Adjust(charges, token, now, Deadline::Never(),
                                            [&tally](const Status& status) {

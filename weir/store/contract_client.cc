@@ -18,7 +18,7 @@ Result<Decision> ContractClient::Acquire(std::vector<Charge> charges, UnixMillis
   });
 }
 
-Status ContractClient::Adjust(std::vector<Charge> charges, AdjustToken token, UnixMillis now) {
+Status ContractClient::Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now) {
   return Call<void>([&](Done<void> done) {
     const std::vector<Charge> lent = std::move(charges);
     harness_.backend().buckets().Adjust(lent, token, now, kNever, std::move(done));

@@ -50,10 +50,10 @@ class ContractClient : public ContractCaller {
       : ContractCaller([&harness] { return harness.Pump(); }), harness_(harness) {}
 
   Result<Decision> Acquire(std::vector<Charge> charges, UnixMillis now);
-  Status Adjust(std::vector<Charge> charges, AdjustToken token, UnixMillis now);
+  Status Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now);
   /// With a token that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
-  AdjustToken NewToken() { return {.high = 0x77656972, .low = ++tokens_}; }
+  AdjustId NewToken() { return {.high = 0x77656972, .low = ++tokens_}; }
   /// With a seed that was never used, as of the harness's time.
   Result<std::vector<CreditedLimit>> Credit(BucketCredit credit);
   Result<Records> Read(std::vector<BucketKey> keys);

@@ -44,7 +44,7 @@ class ObviousStore {
     return decision;
   }
 
-  void Adjust(const std::vector<Charge>& charges, AdjustToken token, UnixMillis now) {
+  void Adjust(const std::vector<Charge>& charges, AdjustId token, UnixMillis now) {
     if (std::exchange(counted_[token], true)) return;
     for (const Charge& charge : charges) {
       for (std::size_t i = 0; i < charge.amounts.size(); ++i) {
@@ -135,7 +135,7 @@ class ObviousStore {
   }
 
   std::map<BucketKey, MetersByName> buckets_;
-  std::map<AdjustToken, bool> counted_;
+  std::map<AdjustId, bool> counted_;
 };
 
 // One call, in numbers that mean something only together with the buckets it meets.
@@ -355,7 +355,7 @@ class Comparison {
   std::vector<std::vector<Limit>> sets_;
   std::vector<TargetPtr> targets_;
   std::vector<Charge> adjust_;
-  AdjustToken token_;
+  AdjustId token_;
   UnixMillis adjusted_at_ = kStart;
   UnixMillis now_ = kStart;
 };

@@ -33,7 +33,7 @@ class GatedStore final : public BucketStore {
     }
     Run(call);
   }
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override {
     inner_.Adjust(charges, token, now, deadline, std::move(done));
   }

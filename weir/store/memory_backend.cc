@@ -22,7 +22,7 @@ class MemoryBuckets final : public BucketStore {
                Done<Decision> done) override {
     done(gate_.Check().and_then([&] { return table_.Acquire(charges, now); }));
   }
-  void Adjust(std::span<const Charge> charges, AdjustToken token, UnixMillis now, Deadline,
+  void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline,
               Done<void> done) override {
     done(gate_.Check().and_then([&] { return table_.Adjust(charges, token, now); }));
   }

@@ -1,0 +1,40 @@
+// A record of what was answered, for comparing with what a store still knows after a kill.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weir/base/result.h"
+#include "weir/base/time.h"
+#include "weir/model/tokens.h"
+
+namespace weir::app {
+
+/// Appends lines to a file, each by one write(2): a line that is there was written after its answer
+/// was received, whatever happened to the process since. Thread-safe. Each line:
+/// `unix_ms op entity resource name=amount...`, op `take` or `adjust`, amounts in tokens, signed.
+class AckLog {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<AckLog>> Open(const std::string& path);
+  ~AckLog();
+  AckLog(const AckLog&) = delete;
+  AckLog& operator=(const AckLog&) = delete;
+
+  struct Entry {
+    UnixMillis at;
+    std::string_view op;
+    std::string_view entity;
+    std::string_view resource;
+    const Amounts& amounts;
+  };
+  [[nodiscard]] Status Write(const Entry& entry);
+
+ private:
+  AckLog(int file, std::string path) : file_(file), path_(std::move(path)) {}
+
+  const int file_;
+  const std::string path_;
+};
+
+}  // namespace weir::app

@@ -1,0 +1,94 @@
+#include "weir/aws/response_classifier.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <utility>
+
+#include "weir/aws/clock_skew.h"
+#include "weir/aws/refusal_reasons.h"
+
+namespace weir {
+namespace {
+
+Attempt Unanswered(const HttpFailure& failure, const AttemptContext& context) {
+  AwsFailure aws;
+  aws.kind = failure.maybe_sent ? FailureClass::kAmbiguous : FailureClass::kTransient;
+  aws.message = fmt::format("{}: {}", context.operation, failure.message);
+  return {.result = tl::unexpected(std::move(aws)), .timed_out = failure.timed_out};
+}
+
+std::string Crc32(std::string_view body) {
+  return std::to_string(
+      crc32_z(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
+}
+
+/// Not so where none is told.
+bool HasWrongChecksum(const HttpResponse& response) {
+  const std::string* const told = response.Header("x-amz-crc32");
+  return told != nullptr && *told != Crc32(response.body);
+}
+
+AwsFailure Damaged(const HttpResponse& response, const AttemptContext& context) {
+  AwsFailure failure;
+  failure.kind = FailureClass::kAmbiguous;
+  failure.http_status = response.status;
+  failure.message = fmt::format("{} at {}: the answer was damaged on its way (its crc32 is {})",
+                                context.operation, context.host, Crc32(response.body));
+  return failure;
+}
+
+bool HoldsImages(FailureClass kind) {
+  return kind == FailureClass::kConditional || kind == FailureClass::kConflict;
+}
+
+/// The class, and the service's words about it.
+std::string Explain(const HttpResponse& response, AwsFailure& failure) {
+  // A refused signature is explained by repeating what was signed, session token and all.
+  if (failure.kind == FailureClass::kAuth && !IsPermission(failure.code)) return {};
+  std::string text = ErrorText(response);
+  if (failure.code != kTransactionCancelled) return text;
+  Cancellation cancellation = ReadCancellation(response.body);
+  failure.kind = cancellation.kind;
+  if (cancellation.text.empty()) return text;
+  return fmt::format("{}: {}", text, PrintableLine(std::move(cancellation.text)));
+}
+
+AwsFailure Refused(HttpResponse& response, const AttemptContext& context) {
+  AwsFailure failure;
+  failure.http_status = response.status;
+  failure.code = ErrorCode(response);
+  failure.kind = Classify(response.status, failure.code, context.operation);
+  failure.message = fmt::format("{} at {}: {}{}{}", context.operation, context.host,
+                                response.status, failure.code.empty() ? "" : " ", failure.code);
+  const std::string text = Explain(response, failure);
+  if (!text.empty()) failure.message += ": " + text;
+  if (const std::string id = RequestId(response); !id.empty()) {
+    failure.message += fmt::format(" (request {})", id);
+  }
+  if (failure.kind == FailureClass::kThrottle) {
+    failure.key_range_throttled = IsTableKeyRangeThrottled(response.body);
+  }
+  const bool fits = response.body.size() <= context.max_error_body || HoldsImages(failure.kind);
+  if (fits && failure.kind != FailureClass::kAuth) failure.body = std::move(response.body);
+  return failure;
+}
+
+tl::expected<std::string, AwsFailure> ResultOf(HttpResponse& response,
+                                               const AttemptContext& context) {
+  if (HasWrongChecksum(response)) return tl::unexpected(Damaged(response, context));
+  if (response.status >= 200 && response.status < 300) return std::move(response.body);
+  return tl::unexpected(Refused(response, context));
+}
+
+}  // namespace
+
+Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> answer,
+                         const AttemptContext& context) {
+  if (!answer) return Unanswered(answer.error(), context);
+  const std::string* const date = answer->Header("date");
+  const auto server_time = date == nullptr ? std::nullopt : ParseHttpDate(*date);
+  return {.result = ResultOf(*answer, context), .server_time = server_time};
+}
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+#include "weir/kinesis/delivery_check.h"
+
+#include <algorithm>
+
+namespace weir::kinesis {
+namespace {
+
+bool HasOneHash(const KinesisRecord& record) {
+  return std::ranges::all_of(record.records, [&](const UserRecord& user) {
+    return user.hash == record.records.front().hash;
+  });
+}
+
+bool IsInside(const KinesisRecord& record, const HashRange& range) {
+  return std::ranges::all_of(record.records,
+                             [&](const UserRecord& user) { return range.Contains(user.hash); });
+}
+
+}  // namespace
+
+DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
+  using enum DeliveryCheck::Verdict;
+  const std::optional<HashRange> range = map.RangeOf(actual);
+  // A shard older than the expected one is an answer from before what the map knows.
+  const bool surprises = record.shard && *record.shard < actual;
+  DeliveryCheck landing{.doubt = surprises || !range};
+  if (HasOneHash(record)) return landing;
+  if (!range) {
+    landing.verdict = kUnknown;
+  } else if (!IsInside(record, *range)) {
+    landing.verdict = kMixed;
+    landing.doubt = true;
+  }
+  return landing;
+}
+
+}  // namespace weir::kinesis
