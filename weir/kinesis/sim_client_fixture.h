@@ -30,7 +30,8 @@ class SimClient final : public JsonClient {
  private:
   static tl::expected<JsonReply, AwsFailure> ToReply(
       const std::string& operation, tl::expected<HttpResponse, HttpFailure> answer) {
-    weir::Attempt attempt = ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});
+    weir::Attempt attempt =
+        ClassifyResponse(std::move(answer), {.operation = operation, .host = "stream"});
     if (attempt.result) return JsonReply{.body = *std::move(attempt.result)};
     AwsFailure failure = std::move(attempt.result.error());
     failure.maybe_applied = failure.kind == FailureClass::kAmbiguous;
