@@ -1,4 +1,4 @@
-// Tells an entity's buckets what its record says of its parent.
+// Copies what an entity's record says of its parent into the entity's buckets.
 #pragma once
 
 #include <string>
@@ -8,11 +8,10 @@
 
 namespace weir::dynamo {
 
-/// Whose buckets are to be stamped.
+/// The entity whose buckets get it.
 struct PropagationTarget {
   std::string entity;
-  /// It had no record before: it hardly has buckets, so where none are found they are not looked
-  /// for twice.
+  /// It had no record before, and hardly has buckets: if none are found, the search is not repeated.
   bool is_new = false;
 
   friend bool operator==(const PropagationTarget&, const PropagationTarget&) = default;
@@ -26,10 +25,10 @@ struct PropagationTarget {
 /// is gone stays gone, and one with a higher pgen of the same pinc stays as it is. Without a record
 /// nothing is done.
 ///
-/// Buckets are found by an index, which may lag: they are looked for once more when all that were
-/// found are stamped. Not atomic: where it fails the error names the entity, how many buckets are
-/// stamped, and that it is to be put again, which goes on with it. One request at a time. `table`
-/// must outlive the call.
+/// Buckets are found by an index, which may lag, so the search is repeated after all that were found
+/// are written. Not atomic: if it fails, the error names the entity and how many buckets are
+/// written, and putting the entity again completes it. One request at a time. `table` must outlive
+/// the call.
 ///
 /// Format: zae-limiter 0.17.0 (data model 4.1, "cascade, parent fan-out", rules 10 and 14).
 void PropagateParent(Table& table, const Keys& keys, PropagationTarget target, Deadline deadline,
