@@ -16,9 +16,6 @@ using ::testing::IsEmpty;
 
 constexpr nanoseconds kMixedRun = std::chrono::seconds(3);
 constexpr milliseconds kMixedTrip{30};
-// Clients of zae-limiter divide buckets into 32 shards. A large request that loses to others on one
-// of them pays shard by shard, which takes a second or more; rarely it loses again.
-constexpr std::chrono::seconds kMixedPatience{10};
 constexpr milliseconds kMixedLate = kDatedAgainAfter + 2 * kMixedTrip;
 
 // Clients of zae-limiter remove limits, and a call that loses to them gives back what it took.
@@ -34,7 +31,7 @@ TEST(FleetPeers, AdmitNoMoreThanBothPromiseWhereNothingIsLost) {
     Fleet fleet(seed, 10'000);
     const sim::NetworkFaults faults{.longest_trip = kMixedTrip};
     JoinMixed(fleet, faults);
-    FleetWorkload workload(fleet, seed, kMixedRun, {.patience = kMixedPatience});
+    FleetWorkload workload(fleet, seed, kMixedRun);
     FleetPeers peers(fleet, workload.ledger(), seed,
                      {.clients = 2,
                       .sync = milliseconds(400),

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kRest{1'500};
 constexpr int kBurst = 25;
+constexpr std::chrono::seconds kPatience{3};
 constexpr std::size_t kProbesOfBucket = 4;
 
 // Their capacity and rate are so high that a decision is seldom refused though it is charged many
@@ -93,7 +94,7 @@ Charge FleetWorkload::NextProbe(const FleetProcess& process) {
 }
 
 Deadline FleetWorkload::Patient() const {
-  return Deadline::After(fleet_.scheduler().clock(), odds_.patience);
+  return Deadline::After(fleet_.scheduler().clock(), kPatience);
 }
 
 Deadline FleetWorkload::DrawDeadline() {

@@ -23,8 +23,7 @@ std::map<std::string, Quota> FleetQuotas();
 struct WorkloadOdds {
   bool only_probes = false;  ///< each call takes from a probe alone
   double probe = 0.15;  ///< takes from a limit that no other decision takes from, and the parent
-  double hasty = 0;     ///< has 40 to 400 ms, not `patience`
-  nanoseconds patience = std::chrono::seconds(3);
+  double hasty = 0;     ///< has 40 to 400 ms, not 3 s
   /// After half of the run no process asks for this duration.
   nanoseconds lull{0};
   double repeated = 0.2;  ///< of the adjusts: asked again, by the same token

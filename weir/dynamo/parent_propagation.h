@@ -11,7 +11,8 @@ namespace weir::dynamo {
 /// The entity whose buckets get it.
 struct PropagationTarget {
   std::string entity;
-  /// It had no record before, and hardly has buckets: if none are found, the search is not repeated.
+  /// It had no record before, and hardly has buckets: if none are found, the search is not
+  /// repeated.
   bool is_new = false;
 
   friend bool operator==(const PropagationTarget&, const PropagationTarget&) = default;
@@ -25,8 +26,8 @@ struct PropagationTarget {
 /// is gone stays gone, and one with a higher pgen of the same pinc stays as it is. Without a record
 /// nothing is done.
 ///
-/// Buckets are found by an index, which may lag, so the search is repeated after all that were found
-/// are written. Not atomic: if it fails, the error names the entity and how many buckets are
+/// Buckets are found by an index, which may lag, so the search is repeated after all that were
+/// found are written. Not atomic: if it fails, the error names the entity and how many buckets are
 /// written, and putting the entity again completes it. One request at a time. `table` must outlive
 /// the call.
 ///
