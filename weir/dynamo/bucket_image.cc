@@ -187,8 +187,7 @@ bool BucketImage::IsExtra(std::string_view limit) const {
 }
 
 bool BucketImage::IsHotAt(UnixMillis now) const {
-  // While rf is ahead, the limit of writes is not refilled either.
-  return wcu && bucket.time <= now && IsHot(*wcu, (now - bucket.time).count());
+  return wcu && bucket.time <= now + kUncountedAhead && IsHot(*wcu, (now - bucket.time).count());
 }
 
 std::int64_t PartOf(std::int64_t amount, std::uint32_t shards, std::uint32_t shard) {

@@ -23,7 +23,7 @@ class Planner {
       : image_(image),
         request_(request),
         now_(std::max(now, image.bucket.time)),
-        is_ahead_(image.bucket.time > now) {
+        is_uncounted_(image.bucket.time > now + kUncountedAhead) {
     write_.key = keys.Bucket(image.key);
     write_.want_new = true;
   }
@@ -254,15 +254,15 @@ class Planner {
     const std::int64_t units = image_.write_units * (1 + request_.failed_writes);
     const std::int64_t elapsed = (now_ - image_.bucket.time).count();
     const WriteDebit debit = DebitWrite(*image_.wcu, elapsed, moves, units);
-    // While rf is ahead nothing is refilled, so that any number of writes would look like a load.
-    if (debit.tokens != 0 && !is_ahead_) e().Add(LimitAttribute(kWriteLimit, "tk"), debit.tokens);
+    if (debit.tokens != 0 && !is_uncounted_)
+      e().Add(LimitAttribute(kWriteLimit, "tk"), debit.tokens);
     e().Add(LimitAttribute(kWriteLimit, "tc"), debit.consumed);
   }
 
   const BucketImage& image_;
   const BucketRequest& request_;
   UnixMillis now_;
-  bool is_ahead_;  // rf is later than the time of the write
+  bool is_uncounted_;  // as a load on the item
   std::optional<Lifetime> lifetime_;
   Write write_;
 };

@@ -11,6 +11,11 @@ namespace weir::dynamo {
 /// One unit in `wcu`: a write of an item of up to 1 KB.
 inline constexpr std::int64_t kWriteCost = 1000;
 
+/// While rf is further ahead of the time of a write than this, `wcu` is not refilled for so long
+/// that any number of writes would look like a load: they are not debited, and the item is not hot.
+/// Less is usual: the times of Weir's processes differ.
+inline constexpr milliseconds kUncountedAhead{10'000};
+
 /// The units that one write of this item consumes: one for each begun KB, by DynamoDB's rules for
 /// the size of an item. The indexes have units of their own. At least 1.
 std::int64_t WriteUnits(const Item& item);
