@@ -1,4 +1,4 @@
-// Where AWS's runtime can find credentials, one place at a time.
+// The sources of credentials that AWS's runtime can ask, one by one.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ using ProviderHandle = CrtHandle<aws_credentials_provider, &ReleaseProvider>;
 
 struct CredentialSource {
   std::string_view name;
-  /// Null if the place is not set up. `profile` is empty unless one was asked for by name. The
+  /// Null if the source is not set up. `profile` is empty unless one was asked for by name. The
   /// runtime must outlive what this returns.
   ProviderHandle (*open)(const CrtRuntime& runtime, const std::string& profile);
 };

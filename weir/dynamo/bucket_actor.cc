@@ -104,7 +104,7 @@ bool BucketActor::MaySend(const Moment& moment) {
   return gathering_.MaySend(parts_.queue().size(), moment.at);
 }
 
-// It cannot wait for others, and then for its write.
+// A part with too little time to be held and then to wait for its write.
 bool BucketActor::HasUrgentPart(const Moment& moment) const {
   const nanoseconds needed = moment.round_trip.value_or(nanoseconds(0)) * 2;
   return std::ranges::any_of(parts_.queue().all(), [&](const Part& part) {

@@ -232,7 +232,7 @@ Result<BucketImage> ReadImage(const Item& item) {
   if (const auto* gone = GetText(item, kGone)) image.gone = ReadTimes<EarlyLeavers>(*gone);
   if (const auto ahead = item.find(kAhead); ahead != item.end()) image.stored_ahead = ahead->second;
   if (const auto* ahead = GetText(item, kAhead)) image.ahead = ReadTimes<AheadMark>(*ahead);
-  if (const auto back = GetNumber(item, kSetBackAt)) image.set_back = UnixMillis{*back};
+  if (const auto back = GetNumber(item, kLastSetBack)) image.last_set_back = UnixMillis{*back};
   return image;
 }
 

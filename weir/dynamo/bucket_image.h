@@ -70,8 +70,8 @@ struct BucketImage {
   std::optional<std::string> extras;                          ///< attribute w_extra
   std::optional<EarlyLeavers> gone;                           ///< attribute w_gone
   std::optional<AheadMark> ahead;                             ///< attribute w_ahead, if it is sound
-  std::optional<Value> stored_ahead;                          ///< the same as it is stored
-  std::optional<UnixMillis> set_back;  ///< attribute w_back: the last time at which rf was set back
+  std::optional<Value> stored_ahead;        ///< w_ahead as it is stored, sound or not
+  std::optional<UnixMillis> last_set_back;  ///< attribute w_back: when rf was last set back
 
   /// At `now` the load of writes on the item is so high that the bucket is to be divided.
   bool IsHotAt(UnixMillis now) const;
@@ -113,6 +113,6 @@ inline constexpr std::string_view kRemainders = "w_rem";
 inline constexpr std::string_view kExtras = "w_extra";
 inline constexpr std::string_view kGone = "w_gone";
 inline constexpr std::string_view kAhead = "w_ahead";
-inline constexpr std::string_view kSetBackAt = "w_back";
+inline constexpr std::string_view kLastSetBack = "w_back";
 
 }  // namespace weir::dynamo

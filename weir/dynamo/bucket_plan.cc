@@ -262,7 +262,7 @@ class Planner {
   const BucketImage& image_;
   const BucketRequest& request_;
   UnixMillis now_;
-  bool is_uncounted_;  // as a load on the item
+  bool is_uncounted_;  // the write does not count as a load (kUncountedAhead)
   std::optional<Lifetime> lifetime_;
   Write write_;
 };

@@ -8,8 +8,9 @@ namespace {
 
 constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
 
-// An rf that is no further ahead is waited for. More than what the times of Weir's processes differ
-// by: the mark may be of a process whose time is behind, and this one's rf may be right.
+// An rf that is no further ahead is not set back: T reaches it soon. Times of Weir's processes
+// differ by less, so a right rf is not set back either, if a process whose time is behind has
+// marked it.
 constexpr milliseconds kLeastAhead{10'000};
 
 // A time of a mark or of a set-back that can be true.
@@ -54,7 +55,7 @@ void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
 // From here on the bucket refills as if its clock had been right since the rest ended. Its limit of
 // writes was not refilled while rf was ahead, and says nothing about the load.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
-  e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kSetBackAt, Of(now.value));
+  e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kLastSetBack, Of(now.value));
   if (image.gone && IsFarAhead(image.gone->last_left, now)) SetBackGone(e, *image.gone, rf);
   if (image.wcu) e.Set(LimitAttribute(kWriteLimit, "tk"), Of(image.wcu->quota.capacity));
 }
@@ -62,8 +63,8 @@ void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis 
 // A set-back gives up to one capacity a second time. A client that is ahead and at work could get
 // it again and again otherwise.
 UnixMillis SetBackRestEnd(const BucketImage& image, UnixMillis now) {
-  if (!image.set_back || !IsPlausible(*image.set_back, now)) return {INT64_MIN};
-  return *image.set_back + FillTime(image);
+  if (!image.last_set_back || !IsPlausible(*image.last_set_back, now)) return {INT64_MIN};
+  return *image.last_set_back + FillTime(image);
 }
 
 }  // namespace

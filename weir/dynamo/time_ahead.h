@@ -26,7 +26,8 @@ AheadStep NextAheadStep(const BucketImage& image, UnixMillis now);
 
 /// The time at which `rf` may be set back, and its new value then: kAheadRest after the mark, or
 /// after `now` if there is no mark, but not before the bucket could have been filled since the last
-/// set-back. Nothing if `rf` is not far ahead of `now`, or is reached by about then.
+/// set-back. Nothing if `rf` is not far ahead of `now`, or `now` reaches it by about
+/// that time anyway.
 std::optional<UnixMillis> SetBackAt(const BucketImage& image, UnixMillis now);
 
 struct AheadRequest {

@@ -117,12 +117,12 @@ TEST(TimeAhead, DamagedTimesAreNoMarks) {
 TEST(TimeAhead, ASetBackDelaysTheNextOneByTheTimeToFull) {
   BucketImage image = BucketMarkedAt(kPresent - minutes(1));
   image.bucket.meters.front().quota = {600'000, 1'000, 1'000};  // ten minutes
-  image.set_back = kPresent - minutes(4);
+  image.last_set_back = kPresent - minutes(4);
   EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kNone);
   EXPECT_EQ(SetBackAt(image, kPresent), kPresent + minutes(6));
-  image.set_back = kPresent - minutes(11);
+  image.last_set_back = kPresent - minutes(11);
   EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kSetBack);
-  image.set_back = kPresent + hours(2);
+  image.last_set_back = kPresent + hours(2);
   EXPECT_EQ(NextAheadStep(image, kPresent), AheadStep::kSetBack) << "of a clock that was ahead";
 }
 

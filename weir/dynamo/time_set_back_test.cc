@@ -12,8 +12,7 @@ class TimeSetBackTest : public ClockAheadTest {
   /// bucket of their own.
   template <class Other>
   std::int64_t TakenInAnHourBeside(Other other) {
-    static int buckets = 0;
-    entity_ = fmt::format("of-hour-{}", ++buckets);
+    entity_ = fmt::format("of-hour-{}", ++buckets_);
     limit_.quota = {10'000, 10'000, 3'600'000};
     Process right(*this, 1);
     std::int64_t taken = 0;
@@ -24,6 +23,7 @@ class TimeSetBackTest : public ClockAheadTest {
     }
     return taken;
   }
+  int buckets_ = 0;
 
   /// The bucket is empty, and another client has refilled it too early and moved `rf` an hour
   /// ahead. Refusals by older images are over.

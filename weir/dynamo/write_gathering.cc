@@ -8,7 +8,7 @@ namespace {
 constexpr int kHeldPartOfRoundTrip = 4;
 constexpr nanoseconds kLongestHold = milliseconds(1);
 constexpr int kMostMisses = 4;
-// A caller that asks for a bucket and its parent is answered when the later of two writes is.
+// A caller of a bucket and its parent gets its result after the later of two writes.
 constexpr int kLapsesAfterRoundTrips = 2;
 
 }  // namespace

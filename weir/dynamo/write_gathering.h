@@ -12,13 +12,13 @@ namespace weir::dynamo {
 /// If the first of them got a write of its own, all others would wait for it. So when the first
 /// part comes back, its write is held until as many parts are pending as callers were answered, but
 /// not for longer than a quarter of a round trip and a millisecond. If fewer come back, the next 1,
-/// 3, 7, 15 such writes are not held. A value; not thread-safe.
+/// 3, 7, 15 such writes are not held. Not thread-safe.
 class WriteGathering {
  public:
-  /// A write was applied, which answered so many callers; `pending` parts wait already. `most`: of
-  /// a write.
+  /// A write was applied, and its response answered this number of callers. `pending`: parts that
+  /// are queued already. `most`: parts that one write carries.
   void OnApplied(std::size_t answered, std::size_t pending, std::size_t most, const Moment& moment);
-  /// False: more parts are expected before until(), if `pending` is not 0.
+  /// False: no part is pending yet, or more parts are expected before until().
   bool MaySend(std::size_t pending, Instant now);
   bool is_holding() const { return expected_ > 0; }
   /// kNoTime: no part waits for others.

@@ -11,9 +11,9 @@ namespace weir::dynamo {
 /// One unit in `wcu`: a write of an item of up to 1 KB.
 inline constexpr std::int64_t kWriteCost = 1000;
 
-/// While rf is further ahead of the time of a write than this, `wcu` is not refilled for so long
-/// that any number of writes would look like a load: they are not debited, and the item is not hot.
-/// Less is usual: the times of Weir's processes differ.
+/// If rf is further ahead of the time of a write than this, the write is not debited from `wcu`,
+/// and the item is not hot: `wcu` is not refilled until that time reaches rf, so a few writes a
+/// second would drain it. Smaller differences between the times of Weir's processes are usual.
 inline constexpr milliseconds kUncountedAhead{10'000};
 
 /// The units that one write of this item consumes: one for each begun KB, by DynamoDB's rules for

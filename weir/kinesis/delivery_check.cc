@@ -23,15 +23,15 @@ DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const S
   const std::optional<HashRange> range = map.RangeOf(actual);
   // A shard older than the expected one is an answer from before what the map knows.
   const bool surprises = record.shard && *record.shard < actual;
-  DeliveryCheck landing{.doubt = surprises || !range};
-  if (HasOneHash(record)) return landing;
+  DeliveryCheck delivery{.doubt = surprises || !range};
+  if (HasOneHash(record)) return delivery;
   if (!range) {
-    landing.verdict = kUnknown;
+    delivery.verdict = kUnknown;
   } else if (!IsInside(record, *range)) {
-    landing.verdict = kMixed;
-    landing.doubt = true;
+    delivery.verdict = kMixed;
+    delivery.doubt = true;
   }
-  return landing;
+  return delivery;
 }
 
 }  // namespace weir::kinesis

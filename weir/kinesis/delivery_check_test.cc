@@ -38,29 +38,30 @@ DeliveryCheck Judge(const std::vector<std::uint64_t>& hashes, std::optional<Shar
 }
 
 TEST(Verdict, StoredWhereItWasExpected) {
-  const DeliveryCheck landing = Judge({1, 5}, ShardId{0}, 0, {{{0}, {0, 10}}});
-  EXPECT_EQ(landing.verdict, Verdict::kStored);
-  EXPECT_FALSE(landing.doubt);
+  const DeliveryCheck delivery = Judge({1, 5}, ShardId{0}, 0, {{{0}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kStored);
+  EXPECT_FALSE(delivery.doubt);
 }
 
 TEST(Verdict, StoredOnAChildThatHoldsAllOfIt) {
-  const DeliveryCheck landing = Judge({0, 1, 5, 10}, ShardId{0}, 4, {{{4}, {0, 10}}});
-  EXPECT_EQ(landing.verdict, Verdict::kStored);
-  EXPECT_TRUE(landing.doubt) << "the map was behind";
+  const DeliveryCheck delivery = Judge({0, 1, 5, 10}, ShardId{0}, 4, {{{4}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kStored);
+  EXPECT_TRUE(delivery.doubt) << "the map was behind";
 }
 
 // The library acknowledges 1 and 2 here; no consumer ever sees them.
 TEST(Verdict, MixedWhereOneHashIsOutside) {
-  const DeliveryCheck landing = Judge({1, 2, 11}, ShardId{0}, 4, {{{4}, {0, 10}}, {{5}, {11, 20}}});
-  EXPECT_EQ(landing.verdict, Verdict::kMixed);
-  EXPECT_TRUE(landing.doubt);
+  const DeliveryCheck delivery =
+      Judge({1, 2, 11}, ShardId{0}, 4, {{{4}, {0, 10}}, {{5}, {11, 20}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kMixed);
+  EXPECT_TRUE(delivery.doubt);
 }
 
 // The library sends all of it again, and after a merge all of it is delivered twice.
 TEST(Verdict, UnknownWhereTheShardIs) {
-  const DeliveryCheck landing = Judge({1, 2}, ShardId{0}, 4, {{{0}, {0, 10}}});
-  EXPECT_EQ(landing.verdict, Verdict::kUnknown);
-  EXPECT_TRUE(landing.doubt);
+  const DeliveryCheck delivery = Judge({1, 2}, ShardId{0}, 4, {{{0}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kUnknown);
+  EXPECT_TRUE(delivery.doubt);
   EXPECT_TRUE(Judge({1, 2}, std::nullopt, 4, {}).doubt) << "so that it becomes known";
 }
 
@@ -72,9 +73,9 @@ TEST(Verdict, OneHashIsStoredWhereverItLanded) {
 }
 
 TEST(Verdict, AnAnswerFromBeforeTheMapIsNoDoubt) {
-  const DeliveryCheck landing = Judge({1, 2}, ShardId{4}, 0, {{{0}, {0, 10}}, {{4}, {0, 10}}});
-  EXPECT_EQ(landing.verdict, Verdict::kStored);
-  EXPECT_FALSE(landing.doubt);
+  const DeliveryCheck delivery = Judge({1, 2}, ShardId{4}, 0, {{{0}, {0, 10}}, {{4}, {0, 10}}});
+  EXPECT_EQ(delivery.verdict, Verdict::kStored);
+  EXPECT_FALSE(delivery.doubt);
 }
 
 TEST(Verdict, WithoutAnExpectationTheRangeDecides) {
@@ -89,14 +90,14 @@ RC_GTEST_PROP(VerdictProperty, IsTheConsumersRule, ()) {
   const auto first = *rc::gen::inRange<std::uint64_t>(0, 30);
   const HashRange range{first, *rc::gen::inRange<std::uint64_t>(first, 31)};
   const KinesisRecord record = RecordOfHashes(hashes, std::nullopt);
-  const DeliveryCheck landing = CheckDelivery(record, {4}, MapOf({{{4}, range}}));
+  const DeliveryCheck delivery = CheckDelivery(record, {4}, MapOf({{{4}, range}}));
   const auto delivered = Deaggregate("k", record.data, range);
   RC_ASSERT(delivered.has_value());
   const bool one_hash =
       std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; });
   // A shard never takes a frame of one hash that it does not hold.
   if (one_hash && !range.Contains(hashes[0])) return;
-  RC_ASSERT((landing.verdict == Verdict::kStored) == (delivered->size() == hashes.size()));
+  RC_ASSERT((delivery.verdict == Verdict::kStored) == (delivered->size() == hashes.size()));
 }
 
 }  // namespace

@@ -165,11 +165,11 @@ void Pipeline::PlaceLane(Instant now) {
 void Pipeline::Judge(Parked parked, Instant now) {
   const std::optional<ShardId>& shard = parked.attempt.shard;
   if (!shard) return GiveUp(std::move(parked), now);
-  const DeliveryCheck landing = CheckDelivery(parked.record, *shard, map_);
+  const DeliveryCheck delivery = CheckDelivery(parked.record, *shard, map_);
   // A listing that was begun since then has not told it either.
-  const bool unknown = landing.verdict == DeliveryCheck::Verdict::kUnknown;
-  if (landing.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
-  switch (landing.verdict) {
+  const bool unknown = delivery.verdict == DeliveryCheck::Verdict::kUnknown;
+  if (delivery.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
+  switch (delivery.verdict) {
     case DeliveryCheck::Verdict::kStored:
       return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);
     case DeliveryCheck::Verdict::kMixed:
