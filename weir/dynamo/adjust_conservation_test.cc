@@ -1,5 +1,5 @@
-// Random adjusts, repeated while they are pending and after, among random takes over a bad network:
-// each token counts once for each bucket.
+// Random adjusts, repeated while they are pending and afterwards, among random takes over a bad
+// network: the id of each adjust counts once for each bucket.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,11 +15,11 @@ constexpr std::uint64_t kAdjustSeeds = 24;
 constexpr int kTakesOfARun = 40;
 constexpr int kAdjustsOfARun = 40;
 
-/// One token, however often it is asked for.
+/// One adjust, and the results of all its repetitions.
 struct RepeatedAdjust {
   std::vector<Charge> charges;
   AdjustId token;
-  DynamoBucketStore* store = nullptr;  // null: recorded in the table, by any process
+  DynamoBucketStore* store = nullptr;  // null: AdjustShared, each time in any process
   int counted = 0;
   int failed = 0;
 };
@@ -46,7 +46,7 @@ class RepeatedAdjusts {
                             [this, &adjust] { Ask(adjust, fleet_.rng().Chance(0.3)); });
     }
   }
-  /// Repeats those that no result said to count. Only a forfeited one may fail.
+  /// Repeats the adjusts that no result has reported as counted. Only forfeited ones may fail.
   void RepeatFailed() {
     for (RepeatedAdjust& adjust : adjusts_) {
       if (adjust.counted == 0) Ask(adjust, false);

@@ -1,4 +1,5 @@
-// The table and its namespaces through a network that loses, doubles and delays.
+// Creation of a table and changes of its namespaces through a network that loses, duplicates and
+// delays messages.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ namespace {
 
 using testing::IsEmpty;
 
-// One client, its network, and the table behind it.
+// One client, its network, and the server.
 struct Networked {
   explicit Networked(std::uint64_t seed) : rng(seed) {}
 
@@ -59,7 +60,7 @@ std::string TextOrEmpty(const sim::Item& item, const std::string& name) {
   return found == item.end() ? "" : *found->second.As<std::string>();
 }
 
-// What is wrong with the records of namespaces as they stand; empty: nothing.
+// Returns the contradictions between the stored records of namespaces.
 std::vector<std::string> Contradictions(const sim::DynamoTable& table) {
   std::map<std::string, std::string> id_of;    // by name
   std::map<std::string, sim::Item> record_of;  // by id
@@ -117,7 +118,8 @@ TEST(AdminNetwork, ALostAnswerToARegistrationIsNoSecondNamespace) {
   EXPECT_THAT(Contradictions(*t.server.Table("limits")), IsEmpty());
 }
 
-// A random change of a random namespace, begun and not waited for. Each id has one item at first.
+// Begins a random change of a random namespace, and does not wait for it. Each id has one item at
+// first.
 void BeginSomeChange(Networked& t, std::vector<std::string>& ids) {
   const Deadline deadline = Deadline::After(t.scheduler.clock(), std::chrono::seconds(20));
   const std::string name = t.rng.Chance(0.5) ? "team-a" : "team-b";
@@ -130,7 +132,7 @@ void BeginSomeChange(Networked& t, std::vector<std::string>& ids) {
       put.item = ToItem(Keys(space->id).Entity("acme"));
       put.item.emplace("GSI4PK", Of(space->id));
       put.item.emplace("GSI4SK", Of(Keys(space->id).EntityPartition("acme")));
-      // Only while it is there, as a client that resolved it just now would.
+      // Written only while the namespace exists, as by a client that has just resolved it.
       Write check{.kind = Write::Kind::kCheck,
                   .key = NamespaceReverse(space->id),
                   .item = {},
@@ -146,8 +148,8 @@ void BeginSomeChange(Networked& t, std::vector<std::string>& ids) {
   t.spaces.Purge(id, deadline, [](const auto&) {});
 }
 
-// Fails if a recovery that completes what looks half done does not require the other half to stand:
-// the two records are read one after the other.
+// Fails if: a recovery that completes a change which looks incomplete does not require that the
+// other record is as it was read. The two records are read one after the other.
 RC_GTEST_PROP(AdminNetwork, ChangesOfManyNeverContradictEachOther, ()) {
   Networked t(*rc::gen::arbitrary<std::uint64_t>());
   RC_ASSERT(t.CreateTable().has_value());

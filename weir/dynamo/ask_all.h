@@ -1,4 +1,4 @@
-// Calls that are made at the same time.
+// Starts a number of asynchronous calls at once, and collects their results.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,10 @@
 
 namespace weir::dynamo {
 
-/// Runs `start(i, done)` for each i below `count`, at once, and `then(answers)` when all calls are
-/// answered, with the answers in the order of i: on the thread of the last answer, or before this
-/// returns if that has come by then.
+/// Runs `start(i, done)` for each i below `count`, on this thread. Runs `then(results)` once, when
+/// all `count` calls have completed, with their results in the order of i. `then` runs on the
+/// thread on which the last call completes, or on this thread before AskAll returns, if all calls
+/// have completed by then.
 template <class T, class Start, class Then>
 void AskAll(std::size_t count, Start start, Then then) {
   struct Asked {
@@ -23,7 +24,9 @@ void AskAll(std::size_t count, Start start, Then then) {
     }
 
     std::vector<Result<T>> answers;
-    std::atomic<std::size_t> left;  // and one for the loop below
+    // Calls that have not completed, and one for the loop below: without it, `then` could run while
+    // calls are still being started.
+    std::atomic<std::size_t> left;
     Then then;
   };
   const auto asked = std::make_shared<Asked>(count, std::move(then));

@@ -45,6 +45,7 @@ AuditDetail::Parts ToDetails(const Item& item) {
   return parts;
 }
 
+// Numbers that are not whole 64-bit integers, and types that AuditDetail lacks, become text.
 struct DetailReader {
   AuditDetail operator()(const Null&) const { return {}; }
   AuditDetail operator()(bool flag) const { return {flag}; }
@@ -138,7 +139,8 @@ void AuditTrail::Append(const AuditEvent& event, Deadline deadline, Done<void> d
         table_.Apply(
             put, true, deadline,
             [told = std::move(told)](tl::expected<WriteAnswer, WriteFailure> kept) mutable {
-              // It is there already: by this very call, whose answer was lost, or another.
+              // The event is stored already: by an attempt of this call whose response was lost, or
+              // by an earlier call.
               const bool is_there = !kept && kept.error().kind == FailureClass::kConditional;
               if (kept || is_there) return told({});
               told(Fail(std::move(kept.error().error)));

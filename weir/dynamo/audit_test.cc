@@ -28,11 +28,11 @@ AuditEvent LimitsSet() {
                            {"name", {"rpm"}}, {"capacity", {std::int64_t{100}}}}}}}}}};
 }
 
-// The trail of namespace `ns`.
+// The audit log of the namespace `ns`.
 class AuditTest : public testing::Test {
  protected:
   void Log(const AuditEvent& event) { sim_.Put(AuditItem(keys_, event, 90)); }
-  // So many events of a subject, one a second; the last is the newest.
+  // Stores `count` events of a subject, one a second. Returns their ids; the last is the newest.
   std::vector<std::string> LogMany(const std::string& subject, int count) {
     UlidMaker maker;
     std::vector<std::string> ids;
@@ -84,7 +84,7 @@ TEST_F(AuditTest, WhoAndOnWhatMayBeUnknown) {
   EXPECT_EQ(ReadAuditEvent(item), event);
 }
 
-// Fails if a kind of detail is written or read as another, or a field is left out.
+// Fails if: a kind of detail is written or read as another one, or a field is left out.
 RC_GTEST_PROP(Audit, WhatIsStoredIsReadAgain, ()) {
   const auto text = rc::gen::container<std::string>(rc::gen::inRange('\x20', '\x7f'));
   AuditEvent event = LimitsSet();
@@ -216,7 +216,7 @@ TEST_F(AuditTest, EventsAreKeptAsLongAsTheNamespaceSays) {
   EXPECT_EQ(*RetentionDays(), 7);
 }
 
-// D5. Fails if: a clock that can be set decides when events expire.
+// D5. Fails if: events expire by a clock that can be set.
 TEST_F(AuditTest, D5ChangesAreDatedByTheTablesTimeWhateverTheWallClockShows) {
   DynamoBackend backend({.client = sim_.client,
                          .scheduler = sim_.scheduler,

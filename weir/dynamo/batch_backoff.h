@@ -1,4 +1,4 @@
-// When to ask again for what a busy table did not do.
+// Pauses between the retries of a batch that a busy table has processed only in part.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,21 @@
 
 namespace weir::dynamo {
 
-/// Pauses with full jitter, of at most 25 ms doubling to 2 s. (AWS's page of BatchGetItem: "we
-/// strongly recommend that you use an exponential backoff algorithm".) A value.
+/// Computes pauses with full jitter. The longest possible pause is 25 ms at first, and doubles up
+/// to 2 s. (AWS, "BatchGetItem": "we strongly recommend that you use an exponential backoff
+/// algorithm".) A value; not thread-safe.
 class BatchBackoff {
  public:
-  /// So many pauses in a row without any progress, and there is no other.
+  /// The greatest number of pauses in a row without progress.
   static constexpr std::uint32_t kMostPauses = 10;
 
   explicit BatchBackoff(Deadline deadline) : deadline_(deadline) {}
 
   Deadline deadline() const { return deadline_; }
-  /// Something was done: the next pause is a short one.
+  /// Notes that a part of the batch was processed: the next pause is as short as the first.
   void Progress() { backoff_.Reset(); }
-  /// When to try again; nothing: there were too many pauses, or the deadline does not leave the
-  /// time.
+  /// Returns the time of the next try. Returns nothing after kMostPauses pauses without progress,
+  /// or if the pause would not end before the deadline.
   std::optional<Instant> Next(Instant now, Rng& rng) {
     if (backoff_.tries() >= kMostPauses) return std::nullopt;
     const nanoseconds pause = backoff_.Next(rng);

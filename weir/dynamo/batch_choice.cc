@@ -12,7 +12,8 @@ bool IsTake(const Part& part) { return part.kind == Part::Kind::kTake; }
 
 bool IsAdjust(const Part& part) { return part.is_adjust() && part.twin == 0; }
 
-// A take whose caller has its answer waits for the outcome of the writes that carry it.
+// Returns true for parts that may be written. A take that was reported to its caller is not written
+// again; it waits for the outcome of the writes that carry it.
 bool IsEligible(const Part& part) {
   const bool conforms = part.kind == Part::Kind::kConform || part.kind == Part::Kind::kRepair;
   return ((IsTake(part) || conforms) && !part.answered) || IsAdjust(part);
@@ -28,8 +29,10 @@ Error TooHasty(const Part& part, nanoseconds left, nanoseconds round_trip) {
                       duration_cast<std::chrono::microseconds>(round_trip))};
 }
 
-// An image of a bucket that others refill is current for about a round trip.
+// An image of a contended bucket that is older than this is most likely out of date.
 constexpr milliseconds kRecent{20};
+
+// Makes one choice. Run is called once.
 
 class Chooser {
  public:
@@ -74,14 +77,17 @@ class Chooser {
     return std::move(choice_);
   }
 
-  // A part in doubt whose limits were replaced must not store them again.
+  // A carried part whose write is in doubt must not be written again if its limits were replaced
+  // meanwhile: it would store them again.
   bool MayBeWritten(const Part& part) {
     if (!IsEligible(part)) return false;
     return !part.carried || part.is_adjust() ||
            !view_.IsOutdated(part, BucketBatch(seen_, part, DateOf(part, moment_.at), moment_.at));
   }
 
-  // A take of configured limits lets adjusts share its write, so it leads if it can.
+  // Finds the part that determines the target of the write: the first one that may be written. If
+  // it is an adjust, a take that it suits leads instead, because adjusts may share the write of a
+  // take, and a take may not share that of an adjust. Sets the date and the batch of the choice.
   const Part* FindLeader() {
     const auto& parts = queue_.all();
     const auto may_lead = [this](const Part& part) { return MayBeWritten(part); };
@@ -113,6 +119,7 @@ class Chooser {
     choice_.ends.emplace_back(part.id, std::move(outcome));
   }
 
+  // An adjust that does not fit into the batch waits for the next write; alone, it fails.
   void AddAdjust(Part& part) {
     if (const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_)) {
       return End(part, {.kind = PartOutcome::Kind::kDivided, .is_missing = other->is_missing});
@@ -124,7 +131,8 @@ class Chooser {
     }
   }
 
-  // An older image may show parameters that were replaced since.
+  // A conform needs an image that is newer than the part: an older one may show parameters that
+  // were replaced since.
   bool AddConform(const Part& part) {
     if (part.kind == Part::Kind::kRepair && view_.IsOutdated(part, *choice_.batch)) {
       if (!part.carried) End(part, {.kind = PartOutcome::Kind::kOutdated});
@@ -138,7 +146,8 @@ class Chooser {
     return true;
   }
 
-  // Such a take would be charged for no caller, most likely.
+  // Returns true, and ends the take, if its caller has less time left than a round trip takes: the
+  // take would most likely be charged after the caller has left.
   bool IsHopeless(const Part& part) {
     if (part.carried || !moment_.round_trip) return false;
     const nanoseconds left = part.answer_by - moment_.at;
@@ -152,6 +161,8 @@ class Chooser {
     return true;
   }
 
+  // Returns true if the take was added. A carried take is never ended here, because it may have
+  // been charged.
   bool AddTake(Part& part) {
     BucketBatch& batch = *choice_.batch;
     const auto other = part.carried ? std::nullopt : DividedOtherwise(part, seen_);
@@ -175,6 +186,7 @@ class Chooser {
     return true;
   }
 
+  // Refuses the take, unless the image is too old for a refusal.
   void Refuse(Part& part, TakeVerdict verdict) {
     if (!view_.IsYoung(part)) {
       choice_.needs_read = true;

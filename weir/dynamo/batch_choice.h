@@ -1,4 +1,5 @@
-// Which pending parts the next write on a bucket carries, and which are answered without one.
+// Chooses the pending parts that the next write on a bucket carries, and the parts that end without
+// a write.
 #pragma once
 
 #include <optional>
@@ -11,38 +12,41 @@
 
 namespace weir::dynamo {
 
-/// What a choice depends on besides the queue and the image.
+/// The conditions of a choice, besides the queue and the image.
 struct ChoiceTerms {
-  milliseconds refusal_age;  ///< of an image that a refusal may rely on
-  std::size_t most_takes;
-  bool yields_record = false;  ///< the latest write recorded a token: it is the turn of others
-  bool repairs_first = false;  ///< a repair, if there is one, shares its write with repairs only
+  milliseconds refusal_age;    ///< the greatest age of an image that a refusal may rely on
+  std::size_t most_takes;      ///< the greatest number of takes in one write
+  bool yields_record = false;  ///< the latest write recorded an adjust: other parts go first
+  bool repairs_first = false;  ///< pending repairs go first, in a write without other parts
 };
 
 struct Choice {
-  std::optional<BucketBatch> batch{};
-  std::vector<PartId> parts{};         ///< of the batch
-  std::optional<AdjustId> recorded{};  ///< of its only part: to be recorded with the write
-  /// Parts that are answered now.
+  std::optional<BucketBatch> batch{};  ///< nothing if no part may be written now
+  std::vector<PartId> parts{};         ///< the parts in the batch
+  /// The id of the only part, an adjust that the write also records in the table.
+  std::optional<AdjustId> recorded{};
+  /// Parts that end now, without a write.
   std::vector<std::pair<PartId, PartOutcome>> ends{};
-  bool needs_read = false;      ///< a refusal would rely on an image that is too old
-  UnixMillis now{};             ///< the date of the write
-  bool expects_refill = false;  ///< BucketRequest
+  bool needs_read = false;      ///< a part cannot be decided without a newer image
+  UnixMillis now{};             ///< the bucket time of the write
+  bool expects_refill = false;  ///< BucketRequest::expects_refill
 
-  /// The parts change no balance.
+  /// Returns true if the parts change no balance. REQUIRES: batch has a value.
   bool takes_nothing() const { return batch->Request().is_nothing(); }
 };
 
-/// Chooses in the order of the queue, all parts that suit the first one: adjusts and returns before
-/// takes. Takes are judged one after the other; one that does not fit is refused and the rest go,
-/// but a take that a write carries already is left as it is. REQUIRES: seen.is_known().
+/// Chooses the first part that may be written, and all parts that can share its write: adjusts and
+/// returns first, then takes, each in the order of the queue. Takes are judged one after the other.
+/// A take that does not fit ends as refused, and the others stay in the choice; a take that a write
+/// in flight carries is skipped instead, because its outcome is not known. Sets Part::available of
+/// the takes that it chooses. REQUIRES: seen.is_known().
 Choice Choose(PartQueue& queue, const SeenBucket& seen, const ChoiceTerms& terms,
               const Moment& moment);
 
-/// The refusal of an adjust that would leave more debt than kMaxDebt.
+/// Returns kOutOfRange: the adjust would leave more debt than kMaxDebt.
 Error TooMuchDebt(const BucketKey& key);
 
-/// There is a part to be chosen.
+/// Returns true if the queue holds a part that a write could carry.
 bool HasWork(const PartQueue& queue);
 
 }  // namespace weir::dynamo

@@ -16,23 +16,28 @@ Error LostTooOften(const BucketKey& key, int lost) {
                                           key.entity, key.resource, lost)};
 }
 
-// An item as a failed condition returns it, in a transaction too.
+// Returns the item that the response of a failed condition contains. In a transaction the bucket's
+// item is always the first action.
 const std::optional<Item>& ReturnedItem(const WriteFailure& failure) {
   if (failure.reasons.empty()) return failure.old_item;
   return failure.reasons.front().item;
 }
 
+// Returns true if a condition on the bucket's item failed, and not only another action.
 bool FailedOnItem(const WriteFailure& failure) {
   return failure.reasons.empty() || failure.ReasonOf(0) == kFailedCheck;
 }
 
+// The record of an adjust is the last action. Returns true if its condition failed, and that of the
+// bucket's item did not.
 bool FailedOnlyOnToken(const WriteFailure& failure) {
   return !failure.reasons.empty() && failure.reasons.back().code == kFailedCheck &&
          failure.ReasonOf(0) != kFailedCheck;
 }
 
-// Others that see a contended bucket leave `rf` until enough has come back. A process that went on
-// moving it would have all of the refill, and never see a reason to stop.
+// Returns true if another process has written the item in the last 10 s. Such processes see a
+// contended bucket and leave `rf` until enough refill has accumulated. If this process went on
+// moving `rf`, it would get all of the refill, and nothing would show it that others want tokens.
 bool OthersWroteLately(const FenceSlots& slots, std::uint64_t instance, UnixMillis now) {
   constexpr milliseconds kLately{10'000};
   return std::ranges::any_of(slots, [&](const std::optional<FenceValue>& slot) {
@@ -61,7 +66,7 @@ AheadStep BucketActor::NextStep(const Moment& moment) const {
   return step != AheadStep::kNone && terms_.is_time_confirmed() ? step : AheadStep::kNone;
 }
 
-// Called with every image that was learned.
+// SeenBucket::Learn resets the time, so this is called after every image that was learned.
 void BucketActor::NoteAhead(const Moment& moment) {
   if (seen_.image() == nullptr) return;
   const std::optional<UnixMillis> at = SetBackAt(*seen_.image(), moment.bucket_time);
@@ -89,6 +94,7 @@ void BucketActor::Accept(Part part) {
   parts_.Accept(std::move(part));
 }
 
+// Advance returns true while parts end without a write, after which others may be written.
 void BucketActor::Continue(const Moment& moment, Step& step) {
   const bool looks = parts_.queue().HasLook() && flights_.LookAt(moment) <= moment.at;
   if (std::exchange(refreshes_, false) || looks) Read(step);
@@ -104,7 +110,8 @@ bool BucketActor::MaySend(const Moment& moment) {
   return gathering_.MaySend(parts_.queue().size(), moment.at);
 }
 
-// A part with too little time to be held and then to wait for its write.
+// A caller needs up to a quarter of a round trip for the hold and one for the write. Two leave some
+// spare time.
 bool BucketActor::HasUrgentPart(const Moment& moment) const {
   const nanoseconds needed = moment.round_trip.value_or(nanoseconds(0)) * 2;
   return std::ranges::any_of(parts_.queue().all(), [&](const Part& part) {
@@ -112,7 +119,6 @@ bool BucketActor::HasUrgentPart(const Moment& moment) const {
   });
 }
 
-// False: nothing more is to be done now.
 bool BucketActor::Advance(const Moment& moment, Step& step) {
   if (!HasWork(parts_.queue())) {
     Probe(moment, step);
@@ -135,10 +141,13 @@ bool BucketActor::Advance(const Moment& moment, Step& step) {
     Read(step);
     return false;
   }
+  // No part may be written: those that are left are carried by earlier writes.
   if (choice.ends.empty()) Probe(moment, step);
   return !choice.ends.empty();
 }
 
+// The image will be at least as new as the last write before those in flight, whose effects the
+// read may miss.
 void BucketActor::Read(Step& step) {
   if (std::exchange(reading_, true)) return;
   step.read = true;
@@ -151,6 +160,8 @@ std::optional<WriteFence::Guard> BucketActor::Begin(const std::vector<PartId>& p
   return flights_.Begin(parts, seen_.image(), moment.bucket_time, draw);
 }
 
+// If the choice consists of repairs only (ChoiceTerms::repairs_first), an `rf` that is far ahead is
+// marked or set back instead, and the limits are left to a later repair.
 Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
                                      const WriteFence::Guard* guard) const {
   const auto is_repair = [this](PartId part) { return IsRepair(part); };
@@ -170,7 +181,8 @@ Result<BucketPlan> BucketActor::Plan(const Choice& choice, const Moment& moment,
   return PlanCreate(terms_.keys, seen_.owner(), request, choice.now);
 }
 
-// True: parts ended, since nothing is to be written or can be.
+// The guard is begun before the write is planned, since the plan contains it; if no write is sent
+// it must be cancelled, or the fence would count it as a write that may be applied.
 bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
   const std::optional<WriteFence::Guard> guard = Begin(choice.parts, moment);
   Result<BucketPlan> plan = Plan(choice, moment, guard ? &*guard : nullptr);
@@ -179,6 +191,7 @@ bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
     if (guard) flights_.Cancel(*guard);
     const std::optional<Error> error = plan ? std::nullopt : std::optional(plan.error());
     if (EndUnwritten(choice.parts, error, moment, step)) return true;
+    // Writes in flight or in doubt carry all of the parts, and no new write would settle them.
     Probe(moment, step);
     return false;
   }
@@ -187,7 +200,6 @@ bool BucketActor::Send(Choice choice, const Moment& moment, Step& step) {
   return false;
 }
 
-// Without an error there is nothing to be written for these parts.
 bool BucketActor::EndUnwritten(const std::vector<PartId>& parts, const std::optional<Error>& error,
                                const Moment& moment, Step& step) {
   bool has_ended = false;
@@ -234,8 +246,8 @@ void BucketActor::Dispatch(Choice choice, BucketPlan plan,
   step.sends.push_back(std::move(send));
 }
 
-// Nothing is to be written, but earlier writes may still be applied. If the item did not exist, one
-// of them creates it; then an image shows that.
+// No part is to be written, but earlier writes may still be applied. Without an image they were
+// creations, and a probe has no item to write; then a read shows whether one of them was applied.
 void BucketActor::Probe(const Moment& moment, Step& step) {
   if (flights_.is_settled()) return;
   if (seen_.image() == nullptr) {
@@ -250,6 +262,7 @@ void BucketActor::Probe(const Moment& moment, Step& step) {
   step.sends.push_back(std::move(probe));
 }
 
+// If the read fails, the looks end with its error, and other parts only if they need an image.
 void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& step) {
   reading_ = false;
   if (!items) {
@@ -268,7 +281,7 @@ void BucketActor::OnRead(Result<BucketItems> items, const Moment& moment, Step& 
 
 void BucketActor::OnTime(const Moment& moment, Step& step) {
   if (const auto lost = flights_.Abandon(moment.at)) {
-    parts_.Settle(*lost, true, moment.at, step.reports);
+    parts_.Settle(*lost, /*is_final=*/true, moment.at, step.reports);
   }
   parts_.Expire(moment.at, step.reports);
   Continue(moment, step);
@@ -277,7 +290,7 @@ void BucketActor::OnTime(const Moment& moment, Step& step) {
 void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Moment& moment,
                           Step& step) {
   const std::optional<Flight> flight = flights_.Take(write);
-  if (!flight) return Continue(moment, step);  // its round is settled already
+  if (!flight) return Continue(moment, step);  // its round is settled
   step.divide |= outcome ? outcome->key_range_throttled : outcome.error().key_range_throttled;
   if (outcome) {
     Applied(*flight, *outcome, moment, step);
@@ -293,6 +306,9 @@ void BucketActor::OnWrite(std::uint64_t write, WriteOutcome outcome, const Momen
   Continue(moment, step);
 }
 
+// A write that moved rf from an image which an earlier write of this process had left shows that no
+// other process has moved rf since then (kMoved). If the image had just been read, it does not
+// (kOwn). SeenBucket derives from that whether the bucket is contended.
 void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const Moment& moment,
                           Step& step) {
   pace_.OnApplied();
@@ -314,7 +330,8 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
     parts_.NoteImage(flight.last_part);
     parts_.EndLooks(std::nullopt, step.reports);
   } else {
-    // A feature that another client switched on in the meantime is for the next part to see.
+    // The item uses a feature that another client has switched on. The write was applied; the next
+    // part reads the item and reports the error.
     seen_.Forget();
   }
   const std::size_t reported = step.reports.outcomes.size();
@@ -323,12 +340,15 @@ void BucketActor::Applied(const Flight& flight, const WriteAnswer& answer, const
                        pace_.most_takes(), moment);
 }
 
+// A failed condition does not mean that the parts were not applied: the returned item may show that
+// an earlier write of the round was, which carried the same parts. So the fence settles the parts
+// first; only if none was applied has the write lost to another process.
 void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Moment& moment,
                          Step& step) {
   if (flight.records && FailedOnlyOnToken(failure)) return CountedElsewhere(flight, moment, step);
   if (!FailedOnItem(failure)) {
     const bool conflicts = failure.ReasonOf(0) == kConflict || failure.ReasonOf(1) == kConflict;
-    if (!conflicts) seen_.Forget();  // the owner's record changed
+    if (!conflicts) seen_.Forget();  // the owner's record has changed
     failure.kind = FailureClass::kConflict;
     return NotSent(flight, failure, moment, step);
   }
@@ -344,7 +364,6 @@ void BucketActor::Failed(const Flight& flight, WriteFailure failure, const Momen
   if (settled.applied.empty()) LostToOthers(flight, moment, step);
 }
 
-// The token is recorded, by a write of another process: the adjust counts already.
 void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, Step& step) {
   if (flight.fenced) Settle(flights_.OnNotSent(flight), moment, step);
   for (const PartId id : flight.parts) {
@@ -352,7 +371,8 @@ void BucketActor::CountedElsewhere(const Flight& flight, const Moment& moment, S
   }
 }
 
-// If others moved rf, or much is left, the amounts were not in the way; else less may fit.
+// If other processes took tokens and left rf, and the write needed most of the balance, the write
+// failed because of its amounts, and fewer takes may fit. Otherwise it failed because rf has moved.
 void BucketActor::LostToOthers(const Flight& flight, const Moment& moment, Step& step) {
   const BucketImage* image = seen_.image();
   const bool took = image != nullptr && image->bucket.time == flight.planned_at;
@@ -402,7 +422,7 @@ void BucketActor::FailPending(const Error& error, const Moment& moment, Step& st
 void BucketActor::SetWake(const Moment& moment) {
   wake_ = std::min(parts_.wake(), flights_.abandon_at());
   const bool has_more = !flights_.is_settled() || HasWork(parts_.queue());
-  // What is due already was done, or waits for an event.
+  // Times that have passed are left out: the work of these times is done, or waits for a response.
   for (const Instant at :
        {parts_.queue().HasLook() ? flights_.LookAt(moment) : kNoTime,
         has_more ? flights_.SupersedeAt(moment) : kNoTime, has_more ? gathering_.until() : kNoTime,

@@ -1,4 +1,4 @@
-// What one bucket's actor does with its parts and its writes, event by event.
+// The actor of one bucket, event by event: its parts and its writes.
 #include "weir/dynamo/bucket_actor.h"
 
 #include <gmock/gmock.h>
@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Kind = PartOutcome::Kind;
 
-/// An actor on a bucket of 100 tokens, of which 10 come back each second, and the writes that it
-/// asks for. A test answers them in any order.
+/// An actor on a bucket with a capacity of 100 tokens, 10 of them refilled each second, and the
+/// writes that it sends. A test responds to them in any order.
 class BucketActorTest : public testing::Test {
  protected:
   BucketActorTest() { actor_.OnRead(BucketItems{ShardItem(0, 1, 50'000), {}, false}, now_, step_); }
@@ -41,7 +41,7 @@ class BucketActorTest : public testing::Test {
   PartId Take(std::int64_t tokens, milliseconds patience = {}) {
     return Accept(Part::Kind::kTake, tokens * 1'000, patience);
   }
-  /// Repeats the latest adjust.
+  /// Repeats the latest adjust with its id.
   void AdjustAgain(std::int64_t amount) {
     const AdjustId token{1, terms_.last_part};
     actor_.Accept({.id = ++terms_.last_part,
@@ -67,7 +67,8 @@ class BucketActorTest : public testing::Test {
     now_.bucket_time = now_.bucket_time + time;
     actor_.OnTime(now_, step_);
   }
-  /// The item that the write leaves: only what the tests look at.
+  /// Returns a response with an item that has these millitokens. Other attributes are not those
+  /// that the write leaves.
   WriteAnswer Left(std::int64_t tokens) {
     return {.item = ShardItem(0, 1, tokens), .key_range_throttled = false};
   }
@@ -78,7 +79,7 @@ class BucketActorTest : public testing::Test {
                                                .maybe_applied = true}),
                    now_, step_);
   }
-  /// Its condition fails.
+  /// The condition of the write fails, and the response contains `item`.
   void FailOn(std::uint64_t write, Item item) {
     actor_.OnWrite(write,
                    tl::unexpected(WriteFailure{.kind = FailureClass::kConditional,
@@ -86,7 +87,7 @@ class BucketActorTest : public testing::Test {
                                                .old_item = std::move(item)}),
                    now_, step_);
   }
-  /// By a write that was applied.
+  /// Claims a slot by a write that is applied.
   void HoldSlot() {
     Take(1);
     actor_.OnWrite(LastWrite(), Left(49'000), now_, step_);
@@ -119,7 +120,7 @@ class BucketActorTest : public testing::Test {
   BucketActor actor_{terms_, {"acme", "llm", 0}};
 };
 
-// Fails if: parts that come during a write do not share the next one.
+// Fails if: parts that are accepted while a write is in flight do not share the next write.
 TEST_F(BucketActorTest, OneWriteIsInFlightAndTheNextCarriesAllThatCame) {
   Take(1);
   ASSERT_THAT(step_.sends, SizeIs(1));
@@ -133,7 +134,7 @@ TEST_F(BucketActorTest, OneWriteIsInFlightAndTheNextCarriesAllThatCame) {
   EXPECT_TRUE(actor_.is_idle());
 }
 
-// Fails if: a take is judged as if the pending ones were not there.
+// Fails if: a take is judged without regard to the pending takes.
 TEST_F(BucketActorTest, WhatIsPendingIsReserved) {
   Take(30);
   EXPECT_EQ(Judge(20).kind, Opinion::Kind::kMayPay);
@@ -153,7 +154,7 @@ TEST_F(BucketActorTest, ATakeThatDoesNotFitIsRefusedAndTheRestGo) {
   EXPECT_THAT(Outcomes(), ElementsAre(Kind::kApplied, Kind::kApplied));
 }
 
-/// An item whose slots all belong to other processes that have just written.
+/// Returns an item all of whose slots belong to other processes that have just written.
 Item TakenByOthers(const BucketKey& key, UnixMillis now) {
   Item item = ShardItem(key.shard, 1, 49'000);
   for (std::size_t i = 0; i < kFenceSlots; ++i) {
@@ -177,7 +178,7 @@ TEST_F(BucketActorTest, ATakeWhoseSlotWasLostIsRepeatedOnceAndSaysSo) {
   EXPECT_TRUE(step_.reports.outcomes.front().in_doubt);
 }
 
-// Fails if: the writer of a new item cannot tell whether it was applied.
+// Fails if: a process cannot find out whether its creation of an item was applied.
 TEST_F(BucketActorTest, ANewItemHasTheSlotOfItsWriter) {
   BucketActor fresh(terms_, {"acme", "llm", 0});
   fresh.OnRead(BucketItems{std::nullopt, {}, false}, now_, step_);
@@ -203,7 +204,7 @@ TEST_F(BucketActorTest, ATakeWithLessTimeThanARoundTripIsNotSent) {
   EXPECT_THAT(step_.sends, SizeIs(1)) << "how long a round trip takes is not known";
 }
 
-// Fails if: a doubt has no end, so that the actor is never idle again.
+// Fails if: a write stays in doubt for ever, so that the actor is never idle again.
 TEST_F(BucketActorTest, ADoubtEndsAfterTenSeconds) {
   Accept(Part::Kind::kAdjust, -5'000);
   Lose(LastWrite());
@@ -238,7 +239,8 @@ TEST_F(BucketActorTest, ASlowWriteIsSupersededAtMostTwice) {
   EXPECT_EQ(Sends(), 3U);
 }
 
-// Fails if: a take that has time for one round trip waits for other callers, and then has not.
+// Fails if: a take that has enough time for one round trip waits for other callers, and its time
+// then does not suffice.
 TEST_F(BucketActorTest, ACallerWithLittleTimeWaitsForNoOthers) {
   now_.round_trip = milliseconds(4);
   HoldSlot();
@@ -252,8 +254,9 @@ TEST_F(BucketActorTest, ACallerWithLittleTimeWaitsForNoOthers) {
   EXPECT_EQ(Sends(), before + 1);
 }
 
-// Fails if: the claim of a slot is repeated early. Another process moves rf; the repetition fails,
-// and does not show what became of the first write, whose response is only late.
+// Fails if: the write that claims a slot is superseded early. Another process moves rf, so the
+// second write fails and does not show whether the first one was applied, whose response is only
+// late.
 TEST_F(BucketActorTest, ALateResponseToTheFirstWriteLeavesNoDoubt) {
   now_.round_trip = milliseconds(2);
   Take(1);
@@ -268,7 +271,7 @@ TEST_F(BucketActorTest, ALateResponseToTheFirstWriteLeavesNoDoubt) {
   EXPECT_FALSE(step_.reports.outcomes.front().in_doubt);
 }
 
-// Fails if: a busy table gets all writes more than once.
+// Fails if: a table whose responses are all slow receives writes more than once.
 TEST_F(BucketActorTest, AWriteThatTakesAsLongAsAllOthersIsSentOnce) {
   now_.round_trip = milliseconds(150);
   Take(1);
@@ -278,7 +281,7 @@ TEST_F(BucketActorTest, AWriteThatTakesAsLongAsAllOthersIsSentOnce) {
   EXPECT_EQ(Sends(), 2U);
 }
 
-// Fails if: a repetition is written while the first is pending.
+// Fails if: the repetition of an adjust is written while the first one is pending.
 TEST_F(BucketActorTest, APendingAdjustAndItsRepetitionShareTheOutcome) {
   Accept(Part::Kind::kAdjust, 5'000);
   AdjustAgain(5'000);
@@ -296,7 +299,7 @@ TEST_F(BucketActorTest, AnAdjustAndItsRepetitionExpireTogether) {
   EXPECT_THAT(Outcomes(), ElementsAre(Kind::kFailed, Kind::kFailed));
 }
 
-// Fails if: a repetition that has more time ends when the time of the first one is over.
+// Fails if: a repetition with a later deadline ends at the deadline of the first adjust.
 TEST_F(BucketActorTest, ARepetitionHasItsOwnTime) {
   Take(1);
   Accept(Part::Kind::kAdjust, 5'000);
@@ -306,7 +309,8 @@ TEST_F(BucketActorTest, ARepetitionHasItsOwnTime) {
   EXPECT_THAT(Outcomes(), IsEmpty());
 }
 
-// Fails if: an actor that waits for a read may be evicted, so that the response reaches another.
+// Fails if: an actor whose read is in flight may be evicted, so that the response reaches a new
+// actor.
 TEST_F(BucketActorTest, AnActorThatReadsIsNotIdle) {
   actor_.Refresh();
   actor_.Continue(now_, step_);
@@ -326,7 +330,7 @@ TEST_F(BucketActorTest, AnAdjustAndItsRepetitionFailTogetherIfTheItemCannotBeRea
   EXPECT_TRUE(actor_.is_idle());
 }
 
-// Fails if: a failure that another try may pass fails an adjust, or keeps a take waiting.
+// Fails if: a failure that may pass fails an adjust, or keeps a take pending.
 TEST_F(BucketActorTest, AThrottledWriteFailsItsTakesAndKeepsItsAdjusts) {
   Take(1);
   Accept(Part::Kind::kAdjust, -1'000);

@@ -5,6 +5,7 @@
 namespace weir::dynamo {
 namespace {
 
+// Returns the index of the limit; the number of limits if there is none of this name.
 std::size_t IndexIn(const Target& target, std::string_view name) {
   const auto found = std::ranges::find(target.limits, name, &Limit::name);
   return static_cast<std::size_t>(found - target.limits.begin());
@@ -17,6 +18,8 @@ bool AreEqual(const Target& a, const Target& b) {
   return a.source == b.source && a.key == b.key && a.limits == b.limits;
 }
 
+// The write is not dated before rf. If rf is ahead of the caller's time, the bucket gets no refill
+// until that time reaches rf, or rf is set back: `behind_` is added to the waits.
 BucketBatch::BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at)
     : seen_(seen),
       target_(leader.target),
@@ -42,7 +45,8 @@ void BucketBatch::MakeLines() {
                              : LimitUpdatesOf(*seen_.image(), Request(), now_);
 }
 
-// A limit that is more than half-way to full is not held back: its refill would be lost.
+// The hold is at most half of the time from rf until some limit is full: if rf stayed longer,
+// refill would be lost at the capacity.
 void BucketBatch::Hold() {
   const milliseconds elapsed = now_ - seen_.image()->bucket.time;
   milliseconds hold = kHold;
@@ -53,6 +57,8 @@ void BucketBatch::Hold() {
   hold_ = std::max(hold - elapsed, milliseconds(0));
 }
 
+// Takes of one target share a write. Adjusts join takes of configured limits if the write changes
+// no parameters; an override judges its limits by copies, to which an adjust does not apply.
 bool BucketBatch::Suits(const Part& part) const {
   if (!part.is_adjust()) return !adjusts_ && AreEqual(*part.target, *target_);
   if (!adjusts_ && (!conforms_ || target_->source == LimitSource::kOverride)) return false;
@@ -62,7 +68,8 @@ bool BucketBatch::Suits(const Part& part) const {
   });
 }
 
-// An amount decides whether a limit joins, and whether an extra gets its parameters.
+// In adjusts and overrides, whether a limit joins, and whether an extra gets its parameters,
+// depends on whether tokens are taken from it. So its lines change with the first amount.
 void BucketBatch::Add(std::size_t limit, const MeterAmounts& amounts) {
   MeterAmounts& sum = sums_[limit];
   const bool began = sum.used() == 0 && amounts.used() > 0;
@@ -72,6 +79,7 @@ void BucketBatch::Add(std::size_t limit, const MeterAmounts& amounts) {
   if (began && (adjusts_ || target_->source == LimitSource::kOverride)) MakeLines();
 }
 
+// Adds limit by limit, and restores the sums if one of them exceeds its bound.
 bool BucketBatch::AddAdjust(const Part& part) {
   const std::vector<MeterAmounts> before = sums_;
   for (std::size_t i = 0; i < part.amounts.size(); ++i) {
@@ -92,7 +100,7 @@ bool BucketBatch::AddAdjust(const Part& part) {
   return true;
 }
 
-// After the returns; without what came back since rf where that is not to move.
+// While rf is held, the refill since rf does not count.
 Meter BucketBatch::Judged(std::size_t limit) const {
   const LimitUpdate& line = lines_[limit];
   Meter judged = line.judged;
@@ -101,6 +109,7 @@ Meter BucketBatch::Judged(std::size_t limit) const {
   return judged;
 }
 
+// A take that does not fit now waits at least until the hold ends.
 milliseconds BucketBatch::WaitOf(const Meter& judged, std::int64_t amount) const {
   const milliseconds wait = amount == 0 ? milliseconds(0) : RetryAfter(judged, amount);
   if (wait == milliseconds(0)) return wait;

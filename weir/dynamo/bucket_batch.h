@@ -1,5 +1,5 @@
 // The parts that one write on a bucket carries, judged one after the other.
-// Mechanism: docs/design/acquire.md, "One write, many parts".
+// Mechanism: docs/design/acquire.md, "Several requests in one write".
 #pragma once
 
 #include <span>
@@ -11,67 +11,73 @@
 
 namespace weir::dynamo {
 
-/// While others move rf more often than not, it moves only when this much refill is gained.
+/// In a contended bucket (SeenBucket::IsContended), a write moves `rf` only if at least this time
+/// of refill has accumulated since `rf`, or half of the time to full.
 inline constexpr milliseconds kHold{250};
 
-/// What a take finds.
+/// The judgement of a take.
 struct TakeVerdict {
-  LimitAmounts available;  ///< of each limit, before it
-  milliseconds wait{0};    ///< 0: it fits
-  absl::InlinedVector<milliseconds, 4> waits;
+  LimitAmounts available;                      ///< millitokens of each limit before the take
+  milliseconds wait{0};                        ///< the longest of `waits`; 0: the take fits
+  absl::InlinedVector<milliseconds, 4> waits;  ///< of each limit
 };
 
-/// Collects parts with one target for one write. A value that lives as long as one plan: it refers
-/// to `seen` and to the target of its first part.
+/// Collects parts for one write on one target. Short-lived: it keeps a reference to `seen`, which
+/// must neither change nor be destroyed before it. Not thread-safe.
 class BucketBatch {
  public:
-  /// `leader` gives the target. REQUIRES: seen.is_known().
+  /// The batch has the target of `leader`, which is not added. `now` is the bucket time of the
+  /// write, `at` the same instant on the monotonic clock. REQUIRES: seen.is_known().
   BucketBatch(const SeenBucket& seen, const Part& leader, UnixMillis now, Instant at);
 
-  /// The part may share a write with the leader: an equal target, or an adjust of limits that the
-  /// leader's target names.
+  /// Returns true if the part may share a write with the leader: its target is equal, or it is an
+  /// adjust of limits that the leader's target names.
   bool Suits(const Part& part) const;
-  /// The target's limits are stored with its parameters.
+  /// Returns true if the item stores the target's limits with the target's parameters.
   bool conforms() const { return conforms_; }
 
-  /// The part is an adjust, or gives back. False, and it is not added: debt would pass kMaxDebt, or
-  /// the returns of one write would.
+  /// Adds an adjust or a return. Returns false, and adds nothing, if the debt of a limit, or the
+  /// sum of its returns in this write, would exceed kMaxDebt. REQUIRES: part.is_adjust() and
+  /// Suits(part).
   bool AddAdjust(const Part& part);
-  /// Not added unless it fits. `used` (or empty): what other parts, which are not in the batch, may
-  /// use, by limit.
+  /// Adds a take if it fits. `used`, if it is not empty: the millitokens of each limit that parts
+  /// outside of this batch may use.
   TakeVerdict AddTake(std::span<const std::int64_t> amounts,
                       std::span<const std::int64_t> used = {});
-  /// As AddTake; it is never added.
+  /// As AddTake, but never adds the take.
   TakeVerdict Judge(std::span<const std::int64_t> amounts, std::span<const std::int64_t> used = {});
 
   bool is_empty() const { return parts_ == 0; }
-  /// The takes use more than half of the available tokens, so they may not fit when they are
-  /// written.
+  /// Returns true if the takes use more than half of the available tokens of a limit, so that they
+  /// may not fit when they are written.
   bool is_tight() const;
-  /// For the planner. It refers to this batch.
+  /// Returns the request for the planner. It refers to this batch.
   BucketRequest Request() const;
 
  private:
+  /// Computes lines_ from the image and the sums.
   void MakeLines();
   void Add(std::size_t limit, const MeterAmounts& amounts);
+  /// Returns the meter that takes are judged by: after the returns, before the takes.
   Meter Judged(std::size_t limit) const;
   milliseconds WaitOf(const Meter& judged, std::int64_t amount) const;
+  /// Sets hold_ for a contended bucket.
   void Hold();
 
   const SeenBucket& seen_;
   TargetPtr target_;
   UnixMillis now_;
-  milliseconds behind_{0};  // until the bucket's time is reached, or set back
-  bool adjusts_;
+  milliseconds behind_{0};  // until `now` reaches the image's rf, or rf is set back
+  bool adjusts_;            // the leader is an adjust or a return
   bool conforms_ = true;
   std::size_t parts_ = 0;
-  /// Over 0: rf is not moved for so long, and the stored balance alone counts until then.
+  /// How long rf is not moved. While this is over 0, takes are judged by the stored balance alone.
   milliseconds hold_{0};
-  std::vector<MeterAmounts> sums_;
-  std::vector<LimitUpdate> lines_;
+  std::vector<MeterAmounts> sums_;  // by limit of the target
+  std::vector<LimitUpdate> lines_;  // the limits of the target first, in their order
 };
 
-/// The targets name the same bucket and the same limits.
+/// Returns true if the targets name the same bucket, source and limits.
 bool AreEqual(const Target& a, const Target& b);
 
 }  // namespace weir::dynamo

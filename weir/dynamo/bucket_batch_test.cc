@@ -1,5 +1,5 @@
 // One write with many parts has the effect of its parts one after the other: returns, then takes,
-// then debits, at one instant; or its condition fails and it has none.
+// then debits, at one instant. If its condition fails, it has no effect.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ struct Parts {
   }
 };
 
-/// One part after the other. False: a take found too little.
+/// Applies one part after the other. Returns false if the balance does not suffice for a take.
 bool ApplyEach(Meter& meter, const Parts& parts) {
   for (const std::int64_t part : parts.returns) Adjust(meter, -part);
   for (const std::int64_t part : parts.takes) {
@@ -108,8 +108,8 @@ class BucketBatchTest : public testing::Test {
   SimTable table_;
 };
 
-// Fails if: amounts are netted; the room for returns is that of the net amount; a take may use what
-// a debit leaves.
+// Fails if: amounts are netted; the capacity cuts off the net amount instead of the returns; a take
+// is judged by a balance after the debits.
 TEST_F(BucketBatchTest, AWriteOnTheItemThatWasSeenIsItsPartsOneAfterTheOther) {
   int applied = 0;
   int refused = 0;
@@ -141,8 +141,8 @@ TEST_F(BucketBatchTest, AWriteOnTheItemThatWasSeenIsItsPartsOneAfterTheOther) {
   EXPECT_GT(refused, 500);
 }
 
-// Fails if: a condition lets a write pass on an item that another process has changed so that the
-// parts do not fit, or that the capacity cuts off something else.
+// Fails if: a write passes on an item that another process has changed so that the parts do not
+// fit, or so that the capacity cuts off another amount.
 TEST_F(BucketBatchTest, AWriteOnAnItemThatOthersChangedIsItsPartsOneAfterTheOtherOrFails) {
   int applied = 0;
   int failed = 0;
@@ -168,7 +168,7 @@ TEST_F(BucketBatchTest, AWriteOnAnItemThatOthersChangedIsItsPartsOneAfterTheOthe
     ++applied;
     ASSERT_TRUE(fits) << "a take without tokens";
     ASSERT_LE(At(Image(), now).tokens, expected.tokens) << "tokens are minted";
-    // A remainder that another write's rf invalidated is less than a millitoken.
+    // A remainder is less than a millitoken, and is lost if another write moves rf.
     ASSERT_GE(At(Image(), now).tokens, expected.tokens - 1);
     ASSERT_EQ(Image().bucket.meters.front().consumed, expected.consumed);
   }

@@ -11,8 +11,10 @@ namespace {
 
 using Outcome = PartOutcome::Kind;
 
+// How long adjusts and returns are tried.
 constexpr nanoseconds kAdjustPatience = std::chrono::seconds(10);
 
+// Appends the status of each limit of the charge.
 void AddStatuses(const Charge& charge, const TakeVerdict& verdict, std::vector<LimitStatus>& to) {
   const Target& target = *charge.target;
   for (std::size_t i = 0; i < verdict.available.size(); ++i) {
@@ -77,7 +79,9 @@ BucketCall::Next BucketCall::Reserve(CallActors& actors) {
   return Next::kWaits;
 }
 
-// Nothing is reserved before all buckets are known, and none refuses.
+// No part is queued before the images of all buckets are known and none of them refuses. A refusal
+// is not final while items are unknown: these are read first, so that the decision has the wait and
+// the balances of all buckets.
 BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
   using Kind = Opinion::Kind;
   std::vector<std::size_t> unknown;
@@ -101,6 +105,8 @@ BucketCall::Next BucketCall::ReserveTakes(CallActors& actors) {
   return Write(actors);
 }
 
+// An adjust that the process has counted before is not queued again. One that exceeds kMaxDebt
+// fails the call before any part is queued.
 BucketCall::Next BucketCall::ReserveAdjusts(CallActors& actors) {
   std::vector<std::size_t> unknown;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -129,7 +135,7 @@ BucketCall::Next BucketCall::Look(const std::vector<std::size_t>& unknown, CallA
   return Next::kWaits;
 }
 
-// Before a refusal: the limits are stored, so that its wait is true. Once in a call.
+// Before the refusal the limits are stored, so that its wait is true.
 bool BucketCall::Repairs(CallActors& actors) {
   if (std::exchange(is_repaired_, true)) return false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -155,6 +161,7 @@ void BucketCall::Accept(std::size_t index, Part::Kind kind, CallActors& actors) 
   ++pending_;
 }
 
+// A take of 0 tokens is a look: the judgement is its result, and no write is needed.
 BucketCall::Next BucketCall::Write(CallActors& actors) {
   phase_ = Phase::kWriting;
   const auto kind = request_.kind == CallRequest::Kind::kAcquire  ? Part::Kind::kTake
@@ -186,13 +193,14 @@ void BucketCall::Ended(std::size_t index, const PartOutcome& outcome) {
     if (std::ranges::find(incomplete_, bucket) == incomplete_.end()) incomplete_.push_back(bucket);
   }
   if (outcome.kind == Outcome::kApplied || outcome.kind == Outcome::kSeen) return;
-  // Another division decides: then nothing else is known for sure.
+  // If a bucket is divided otherwise, the call begins again, whatever other failures there were.
   if (!failure_ || outcome.kind == Outcome::kDivided)
     failure_ = Failure{outcome.kind, outcome.error};
 }
 
+// Several outcomes of one event are passed one by one, and the call may have begun a new phase
+// after the first of them. So every outcome is checked against the identifier of the pending part.
 BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& actors) {
-  // A part of an earlier route, which the call does not wait for any more.
   const bool is_awaited = outcome.index < parts_.size() && parts_[outcome.index].id == outcome.part;
   if (!is_awaited) return Next::kWaits;
   --pending_;
@@ -230,7 +238,8 @@ BucketCall::Next BucketCall::OnOutcome(const PartOutcome& outcome, CallActors& a
   return has_more && !failure_ ? Reserve(actors) : Conclude(actors);
 }
 
-// Parts that no write carries are withdrawn; the outcome of the others is awaited.
+// The phase stays the same until the outcomes of carried parts have come: each of them calls Fail
+// again, since failure_ is set.
 BucketCall::Next BucketCall::Fail(CallActors& actors) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     CallPart& part = parts_[i];
@@ -244,6 +253,8 @@ BucketCall::Next BucketCall::Fail(CallActors& actors) {
   return pending_ > 0 ? Next::kWaits : GiveBack(actors);
 }
 
+// Returns are parts of the call, which reports its refusal when they are applied. Only a call that
+// was refused is tried again; one that failed otherwise is not.
 BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
   phase_ = Phase::kReturning;
   bool had_taken = false;
@@ -264,8 +275,10 @@ BucketCall::Next BucketCall::GiveBack(CallActors& actors) {
   return Next::kWaits;
 }
 
-// The deadline has passed. Tokens that are taken for no caller are returned, and the call does not
-// wait for that. Outcomes that this event has caused must be processed first.
+// The call does not wait for its parts any more. Their actors return tokens that are taken for it,
+// or keep them (AcquireAndKeep). A part that is pending here and not waiting in its actor has an
+// outcome in the protocol's queue: this must be processed first, because it says whether the tokens
+// were taken.
 BucketCall::Next BucketCall::Hurry(CallActors& actors) {
   repeats_ = false;
   const bool takes = request_.kind == CallRequest::Kind::kAcquire && phase_ != Phase::kReturning;
@@ -306,8 +319,9 @@ bool BucketCall::AdmitsLate() const {
          failure_->error->code == Code::kDeadlineExceeded;
 }
 
-// `keeps`: the caller admits its request, so tokens that are not taken are debited, if necessary in
-// shard 0.
+// A part that is gone from its actor, or has ended, is settled here: tokens that were taken and are
+// not kept are returned; tokens that are kept and were not taken are debited, in shard 0 if the
+// shard does not exist. A part that a write carries is settled by its actor.
 void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
   CallPart& part = parts_[index];
   bool is_taken = part.stage == Stage::kApplied;
@@ -321,11 +335,14 @@ void BucketCall::LeavePart(std::size_t index, bool keeps, CallActors& actors) {
   Part settled = PartOf(index, Part::Kind::kTake);
   if (settled.is_nothing()) return;
   settled.keeps = keeps;
+  // PendingParts::GiveBack debits the part if it keeps its tokens, and returns them otherwise.
   const bool is_missing = keeps && actors.At(KeyOf(index)).seen().is_absent();
   if (is_missing) settled.target = InShard(*settled.target, 0);
   actors.Change(settled.target->key).GiveBack(std::move(settled), actors.moment());
 }
 
+// The order matters: a call that was refused half-way is tried again before its limits are
+// repaired, and repairs precede the refusal because its wait depends on them.
 BucketCall::Next BucketCall::Conclude(CallActors& actors) {
   if (!failure_) return Answer(Told(true));
   if (std::exchange(repeats_, false)) {
@@ -354,6 +371,7 @@ BucketCall::Next BucketCall::Conclude(CallActors& actors) {
   }
 }
 
+// An adjust has no refusal, so contention is an error of it.
 BucketCall::Next BucketCall::Contended() {
   if (request_.kind != CallRequest::Kind::kAcquire) {
     const BucketKey& key = KeyOf(0);

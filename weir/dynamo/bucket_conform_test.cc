@@ -1,4 +1,4 @@
-// Changed limits are stored in the buckets that exist (BucketLimits).
+// BucketLimits::Conform: changed limits are stored in the buckets that exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST_F(BucketConformTest, D6EveryShardGetsTheLimitsAndKeepsWhatIsUsed) {
   ASSERT_TRUE(Conform(60'000));
   for (const std::uint32_t shard : {0U, 1U}) {
     EXPECT_EQ(Stored(shard, "b_rpm_cp"), 60'000);
-    // 20 of 50 were used, and are of 30; 13 ms have passed.
+    // 20 of 50 tokens were used, so 10 of 30 are left, and the refill of 13 ms.
     EXPECT_EQ(Stored(shard, "b_rpm_tk"), 10'065);
   }
 }
@@ -46,7 +46,7 @@ TEST_F(BucketConformTest, D6ABucketThatDoesNotExistStaysAbsent) {
   EXPECT_FALSE(Stored(0, "rf").has_value());
 }
 
-// Fails if: the limits in the cached image are taken for those that are stored.
+// Fails if: the limits in the cached image are assumed to be the stored ones.
 TEST_F(BucketConformTest, D6ACachedImageDoesNotHideOtherLimits) {
   table_.Put(ShardItem(0, 1, 30'000));
   Know();

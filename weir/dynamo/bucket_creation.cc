@@ -1,4 +1,4 @@
-// The plan for a bucket that does not exist yet.
+// Plans the creation of a bucket that does not exist yet.
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +9,7 @@
 namespace weir::dynamo {
 namespace {
 
+// Returns the item without its limits.
 Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request, UnixMillis now) {
   const BucketKey& key = request.target.key;
   Item item = keys.BucketIndexes(key);
@@ -25,6 +26,7 @@ Item NewItem(const Keys& keys, const Owner& owner, const BucketRequest& request,
   return item;
 }
 
+// Adds the limits that the lines leave in the item, and the names of the extras.
 void AddMeters(Item& item, const std::vector<LimitUpdate>& lines) {
   std::vector<std::string> extras;
   for (const LimitUpdate& line : lines) {
@@ -36,7 +38,8 @@ void AddMeters(Item& item, const std::vector<LimitUpdate>& lines) {
   if (auto text = FormatExtras(std::move(extras))) item.emplace(kExtras, Of(*std::move(text)));
 }
 
-// A bucket that is not there is full: it stays so.
+// A bucket that does not exist is full, and stays full if no limit is charged. Returns at the
+// capacity have no effect.
 bool StoresNothing(const std::vector<LimitUpdate>& lines) {
   return std::ranges::all_of(
       lines, [](const LimitUpdate& line) { return line.absent || line.amounts.is_nothing(); });
@@ -64,6 +67,8 @@ void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_
   item.emplace(LimitAttribute(name, "tc"), Of(used));
 }
 
+// The generation changes with the entity's parent and cascade, and the incarnation with each
+// creation of the entity. A record without an incarnation is identified by its time of creation.
 Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity) {
   Write check{.kind = Write::Kind::kCheck, .key = keys.Entity(entity)};
   Expression& e = check.expression;

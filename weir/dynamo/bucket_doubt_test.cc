@@ -1,5 +1,5 @@
-// What a process stores, and concludes, while a write or a read of it is older than what others
-// have stored since.
+// A process whose write is in doubt, or whose read is slow, while other processes write the same
+// item: what it stores, and what it reports.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +23,8 @@ class BucketDoubt : public BucketProtocolTest {
   std::int64_t Number(const char* attribute) { return *GetNumber(*Stored("acme"), attribute); }
 };
 
-// The limits were stored by others, so that nothing is to be written, but the write is in doubt.
-// Fails if: nothing is sent that settles it, and requests of other limits wait for ten seconds.
+// Another process has stored the limits, so no write is needed, but an earlier write is in doubt.
+// Fails if: no write settles it, and requests with other limits wait for ten seconds.
 TEST_F(BucketDoubt, AWriteInDoubtThatIsNeedlessNowIsSettledByAProbe) {
   const Pending conform = Conform(kSmaller);
   Read();
@@ -46,7 +46,7 @@ TEST_F(BucketDoubt, AWriteInDoubtThatIsNeedlessNowIsSettledByAProbe) {
 TEST_F(BucketDoubt, ATakeInDoubtDoesNotStoreLimitsThatWereReplaced) {
   Learn("acme");
   const Pending first = Start({{"acme", 1}});
-  Apply(Next("acme"));  // and has a slot from now on
+  Apply(Next("acme"));  // claims a slot
   const Pending call = Start({{"acme", 1}});
   LoseRequest(Next("acme"));
   Wait(milliseconds(20));
@@ -56,7 +56,7 @@ TEST_F(BucketDoubt, ATakeInDoubtDoesNotStoreLimitsThatWereReplaced) {
   EXPECT_EQ(Said(call), "outdated");
 }
 
-// The same for the limits that a refused call stores, if their write is slow.
+// As above, for the limits that a refused call stores, if this write is slow.
 TEST_F(BucketDoubt, ASlowRepairDoesNotStoreLimitsThatWereReplaced) {
   Put("acme", 5);
   Learn("acme");
@@ -64,7 +64,7 @@ TEST_F(BucketDoubt, ASlowRepairDoesNotStoreLimitsThatWereReplaced) {
   Apply(Next("acme"));
   constexpr Quota kOther{90'000, 10'000, 1'000};
   const Pending call = Start({{"acme", 50}}, {.limit = {"rpm", kOther}});
-  Next("acme");  // has no answer
+  Next("acme");  // gets no response
   EXPECT_EQ(Said(call), "waits") << "the limits are stored before the refusal";
   Wait(milliseconds(20));
   ReplaceLimit("acme", kSmaller);
@@ -75,7 +75,7 @@ TEST_F(BucketDoubt, ASlowRepairDoesNotStoreLimitsThatWereReplaced) {
   EXPECT_EQ(Said(call), "outdated");
 }
 
-// Fails if: limits that were replaced after the read, and before the call, stay replaced.
+// Fails if: limits that another process replaced between the read and the call stay replaced.
 TEST_F(BucketDoubt, AReadThatBeganBeforeAConformDoesNotServeIt) {
   Start({{"acme", 1}});
   std::vector<HeldRead> before = ReadNow();
@@ -88,7 +88,7 @@ TEST_F(BucketDoubt, AReadThatBeganBeforeAConformDoesNotServeIt) {
   EXPECT_EQ(Number("b_rpm_cp"), kRpm.quota.capacity);
 }
 
-// A read that shows no item may be older than the write that made it.
+// A read that finds no item may be older than the write that created it.
 TEST_F(BucketDoubt, AReadThatBeganBeforeAWriteDoesNotHideItsItem) {
   Delete("acme", 0);
   Start({{"acme", 1}});
@@ -111,7 +111,7 @@ TEST_F(BucketDoubt, AReadThatBeganBeforeAWriteDoesNotHideItsItem) {
   ExpectExact();
 }
 
-// Fails if: the sum of the returns of one write passes what 64 bits hold, and is a debit.
+// Fails if: the sum of the returns of one write overflows 64 bits and becomes a debit.
 TEST_F(BucketDoubt, TheReturnsOfOneWriteAreBounded) {
   constexpr std::int64_t kHuge = kMaxMillitokens / kMillitokens;
   const Terms terms{.kind = kAdjust, .limit = {"rpm", {kMaxMillitokens, kMaxMillitokens, 1'000}}};
@@ -123,7 +123,7 @@ TEST_F(BucketDoubt, TheReturnsOfOneWriteAreBounded) {
   EXPECT_LE(Number("b_rpm_tc"), 0) << "what was taken, less what was returned";
 }
 
-// Fails if: a call reports limits as stored that are not.
+// Fails if: a call reports that limits are stored although they are not.
 TEST_F(BucketDoubt, AConformThatLosesToOthersEachTimeFails) {
   const Pending conform = Conform(kSmaller);
   Read();
@@ -138,7 +138,8 @@ TEST_F(BucketDoubt, AConformThatLosesToOthersEachTimeFails) {
   EXPECT_EQ(Number("b_rpm_cp"), kRpm.quota.capacity);
 }
 
-// Its transaction conflicts with those of others. Fails if: no take is written before it.
+// The transaction of the adjust conflicts with those of other processes. Fails if: no take is
+// written before the transaction succeeds.
 TEST_F(BucketDoubt, TakesGoBetweenTheTriesOfARecordedAdjust) {
   Learn("acme");
   const Pending adjust = Start({{"acme", 5}}, {.kind = kAdjust, .is_recorded = true});

@@ -13,11 +13,12 @@
 namespace weir::dynamo {
 namespace {
 
-// A request may take this long, whatever its callers' deadlines: these are kept by timers, and the
-// outcome matters to the bucket.
+// The timeout of a request. It does not depend on the deadlines of callers: timers keep these, and
+// the actor needs the outcome anyway.
 constexpr nanoseconds kRequestTime = std::chrono::seconds(5);
 
-// Of each bucket: the item, its owner, and shard 1, which may exist where shard 0 is missing.
+// The items that are read of each bucket: its own, its owner's record, and that of shard 1, which
+// may exist although shard 0 is missing.
 constexpr std::size_t kReadsOfBucket = 3;
 
 std::function<std::uint64_t()> Random(const BucketStoreOptions& options) {
@@ -55,8 +56,10 @@ Moment DynamoBucketStore::Driver::Now() const {
   return {.at = now, .bucket_time = table_.Now(), .round_trip = round_trips_.Median(now)};
 }
 
-// Requests may be answered before they return, so callbacks wait until nothing of this is inside:
-// they may destroy the store.
+// A request may complete before Table returns, on this thread: its event then runs within Do of
+// this one. HeldTurn delays the callbacks of all of these events until the outermost one has left
+// `inside_`, because a callback may destroy the store, and Stop waits for `inside_` to become 0.
+// `self` keeps the driver alive until then.
 template <class Event>
 bool DynamoBucketStore::Driver::On(Event event, bool begins) {
   const std::shared_ptr<Driver> self = shared_from_this();
@@ -93,7 +96,8 @@ void DynamoBucketStore::Driver::Start(CallRequest request, Done<Decision> done) 
   if (!On(begin, /*begins=*/true)) done(Fail(Code::kUnavailable, "the backend is closed"));
 }
 
-// A bucket that turns out to have more shards than was known is gone through again.
+// Conforms as many shards as are known. If the images show afterwards that the bucket has more, the
+// call is repeated for that number.
 void DynamoBucketStore::Driver::Conform(TargetPtr target, Deadline deadline, Done<void> done) {
   const std::uint32_t known = std::max<std::uint32_t>(ShardsOf(target->key), 1);
   CallRequest request{.kind = CallRequest::Kind::kConform,
@@ -110,6 +114,8 @@ void DynamoBucketStore::Driver::Conform(TargetPtr target, Deadline deadline, Don
   });
 }
 
+// A callback that destroys the store runs after its event has left `inside_`, so this does not wait
+// for its own thread.
 void DynamoBucketStore::Driver::Stop() {
   shard_work_->Stop();
   mutex_.lock();
@@ -146,10 +152,10 @@ void DynamoBucketStore::Driver::Close(Deadline deadline, Done<void> done) {
                           "take stay taken"));
     });
   }
+  // If the store is idle, this event completes the Close.
   On([](BucketProtocol&, const Moment&, Step&) {});
 }
 
-// Nothing is left to wait for.
 bool DynamoBucketStore::Driver::HasEnded() const {
   return !closing_.empty() && answers_ == 0 && protocol_.is_idle();
 }
@@ -175,7 +181,9 @@ void DynamoBucketStore::Driver::EndClose(const Status& status) {
   RunInTurn(std::move(tasks), scheduler_);
 }
 
-// One timer, which may ring too early: the writes that it is set for mostly end before it does.
+// There is one timer. It is set again only if the protocol needs an earlier time: most of the
+// writes that it is set for complete before it fires, and a timer that fires too early does no
+// harm.
 void DynamoBucketStore::Driver::SetAlarm() {
   const std::optional<Instant> wake = protocol_.wake();
   if (!wake || *wake >= alarm_at_) return;
@@ -210,6 +218,7 @@ void DynamoBucketStore::Driver::Send(Step::Send send) {
   auto done = [self = shared_from_this(), key = std::move(send.key), id = send.write.write,
                sent](tl::expected<WriteAnswer, WriteFailure> outcome) {
     const Instant now = self->scheduler_.clock().Now();
+    // Throttled and lost writes say nothing of the usual round trip.
     const bool was_judged = outcome || outcome.error().kind == FailureClass::kConditional;
     if (was_judged) self->round_trips_.Add(now - sent, now);
     self->On([&](BucketProtocol& protocol, const Moment& moment, Step& step) {

@@ -8,24 +8,27 @@
 namespace weir::dynamo {
 namespace {
 
-// A write that is slower than three round trips is joined by one that supersedes it. If all writes
-// are slow, the table is busy, and must not get each of them twice; so the bound follows the usual
-// round trip.
+// A write that takes longer than three round trips is superseded by another one. If all writes are
+// slow, the table is busy and must not receive each of them twice, so the bound is a multiple of
+// the median round trip.
 constexpr int kSlowRoundTrips = 3;
 constexpr nanoseconds kLeastSlow = milliseconds(10);
 constexpr nanoseconds kMostSlow = milliseconds(1'000);
-// If other processes write meanwhile, a second claim leaves the outcome of the first unknown, and
-// its decisions say that they may be charged twice. A response that is just late prevents that.
+// The first write of a process claims its slot. If another process moves rf meanwhile, a second
+// write does not show whether the first one was applied, and decisions say that they may be charged
+// twice. So the first write gets more time to respond.
 constexpr nanoseconds kLeastSlowClaim = milliseconds(100);
+// The bound if no response came in the last second.
 constexpr nanoseconds kSlowUnlessKnown = milliseconds(100);
 constexpr std::size_t kMostFlights = 3;
 
+// Returns the time after which a write counts as slow.
 nanoseconds SlowAfter(const Moment& moment) {
   if (!moment.round_trip) return kSlowUnlessKnown;
   return std::clamp(*moment.round_trip * kSlowRoundTrips, kLeastSlow, kMostSlow);
 }
 
-// How long the outcome of writes is sought.
+// How long a write may be in doubt before its parts are reported as unknown.
 constexpr nanoseconds kPatience = std::chrono::seconds(10);
 
 }  // namespace
@@ -51,12 +54,14 @@ std::optional<Flight> BucketFlights::Take(std::uint64_t id) {
   return flight;
 }
 
+// A write that is not fenced is the only one of its round: its outcome is that of its parts.
 BucketFlights::Settlement BucketFlights::OnApplied(const Flight& flight) {
   if (flight.fenced) return Settled(fence_.OnApplied(*flight.fenced));
   return Settled({.applied = flight.parts, .not_applied = {}, .unknown = {}});
 }
 
-// The slot is what counts: the condition may have failed because an earlier write was applied.
+// The slot decides: the condition may have failed because an earlier write of the round was
+// applied, which the fence finds in the slot of the returned item.
 BucketFlights::Settlement BucketFlights::OnFailed(const Flight& flight,
                                                   const std::optional<Item>& item) {
   if (!flight.fenced) return OnNotSent(flight);
@@ -70,12 +75,15 @@ BucketFlights::Settlement BucketFlights::OnNotSent(const Flight& flight) {
   return Settled({.applied = {}, .not_applied = flight.parts, .unknown = {}});
 }
 
+// A lost write that is not fenced settles its round at once, as unknown: no later write can show
+// whether it was applied.
 BucketFlights::Settlement BucketFlights::OnLost(const Flight& flight, Instant now) {
   if (!flight.fenced) return Settled({.applied = {}, .not_applied = {}, .unknown = flight.parts});
   if (!doubt_since_) doubt_since_ = now;
   return {};
 }
 
+// Drops the writes in flight too: they belong to the round, whose parts are all reported here.
 std::optional<BucketFlights::Settlement> BucketFlights::Abandon(Instant now) {
   if (abandon_at() > now) return std::nullopt;
   doubt_since_.reset();
@@ -83,7 +91,8 @@ std::optional<BucketFlights::Settlement> BucketFlights::Abandon(Instant now) {
   return fence_.Abandon();
 }
 
-// With nothing in doubt, the round is over; responses that still come tell nothing new.
+// When no write may be applied any more, the round has ended, and the responses of its writes that
+// are still in flight contain nothing new.
 BucketFlights::Settlement BucketFlights::Settled(Settlement settlement) {
   if (is_settled()) {
     doubt_since_.reset();
@@ -92,6 +101,7 @@ BucketFlights::Settlement BucketFlights::Settled(Settlement settlement) {
   return settlement;
 }
 
+// A write that is not fenced is never superseded: both could be applied.
 Instant BucketFlights::SupersedeAt(const Moment& moment) const {
   if (flights_.empty()) return moment.at;
   const bool is_fenced = flights_.back().fenced.has_value();
@@ -100,6 +110,8 @@ Instant BucketFlights::SupersedeAt(const Moment& moment) const {
   return flights_.back().sent + std::max(SlowAfter(moment), least);
 }
 
+// The oldest write in flight decides: if it is late, a look does not wait for the writes that have
+// superseded it.
 Instant BucketFlights::LookAt(const Moment& moment) const {
   if (flights_.empty()) return moment.at;
   return flights_.front().sent + std::max(SlowAfter(moment), kSlowUnlessKnown);

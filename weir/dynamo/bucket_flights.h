@@ -1,4 +1,12 @@
-// The writes of one bucket's actor that have no response yet, and the parts that each one carries.
+// The writes of one bucket's actor that are in flight, and the parts that each one carries.
+//
+//   Begin --> Add --> in flight --> Take --+--> OnApplied, OnFailed, OnNotSent --> Settlement
+//     |                                    |
+//     +--> Cancel                          +--> OnLost: in doubt --> Settlement of the next write,
+//                                                                    or of Abandon after 10 s
+//
+// A Settlement ends the round if no write of it may be applied any more. Then the writes that are
+// still in flight are dropped, and Take returns nothing for them.
 #pragma once
 
 #include <cstdint>
@@ -12,77 +20,93 @@
 
 namespace weir::dynamo {
 
-/// A write that has no response yet.
+/// A write in flight.
 struct Flight {
-  std::uint64_t id = 0;                         ///< ascending in the order of sending
-  std::optional<WriteFence::WriteId> fenced{};  ///< nothing: every slot of the item is in use
-  std::vector<PartId> parts{};
-  PartId last_part = 0;  ///< the latest one of the process when it was sent
-  Instant sent{};
-  UnixMillis planned_at{};  ///< rf in the image
-  bool moves_rf = false;
-  milliseconds set_back{0};  ///< BucketPlan
-  bool is_tight = false;     ///< BucketBatch
-  bool foreseen = false;     ///< planned from the image that an own write had left
-  std::optional<Item> created{};
-  bool records = false;  ///< its last write records a token
+  std::uint64_t id = 0;  ///< ascending in the order of sending, within the process
+  /// The write's identifier in the fence. Nothing: it is not fenced, because other processes hold
+  /// all slots of the item.
+  std::optional<WriteFence::WriteId> fenced{};
+  std::vector<PartId> parts{};    ///< the parts that it carries
+  PartId last_part = 0;           ///< the latest part of the process when the write was sent
+  Instant sent{};                 ///< when it was sent
+  UnixMillis planned_at{};        ///< rf in the image that it was planned from
+  bool moves_rf = false;          ///< BucketPlan::moves_rf
+  milliseconds set_back{0};       ///< BucketPlan::set_back
+  bool is_tight = false;          ///< BucketBatch::is_tight
+  bool foreseen = false;          ///< planned from an image that a write of this process had left
+  std::optional<Item> created{};  ///< the item, if the write creates it
+  bool records = false;           ///< the last action of its transaction records an adjust
 };
 
-/// A round of fenced writes of the same parts, each of which supersedes the ones before; or one
-/// that is not fenced. Settlements name the parts whose outcome a response has shown. Not
-/// thread-safe.
+/// One round of fenced writes, each of which supersedes the writes before it and carries their
+/// parts again; or one write that is not fenced. Settlements report the parts whose outcome is
+/// known. Not thread-safe.
 class BucketFlights {
  public:
   using Settlement = WriteFence::Settlement;
 
-  /// `instance`: of the fence. `last_id`: the latest identifier of a write in this process, which
-  /// must outlive it: a response may come when its actor is gone and the bucket has another one.
+  /// `instance`: FenceValue::instance. `last_id` is the latest identifier of a write in this
+  /// process and must outlive the object. It is shared by all actors because a response may arrive
+  /// when its actor was destroyed and the bucket has a new one.
   BucketFlights(std::uint64_t instance, std::uint64_t& last_id)
       : fence_(instance), last_id_(last_id) {}
 
-  /// Begins a write by the latest image (null: it creates the item). Nothing: it is not fenced.
+  /// Begins a fenced write that is planned from `image`, or creates the item if `image` is null.
+  /// `now` is the bucket time, `draw` random. Returns nothing if the write cannot be fenced. Add or
+  /// Cancel must follow. REQUIRES: !is_full().
   std::optional<WriteFence::Guard> Begin(const std::vector<PartId>& parts, const BucketImage* image,
                                          UnixMillis now, std::uint32_t draw);
-  /// It will not be sent after all.
+  /// Ends a write that was begun and will not be sent.
   void Cancel(const WriteFence::Guard& guard) { fence_.OnNotSent(guard.write); }
-  /// It is sent. Returns its identifier.
+  /// Adds a write that is sent now. Returns its identifier.
   std::uint64_t Add(Flight flight);
-  /// Takes out a write whose response came. Nothing: its round is settled already.
+  /// Removes and returns a write whose response has come. Returns nothing if its round is settled.
   std::optional<Flight> Take(std::uint64_t id);
 
+  // Each of the following ends a write that was removed by Take.
+
+  /// The write was applied.
   Settlement OnApplied(const Flight& flight);
-  /// Its condition failed. Nothing: the item does not exist.
+  /// A condition of the write failed. `item` is the item at that time; nothing: it does not exist.
   Settlement OnFailed(const Flight& flight, const std::optional<Item>& item);
+  /// The write was certainly not applied.
   Settlement OnNotSent(const Flight& flight);
-  /// There will be no response. The next write of the round settles it.
+  /// The response was lost. A fenced write is in doubt until a later write of the round settles it.
   Settlement OnLost(const Flight& flight, Instant now);
-  /// Gives up learning outcomes that have been in doubt for 10 s. Nothing: no doubt is that old.
+
+  /// Reports the parts of the round as unknown if a write has been in doubt for 10 s. Returns
+  /// nothing if there is no such doubt.
   std::optional<Settlement> Abandon(Instant now);
 
-  /// When a write that supersedes the latest one may be sent; kNoTime: not before a response.
+  /// Returns when a write that supersedes the latest one may be sent. kNoTime: not before a
+  /// response.
   Instant SupersedeAt(const Moment& moment) const;
-  /// When an image is to be read: the response of the write in flight contains one too, unless it
-  /// is late.
+  /// Returns when the item may be read. Before that, the response of a write in flight is expected,
+  /// which contains an image too.
   Instant LookAt(const Moment& moment) const;
-  /// kNoTime: nothing is in doubt.
+  /// Returns when Abandon gives up; kNoTime: no write is in doubt.
   Instant abandon_at() const;
 
+  /// The round has as many writes that may be applied as the fence can track.
   bool is_full() const { return fence_.unanswered() >= WriteFence::kMostUnanswered; }
-  /// A write that was sent may still be applied.
+  /// No fenced write of the round may still be applied.
   bool is_settled() const { return fence_.unanswered() == 0; }
+  /// No write is in flight. Writes in doubt do not count.
   bool is_empty() const { return flights_.empty(); }
-  /// The latest write that was sent.
+  /// The latest write that any actor of the process has sent.
   std::uint64_t last_id() const { return last_id_; }
-  /// The latest write that was sent before any that is in flight.
+  /// The latest write that was sent before all writes in flight. The image of a read that is sent
+  /// now is later than this write, and perhaps not later than those in flight.
   std::uint64_t last_answered_id() const;
 
  private:
+  /// Ends the round if no write of it may still be applied. Returns the settlement.
   Settlement Settled(Settlement settlement);
 
   WriteFence fence_;
-  std::vector<Flight> flights_;
+  std::vector<Flight> flights_;  // in flight, in the order of sending
   std::uint64_t& last_id_;
-  std::optional<Instant> doubt_since_;
+  std::optional<Instant> doubt_since_;  // when the first write in doubt lost its response
 };
 
 }  // namespace weir::dynamo

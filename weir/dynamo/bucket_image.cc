@@ -20,13 +20,13 @@ struct Feature {
   std::string_view field;
   std::string_view what;
 };
-// Of one limit: attribute b_<limit>_<field>.
+// Features of one limit: attribute b_<limit>_<field>.
 constexpr std::array kLimitFeatures = {
     Feature{"sched", "a schedule"},    Feature{"rsched", "a calendar quota"},
     Feature{"rsa", "a session quota"}, Feature{"ws", "a session quota"},
     Feature{"soft", "a soft limit"},   Feature{"tu", "a topped-up quota"},
 };
-// Of the whole item.
+// Features of the whole item: attribute <field>.
 constexpr std::array kItemFeatures = {
     Feature{"sched", "a schedule"},
     Feature{"rsched", "a calendar quota"},
@@ -51,7 +51,7 @@ Status CheckFeatures(const Item& item, const BucketImage& image) {
   }
   for (const std::string& name : image.names) {
     for (const auto& [field, what] : kLimitFeatures) {
-      // "-" says that the item's own schedule is not this limit's.
+      // "-" means that the schedule of the item does not apply to this limit.
       const std::string attribute = LimitAttribute(name, field);
       const std::string* text = GetText(item, attribute);
       if (text != nullptr && *text == "-") continue;
@@ -73,7 +73,7 @@ std::optional<Meter> ReadMeter(const Item& item, std::string_view name) {
   return meter;
 }
 
-// The name in `b_<name>_tk`.
+// Returns <name> of an attribute b_<name>_tk; nothing for other attributes.
 std::optional<std::string_view> LimitOf(std::string_view attribute) {
   if (!attribute.starts_with("b_") || !attribute.ends_with("_tk")) return std::nullopt;
   attribute.remove_prefix(2);
@@ -84,6 +84,8 @@ std::optional<std::string_view> LimitOf(std::string_view attribute) {
 
 bool IsSound(const Quota& quota) { return Validate(quota).has_value(); }
 
+// Reads all limits that have a balance and a capacity; zae-limiter's parameter sync writes the
+// parameters of a new limit first. A damaged quota of `wcu` is replaced by the default.
 Status ReadLimits(const Item& item, BucketImage& image) {
   for (const auto& [attribute, value] : item) {
     const auto name = LimitOf(attribute);
@@ -106,7 +108,8 @@ Status ReadLimits(const Item& item, BucketImage& image) {
 // The end of the year 9999, in ms since 1970. No client writes a later time.
 constexpr std::int64_t kLatestTime = 253'402'300'799'999;
 
-// No arithmetic holds such a balance, and no condition on it.
+// Returns kDataLoss if the balance is beyond kMaxDebt, in either direction: sums with it could
+// overflow, in the arithmetic here and in conditions.
 Status CheckBalance(const BucketImage& image, std::size_t i) {
   const std::int64_t tokens = image.bucket.meters[i].tokens;
   if (tokens >= -kMaxDebt && tokens <= kMaxDebt) return {};
@@ -117,6 +120,7 @@ Status CheckBalance(const BucketImage& image, std::size_t i) {
                   Where(image.key), image.names[i], tokens, LimitAttribute(image.names[i], "tk")));
 }
 
+// Replaces the quotas of the whole bucket in `image.bucket` by those of the shard.
 Status Divide(BucketImage& image) {
   for (std::size_t i = 0; i < image.names.size(); ++i) {
     WEIR_RETURN_IF_ERROR(CheckBalance(image, i));
@@ -134,6 +138,7 @@ Status Divide(BucketImage& image) {
   return {};
 }
 
+// Removes the text up to the first `mark`, or all of it, from `text`, and the mark. Returns it.
 std::string_view CutTo(std::string_view& text, char mark) {
   const std::size_t at = std::min(text.find(mark), text.size());
   const std::string_view head = text.substr(0, at);
@@ -141,6 +146,7 @@ std::string_view CutTo(std::string_view& text, char mark) {
   return head;
 }
 
+// A remainder of a limit that is full is dropped, as the refill does.
 void ReadRemainder(std::string_view entry, BucketImage& image) {
   const std::string_view name = CutTo(entry, '=');
   const auto remainder = ReadInteger<std::int64_t>(CutTo(entry, '/'));
@@ -153,6 +159,7 @@ void ReadRemainder(std::string_view entry, BucketImage& image) {
   meter.remainder_period = *period;
 }
 
+// Ignores the remainders of another version, shard or rf.
 void ReadRemainders(std::string_view text, BucketImage& image) {
   if (CutTo(text, ';') != "1") return;
   if (CutTo(text, ';') != std::to_string(image.key.shard)) return;
@@ -160,7 +167,7 @@ void ReadRemainders(std::string_view text, BucketImage& image) {
   while (!text.empty()) ReadRemainder(CutTo(text, ';'), image);
 }
 
-// "<time>;<time>", the text of w_gone and w_ahead.
+// Parses "<time>;<time>", the text of w_gone and w_ahead.
 template <class Times>
 std::optional<Times> ReadTimes(std::string_view text) {
   const auto first = ReadInteger<std::int64_t>(CutTo(text, ';'));

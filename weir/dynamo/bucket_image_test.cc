@@ -21,7 +21,7 @@ void AddLimit(Item& item, const std::string& name, std::int64_t tokens) {
   item["b_" + name + "_tc"] = Of(100'000 - tokens);
 }
 
-/// As zae-limiter's fast path leaves it.
+/// Returns an item as zae-limiter's fast path leaves it.
 Item PlainItem() {
   Item item = Keys("ns").BucketIndexes({"acme", "gpt-4", 0});
   item["rf"] = Of(kRfMillis);
@@ -128,7 +128,7 @@ TEST(BucketImage, WhatIsNoBucketIsDamaged) {
   }
 }
 
-// D6. No client can leave it, and no arithmetic holds it.
+// D6. No client leaves such a balance, and sums with it could overflow.
 TEST(BucketImage, D6ABalanceBeyondAllDebtIsDamaged) {
   for (const std::int64_t tokens : {INT64_MIN, -kMaxDebt - 1, kMaxDebt + 1, INT64_MAX}) {
     Item item = PlainItem();

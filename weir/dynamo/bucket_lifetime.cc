@@ -11,14 +11,17 @@ namespace {
 // bucket_ttl_multiplier).
 constexpr double kFillTimes = 7;
 
-// Writes of others that were not seen may use twice the capacity before an add fails for its ttl.
+// An add requires a ttl with enough time to refill twice the capacity. Other processes may use this
+// amount after the image before an add fails because of the ttl.
 constexpr double kSpareFills = 2;
 
-// About 3,000 years, in ms: debt that takes longer may be forgotten then.
+// About 3,000 years, in ms. Debt that takes longer to repay may be forgotten after this time.
 constexpr std::int64_t kLongestLife = 100'000'000'000'000;
 
 }  // namespace
 
+// Computes in floating point, because the products do not fit into 64 bits. The result is capped at
+// kLongestLife and rounded up to seconds.
 std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, double fills,
                        const std::optional<EarlyLeavers>& gone) {
   double longest = 0;

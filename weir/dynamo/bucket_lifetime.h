@@ -1,4 +1,4 @@
-// How long a bucket's item must stay, so that no used tokens are forgotten with it.
+// How long the item of a bucket must exist, so that no used tokens are forgotten when it expires.
 // Mechanism: docs/design/acquire.md, "When an item may be deleted".
 #pragma once
 
@@ -10,26 +10,26 @@
 
 namespace weir::dynamo {
 
-/// Seconds since 1970 at which each limit is full again and has been for `fills` times as long as
-/// it takes to fill it: `lines` as the write at `now` leaves them, and those that left early
-/// (`gone`).
+/// Returns the time, in seconds since 1970, at which every limit has been full for `fills` times
+/// the time that fills it, if `lines` are written at `now`. The time is not before the limits in
+/// `gone` would have been full.
 std::int64_t FullSince(UnixMillis now, const std::vector<LimitUpdate>& lines, double fills,
                        const std::optional<EarlyLeavers>& gone);
-/// The ttl of an item that is written now.
+/// Returns the ttl, in seconds since 1970, of an item that is written at `now`.
 std::int64_t TtlAt(UnixMillis now, const std::vector<LimitUpdate>& lines,
                    const std::optional<EarlyLeavers>& gone);
 
-/// What an add relies on, or writes, as the item's ttl.
+/// The ttl that a write requires, or writes.
 struct Lifetime {
-  std::int64_t ttl_seconds = 0;
-  bool moves = false;  ///< the ttl that was seen is too early
+  std::int64_t ttl_seconds = 0;  ///< seconds since 1970: the least stored ttl, or the new one
+  bool moves = false;            ///< the stored ttl is too early: the write sets a new one
 };
-/// Nothing for an item without a ttl.
+/// Returns the ttl for a write of the form "add". Nothing if the item has no ttl.
 std::optional<Lifetime> LifetimeOfAdd(const BucketImage& image,
                                       const std::vector<LimitUpdate>& lines, UnixMillis now);
 
-/// The least that a limit may have at `now`, after the write, to be full when the item may go; at
-/// least -kMaxDebt.
+/// Returns the least balance, in millitokens, from which the limit is full at `ttl_seconds` if it
+/// has this balance at `now`. At least -kMaxDebt.
 std::int64_t LeastFullBy(std::int64_t ttl_seconds, const LimitUpdate& line, UnixMillis now);
 
 }  // namespace weir::dynamo

@@ -1,4 +1,4 @@
-// The parameters that buckets store, brought to those that are configured.
+// The interface that stores changed limits in existing buckets.
 #pragma once
 
 #include "weir/base/done.h"
@@ -7,13 +7,13 @@
 
 namespace weir::dynamo {
 
-/// Thread-safe. Must outlive its calls. `done` as weir/base/done.h says.
+/// Thread-safe. It must outlive its calls. `done`: as in weir/base/done.h.
 class BucketLimits {
  public:
   virtual ~BucketLimits() = default;
 
-  /// Stores the limits of the configured target in every shard of its bucket that exists, keeping
-  /// what is used; a bucket that does not exist stays absent. Idempotent.
+  /// Stores the limits of `target`, whose source must be kConfigured, in every shard of its bucket
+  /// that exists. Used tokens stay used. A bucket that does not exist is not created. Idempotent.
   virtual void Conform(TargetPtr target, Deadline deadline, Done<void> done) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Buckets as they stand: read by key, and listed.
+// The reads of DynamoBucketStore: buckets by key, and lists of buckets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Result<std::optional<BucketRecord>> RecordOf(const std::optional<Item>& item) {
   return std::optional(ToRecord(image));
 }
 
-// An item that uses what is not implemented here does not hide the others.
+// An item that cannot be read is reported as such, and does not fail the page.
 Page<BucketRecord> PageOf(const std::vector<std::optional<Item>>& items, std::string next) {
   Page<BucketRecord> page{.items = {}, .next = std::move(next)};
   for (const std::optional<Item>& item : items) {
@@ -50,7 +50,8 @@ QueryRequest QueryOf(const Keys& keys, const BucketFilter& filter) {
   return {.index = "GSI4", .partition = keys.namespace_id(), .sort_prefix = "BUCKET#"};
 }
 
-// A cursor is the last key of its page, with the partition that it belongs to.
+// Parses a cursor: the last key of the previous page, in the index. A cursor of another partition
+// belongs to another list.
 Result<std::optional<Item>> ReadCursor(const QueryRequest& query, const PageRequest& page) {
   const auto refuse = [&] {
     return Fail(Code::kInvalidArgument,
@@ -111,7 +112,7 @@ std::optional<SharedReads::Records> DynamoBucketStore::FindRecent(std::span<cons
   return records;
 }
 
-// Shard 0 means all shards, each of which must be known, with the same count.
+// Shard 0 means all shards. Each must be cached, and all with the same number of shards.
 std::optional<BucketRecord> DynamoBucketStore::FindRecent(const BucketKey& key) {
   const Instant since = scheduler_.clock().Now() - refusal_age_;
   const bool is_alone = key.shard != 0;
@@ -140,7 +141,7 @@ void DynamoBucketStore::List(const BucketFilter& filter, const PageRequest& page
     for (const Item& item : answer->items) {
       if (auto key = ParseBucketPartition(KeyOf(item).pk)) keys.push_back(*std::move(key));
     }
-    // Indexes are late, and some hold keys alone: the items come from the table.
+    // Indexes lag, and some contain only keys, so the items are read from the table.
     table_.BatchGet(
         BucketKeys(keys_, keys), deadline,
         [next = FormatCursor(answer->last_key), done = std::move(done)](auto items) mutable {

@@ -11,12 +11,12 @@
 namespace weir::dynamo {
 namespace {
 
-// Earlier versions stored the token of each adjust in the item. Writes that move rf remove them,
-// after the time for which they promised to know a repetition.
+// Earlier versions stored the id of each adjust in the item, to recognize its repetition for ten
+// minutes. Writes that move rf remove older ones, at most kMostForgotten in one write.
 constexpr std::int64_t kTokenLifeMillis = 600'000;
 constexpr std::size_t kMostForgotten = 40;
 
-// The text of one write, and what it may rely on.
+// Composes the update and the conditions of one write, by one call of Add or Move.
 class Planner {
  public:
   Planner(const Keys& keys, const BucketImage& image, const BucketRequest& request, UnixMillis now)
@@ -28,10 +28,11 @@ class Planner {
     write_.want_new = true;
   }
 
-  /// rf stays: taking now and refilling later come to the same, because no clamp is pending.
+  /// Leaves rf. Taking now and refilling later has the same effect as the reverse, because the
+  /// conditions exclude that the capacity cuts off refill now.
   Write Add(const std::vector<LimitUpdate>& lines) {
     RequireLive();
-    e().Require("rf", ">=", image_.bucket.time.value);  // it may have been set back
+    e().Require("rf", ">=", image_.bucket.time.value);  // another process may have set it back
     RelyOn(LifetimeOfAdd(image_, lines, now_));
     for (const LimitUpdate& line : lines) {
       if (!line.amounts.is_nothing() && !line.absent) AddLine(line);
@@ -40,7 +41,8 @@ class Planner {
     return Finish();
   }
 
-  /// rf moves to now, under the lock of the rf that was seen.
+  /// Moves rf to now. The condition that rf is that of the image excludes other writes of this
+  /// form.
   Write Move(const std::vector<LimitUpdate>& lines) {
     e().RequireExists("PK").Require("rf", "=", image_.bucket.time.value);
     e().RequireSame("vu",
@@ -69,6 +71,7 @@ class Planner {
     return Finish();
   }
 
+  /// The write sets a new ttl.
   bool moves_ttl() const { return lifetime_ && lifetime_->moves; }
 
  private:
@@ -79,6 +82,7 @@ class Planner {
     return std::move(write_);
   }
 
+  // The item exists, is not disabled or bypassed, is valid at now, and is divided as in the image.
   void RequireLive() {
     e().RequireExists("PK").RequireAbsent("disabled");
     if (image_.valid_until) {
@@ -90,9 +94,10 @@ class Planner {
     RequireShards(e(), image_);
   }
 
-  // The used tokens must be repaid before DynamoDB may delete the item: by the stored ttl, which
-  // then must not be earlier than needed, or by a new one. A new one requires the ttl of the image,
-  // because two writes must not shorten the time that the other one needs.
+  // The used tokens must be repaid before DynamoDB may delete the item. The write relies on the
+  // stored ttl, which must not be earlier than `lifetime`, or sets a new one. A new ttl requires
+  // that the stored one is that of the image, so that no write shortens the time that another write
+  // needs.
   void RelyOn(std::optional<Lifetime> lifetime) {
     lifetime_ = lifetime;
     if (!lifetime) {
@@ -105,8 +110,9 @@ class Planner {
     }
   }
 
-  // Takes are judged after the returns and before the debits. Nothing may leave more debt than is
-  // repaid when the item may go. `change`: what the write adds besides the amounts.
+  // Requires that the balance suffices for the takes, after the returns and before the debits, and
+  // that the debt which the write leaves is repaid when the item may be deleted. `change`: the
+  // millitokens that the write adds to the balance besides the amounts.
   void RequireBalance(const LimitUpdate& line, std::string_view tokens, std::int64_t change) {
     const auto& [takes, debits, returns] = line.amounts;
     std::int64_t least = lifetime_ ? LeastFullBy(lifetime_->ttl_seconds, line, now_) : -kMaxDebt;
@@ -118,7 +124,8 @@ class Planner {
     e().Require(tokens, ">=", line.amounts.net() - change + least);
   }
 
-  // An extra that is full, or that must make room: its attributes leave the item.
+  // Returns true, and removes the limit from the item, if it is an extra that is full and not
+  // charged, or one whose space is needed.
   bool Leaves(const LimitUpdate& line) {
     const bool is_idle = line.extra && line.amounts.is_nothing() && line.old_index != kNowhere;
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
@@ -135,6 +142,7 @@ class Planner {
     return true;
   }
 
+  // Updates w_extra, if the names of the extras change.
   void NoteExtras(std::vector<std::string> names) {
     const std::optional<std::string> text = FormatExtras(std::move(names));
     if (text == image_.extras) return;
@@ -146,7 +154,8 @@ class Planner {
     }
   }
 
-  // What joins begins with what it says.
+  // Updates w_gone, if it changes. A limit that joins begins with a balance that depends on w_gone,
+  // so the write then requires that this is as in the image.
   void NoteGone(const std::vector<LimitUpdate>& lines, const std::optional<EarlyLeavers>& gone) {
     const bool joins = std::ranges::any_of(
         lines, [](const LimitUpdate& line) { return line.old_index == kNowhere && !line.absent; });
@@ -161,6 +170,7 @@ class Planner {
     }
   }
 
+  // The update of one limit in the form "add".
   void AddLine(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     const std::int64_t capacity = line.before.quota.capacity;
@@ -176,7 +186,8 @@ class Planner {
     if (net != 0) e().Add(LimitAttribute(line.name, "tc"), net);
   }
 
-  // What the meter is afterwards, as far as its remainder goes.
+  // The update of one limit in the form "refill" or "full". Returns the meter that it leaves, of
+  // which only the remainder is exact.
   Meter MoveLine(const LimitUpdate& line) {
     if (line.old_index == kNowhere) return JoinLimit(line);
     RepairQuota(line);
@@ -192,6 +203,7 @@ class Planner {
     return line.conformed;
   }
 
+  // The form "refill".
   void RefillLine(const LimitUpdate& line, std::string_view tokens) {
     const std::int64_t change = line.conformed.tokens - line.before.tokens;  // refill and new quota
     const std::int64_t net = line.amounts.net();
@@ -207,14 +219,16 @@ class Planner {
     e().Require(LimitAttribute(line.name, "rp"), "=", old.period);
   }
 
-  // The old parameters are conditions: rf alone does not tell two writes of one millisecond apart.
+  // Requires the old parameters: two writes in the same millisecond may leave the same rf and
+  // different parameters.
   void RepairQuota(const LimitUpdate& line) {
     if (line.quota == image_.stored[static_cast<std::size_t>(line.old_index)]) return;
     RequireQuota(line);
     SetQuota(line);
   }
 
-  // zae-limiter's parameter sync writes the parameters of a limit before it has a balance.
+  // Requires that the limit has no balance or no capacity: zae-limiter's parameter sync writes the
+  // parameters of a new limit before it has a balance.
   Meter JoinLimit(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     e().Require(fmt::format(FMT_COMPILE("(attribute_not_exists({}) OR attribute_not_exists({}))"),
@@ -231,8 +245,9 @@ class Planner {
     e().Set(LimitAttribute(line.name, "rp"), Of(line.quota.period));
   }
 
-  // Not by a write that sets rf to itself, since it was ahead of now: others may claim an empty
-  // slot by this rf, and a mark of it is in force.
+  // Must not be called for a write that sets rf to the same value, because rf was ahead of now:
+  // other processes may be claiming an empty slot under the condition of this rf, and its mark is
+  // valid.
   void CleanUp() {
     if (image_.stored_ahead) e().Remove(kAhead);
     if (request_.guard == nullptr) return;
@@ -248,7 +263,7 @@ class Planner {
     }
   }
 
-  // The internal limit of writes: advisory, so never a condition.
+  // Debits `wcu`, the internal limit of writes. It is advisory, so it is never a condition.
   void Spend(bool moves) {
     if (!image_.wcu) return;
     const std::int64_t units = image_.write_units * (1 + request_.failed_writes);
@@ -267,7 +282,9 @@ class Planner {
   Write write_;
 };
 
-// The stored balance alone must suffice, without what came back since.
+// Returns true if the form "add" is possible: the stored balance suffices for every limit without
+// the refill since rf, and no refill is about to be cut off at the capacity. With `expects_refill`
+// a balance of the image that does not suffice is ignored.
 bool MayAdd(const BucketImage& image, const BucketRequest& request,
             const std::vector<LimitUpdate>& lines, UnixMillis now) {
   if (image.valid_until && *image.valid_until <= now.value) return false;

@@ -1,5 +1,5 @@
-// What one write on one bucket must say so that it is exact whatever others do meanwhile.
-// Mechanism and proof: docs/design/acquire.md.
+// Plans one conditional write on one bucket, so that it is exact whatever other processes write
+// between the image and the write. Mechanism and proof: docs/design/acquire.md.
 #pragma once
 
 #include <algorithm>
@@ -19,41 +19,42 @@
 
 namespace weir::dynamo {
 
-/// What one write does to one limit, in millitokens; none is negative. The write counts as the
-/// returns, then the takes, then the debits, one after the other at one instant. They are never
-/// netted: a return that the capacity cuts off must not pay for a take, nor a debit for a return.
+/// The effect of one write on one limit, in millitokens; none is negative. The write has the effect
+/// of the returns, then the takes, then the debits, at one instant. They are never netted: a return
+/// that the capacity cuts off must not pay for a take or a debit.
 struct MeterAmounts {
-  std::int64_t takes = 0;    ///< only if the limit has all of them after the returns
-  std::int64_t debits = 0;   ///< corrections upwards; they may leave debt
-  std::int64_t returns = 0;  ///< they stop at the capacity
+  std::int64_t takes = 0;    ///< taken only if the limit has all of them after the returns
+  std::int64_t debits = 0;   ///< upward corrections; they may leave debt
+  std::int64_t returns = 0;  ///< given back, up to the capacity
 
   std::int64_t used() const { return takes + debits; }
-  /// By how much the limit was used more afterwards.
+  /// The change of the consumption counter `tc`.
   std::int64_t net() const { return used() - returns; }
   bool is_nothing() const { return takes == 0 && debits == 0 && returns == 0; }
 };
 
-/// What one write is asked to do on one bucket: the sums of the parts that it carries.
+/// The work of one write on one bucket: the sums of the parts that it carries.
 struct BucketRequest {
   const Target& target;
   std::span<const MeterAmounts> sums;  ///< by limit of the target
-  /// The sums are adjusts only: no parameters are stored, and no limit becomes a configured one.
+  /// The sums consist of adjusts and returns only: the write stores no parameters, and makes no
+  /// limit a configured one.
   bool adjusts = false;
-  Quota writes = WriteQuota();  ///< of an item that is created
-  /// Writes on the item whose conditions failed and that no other write has debited. They consume
-  /// as many units as one that passes.
+  Quota writes = WriteQuota();  ///< the quota of `wcu` in an item that is created
+  /// Writes on the item whose conditions failed and that no later write has debited from `wcu` yet.
+  /// They consume as many write units as writes that pass.
   int failed_writes = 0;
-  /// Others have most likely refilled the bucket since it was seen: the stored balance is tried
-  /// before rf is moved, although the image has too little.
+  /// Other processes have most likely refilled the bucket since the image: the write relies on the
+  /// stored balance and leaves rf, although the image has too little.
   bool expects_refill = false;
   const WriteFence::Guard* guard = nullptr;  ///< null: the write is not fenced
 
-  /// The target's limits are to be the configured ones of the bucket.
+  /// Returns true if the target's limits become the configured ones of the bucket.
   bool configures() const { return !adjusts && target.source == LimitSource::kConfigured; }
   bool is_nothing() const { return std::ranges::all_of(sums, &MeterAmounts::is_nothing); }
 };
 
-/// What an entity's own record says, as its buckets keep it.
+/// The attributes of an entity's record that its buckets copy, or depend on.
 struct Owner {
   bool exists = false;
   bool cascade = false;
@@ -62,46 +63,51 @@ struct Owner {
   std::optional<std::string> incarnation;  ///< attribute pinc
   std::optional<std::string> created_at;
 };
+/// Returns the owner from the entity's record; `exists` is false if there is no record.
 Owner ReadOwner(const std::optional<Item>& meta);
-/// The five attributes of one limit: the whole bucket's quota, and what this shard has.
+/// Adds the five attributes of one limit: the quota of the whole bucket, and the millitokens that
+/// this shard has (`tokens`) and has consumed (`used`).
 void AddMeter(Item& item, std::string_view name, const Quota& quota, std::int64_t tokens,
               std::int64_t used = 0);
-/// That the bucket is divided as it was seen.
+/// Adds the condition that the bucket has as many shards as in the image.
 void RequireShards(Expression& expression, const BucketImage& image);
-/// That the owner's record is as it was read.
+/// Returns the check that the owner's record is as it was read.
 Write OwnerCheck(const Keys& keys, const Owner& owner, std::string_view entity);
 
 struct BucketPlan {
-  /// Nothing to write: the bucket does not exist, so it is full, and would stay so.
+  /// No write is needed: the bucket does not exist, so it is full, and would stay full.
   bool settled = false;
-  bool moves_rf = false;     ///< the write requires the `rf` that was seen, or creates the item
+  bool moves_rf = false;     ///< the write requires the `rf` of the image, or creates the item
   bool conforms = true;      ///< it changes no parameters, and no limit joins or leaves
-  milliseconds set_back{0};  ///< how far ahead of the service's time `rf` is, if it sets that back
-  /// One write, or for a bucket that does not exist two that belong in one transaction: the item,
-  /// and the check that its owner is as it was read.
+  milliseconds set_back{0};  ///< if it sets `rf` back: how far that was ahead of bucket time
+  /// One write; or two actions of one transaction that creates the item: the put, and the check
+  /// that the owner's record is as it was read.
   std::vector<Write> writes;
 };
 
-/// How many limits one item holds. Configured ones always fit; the others stay within it.
+/// The greatest number of limits in one item. Configured limits always fit; other limits join only
+/// within this number.
 inline constexpr std::size_t kMostMeters = 20;
 
-/// Plans the write on a bucket that was seen as `image`. The caller has judged the takes. With
-/// nothing in the sums it stores parameters (if these differ) and moves rf. kOutOfRange: it would
-/// leave more debt than kMaxDebt. kFailedPrecondition: an override needs a limit of its own, and
-/// all kMostMeters of the item are configured, asked for or in debt.
+/// Plans the write of `request` on an item whose latest image is `image`, at the bucket time `now`.
+/// The caller has judged the takes. If the sums are 0 the write moves rf, and stores parameters
+/// that differ. kOutOfRange: the write would leave more debt than kMaxDebt. kFailedPrecondition: an
+/// override needs a limit of its own, and all kMostMeters limits of the item are configured, named
+/// by the request or in debt.
 [[nodiscard]] Result<BucketPlan> PlanWrite(const Keys& keys, const BucketImage& image,
                                            const BucketRequest& request, UnixMillis now);
 
-/// The write that changes nothing but the slot of its guard, and so settles earlier ones.
+/// Returns a write that changes only the slot of its guard, and so settles earlier writes.
 Write PlanProbe(const Keys& keys, const BucketKey& key, const WriteFence::Guard& guard);
 
-/// How long a token that was recorded counts once in the table. DynamoDB deletes the record some
-/// time after that.
+/// How long the table remembers the id of a recorded adjust. DynamoDB deletes the record some time
+/// after that.
 inline constexpr milliseconds kTokenRecordLife{900'000};
-/// The write that records a token beside the bucket's item, on condition that it is not recorded.
+/// Returns the put of the record of an adjust, in the partition of the bucket's item, on the
+/// condition that the adjust is not recorded.
 Write PlanTokenRecord(const Keys& keys, const BucketKey& key, AdjustId token, UnixMillis now);
 
-/// Plans the creation of a bucket that does not exist, and so is full.
+/// Plans the creation of a bucket that does not exist, and so is full. Errors as PlanWrite.
 [[nodiscard]] Result<BucketPlan> PlanCreate(const Keys& keys, const Owner& owner,
                                             const BucketRequest& request, UnixMillis now);
 

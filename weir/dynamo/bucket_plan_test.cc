@@ -1,5 +1,5 @@
-// Which form a write takes, and on what it is conditioned. That these conditions suffice is what
-// the simulation of a fleet shows.
+// The form of planned writes and their conditions. The simulation of a fleet shows that these
+// conditions suffice.
 #include "weir/dynamo/bucket_plan.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ BucketPlan Plan(const BucketImage& image, const Charge& charge, std::int64_t lat
 }
 constexpr bool kAdjusts = true;
 
-/// The write's expressions with names and values in place of the placeholders.
+/// Returns the write's expressions, with names and values instead of the placeholders.
 std::string Text(const BucketPlan& plan) {
   std::string text;
   plan.writes.front().expression.AppendTo(text);
@@ -155,7 +155,8 @@ TEST(BucketPlan, DebtHasAnEnd) {
   EXPECT_EQ(plan.error().code, Code::kOutOfRange);
 }
 
-// D1. Fails if: the tokens that an earlier version stored stay, or leave while it relies on them.
+// D1. Fails if: ids of adjusts that an earlier version stored are never removed, or are removed
+// while that version may need them.
 TEST(BucketPlan, D1StoredTokensLeaveAfterTenMinutesWithARefill) {
   BucketImage image = Image(500);
   for (int i = 0; i < 4; ++i) {
@@ -164,7 +165,7 @@ TEST(BucketPlan, D1StoredTokensLeaveAfterTenMinutesWithARefill) {
   EXPECT_THAT(Text(Plan(image, Ask({1'000}), 200)), HasSubstr("REMOVE w_t_0, w_t_1\""));
 }
 
-// D1, D2. Fails if: an item is taken for full because its time is over.
+// D1, D2. Fails if: an item that has expired is assumed to be full.
 TEST(BucketPlan, AnExpiredItemIsRefilledFromItsOwnTimeAndLivesOn) {
   BucketImage image = Image(-40'000);
   image.ttl_seconds = kRf.value / 1000;
@@ -173,11 +174,12 @@ TEST(BucketPlan, AnExpiredItemIsRefilledFromItsOwnTimeAndLivesOn) {
                           HasSubstr("ttl = 1767225600"), HasSubstr("ttl = 176722568")));
 }
 
-// D1. Fails if: an add relies on a ttl that covers less than it leaves.
+// D1. Fails if: an add relies on a ttl before which its debt is not repaid.
 TEST(BucketPlan, D1AnAddRequiresTheBalanceAndTheTtlThatCoverIt) {
   BucketImage image = Image(50'000);
   image.ttl_seconds = kRf.value / 1000 + 70;
-  // Full at 5.1 s, and two fills more: 25.1 s, which repay 151 in addition to the capacity.
+  // Full after 5.1 s, and two more fills: 25.1 s, in which 251 tokens are refilled: the capacity,
+  // and a debt of 151.
   const std::string text = Text(Plan(image, Ask({1'000}), 0, kAdjusts));
   EXPECT_THAT(text, AllOf(HasSubstr("(attribute_not_exists(ttl) OR ttl >= 1767225626)"),
                           HasSubstr("b_rpm_tk >= -158870"), Not(HasSubstr("SET ttl"))));
@@ -215,7 +217,7 @@ TEST(BucketPlan, AWriteIsPaidFromTheInternalLimitWhichIsNoCondition) {
   EXPECT_THAT(text, Not(HasSubstr("b_wcu_tk >=")));
 }
 
-// Fails if: the writes that fail, or that are large, are not part of the load.
+// Fails if: failed writes, or the size of the item, do not count as load.
 TEST(BucketPlan, D8FailedWritesAndBytesAreDebitedByTheNextWrite) {
   BucketImage image = Image(500);
   image.wcu = Meter{.quota = WriteQuota(), .tokens = 400'000};

@@ -9,17 +9,18 @@ namespace {
 
 using Next = BucketCall::Next;
 
-// Of one request: other shards that are asked after one refused, and times that the buckets turn
-// out to be divided otherwise than was known.
+// The number of other shards that one request tries after a shard has refused it, and how often it
+// is routed again because its buckets are divided otherwise than was known.
 constexpr int kMostRefusals = 2;
 constexpr int kMostDetours = 20;
 
-// A token counts once for each bucket.
+// Returns the key of an adjust in the sets of ids: an adjust counts once for each bucket.
 AdjustId TokenAt(AdjustId token, const BucketKey& key) {
   return {token.high ^ HashOf(key), token.low};
 }
 
-// Without a caller that admits its request anyway, or that is to be heard later.
+// Returns true if the deadline passed before the call began. With `keeps` the caller admits its
+// request, and must be charged all the same; an adjust is tried after its deadline.
 bool IsTooLate(const CallRequest& request, const Moment& moment) {
   return request.kind == CallRequest::Kind::kAcquire && !request.keeps &&
          request.deadline.ExpiredAt(moment.at);
@@ -60,6 +61,8 @@ BucketActor& BucketProtocol::Change(const BucketKey& key) {
   return entry.actor;
 }
 
+// A full queue refuses the part by an outcome, which the call gets as any other. Returns are always
+// accepted: a token that was taken must not be lost.
 PartId BucketProtocol::Accept(Part part) {
   Entry& entry = EntryAt(part.target->key);
   const PartId id = part.id = ++terms_.last_part;
@@ -82,6 +85,7 @@ void BucketProtocol::Refresh(const BucketKey& key) {
   MakeDue(entry);
 }
 
+// A pending adjust is accepted again: PendingParts lets the repetition share the outcome.
 std::optional<Status> BucketProtocol::Counted(const BucketKey& key, AdjustId token) {
   if (EntryAt(key).actor.HasAdjust(token)) return std::nullopt;
   const AdjustId here = TokenAt(token, key);
@@ -110,6 +114,7 @@ std::uint32_t BucketProtocol::ShardsOf(const BucketKey& key) const {
   return seen == nullptr || seen->image() == nullptr ? 0 : seen->image()->shards;
 }
 
+// Returns 0 for a shard without an actor, so that routing does not create actors.
 milliseconds BucketProtocol::WaitAt(const BucketKey& shard, const Charge& charge,
                                     std::uint32_t shards) const {
   using Kind = Opinion::Kind;
@@ -154,6 +159,7 @@ void BucketProtocol::NoteUse(Entry& entry) {
   if (entry.actor.is_idle()) entry.idle = idle_.insert(idle_.end(), &entry);
 }
 
+// An entry in due_ is referred to by a pointer there, so it must stay.
 void BucketProtocol::Evict() {
   while (actors_.size() > capacity_ && !idle_.empty() && !idle_.front()->is_due) {
     const Entry& entry = *idle_.front();
@@ -209,8 +215,9 @@ BucketCall::Next BucketProtocol::BeginAgain(Running& running) {
   return running.call.Begin(RouteOf(running.call.request(), running.call.gone), *this);
 }
 
-// By one shard of some bucket; another one may pay, or be able to earlier. Where none is known to
-// pay, the answer is that of the shard which will be able to first.
+// One shard of some bucket has refused the call. Another shard may have the tokens, or have them
+// earlier. If no shard is known to have them, the call is routed a last time: RouteTake then
+// chooses the shard with the shortest wait, whose refusal is the result.
 bool BucketProtocol::TriesAnother(Running& running) {
   BucketCall& call = running.call;
   if (call.refusals >= kMostRefusals || call.request().deadline.ExpiredAt(moment_.at)) return false;
@@ -220,6 +227,8 @@ bool BucketProtocol::TriesAnother(Running& running) {
   return true;
 }
 
+// A call that begins again may end at once, or be rerouted, so this is recursive; kMostRefusals and
+// kMostDetours bound the depth.
 void BucketProtocol::Follow(std::uint64_t id, Next next, Step& step) {
   Running& running = *calls_.at(id);
   if (next == Next::kRefused && TriesAnother(running)) {
@@ -237,7 +246,8 @@ void BucketProtocol::Follow(std::uint64_t id, Next next, Step& step) {
   calls_.erase(id);
 }
 
-// The shards that are missing are made one bucket after the other.
+// The missing shards of several buckets are requested one bucket after the other. Calls that need
+// the same bucket share one request.
 void BucketProtocol::Complete(std::uint64_t id, std::vector<BucketKey> incomplete, Step& step) {
   Running& running = *calls_.at(id);
   running.incomplete = std::move(incomplete);
@@ -251,6 +261,7 @@ void BucketProtocol::Complete(std::uint64_t id, std::vector<BucketKey> incomplet
   step.completions.push_back({.bucket = bucket, .now = running.call.request().now});
 }
 
+// Calls that have ended at their deadlines meanwhile are still in the list.
 void BucketProtocol::OnCompleted(const BucketKey& bucket, const Result<bool>& is_there,
                                  const Moment& moment, Step& step) {
   moment_ = moment;
@@ -324,7 +335,9 @@ void BucketProtocol::Take(Entry& entry, BucketActor::Step from, Step& step) {
   NoteUse(entry);
 }
 
-// Outcomes end calls, or let them go on; and what these want of other actors is done in turn.
+// Outcomes end or continue calls, which change other actors; these are continued, and cause further
+// outcomes. All outcomes are processed before an actor continues, so that the parts of several
+// calls share its next write.
 void BucketProtocol::Run(Step& step) {
   while (!due_.empty() || !outcomes_.empty()) {
     while (!outcomes_.empty()) {

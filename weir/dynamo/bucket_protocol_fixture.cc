@@ -12,6 +12,7 @@ constexpr std::uint32_t kMostShardsStored = 8;
 
 }  // namespace
 
+// Draws are a counter, so that a run is always the same.
 std::unique_ptr<BucketProtocol> BucketProtocolTest::MakeProtocol(std::size_t capacity) {
   return std::make_unique<BucketProtocol>(ActorTerms{.keys = kShardKeys,
                                                      .writes = WriteQuota(),
@@ -130,6 +131,7 @@ std::string BucketProtocolTest::Said(const Pending& call) {
   return result->outdated ? "outdated" : "refused";
 }
 
+// Runs the results of calls at once. Requests wait until the test carries them out.
 void BucketProtocolTest::Do(BucketProtocol::Step step) {
   std::ranges::move(step.sends, std::back_inserter(writes_));
   std::ranges::move(step.reads, std::back_inserter(reads_));

@@ -1,4 +1,4 @@
-// The protocol of one process on a simulated table. A test carries out its requests, one by one and
+// A BucketProtocol on a simulated table. The test carries out the protocol's requests one by one,
 // in any order, and changes the table in between as other processes do.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace weir::dynamo {
 
-/// Buckets are called by their entity; the resource is "llm".
+/// Buckets are named by their entity; the resource is "llm".
 class BucketProtocolTest : public testing::Test {
  protected:
   using Request = BucketProtocol::Step::Send;
@@ -33,27 +33,28 @@ class BucketProtocolTest : public testing::Test {
     LimitSource source = LimitSource::kConfigured;
     bool is_recorded = false;
   };
-  /// Nothing while it waits.
+  /// The result of a call; nothing while the call is pending.
   using Pending = std::shared_ptr<const std::optional<Result<Decision>>>;
-  /// As the table answered it.
+  /// The response to a read that the protocol has not received yet.
   struct HeldRead {
     BucketKey key;
     BucketItems items;
   };
 
-  // The table.
+  // The table. Amounts are whole tokens.
   void Put(const std::string& entity, std::int64_t tokens, std::uint32_t shard = 0,
            std::uint32_t shards = 1);
   std::optional<Item> Stored(const std::string& entity, std::uint32_t shard = 0);
-  /// As another process does: it moves rf.
+  /// Changes the item as another process does, and moves rf.
   void Change(const std::string& entity, const std::function<void(Item&)>& change,
               std::uint32_t shard = 0);
+  /// Sets the balance, as another process does.
   void Leave(const std::string& entity, std::int64_t tokens, std::uint32_t shard = 0);
   void ReplaceLimit(const std::string& entity, const Quota& quota);
-  /// Other processes hold every slot of the write fence.
+  /// Gives every slot of the write fence to another process.
   void ClaimSlots(const std::string& entity);
   void Delete(const std::string& entity, std::uint32_t shard);
-  /// The takes that all shards store, less the returns. Whole tokens.
+  /// Returns the stored consumption of all shards: takes less returns.
   std::int64_t Taken(const std::string& entity);
 
   // Calls.
@@ -62,31 +63,35 @@ class BucketProtocolTest : public testing::Test {
   Pending Keep(const std::vector<Ask>& asks, milliseconds patience) {
     return Start(asks, {.patience = patience, .keeps = true});
   }
-  /// In a word: "waits", "admitted", "refused", "contended", "outdated", or the code of an error.
+  /// Returns "waits", "admitted", "refused", "contended", "outdated", or the name of an error code.
   static std::string Said(const Pending& call);
 
-  // Requests of the process.
+  // Requests of the protocol.
+
   void Learn(const std::string& entity, std::uint32_t shard = 0);
+  /// Carries out all reads that the protocol has requested. Deliver passes them to it.
   std::vector<HeldRead> ReadNow();
   void Deliver(std::vector<HeldRead> reads);
-  /// Reads, and answers at once.
   void Read() { Deliver(ReadNow()); }
-  /// The next write on the bucket that is not carried out yet. There must be one.
+  /// Removes and returns the first write on the bucket that is not carried out yet. Fails the test
+  /// if there is none.
   Request Next(const std::string& entity);
+  /// Returns the number of writes on the bucket that are not carried out yet.
   std::size_t Writes(const std::string& entity) const;
-  /// Carries it out, and answers.
+  /// Carries out the write, and delivers the response.
   void Apply(const Request& write);
-  /// Carries it out. The returned function delivers the response.
+  /// Carries out the write. The returned function delivers the response.
   std::function<void()> ApplyAnswerLater(const Request& write);
-  /// Carries it out; the answer does not come.
+  /// Carries out the write, and loses the response.
   void LoseAnswer(const Request& write);
+  /// Loses the write.
   void LoseRequest(const Request& write);
   void Fail(const Request& write, WriteFailure failure);
-  /// Whatever is due on the way, at its own instant.
+  /// Advances the time, and calls OnTime at each time that the protocol names on the way.
   void Wait(milliseconds time);
 
-  /// Carries out everything until nothing is pending or in doubt. Each bucket must then store
-  /// exactly the takes that the results of calls say.
+  /// Carries out all requests until the protocol is idle. Each bucket must then store exactly the
+  /// takes that the results of calls report.
   void ExpectExact();
 
   std::uint64_t drawn_ = 0;
@@ -98,12 +103,13 @@ class BucketProtocolTest : public testing::Test {
   Moment Now() const;
   void Do(BucketProtocol::Step step);
   BucketActor::WriteOutcome CarryOut(const Request& write);
+  /// Adds the tokens that a result says were taken to told_.
   void Note(const CallRequest& request, const Result<Decision>& result);
   bool IsQuiet() const { return protocol_->is_idle() && writes_.empty() && reads_.empty(); }
 
   std::vector<Request> writes_;
   std::vector<BucketKey> reads_;
-  std::map<std::string, std::int64_t> told_;  // by entity: taken; whole tokens
+  std::map<std::string, std::int64_t> told_;  // by entity: tokens taken, by the results
 };
 
 }  // namespace weir::dynamo

@@ -1,4 +1,4 @@
-// What calls and the buckets' actors owe each other in one process: outcomes, returns, memory.
+// Calls and bucket actors of one process: outcomes, returns, bounds of queues, eviction.
 #include "weir/dynamo/bucket_protocol.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace weir::dynamo {
 namespace {
 
-/// A parent of two shards, each with a slow write, and a call that waits for both.
+/// Calls several of whose parts end in one event. BeginSlowWrites leaves a write in flight on each
+/// of the two shards of "parent".
 class StaleOutcome : public BucketProtocolTest {
  protected:
   void Divide(std::uint32_t shards, std::int64_t tokens) {
@@ -27,8 +28,9 @@ class StaleOutcome : public BucketProtocolTest {
   }
 };
 
-// Both parts end in one event, each since its bucket has other shards now. Fails if: the outcome of
-// the second one is taken for that of a part of the next round, so that nobody waits for this one.
+// Both parts end in one event, because the bucket has other shards now. Fails if: the outcome of
+// the second part is assumed to be that of a part of the next route, so that the call does not wait
+// for this part.
 TEST_F(StaleOutcome, OfADivisionDoesNotReachTheNextRound) {
   BeginSlowWrites();
   const Pending call = Start({{"parent", 60}});
@@ -40,8 +42,8 @@ TEST_F(StaleOutcome, OfADivisionDoesNotReachTheNextRound) {
   EXPECT_NE(Said(call), "waits");
 }
 
-// Two buckets refuse in one event, after the first one is taken. Fails if: the second refusal is
-// taken for the outcome of the return.
+// Two buckets refuse in one event, after a take of the first one was applied. Fails if: the second
+// refusal is assumed to be the outcome of the return.
 TEST_F(StaleOutcome, OfARefusalDoesNotEndTheReturn) {
   for (const char* entity : {"first", "second", "third"}) {
     Put(entity, 100);
@@ -64,7 +66,7 @@ TEST_F(StaleOutcome, OfARefusalDoesNotEndTheReturn) {
 
 class FullQueue : public BucketProtocolTest {
  protected:
-  static constexpr std::size_t kMostParts = 4096;  // of one bucket
+  static constexpr std::size_t kMostParts = 4096;  // in the queue of one bucket
 };
 
 TEST_F(FullQueue, AReturnIsAccepted) {
@@ -74,7 +76,7 @@ TEST_F(FullQueue, AReturnIsAccepted) {
   }
   const Pending call = Start({{"child", 10}, {"parent", 10}});
   Apply(Next("parent"));
-  // Adjusts, which no balance refuses.
+  // Adjusts fill the queue, because no balance refuses them.
   Pending last;
   for (std::size_t i = 0; i <= kMostParts; ++i) {
     last = Start({{"parent", 1}}, {.kind = CallRequest::Kind::kAdjust});
@@ -87,7 +89,7 @@ TEST_F(FullQueue, AReturnIsAccepted) {
   EXPECT_EQ(protocol_->forfeits(), 0);
 }
 
-// Fails if: a caller is told that the table does not answer.
+// Fails if: the call reports that the table does not respond.
 TEST_F(FullQueue, ALookIsContended) {
   Put("parent", 100);
   Learn("parent");
@@ -99,7 +101,8 @@ TEST_F(FullQueue, ALookIsContended) {
   EXPECT_EQ(Said(call), "contended");
 }
 
-// Fails if: a write carries fewer takes after each one that it loses, whatever others wrote.
+// Fails if: each write that fails because of another process halves the takes of the next one, even
+// if the balance suffices for all of them.
 TEST_F(BucketProtocolTest, AWriteThatOthersRefilledBeforeCarriesAllItsTakesAgain) {
   Put("acme", 100);
   std::vector<Pending> calls;
@@ -113,7 +116,7 @@ TEST_F(BucketProtocolTest, AWriteThatOthersRefilledBeforeCarriesAllItsTakesAgain
   for (const Pending& call : calls) EXPECT_EQ(Said(call), "admitted");
 }
 
-// Fails if: idle actors are sought among a few, which may all be busy.
+// Fails if: eviction looks for idle actors only among the oldest ones, which may all be busy.
 TEST_F(BucketProtocolTest, BusyActorsDoNotKeepIdleOnes) {
   constexpr int kBusy = 100;
   constexpr int kOthers = 5000;
@@ -138,8 +141,7 @@ TEST_F(BucketProtocolTest, BusyActorsDoNotKeepIdleOnes) {
   EXPECT_EQ(known, 1000 - kBusy);
 }
 
-// Fails if: the return makes an item of shard 1 that has the capacity of the whole bucket.
-// Fails if: the response is taken for that of the write in flight, which is not applied.
+// Fails if: a late response is assumed to be that of the new actor's write, which is not applied.
 TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnotherOnesWrite) {
   protocol_ = MakeProtocol(1);
   Put("acme", 50);
@@ -148,7 +150,8 @@ TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnothe
   Read();
   const auto answer = ApplyAnswerLater(Next("acme"));
   Wait(milliseconds(150));
-  Apply(Next("acme"));  // it supersedes the first one, fails, and shows that the first was applied
+  // The second write supersedes the first one, fails, and shows that the first one was applied.
+  Apply(Next("acme"));
   ASSERT_EQ(Said(first), "admitted");
   Start({{"other", 1}});
   Read();
@@ -164,6 +167,7 @@ TEST_F(BucketProtocolTest, AResponseForAnActorThatWasEvictedTellsNothingOfAnothe
   EXPECT_EQ(Said(second), "refused");
 }
 
+// Fails if: the return creates an item of shard 1 that has the capacity of the whole bucket.
 TEST_F(BucketProtocolTest, AReturnToADeletedShardIsForfeited) {
   Put("parent", 50, 0, 2);
   Put("parent", 50, 1, 2);

@@ -1,4 +1,4 @@
-// BucketStore on DynamoDB: drives BucketProtocol.
+// The BucketStore on DynamoDB.
 #pragma once
 
 #include <functional>
@@ -18,37 +18,40 @@ namespace weir::dynamo {
 struct CallRequest;
 
 struct BucketStoreOptions {
+  /// The number of buckets that are cached. Buckets in use are cached beyond this number.
   std::size_t remembered_images = 100'000;
-  std::uint64_t seed = 0;  ///< of pauses and shards, if there is no `random`
-  /// Random bits for the write fence too, so they must differ after a fork. Called under a lock.
+  /// Seeds the pauses between divisions, and, if `random` is empty, all other draws.
+  std::uint64_t seed = 0;
+  /// Returns random bits, also for the write fence, so a forked process must draw others. Called
+  /// under a lock. Empty: a generator that `seed` seeds.
   std::function<std::uint64_t()> random{};
-  /// Units of writes in a second that one item bears, in millitokens: a new bucket is divided from
-  /// 45 % of that on. DynamoDB's is the default.
+  /// The write units in a second that one item bears, in millitokens, stored in buckets that are
+  /// created. A bucket is divided when its load exceeds 45 % of that.
   std::int64_t write_capacity = kWriteCapacity;
-  /// A refusal, or a look, is answered from the cached image up to this age; then the item is read.
-  /// At most kLongestRefusalAge.
+  /// The greatest age of a cached image from which a request is refused, or a look is returned. If
+  /// the image is older, the item is read. At most kLongestRefusalAge.
   milliseconds refusal_age{1000};
-  /// The least time between two writes by which refused requests store the limits of one bucket.
+  /// The least time between two writes that store the limits of refused requests in one bucket.
   milliseconds repair_rest{1000};
-  /// For simulations: gets each fenced write when it is planned, with the value that it stores in
-  /// its slot. Called under a lock.
+  /// For simulations: gets each fenced write when it is planned, and the value that the write
+  /// stores in its slot. Called under a lock.
   std::function<void(const FenceValue&, const BucketRequest&)> observe_plan{};
-  /// Must outlive the store. Gets "bucket.damaged" (warning: message, suppressed; one in 10 s) and
-  /// the events of ShardSplitter.
+  /// Must outlive the store. Null: no events. Gets "bucket.damaged" (warning: message, suppressed;
+  /// at most one in 10 s), the events of ShardSplitter and those of AheadReport.
   Log* log = nullptr;
 };
 
 inline constexpr milliseconds kLongestRefusalAge{5000};
 
-/// Contract: store/bucket_store.h. A charge names shard 0 and means the bucket, into however many
-/// shards it is divided, and so does Read (ReadBuckets); List returns each shard by itself. A
-/// bucket whose item is written nearly half as much as one item bears, or whose writes are
-/// throttled for the load on its key range, is divided in two, in the background.
+/// Contract: store/bucket_store.h. Charges and Read name shard 0 and mean the whole bucket, however
+/// many shards it has; List returns each shard by itself. A bucket whose item receives nearly half
+/// of the writes that one item bears, or whose writes are throttled because of the load on its key
+/// range, is divided in two in the background.
 ///
-/// Tokens that were taken for a call that was answered at its deadline return after it, for up to
-/// ten seconds: see Close. Callbacks do not nest: a call that is made by a callback is answered
-/// after it has returned. Thread-safe. `table` and `scheduler` must outlive it and every call and
-/// request in flight.
+/// If a call ends at its deadline while a write with its takes is in flight, tokens that this write
+/// takes are returned later, within about ten seconds: see Close. Callbacks do not nest: a call
+/// that a callback makes completes after the callback has returned. Thread-safe. `table` and
+/// `scheduler` must outlive the store and every call and request in flight.
 class DynamoBucketStore final : public BucketStore, public BucketLimits {
  public:
   DynamoBucketStore(Table& table, Keys keys, Scheduler& scheduler,
@@ -56,16 +59,20 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
   ~DynamoBucketStore() override;
 
   UnixMillis Now() const override { return table_.Now(); }
-  /// What is remembered of the entity's buckets no longer holds: it was deleted.
+  /// Drops the cached images of the entity's buckets. To be called when the entity was deleted.
   void Forget(std::string_view entity);
-  /// From now on calls are answered kUnavailable. `done` when nothing is pending and no outcome is
-  /// in doubt, at the deadline at the latest (kDeadlineExceeded).
+  /// Calls that begin after this fail with kUnavailable. Runs `done` when no call is pending and no
+  /// write is in doubt, or with kDeadlineExceeded at the deadline, which also ends other pending
+  /// Closes.
   void Close(Deadline deadline, Done<void> done);
-  /// Blocks until every request that was sent has its response, or has run out of time (5 s):
-  /// callers may have been answered before. To be called before what the store refers to is
-  /// destroyed, unless that never answers. Not from a task of the scheduler.
+  /// Blocks until every request that Acquire, Adjust and Conform have sent has its response or has
+  /// timed out (5 s); their calls may have completed before. Does not wait for Read, ReadRecent,
+  /// List, and divisions in the background. Must be called before `table` and `scheduler` are
+  /// destroyed, unless these never complete a request. Must not be called from a task of the
+  /// scheduler.
   void AwaitRequests();
-  /// Returns and corrections that may be lost: it will never be known whether they were written.
+  /// Returns the number of takes, returns and corrections of which it will never be known whether
+  /// they were written.
   std::int64_t forfeits() const;
 
   void Acquire(std::span<const Charge> charges, UnixMillis now, Deadline deadline,
@@ -74,15 +81,16 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
                       Done<Decision> done) override;
   void Adjust(std::span<const Charge> charges, AdjustId token, UnixMillis now, Deadline deadline,
               Done<void> done) override;
-  /// The token is recorded in the table, in the transaction that adjusts the bucket, for
-  /// kTokenRecordLife.
+  /// Records the id of the adjust in the table for kTokenRecordLife, in the transaction that
+  /// adjusts the bucket.
   void AdjustShared(std::span<const Charge> charges, AdjustId token, UnixMillis now,
                     Deadline deadline, Done<void> done) override;
-  /// By images that are read after the call.
+  /// Relies only on images that are read after the call began.
   void Conform(TargetPtr target, Deadline deadline, Done<void> done) override;
   void Read(std::span<const BucketKey> keys, Deadline deadline,
             Done<std::vector<std::optional<BucketRecord>>> done) override;
-  /// From cached images up to `refusal_age` old; else as Read.
+  /// Returns cached images if none is older than `refusal_age`. Otherwise reads, and shares the
+  /// read with other calls for the same buckets.
   void ReadRecent(std::span<const BucketKey> keys, Deadline deadline,
                   Done<std::vector<std::optional<BucketRecord>>> done) override;
   void List(const BucketFilter& filter, const PageRequest& page, Deadline deadline,
@@ -92,6 +100,7 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
   class Driver;
 
   void StartAdjust(CallRequest request, Done<void> done);
+  /// Return the records from cached images; nothing if one is missing or too old.
   std::optional<BucketRecord> FindRecent(const BucketKey& key);
   std::optional<SharedReads::Records> FindRecent(std::span<const BucketKey> keys);
 
@@ -99,7 +108,7 @@ class DynamoBucketStore final : public BucketStore, public BucketLimits {
   const Keys keys_;
   Scheduler& scheduler_;
   const milliseconds refusal_age_;
-  /// Shared with requests and timers, which may end after the store.
+  /// Shared with requests in flight and timers, which may outlive the store.
   const std::shared_ptr<Driver> driver_;
   SharedReads reads_;
 };

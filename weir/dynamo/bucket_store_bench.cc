@@ -1,5 +1,5 @@
-// What decisions cost in this process, without any network: refusals by a cached image, and takes
-// on a table that answers at once. Beside them, a GetItem on that table.
+// The cost of decisions in the process, without a network: refusals from a cached image, and takes
+// on a table that responds at once. For comparison, a read of one item of that table.
 #include <benchmark/benchmark.h>
 
 #include "weir/dynamo/bucket_store.h"
@@ -11,7 +11,7 @@ using namespace weir::dynamo;
 
 constexpr UnixMillis kBenchStart{1'767'225'600'000};
 
-/// Answers each call with the same item, before the call returns.
+/// Completes each call with the same item, before the call returns.
 class OneItemClient final : public JsonClient {
  public:
   explicit OneItemClient(std::string item) : item_(std::move(item)) {}
@@ -29,7 +29,7 @@ class OneItemClient final : public JsonClient {
   const std::string item_;
 };
 
-/// Runs nothing: no timer rings in a benchmark.
+/// Runs no tasks: no timer is due in a benchmark.
 class IdleScheduler final : public Scheduler {
  public:
   const Clock& clock() const override { return clock_; }

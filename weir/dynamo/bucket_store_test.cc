@@ -1,4 +1,4 @@
-// What a decision costs in requests, and single cases of two processes on one bucket.
+// The number of requests of a decision, and single cases of two processes on one bucket.
 #include "weir/dynamo/bucket_store.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ TargetPtr LlmTarget(const std::string& entity) {
 
 class BucketStoreTest : public testing::Test {
  protected:
-  /// A process of its own on the same table.
+  /// A process on the same table.
   struct Process {
     explicit Process(SimTable& table)
         : store(table.table, Keys("ns"), table.scheduler, {.seed = 3}) {}
@@ -47,7 +47,7 @@ class BucketStoreTest : public testing::Test {
   std::uint64_t Requests(std::string_view operation) {
     return table_.server.counts().Requests(operation);
   }
-  /// What was asked of the server since the last call.
+  /// Returns the number of requests that the server has received since the last call.
   std::uint64_t NewRequests() {
     const std::uint64_t all = table_.server.counts().AllRequests();
     return all - std::exchange(seen_, all);
@@ -97,8 +97,8 @@ TEST_F(BucketStoreTest, ARefusalIsRepeatedWithoutARequestUntilRefillPays) {
   EXPECT_EQ(NewRequests(), 1U);
 }
 
-// Two processes that take all that comes back would fail on each other's refill each time. Fails
-// if: a process that always comes too late moves rf for each request.
+// If two processes both took all of the refill at once, each would fail because of the other's
+// write every time. Fails if: a process whose writes fail moves rf for each request.
 TEST_F(BucketStoreTest, ACrowdedBucketIsRefilledInFewWrites) {
   Process other(table_);
   EXPECT_TRUE(Ask(process_, {"acme"}, 20).admitted);
@@ -121,20 +121,20 @@ TEST_F(BucketStoreTest, ACrowdedBucketIsRefilledInFewWrites) {
   EXPECT_EQ(NewRequests(), 1U) << "as if it had always been alone";
 }
 
-// Seen to fail without the clamp's condition on an add.
+// Fails if: an add does not require that the capacity cuts off no refill.
 TEST_F(BucketStoreTest, AStaleImageDoesNotHideThatAClampIsPending) {
   EXPECT_TRUE(Ask(process_, {"acme"}, 15).admitted);
   Process other(table_);
   EXPECT_TRUE(Ask(other, {"acme"}, 0).admitted);
   GiveBack(other, "acme", 13);
-  // A second later the bucket is full; the first process still takes it for 5 and what came back.
+  // A second later the bucket is full. The image of the first process still shows 5 tokens.
   EXPECT_TRUE(Ask(process_, {"acme"}, 2, 1000).admitted);
   EXPECT_FALSE(Ask(process_, {"acme"}, 19, 1000).admitted);
   EXPECT_TRUE(Ask(process_, {"acme"}, 18, 1000).admitted);
 }
 
-// The first take leaves rf, the second one refills. Fails if: one of them does not require that the
-// item is not disabled.
+// The first take leaves rf, and the second one refills. Fails if: one of them does not require that
+// the item is not disabled.
 TEST_F(BucketStoreTest, ABucketThatIsDisabledMeanwhileIsNotCharged) {
   for (const auto& [entity, later] : {std::pair("acme", 10), std::pair("corp", 5'000)}) {
     EXPECT_TRUE(Ask(process_, {entity}, 1).admitted);
@@ -157,17 +157,18 @@ TEST_F(BucketStoreTest, WhatIsRefusedHalfWayLeavesNothingTaken) {
   EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1).admitted);
   Process other(table_);
   EXPECT_TRUE(Ask(other, {"corp"}, 19).admitted);
-  // The image of corp is old: acme's token is taken before corp refuses.
+  // The image of corp is out of date, so acme's token is taken before corp refuses.
   EXPECT_FALSE(Ask(process_, {"acme", "corp"}, 1).admitted);
   EXPECT_TRUE(Ask(process_, {"acme"}, 19).admitted);
 }
 
-// Fails if: a decision says that nothing may have been charged, though its return failed.
+// Fails if: a decision reports that no token was charged although the return failed.
 TEST_F(BucketStoreTest, I15AReturnThatCannotBeSentIsSentAgain) {
   EXPECT_TRUE(Ask(process_, {"acme", "corp"}, 1).admitted);
   Process other(table_);
   EXPECT_TRUE(Ask(other, {"corp"}, 19).admitted);
-  // A take of acme, a refusal of corp, and the return, which fails; then the request is repeated.
+  // Requests: a take of acme, a refusal of corp, and the return, which fails. Then the call is
+  // tried again.
   table_.client.FailFrom(3, DirectClient::Fault::kUnsent);
   int calls = 0;
   table_.client.before_each = [&](const JsonCall&) {
@@ -179,7 +180,7 @@ TEST_F(BucketStoreTest, I15AReturnThatCannotBeSentIsSentAgain) {
   EXPECT_TRUE(Ask(process_, {"acme"}, 19).admitted) << "nothing is lost";
 }
 
-/// Lets so many calls through; the others are answered at their deadline: nobody knows.
+/// Lets `passes` calls through. The others fail at their deadlines, and may have been applied.
 class SilentClient final : public JsonClient {
  public:
   SilentClient(JsonClient& client, Scheduler& scheduler) : client_(client), scheduler_(scheduler) {}
@@ -203,8 +204,8 @@ class SilentClient final : public JsonClient {
   Scheduler& scheduler_;
 };
 
-// What one bucket gave is given back before the answer. Fails if that has a time of its own: with
-// five seconds for it the answer came after six.
+// Tokens of one bucket are given back before the call completes. Fails if: the return has a timeout
+// of its own: with one of five seconds, the call completed after six.
 TEST_F(BucketStoreTest, ACallThatGivesBackEndsSoonAfterItsDeadline) {
   SilentClient client(table_.client, table_.scheduler);
   Table table(client, table_.scheduler, table_.table.name(), 1);

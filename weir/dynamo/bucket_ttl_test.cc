@@ -1,5 +1,5 @@
-// When the item of a bucket may be deleted, and the balance of an item that has expired and still
-// exists: used tokens must not be forgotten.
+// The ttl of buckets, and the balance of an item that has expired and still exists: used tokens
+// must not be forgotten.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -51,7 +51,8 @@ class BucketTtl : public testing::Test {
   Item Stored() { return table_.Get(kTtlKeys.Bucket(kTtlBucket)).value_or(Item{}); }
   std::int64_t Number(const std::string& name) { return GetNumber(Stored(), name).value_or(-1); }
   UnixMillis Ttl() { return {Number("ttl") * 1000}; }
-  /// What zae-limiter's slow path writes of a bucket whose configured limits are full in a second.
+  /// Writes rf and ttl as zae-limiter's slow path does for a bucket whose configured limits are
+  /// full after a second.
   void LetAPythonClientRefill(milliseconds later) {
     Item item = Stored();
     const UnixMillis now = kTtlStart + later;
@@ -70,8 +71,8 @@ class BucketTtl : public testing::Test {
       LimitSource::kOverride);
 };
 
-// D1. Each adjust alone would be covered by the ttl that it saw. Fails if: an adjust does not ask
-// for the balance that this ttl covers.
+// D1. The ttl in the image of each adjust covers the debt of this adjust alone. Fails if: an adjust
+// does not require the balance that the ttl covers.
 TEST_F(BucketTtl, D1TheSumOfConcurrentAdjustsIsNotForgotten) {
   ASSERT_TRUE(Takes(here_, fast_, {1}));
   std::vector<std::unique_ptr<Process>> processes;
@@ -88,7 +89,7 @@ TEST_F(BucketTtl, D1TheSumOfConcurrentAdjustsIsNotForgotten) {
   EXPECT_EQ(refused.retry_after, milliseconds(10'010));
 }
 
-// D1. Fails if: an add that finds the ttl of its image late enough does not require it.
+// D1. Fails if: an add relies on the ttl of its image, and does not require it.
 TEST_F(BucketTtl, D1AnAddDoesNotRelyOnATtlThatOthersShortened) {
   ASSERT_TRUE(Takes(here_, fast_, {1}));
   Item shortened = Stored();
@@ -99,7 +100,7 @@ TEST_F(BucketTtl, D1AnAddDoesNotRelyOnATtlThatOthersShortened) {
   EXPECT_GE(Ttl(), kTtlStart + milliseconds(3'010)) << "full again at 100 a second";
 }
 
-// D1. Fails if: a write that moves ttl goes by an image that others have left behind.
+// D1. Fails if: a write that moves ttl does not notice that its image is out of date.
 TEST_F(BucketTtl, D1ARefillThatSawNoDebtDoesNotForgetIt) {
   const TargetPtr both = MakeTarget(kTtlBucket, {{"tps", PerSecond(100)}, {"ops", PerSecond(10)}});
   ASSERT_TRUE(Takes(here_, both, {100, 10}));
@@ -127,7 +128,7 @@ TEST_F(BucketTtl, D2AnExpiredItemIsRefilledFromItsOwnTime) {
   EXPECT_GE(Ttl(), kTtlStart + seconds(27)) << "and it lives on";
 }
 
-// D2. Fails if: the ttl of a client that knows nothing of extras is the end of them.
+// D2. Fails if: extras are forgotten at a ttl that another client has computed without them.
 TEST_F(BucketTtl, D2ATtlThatAnotherClientShortensForgetsNoExtra) {
   ASSERT_TRUE(Takes(here_, fast_, {1}));
   ASSERT_TRUE(Takes(here_, daily_, {8}));
@@ -137,7 +138,7 @@ TEST_F(BucketTtl, D2ATtlThatAnotherClientShortensForgetsNoExtra) {
   EXPECT_FALSE(Takes(there_, daily_, {1}, seconds(9)));
 }
 
-// D2. What left early is known by w_gone alone.
+// D2. Only w_gone contains the limits that left early.
 TEST_F(BucketTtl, D2AnExpiredItemStillKnowsWhatLeftEarly) {
   ASSERT_TRUE(Takes(here_, fast_, {1}));
   Item item = Stored();
@@ -153,7 +154,7 @@ TEST_F(BucketTtl, D2AnExpiredItemStillKnowsWhatLeftEarly) {
   EXPECT_GT(Ttl(), full);
 }
 
-// An add, a refill, and a refill of an item that expired.
+// The times of an add, of a refill, and of a refill of an item that has expired.
 class BucketTtlAfter : public BucketTtl, public testing::WithParamInterface<milliseconds> {};
 INSTANTIATE_TEST_SUITE_P(BucketTtl, BucketTtlAfter,
                          testing::Values(milliseconds(300), milliseconds(1'050),

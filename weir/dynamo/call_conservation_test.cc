@@ -1,5 +1,5 @@
-// Random calls over a bad network: the buckets store as taken exactly the tokens that the results
-// of the calls say, even if responses were late, lost or throttled.
+// Random calls over a bad network: the buckets store exactly the consumption that the results of
+// the calls report, even if responses were late or lost and writes were throttled.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/conservation_fixture.h"
@@ -26,7 +26,7 @@ TEST_P(CallConservation, WhatIsStoredIsWhatCallersWereTold) {
   }
   EXPECT_EQ(sum.answered, sum.asked);
   EXPECT_EQ(sum.late, 0);
-  // All of it happened, and forfeits are few.
+  // Each kind of result occurred, and forfeits are few.
   EXPECT_GE(without_forfeits, kSeeds * 3 / 4);
   EXPECT_GT(sum.admitted, 0);
   EXPECT_GT(sum.refused, 0);

@@ -7,9 +7,10 @@ namespace {
 
 using TurnTasks = std::vector<TurnTask>;
 
-// Of the turn that runs on this thread, or is held; null: none.
+// The tasks of the turn that runs, or is held, on this thread; null: there is none.
 thread_local TurnTasks* current_turn = nullptr;
 
+// Posts the tasks from index `from` on, one closure for each run of tasks with the same scheduler.
 void Post(TurnTasks rest, std::size_t from) {
   while (from < rest.size()) {
     Scheduler& scheduler = *rest[from].scheduler;
@@ -23,7 +24,8 @@ void Post(TurnTasks rest, std::size_t from) {
   }
 }
 
-// A task may add others, and so move the vector.
+// Runs the tasks, and those that they add, which may reallocate the vector: so each task is moved
+// out of it before it runs.
 void Run(TurnTasks tasks) noexcept {
   current_turn = &tasks;
   std::size_t ran = 0;

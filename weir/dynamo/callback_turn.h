@@ -1,4 +1,5 @@
-// Runs callbacks one after the other: none within another one, and not too many at a time.
+// Runs callbacks one after the other on a thread: none within another one, and a bounded number in
+// a row.
 #pragma once
 
 #include <vector>
@@ -7,21 +8,25 @@
 
 namespace weir::dynamo {
 
-/// Runs the tasks on this thread. If it is called by a task that RunInTurn runs, the tasks run
-/// after that one: a caller that asks again from its callback is not answered within it, however
-/// often it does so. After kMostInTurn tasks in a row the others are posted to their schedulers, so
-/// that a thread that came with one answer does not serve all callers. Under no lock; `scheduler`
-/// must live until the tasks that are passed have run. A task that throws ends the process.
+/// Runs the tasks on this thread. If RunInTurn already runs on this thread, or a HeldTurn lives on
+/// it, the tasks are queued behind the current ones and RunInTurn returns at once. So a caller that
+/// makes a new call in its callback does not get the result within that callback, and the stack
+/// does not grow.
+///
+/// After kMostInTurn tasks in a row the remaining tasks are posted to their schedulers, so that the
+/// thread that delivers one response does not run the callbacks of all callers. The caller must
+/// hold no lock. `scheduler` must outlive the tasks. A task that throws ends the process.
 /// Thread-safe.
 void RunInTurn(std::vector<Task> tasks, Scheduler& scheduler) noexcept;
 inline constexpr std::size_t kMostInTurn = 256;
 
 struct TurnTask {
   Task run;
-  Scheduler* scheduler;  ///< of RunInTurn
+  Scheduler* scheduler;  ///< the one that was passed to RunInTurn with the task
 };
 
-/// While it lives, tasks that are to run on this thread wait, and run at its end.
+/// Delays the tasks of RunInTurn on this thread until its destructor, which runs them. Does nothing
+/// if another turn runs, or is held, on this thread.
 class HeldTurn {
  public:
   HeldTurn() noexcept;
@@ -31,7 +36,7 @@ class HeldTurn {
 
  private:
   std::vector<TurnTask> tasks_;
-  bool holds_;  // no other turn runs on this thread, or is held
+  bool holds_;  // this object holds the turn of the thread
 };
 
 }  // namespace weir::dynamo

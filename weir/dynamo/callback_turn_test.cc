@@ -13,7 +13,8 @@ std::vector<Task> OneTask(Task task) {
   return tasks;
 }
 
-// A caller that asks again whenever it is answered. Fails if: each answer is deeper on the stack.
+// A caller makes a new call in each of its callbacks. Fails if: each callback runs deeper on the
+// stack.
 TEST(CallbackTurnTest, ACallbackThatAsksAgainIsAnsweredAfterItHasReturned) {
   sim::SimScheduler scheduler;
   int depth = 0;
@@ -29,7 +30,7 @@ TEST(CallbackTurnTest, ACallbackThatAsksAgainIsAnsweredAfterItHasReturned) {
   EXPECT_EQ(deepest, 1);
 }
 
-// Fails if: a thread that came with one answer serves callers for as long as they ask.
+// Fails if: the thread that delivers one response runs callbacks for as long as callers make calls.
 TEST(CallbackTurnTest, AfterKMostInTurnTheOthersAreTheSchedulers) {
   sim::SimScheduler scheduler;
   int ran = 0;

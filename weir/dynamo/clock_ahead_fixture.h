@@ -18,7 +18,7 @@ namespace weir::dynamo {
 
 inline constexpr const char* kClockTable = "limits";
 
-/// Puts a Date on each response, as AWS does, by a clock that is `ahead`.
+/// Adds a Date header to each response, as AWS does, from a clock that is ahead by `ahead`.
 class DatingServer final : public sim::SimServer {
  public:
   DatingServer(sim::SimServer& inner, const Clock& clock, milliseconds ahead = milliseconds(0))
@@ -37,7 +37,7 @@ class DatingServer final : public sim::SimServer {
   const milliseconds ahead_;
 };
 
-/// A machine whose wall clock is ahead of the others'.
+/// The scheduler of a machine whose wall clock is ahead of the other machines'.
 class AheadScheduler final : public Scheduler, private Clock {
  public:
   AheadScheduler(Scheduler& inner, milliseconds ahead) : inner_(inner), ahead_(ahead) {}
@@ -58,7 +58,7 @@ class AheadScheduler final : public Scheduler, private Clock {
 class ClockAheadTest : public testing::Test {
  protected:
   struct Process {
-    /// Of `server`'s table, or the one of `dating_`.
+    /// Uses the table of `server`; null: that of `dating_`.
     Process(ClockAheadTest& test, std::uint64_t seed, milliseconds ahead = milliseconds(0),
             sim::SimServer* server = nullptr)
         : scheduler(test.scheduler_, ahead),
@@ -67,7 +67,8 @@ class ClockAheadTest : public testing::Test {
                                 {.target_prefix = "DynamoDB_20120810", .host = "d.test"})),
           table(*client, scheduler, kClockTable, seed),
           store(table, kShardKeys, scheduler, {.seed = seed}) {
-      // As opening a table does: its version, and its namespace.
+      // Opening a table reads its version and its namespace. Their responses give the service's
+      // time.
       for (int i = 0; i < 2; ++i) {
         table.Get({"version", "version"}, Deadline::Never(), [](const auto&) {});
         test.scheduler_.RunAll();
@@ -113,7 +114,7 @@ class ClockAheadTest : public testing::Test {
   }
   UnixMillis StoredTime() { return {GetNumber(ReadBucket(), "rf").value()}; }
 
-  /// Another client, whose clock is ahead, refills the bucket.
+  /// Refills the bucket as another client does whose clock is ahead.
   void RefillAhead(milliseconds ahead) {
     const Item item = ReadBucket();
     const UnixMillis now = scheduler_.clock().WallNow() + ahead;
@@ -127,14 +128,14 @@ class ClockAheadTest : public testing::Test {
     ASSERT_TRUE(IsApplied(write));
   }
 
-  /// Another client's write that sets `rf` so far ahead, and nothing else.
+  /// Sets `rf` ahead by `ahead`, and nothing else, as a write of another client.
   void MoveAhead(milliseconds ahead) {
     Write write{.key = Key(), .item = {}, .expression = {}};
     write.expression.Set("rf", Of((scheduler_.clock().WallNow() + ahead).value));
     ASSERT_TRUE(IsApplied(write));
   }
 
-  /// A client of zae-limiter whose clock is ahead.
+  /// Takes tokens as a client of zae-limiter does whose clock is ahead. Returns true if admitted.
   bool TakesAsZae(std::int64_t tokens, milliseconds ahead) {
     const Charge charge{MakeTarget({entity_, "llm", 0}, {limit_}), {tokens * kMillitokens}};
     const ZaePass pass{.keys = kShardKeys, .now = scheduler_.clock().WallNow() + ahead};
@@ -152,7 +153,8 @@ class ClockAheadTest : public testing::Test {
     });
   }
 
-  /// The number of refusals until the take passes, if its caller waits as each refusal says.
+  /// Repeats the take, after the wait in each refusal, until it is admitted. Returns the number of
+  /// refusals, at most 100.
   int RefusalsUntil(Process& process, std::int64_t tokens) {
     int refusals = 0;
     while (!Takes(process, tokens) && refusals < 100) {
@@ -162,7 +164,7 @@ class ClockAheadTest : public testing::Test {
     return refusals;
   }
 
-  /// The response of a request, which meets no fault.
+  /// Runs the scheduler until the call has completed, and returns its result.
   template <class T, class Start>
   Result<T> Run(Start start) {
     std::optional<Result<T>> result;

@@ -1,11 +1,11 @@
-// Processes whose wall clocks are wrong, and others on the same table.
+// A process whose wall clock is wrong, and a correct one on the same table.
 #include "weir/dynamo/clock_ahead_fixture.h"
 
 namespace weir::dynamo {
 namespace {
 
-// Fails if: the bucket is dated by the clock of the process, so that for all others it is refilled
-// only after as long as that clock is ahead.
+// Fails if: rf is the wall clock of the process, so that no other process refills the bucket before
+// its own clock reaches that time.
 TEST_F(ClockAheadTest, D13AProcessWhoseClockIsAheadDoesNotStopTheRefill) {
   Process right(*this, 1);
   Process ahead(*this, 2, std::chrono::hours(1));
@@ -15,7 +15,7 @@ TEST_F(ClockAheadTest, D13AProcessWhoseClockIsAheadDoesNotStopTheRefill) {
   EXPECT_TRUE(Takes(right, 10)) << "10 tokens come back each second";
 }
 
-// Fails if: a process whose clock is behind finds no refill, or moves the time of the bucket back.
+// Fails if: a process whose clock is behind gets no refill, or moves rf back.
 TEST_F(ClockAheadTest, D13AProcessWhoseClockIsBehindGetsItsRefill) {
   Process right(*this, 1);
   Process behind(*this, 2, -std::chrono::hours(1));

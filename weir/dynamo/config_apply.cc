@@ -16,8 +16,9 @@ namespace {
 
 constexpr int kMostTries = 10;
 
-// Somebody else was on one of the items, or the table is busy: nothing was written. That is certain
-// even where an earlier answer was lost, because the token lets the transaction count once.
+// Returns true if another writer has changed one of the items, or the table is busy. Nothing was
+// written then. That is certain even if the response of an earlier attempt was lost, because all
+// attempts have the same transaction token and are applied once.
 bool IsWorthAnotherTry(const WriteFailure& failure) {
   if (failure.kind == FailureClass::kConflict) return true;
   if (failure.kind != FailureClass::kConditional) return false;
@@ -29,6 +30,19 @@ bool IsWorthAnotherTry(const WriteFailure& failure) {
   });
 }
 
+// One call of ApplyConfig. Pending requests own it.
+//
+//   Start --> Round: read the state <---------------------+------------------+
+//               |                                         | conflict         |
+//               v                                         |                  |
+//             Choose: plan as many changes as fit --> Write: transaction     |
+//                                                         | applied          |
+//                                                         v                  |
+//             GoOn: erase records --> DropNext --> StampNext --> Advance ----+
+//               |
+//               +-- plan_.partial: more limits to delete --> Round
+//
+// Round completes the call when all changes are made; End completes it with an error.
 class Applying : public std::enable_shared_from_this<Applying> {
  public:
   Applying(Table& table, Keys keys, ConfigSources sources, std::vector<ConfigChange> changes)
@@ -50,7 +64,8 @@ class Applying : public std::enable_shared_from_this<Applying> {
   }
 
  private:
-  // What this round may make. Only the first one looks at the whole list.
+  // Returns the changes that this round may plan. Only the first round plans the whole list, to
+  // check it.
   std::span<const ConfigChange> Window() const {
     const std::span<const ConfigChange> left = std::span(changes_).subspan(made_);
     return made_ == 0 ? left : left.first(std::min(left.size(), kMostActions));
@@ -68,13 +83,13 @@ class Applying : public std::enable_shared_from_this<Applying> {
                     });
   }
 
-  // Plans as many of the changes as fit into one transaction.
+  // Plans as many of the changes as fit into one transaction, in order.
   Status Choose(const ConfigState& state) {
     std::span<const ConfigChange> part = Window();
     WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
     while (plan_.writes.size() > kMostActions) {
       if (part.size() == 1) return TooMuch(part.front());
-      // As many as fit if each needs as much as the others.
+      // The number that fits if all changes need the same number of actions.
       const std::size_t fit = part.size() * kMostActions / plan_.writes.size();
       part = part.first(std::clamp<std::size_t>(fit, 1, part.size() - 1));
       WEIR_ASSIGN_OR_RETURN(plan_, MakePlan(keys_, part, state, sources_));
@@ -110,7 +125,8 @@ class Applying : public std::enable_shared_from_this<Applying> {
                                 kMostTries, failure.error.message)});
   }
 
-  // After the transaction: what entities leave behind, one after the other.
+  // After the transaction: erases the other records of deleted entities, one entity after the
+  // other.
   void GoOn() {
     tries_ = 0;
     if (plan_.partial) {
@@ -129,6 +145,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
                  });
   }
 
+  // Deletes the items of deleted entities, one after the other.
   void DropNext() {
     if (plan_.last.empty()) return StampNext();
     table_.Apply(
@@ -140,7 +157,8 @@ class Applying : public std::enable_shared_from_this<Applying> {
 
   void TakeDrop(const tl::expected<WriteAnswer, WriteFailure>& answer) {
     const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
-    // A condition that fails: somebody deleted it too, and may have created it anew.
+    // If the condition failed, another client has deleted the entity too, and may have created it
+    // again.
     if (answer || kind == FailureClass::kConditional) {
       plan_.last.pop_back();
       return DropNext();
@@ -150,6 +168,7 @@ class Applying : public std::enable_shared_from_this<Applying> {
     EndErasing(pk.substr(pk.find('#') + 1), answer.error().error);
   }
 
+  // Copies parent and cascade of entities into their buckets, one entity after the other.
   void StampNext() {
     if (plan_.stamped.empty()) return Advance();
     PropagationTarget target = std::move(plan_.stamped.back());
@@ -175,7 +194,8 @@ class Applying : public std::enable_shared_from_this<Applying> {
     End(std::move(error));
   }
 
-  // "At least": an answer that was lost may have been that of a further part.
+  // The message says "at least" because a transaction whose response was lost may have deleted
+  // more.
   void NoteDropped(Error& error) const {
     if (dropped_ == 0) return;
     error.message = fmt::format(
@@ -201,12 +221,12 @@ class Applying : public std::enable_shared_from_this<Applying> {
   const std::vector<ConfigChange> changes_;
   Deadline deadline_ = Deadline::Never();
   Done<void> done_;
-  std::size_t made_ = 0;
-  std::size_t part_ = 0;  // of the changes, in plan_
+  std::size_t made_ = 0;  // the number of changes that are made
+  std::size_t part_ = 0;  // the number of changes in plan_
   ConfigPlan plan_;
   int tries_ = 0;
-  bool first_is_audited_ = false;  // of those that are not made yet
-  std::size_t dropped_ = 0;        // limits, by the earlier parts of that one
+  bool first_is_audited_ = false;  // the event of the first change that is not made yet is stored
+  std::size_t dropped_ = 0;        // limits that earlier parts of this change have deleted
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Makes a list of changes in the table.
+// Applies a list of changes of the configuration to the table.
 #pragma once
 
 #include <vector>
@@ -7,26 +7,26 @@
 
 namespace weir::dynamo {
 
-/// Reads what the changes are about, tries them on what was read, and writes the difference in one
-/// transaction on the condition that nothing of it changed meanwhile; where it did, all over again,
-/// up to ten times, then kAborted. So all changes are made, or none, while
+/// Reads the items that the changes concern, applies the changes to a copy, and writes the
+/// difference in one transaction, on the condition that none of these items has changed since. If
+/// one has, starts again, up to ten tries in all; then kAborted. So all changes are made, or none,
+/// with these exceptions:
 ///
-/// * they need at most kMostActions actions: one for each level and each entity, one for the audit
-///   event of each change, up to two for the registries, and one for each ancestor of an entity
-///   that gets a new parent. A longer list is checked as a whole, then made in parts of whole
-///   changes, in order, each all or none. Where a later part fails, the error says which changes
-///   are made; PutLimits and PutEntity may be applied again.
-/// * nothing is deleted with an entity but its limits: its buckets and other records go after the
-///   transaction, page by page, and its own item last of all. Where that fails, deleting it again
-///   goes on with it. An entity with more limits than fit loses them in parts; if a later part
-///   fails, the error says how many are deleted at least. The event of the deletion is in the first
-///   of these transactions; deleting it again adds another.
-/// * nothing is said in the transaction to the buckets that an entity has. They are told of its
-///   parent and cascade when all else is done, one by one. Where that fails, applying the same
-///   record again goes on with it, also one that changes nothing: with PutEntity, as an entity that
-///   is created is there.
+/// * A list that needs more than kMostActions actions: one for each level and each entity, one for
+///   the audit event of each change, up to two for the registries, and one for each ancestor of an
+///   entity that gets a new parent. Such a list is checked as a whole, then made in several
+///   transactions, in order, each of which contains whole changes. If a later one fails, the error
+///   says which changes are made; PutLimits and PutEntity may be applied again.
+/// * The transaction that deletes an entity contains only the entity's limits. Its other records
+///   and its buckets are deleted after it, page by page, and its own item last. If that fails,
+///   deleting the entity again continues. If the limits do not fit into one transaction, they are
+///   deleted in several; if a later one fails, the error says how many limits are deleted at least.
+///   The audit event is in the first of these transactions; deleting the entity again adds another.
+/// * The buckets of an entity that gets another parent or cascade are updated one by one, when all
+///   else is done. If that fails, applying the same record again continues, even if it changes
+///   nothing. An entity that CreateEntity has created exists then, so PutEntity must be used.
 ///
-/// `table` must outlive the call.
+/// Runs `done` once. The arguments are copied; `table` must outlive the call.
 void ApplyConfig(Table& table, const Keys& keys, const ConfigSources& sources,
                  std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
 

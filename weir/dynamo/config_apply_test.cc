@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Runs `interfere` just before each of the first `times` transactions.
+// Has `interfere` run just before each of the first `times` transactions.
 void Interfere(ConfigRig& rig, int times, std::function<void()> interfere) {
   rig.client.before = [times, interfere = std::move(interfere)](const JsonCall& call) mutable {
     if (call.operation == "TransactWriteItems" && times-- > 0) interfere();
@@ -24,7 +24,7 @@ TEST(ConfigApplyTest, OneListIsOneTransaction) {
                          CreateEntity{Named("acme", "globex")}, PutEntity{Named("globex")}}));
   EXPECT_EQ(rig.client.Count("TransactWriteItems"), 1);
   EXPECT_EQ(rig.client.Count("UpdateItem") + rig.client.Count("PutItem"), 0);
-  // What changes nothing costs no write.
+  // Lists that change nothing cause no write.
   ASSERT_TRUE(rig.Apply({}));
   ASSERT_TRUE(
       rig.Apply({PutLimits{Level::Resource("x"), Rpm(1)}, DeleteLimits{Level::Resource("x")}}));

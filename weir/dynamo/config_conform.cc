@@ -24,12 +24,14 @@ constexpr std::size_t kBucketsInAPage = 100;
 constexpr std::size_t kMostNamed = 10;
 constexpr std::size_t kMostFailures = 10;
 
-// What is wrong with one bucket or its configuration alone.
+// Returns true for errors that are caused by one bucket or its configuration alone.
 bool ConcernsOne(Code code) {
   return code == Code::kFailedPrecondition || code == Code::kDataLoss || code == Code::kAborted ||
          code == Code::kInvalidArgument;
 }
 
+// One call of ConformBuckets. Pending requests own it. It alternates between pages of the entities'
+// buckets and up to kConformedAtOnce buckets of these, until both lists are empty.
 class Conforming : public std::enable_shared_from_this<Conforming> {
  public:
   Conforming(Table& table, Keys keys, BucketLimits& buckets, Deadline deadline, Done<void> done)
@@ -50,7 +52,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
  private:
   struct Found {
     BucketKey key;
-    bool by_default = false;  // because the entity's default changed, which may not concern it
+    bool by_default = false;  // the entity's default changed, which may not apply to this bucket
   };
   struct Listing {
     std::string entity;
@@ -67,7 +69,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
                       .start_after = {}}};
   }
 
-  // First what was found, so that no more than some pages are held.
+  // Conforms the buckets that are found before it reads further pages, to bound the memory.
   void GoOn() {
     if (failed_ >= kMostFailures) return End();
     if (!found_.empty()) return ConformSome();
@@ -93,7 +95,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   void TakePage(Listing listing, Result<QueryAnswer>& page) {
     if (!page) return Missed(NameOf(listing), page.error());
     failed_ = 0;
-    std::set<std::string> resources;  // each has as many items as its bucket has shards
+    std::set<std::string> resources;  // once each, although each shard is an item
     for (const Item& item : page->items) {
       auto key = ParseBucketPartition(KeyOf(item).pk);
       if (key) resources.insert(std::move(key->resource));
@@ -123,6 +125,8 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
         });
   }
 
+  // Reads the limits that apply to the bucket, and has them stored. A bucket that was found by the
+  // entity's default is left alone if it has a level of its own (level 0).
   void Conform(const Found& found, Done<void> done) {
     const auto levels = LevelsOfPair(found.key.entity, found.key.resource);
     ReadLimits(table_, keys_, levels, deadline_,
@@ -135,6 +139,7 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
                }));
   }
 
+  // Removes and returns up to kConformedAtOnce elements.
   template <class T>
   static std::vector<T> TakeSome(std::vector<T>& all) {
     const std::size_t count = std::min(all.size(), kConformedAtOnce);
@@ -152,12 +157,14 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
     return fmt::format("{} of {}", listing.query.start_after ? "more" : "all", listing.entity);
   }
 
+  // Notes a failure.
   void Missed(std::string what, const Error& error) {
     if (missed_++ < kMostNamed) named_.push_back(std::move(what));
     if (!first_) first_ = error;
     if (!ConcernsOne(error.code)) ++failed_;
   }
 
+  // Buckets and pages that are left after too many failures are reported as missed too.
   void End() {
     if (!first_) return done_({});
     const Error error = *first_;
@@ -179,9 +186,9 @@ class Conforming : public std::enable_shared_from_this<Conforming> {
   Done<void> done_;
   std::vector<Found> found_;
   std::vector<Listing> listings_;
-  std::vector<std::string> named_;  // of those that were missed
+  std::vector<std::string> named_;  // the first buckets that were missed
   std::size_t missed_ = 0;
-  std::size_t failed_ = 0;  // in a row, by what may concern all
+  std::size_t failed_ = 0;  // failures in a row that may concern all buckets
   std::optional<Error> first_;
 };
 

@@ -1,4 +1,4 @@
-// Buckets that get the limits of an entity when these change.
+// Changed limits of an entity are stored in its buckets.
 #include "weir/dynamo/config_conform.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-/// Notes what it is asked for.
+/// Records the targets and deadlines of its calls.
 class RecordingLimits final : public BucketLimits {
  public:
   void Conform(TargetPtr target, Deadline deadline, Done<void> done) override {
@@ -41,7 +41,7 @@ class RecordingLimits final : public BucketLimits {
     }
   }
 
-  std::map<std::string, std::int64_t> capacities;  ///< by "entity/resource", as last conformed
+  std::map<std::string, std::int64_t> capacities;  ///< by "entity/resource", of the latest calls
   std::vector<Deadline> deadlines;
   int calls = 0;
   std::function<bool(const Target&)> fails;
@@ -56,7 +56,7 @@ struct ConformRig : Shared {
     return Await<void>(
         [&](Done<void> done) { conforming.Apply(std::move(changes), deadline, std::move(done)); });
   }
-  /// What all buckets have once nothing fails.
+  /// Returns the capacities of all buckets.
   std::map<std::string, std::int64_t> Capacities() const { return limits.capacities; }
 
   RecordingLimits limits;
@@ -225,14 +225,14 @@ TEST(ConfigConformTest, D6WithoutAStoreOfBucketsLimitsAreStoredAlone) {
   EXPECT_EQ(rig.client.Count("Query"), reads);
 }
 
-/// A change, and the capacities of the buckets once it is complete.
+/// A change, and the capacities of the buckets when it is complete.
 struct Case {
   ConfigChange change;
   std::map<std::string, std::int64_t> after;
 };
 
-// Wherever it is cut off (by a failure, or the end of the process, which does no more than that),
-// making the same change again completes it.
+// Wherever a change is interrupted by a failure, making it again completes it. (The end of a
+// process interrupts it in the same way.)
 class ConfigConformFailure : public testing::TestWithParam<int> {
  protected:
   static Case Given() {
@@ -250,7 +250,7 @@ class ConfigConformFailure : public testing::TestWithParam<int> {
     ASSERT_TRUE(rig.Apply(
         {Sets(kAcme, 1), Sets(Level::EntityDefault("acme"), 2), Sets(Level::System(), 3)}));
   }
-  // True where nothing failed.
+  // Makes the change, and, if it failed, makes it again. Returns true if it had not failed.
   static bool IsCompletedByARepetition(ConformRig& rig, const Case& given) {
     const Status first = rig.ApplyAndConform({given.change});
     rig.client.FailNoMore();

@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Resources of other writers may hold what ours may not, so that only the form is checked.
+// Checks only the form: resources of other writers may contain characters that Weir refuses.
 std::optional<Level> ReadLevel(std::string_view cursor) {
   if (cursor.size() < 3 || cursor[0] < '0' || cursor[0] > '3' || cursor[1] != ' ') return {};
   const std::size_t space = cursor.find(' ', 2);
@@ -34,7 +34,7 @@ Result<std::optional<Level>> ReadCursor(const PageRequest& page, const LevelFilt
   return level;
 }
 
-// A larger page is none that anybody can hold.
+// No process can hold a larger page.
 std::size_t LimitOf(const PageRequest& page) {
   return std::min<std::size_t>(page.limit, 1'000'000'000);
 }

@@ -1,4 +1,4 @@
-// Where a listing of limits or entities goes on.
+// Page cursors of listings of limits and entities.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,19 @@
 
 namespace weir::dynamo {
 
-// A cursor says which listing it belongs to, then names the last item of the page before by its
-// identifiers, none of which has a space.
+// A cursor begins with the listing that it belongs to: one of these letters, or the kind of the
+// level. Then it has the identifiers of the last item of the previous page. Identifiers have no
+// spaces.
 inline constexpr char kAllEntities = 'e';
 inline constexpr char kChildren = 'c';
 
 std::string CursorOf(const Level& level);
 
-/// The level after which the page begins; nothing for the first page. kInvalidArgument for a cursor
-/// of another listing, or a page of no items.
+/// Returns the level after which the page begins; nothing for the first page. kInvalidArgument if
+/// the cursor belongs to another listing, or the page's limit is 0.
 [[nodiscard]] Result<std::optional<Level>> ReadCursor(const PageRequest& page,
                                                       const LevelFilter& filter);
-/// The page's limit, or a number that it is as good as.
+/// Returns the page's limit, at most 10^9.
 std::size_t LimitOf(const PageRequest& page);
 
 }  // namespace weir::dynamo

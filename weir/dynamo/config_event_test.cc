@@ -1,4 +1,4 @@
-// Each change of the configuration and its audit event: both are stored, or neither.
+// Each change of the configuration and its audit event are both stored, or neither of them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,8 @@ struct EventRig {
 
 std::string Numbered(int i) { return fmt::format("e{:04}", i); }
 
-/// More than a transaction holds. `acme` alone has more limits than one deletes.
+/// Returns more changes than fit into one transaction. The entity `acme` alone has more limits than
+/// one transaction deletes.
 std::vector<ConfigChange> LongList() {
   std::vector<ConfigChange> changes = {DeleteEntity{"acme"},
                                        CreateEntity{{.entity = {.id = "child", .parent = "top"}}}};
@@ -77,7 +78,7 @@ std::vector<ConfigChange> LongList() {
   return changes;
 }
 
-/// The events of those changes of LongList that are stored, as a whole or in part.
+/// Returns the events of the changes of LongList that are stored, completely or partly.
 std::set<EventName> EventsDue(EventRig& rig) {
   std::set<EventName> stored;
   int of_acme = 0;
@@ -94,7 +95,8 @@ std::set<EventName> EventsDue(EventRig& rig) {
   return stored;
 }
 
-// Fails if: an event is written after its change, or a part of a change goes without one.
+// Fails if: an event is written after its change, or a part of a change is stored without the
+// event.
 TEST(ConfigEventTest, Z2WhicheverRequestFailsNoChangeIsStoredWithoutItsEvent) {
   for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
     bool failed = true;
@@ -129,7 +131,7 @@ TEST(ConfigEventTest, Z2EachChangeHasOneEvent) {
   EXPECT_EQ(rig.sim.server.counts().Requests("PutItem"), puts) << "no event goes alone";
 }
 
-// Fails if: a later part of a deletion that is planned again has another event.
+// Fails if: a part of a deletion that is planned again writes a second event.
 TEST(ConfigEventTest, Z2ADeletionThatOthersInterruptHasOneEvent) {
   EventRig rig;
   int transactions = 0;

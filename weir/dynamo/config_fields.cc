@@ -21,7 +21,8 @@ StoredQuota ToStored(const Quota& quota) {
       .capacity = std::clamp(quota.capacity / kMillitokens, std::int64_t{1}, kMostTokens),
       .amount = 0,
       .seconds = CeilDivide(quota.period, kMillisPerSecond)};
-  // amount * seconds / period without its large product. (1 millitoken in 1 ms is 1 token in 1 s.)
+  // amount * seconds / period, without the product, which may overflow. (A millitoken in 1 ms is a
+  // token in 1 s.)
   stored.amount = quota.amount / quota.period * stored.seconds +
                   quota.amount % quota.period * stored.seconds / quota.period;
   stored.amount = std::min(stored.amount, kMostTokens);

@@ -1,15 +1,16 @@
-// The attributes of a configuration's item, and the numbers in them.
+// The attributes of the items that hold limits, and the conversion of quotas.
 //
 // Format: zae-limiter 0.17.0 (data model 1.3 c to e, and 2.3): per limit L the numbers l_L_cp and
-// l_L_ra in whole tokens and l_L_rp in whole SECONDS. Ours beside these, which other readers pass
-// over and Python's writers may drop at any time:
+// l_L_ra in whole tokens and l_L_rp in whole SECONDS. Weir adds the following attributes, which
+// other readers ignore and writers of zae-limiter's Python client may drop at any time:
 //
-//   wx_q_L      a quota that whole tokens and seconds cannot express, as FormatQuota writes it. It
-//               holds only while the three numbers beside it are those that were written with it.
-//   wx_a_L      the allowance in milliseconds; absent where there is none
-//   wx_order    the names of the limits, with commas; absent where they are in order of the names
-//   wx_managed  true: set by a limits file (on an entity's item too)
-//   wx_rev      random, new with each write of ours: what was read is still there
+//   wx_q_L      a quota that whole tokens and seconds cannot express, in the form of FormatQuota.
+//   It
+//               is valid only while the three numbers are those that were written with it.
+//   wx_a_L      the allowance in milliseconds; absent if there is none
+//   wx_order    the names of the limits, separated by commas; absent if the names are sorted
+//   wx_managed  true: set by a limits file (also in an entity's item)
+//   wx_rev      random, new with each write of Weir: detects that the item has changed since a read
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ inline constexpr std::string_view kManaged = "wx_managed";
 inline constexpr std::string_view kRevision = "wx_rev";
 inline constexpr std::string_view kOnUnavailable = "on_unavailable";
 
-/// The numbers of one limit as the table has them.
+/// The numbers of one limit as they are stored.
 struct StoredQuota {
   std::int64_t capacity = 0;  ///< tokens
   std::int64_t amount = 0;    ///< tokens
@@ -39,13 +40,14 @@ struct StoredQuota {
   friend bool operator==(const StoredQuota&, const StoredQuota&) = default;
 };
 
-/// The quota itself where whole tokens and seconds express it. Otherwise the capacity rounded down,
-/// but at least 1 token, and a rate that is not above the quota's: in the seconds that the period
-/// begins, as many tokens as fit; or where that is none, one token in as many seconds as it takes.
+/// Returns the quota in whole tokens and seconds: exactly, if it can be expressed so. Otherwise the
+/// capacity is rounded down, to at least 1 token, and the rate is not above the quota's: the period
+/// is rounded up to seconds and the amount in it rounded down to tokens; if that is 0, it is one
+/// token in the number of seconds, rounded up, that it takes.
 StoredQuota ToStored(const Quota& quota);
-/// REQUIRES: FitsOurs(stored).
+/// Returns the quota of these numbers. REQUIRES: FitsOurs(stored).
 Quota FromStored(const StoredQuota& stored);
-/// Whether the numbers are within what a Quota may hold. zae-limiter allows larger ones.
+/// Returns true if a Quota can hold the numbers. zae-limiter allows larger ones.
 bool FitsOurs(const StoredQuota& stored);
 
 struct StoredField {
@@ -56,23 +58,25 @@ inline constexpr std::array kStoredFields = {StoredField{"cp", &StoredQuota::cap
                                              StoredField{"ra", &StoredQuota::amount},
                                              StoredField{"rp", &StoredQuota::seconds}};
 
-/// "l_tpm_cp".
+/// Returns "l_<limit>_<field>", such as "l_tpm_cp".
 std::string LimitField(std::string_view limit, std::string_view field);
 
 struct FieldName {
   std::string_view limit;
   std::string_view field;
 };
-/// The limit and the field in the name of such an attribute; the field follows the last '_'.
+/// Returns the limit and the field in the name of such an attribute; the field follows the last
+/// '_'. Nothing if it has another form. The result refers to `attribute`.
 std::optional<FieldName> ParseField(std::string_view attribute);
 
-/// Whether the attribute is part of what is set there, in the format or in an extension of ours.
+/// Returns true if the attribute is a part of the limits or settings of the level: one of the
+/// format, or one that Weir adds.
 bool IsContent(const Level& level, std::string_view attribute);
 
-/// kEntity and kEntityDefault.
+/// Returns true for levels of the kinds kEntity and kEntityDefault.
 bool NamesEntity(const Level& level);
 
-/// 16 hexadecimal digits.
+/// Returns 16 hexadecimal digits.
 std::string Hex(std::uint64_t bits);
 
 }  // namespace weir::dynamo

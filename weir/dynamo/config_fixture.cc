@@ -9,7 +9,7 @@
 namespace weir::dynamo {
 namespace {
 
-// All pages of a listing.
+// Returns the items of all pages of a listing.
 template <class T, class List>
 std::vector<T> ListAll(std::size_t limit, List list) {
   std::vector<T> all;
@@ -44,7 +44,7 @@ void SimClient::Call(JsonCall call, Deadline, JsonDone done) {
   const HttpRequest request = RequestOf(call);
   if (loses_answers && call.repeatable) static_cast<void>(server_.Handle(request));
   HttpResponse response = server_.Handle(request);
-  // A batch of which nothing was done is a throttle, which every client tries again.
+  // A batch of which no part was processed is a throttled call, which every client retries.
   while (Classify(response.status, ErrorCode(response)) == FailureClass::kThrottle) {
     response = server_.Handle(request);
   }

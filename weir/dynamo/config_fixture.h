@@ -1,4 +1,4 @@
-// A configuration in a simulated table, called as if every answer came at once. For tests only.
+// A configuration in a simulated table. All calls complete before they return. For tests only.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ inline EntityRecord Named(std::string id, std::optional<std::string> parent = st
   return {.entity = {.id = std::move(id), .name = "name", .parent = std::move(parent)}};
 }
 
-/// Hands each call to the server and answers before it returns; tries throttles again.
+/// Passes each call to the server, and completes it before it returns. Retries throttled calls.
 class SimClient final : public JsonClient {
  public:
   explicit SimClient(sim::SimServer& server) : server_(server) {}
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
 
-  /// Runs before each call reaches the server. It may make calls itself: those do not run it.
+  /// Runs before each call reaches the server. It may make calls, before which it does not run.
   std::function<void(const JsonCall&)> before;
-  /// Calls of this operation, from the nth on, fail like this without reaching the server.
+  /// Calls of this operation, from the nth on, fail with this class and do not reach the server.
   void FailFrom(std::string operation, int nth, FailureClass kind);
   void FailNoMore() { failing_.reset(); }
   int Count(std::string_view operation) const;
-  /// Each answer to a repeatable call is lost once: the call is made again, as it is.
+  /// The first response to each repeatable call is lost, and the same call is sent again.
   bool loses_answers = false;
 
  private:
@@ -65,18 +65,18 @@ class ConfigRig {
   Result<std::optional<LevelLimits>> GetLimits(const Level& level);
   Result<std::vector<std::optional<EntityRecord>>> GetEntities(std::vector<std::string> ids);
   Status Apply(std::vector<ConfigChange> changes);
-  /// All pages of so many.
+  /// Return all pages of a listing; `limit` is the number of items in a page.
   std::vector<LevelRecord> ListLimits(const LevelFilter& filter = {}, std::size_t limit = 1000);
   std::vector<std::string> ListIds(std::optional<std::string> parent = {},
                                    std::size_t limit = 1000);
 
-  /// The item as it is stored; the test fails where there is none.
+  /// Returns the item as it is stored. Fails the test if there is none.
   Item At(const TableKey& key);
   bool Has(const TableKey& key);
-  /// As another writer does.
+  /// Write as another client does.
   void Put(const TableKey& key, Item attributes);
   void Change(const TableKey& key, Expression change);
-  /// Without what the audit log holds.
+  /// Returns the number of items, without audit events.
   std::size_t CountItems() const;
 
   sim::SimClock clock;

@@ -29,8 +29,8 @@ tl::unexpected<Error> RefuseFeature(const Level& level, const FieldName& name) {
                                    Printable(name.limit), Printable(what)));
 }
 
-// Refuses what changes the meaning of the item as a whole. `disabled` that is false does nothing
-// where nothing is disabled, and a level that is disabled is refused itself.
+// Refuses features that change the meaning of the whole item. In zae-limiter `disabled: false` only
+// overrides a level that is disabled, and such a level is refused itself, so it is ignored.
 Status CheckFlags(const Level& level, const Item& item) {
   if (item.contains("disabled") && GetFlag(item, "disabled") != false) {
     return Refuse(level, "it is disabled or bypassed, which weir does not implement");
@@ -64,8 +64,8 @@ Result<StoredLimits> ReadNumbers(const Level& level, const Item& item) {
   return limits;
 }
 
-// The exact text counts only beside the numbers that it was written with: others may have changed
-// these since, and know nothing of it.
+// The exact text is valid only with the numbers that it was written with: another client may have
+// changed these since, and left the text, which it does not know.
 Result<Limit> ReadLimit(const Level& level, const Item& item, const std::string& name,
                         const StoredQuota& stored) {
   if (const std::string* text = GetText(item, fmt::format("{}{}", kExactPrefix, name))) {
@@ -88,14 +88,15 @@ Result<Limit> ReadLimit(const Level& level, const Item& item, const std::string&
                                    Printable(name)));
 }
 
-// None where others wrote something else there: it is off unless weir set it.
+// Returns 0 if the attribute is absent, or not an allowance that Weir could have written.
 milliseconds ReadAllowance(const Item& item, std::string_view name) {
   const auto millis = GetNumber(item, fmt::format("{}{}", kAllowancePrefix, name));
   if (!millis || !CheckAllowance(milliseconds(*millis))) return milliseconds(0);
   return milliseconds(*millis);
 }
 
-// In the order that was written; names that joined since come last.
+// Sorts the limits in the order in which they were set. Limits that another client added later come
+// last, because find returns npos, the largest position.
 void Reorder(const Item& item, std::vector<Limit>& limits) {
   const std::string* order = GetText(item, kOrder);
   if (order == nullptr) return;

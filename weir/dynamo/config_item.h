@@ -1,4 +1,4 @@
-// What is set at one level, read from its item.
+// Reads the limits and settings of one level from its item.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,22 @@
 
 namespace weir::dynamo {
 
-/// What the item sets; nothing where it sets nothing (an item may hold flags alone).
+/// Returns the limits and settings in the item; nothing if it has none (an item may have flags
+/// only).
 ///
-/// kFailedPrecondition, by name, where it uses what is not implemented here: schedules, resets,
-/// soft limits, session windows, `disabled`, a `cascade` of the level, a field that is not known,
-/// numbers out of our range. kDataLoss where a limit lacks one of its numbers.
+/// kFailedPrecondition, with the name of the feature, if the item uses a feature that Weir does not
+/// implement: schedules, resets, soft limits, session windows, `disabled`, a `cascade` of the
+/// level, an unknown field, numbers out of Weir's range. kDataLoss if a limit lacks one of its
+/// numbers.
 [[nodiscard]] Result<std::optional<LevelLimits>> ReadConfig(const Level& level, const Item& item);
 
-/// The level that the sort key of an item in the partition of an entity names.
+/// Returns the level of an item in the partition of an entity, from its sort key; nothing if it is
+/// not an item of a level.
 std::optional<Level> LevelOf(std::string_view entity, std::string_view sort_key);
 
-/// Begins the sort key of each configuration.
+/// The prefix of the sort key of each item with limits.
 inline constexpr std::string_view kConfigSort = "#CONFIG";
-/// No more are read of one entity.
+/// The greatest number of levels that are read of one entity.
 inline constexpr std::size_t kMostConfigs = 1'000'000;
 
 }  // namespace weir::dynamo

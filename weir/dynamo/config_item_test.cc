@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 Value Num(std::int64_t number) { return Of(number); }
 
-// An item as zae-limiter writes it.
+// Returns an item as zae-limiter writes it.
 Item PythonConfig() {
   return {{"PK", Of("ns/ENTITY#acme")},     {"SK", Of("#CONFIG#gpt-4")},
           {"entity_id", Of("acme")},        {"resource", Of("gpt-4")},
@@ -48,10 +48,10 @@ TEST(StoredQuotaTest, RoundsToTheStricterSide) {
   };
   EXPECT_EQ(stored(1999, 1999, 60'000), (StoredQuota{1, 1, 60}));
   EXPECT_EQ(stored(5000, 1500, 1000), (StoredQuota{5, 1, 1}));
-  // 5 tokens in 500 ms are 10 in a second; in 1500 ms they are 6.66 in 2 s.
+  // 5 tokens in 500 ms are 10 in 1 s. 5 tokens in 1500 ms are 6.66 in 2 s.
   EXPECT_EQ(stored(5000, 5000, 500), (StoredQuota{5, 10, 1}));
   EXPECT_EQ(stored(5000, 5000, 1500), (StoredQuota{5, 6, 2}));
-  // Half a token a minute is one in two minutes, and less than one token of room is one.
+  // Half a token in a minute is one token in two minutes. A capacity below one token becomes one.
   EXPECT_EQ(stored(500, 500, 60'000), (StoredQuota{1, 1, 120}));
   EXPECT_EQ(stored(700, 700, 60'000), (StoredQuota{1, 1, 86}));
   EXPECT_EQ(stored(1, 1, 1000), (StoredQuota{1, 1, 1000}));
@@ -61,7 +61,7 @@ TEST(StoredQuotaTest, RoundsToTheStricterSide) {
   EXPECT_EQ(stored(1, 1, kMaxPeriodMillis), (StoredQuota{1, 1, 1'000'000'000}));
 }
 
-// Fails if the amount, or what one token takes in seconds, is rounded the other way.
+// Fails if: the amount is rounded up, or the seconds that one token takes are rounded down.
 RC_GTEST_PROP(StoredQuotaProperty, RateIsNeverAboveTheQuotas, ()) {
   const Quota quota{
       .capacity = *rc::gen::inRange<std::int64_t>(1, 1'000'000'000),
@@ -175,13 +175,13 @@ TEST(ReadConfigTest, MoreLimitsThanABucketHoldsAreRefused) {
 }
 
 TEST(ReadConfigTest, TheExactTextHoldsOnlyBesideItsNumbers) {
-  // 1.5 a second: stored as 1 a second.
+  // 1.5 tokens a second, which the numbers store as 1 token a second.
   const Item exact = {
       {"l_x_cp", Num(1)}, {"l_x_ra", Num(1)}, {"l_x_rp", Num(1)}, {"wx_q_x", Of("1.5/sec")}};
   const auto limits = ReadConfig(kAcme, exact);
   ASSERT_TRUE(limits && *limits);
   EXPECT_EQ((*limits)->limits.front().quota, (Quota{1500, 1500, 1000}));
-  // Somebody who knows nothing of it sets 2 a second.
+  // A client that does not know the exact text changes one of the numbers to 2.
   for (const auto& [field, quota] : {std::pair{"l_x_ra", Quota{1000, 2000, 1000}},
                                      {"l_x_cp", Quota{2000, 1000, 1000}},
                                      {"l_x_rp", Quota{1000, 1000, 2000}}}) {

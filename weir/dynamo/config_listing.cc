@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::string_view kChildSort = "CHILD#";
 
-// Reads one more than is asked, to know whether there is a next page.
+// A page is read with one record more than its limit, to know whether there is a next page. Removes
+// this record, and returns the last one that is left; nothing if this is the last page.
 template <class Record>
 std::optional<Record> CutTo(std::size_t limit, std::vector<Record>& records) {
   if (records.size() <= limit) return std::nullopt;
@@ -26,13 +27,16 @@ std::optional<Record> CutTo(std::size_t limit, std::vector<Record>& records) {
   return records.back();
 }
 
+// Returns the page size of a query that looks for this number of records. The index also contains
+// items of other kinds.
 std::size_t PageFor(std::size_t want) {
   return std::clamp<std::size_t>(want < 500 ? want * 2 : 1000, 50, 1000);
 }
 
 Level::Kind After(Level::Kind kind) { return static_cast<Level::Kind>(static_cast<int>(kind) + 1); }
 
-// One call of ListLimits: kind by kind, until the page is full.
+// One call of ListStoredLimits. Reads the kinds of levels one after the other (system, resources,
+// defaults of entities, entities) until the page is full. Pending requests own it.
 class LimitListing : public std::enable_shared_from_this<LimitListing> {
  public:
   LimitListing(Table& table, Keys keys, std::size_t limit, Deadline deadline,
@@ -77,7 +81,7 @@ class LimitListing : public std::enable_shared_from_this<LimitListing> {
                });
   }
 
-  // So that resources are not missed whose items the index does not show yet.
+  // Adds the resources in the registry, whose items the index may not show yet.
   void ReadRegistry() {
     table_.Get(keys_.ResourceRegistry(), deadline_,
                [self = shared_from_this()](Result<std::optional<Item>> item) {
@@ -162,7 +166,7 @@ QueryRequest AllEntities(const Keys& keys, const std::string& after) {
   return query;
 }
 
-// Nothing for one that has another parent by now.
+// Returns nothing if the entity has another parent by now: the index lags.
 Result<std::optional<EntityRecord>> ReadChild(const Item& item,
                                               const std::optional<std::string>& parent) {
   WEIR_ASSIGN_OR_RETURN(EntityRecord record, ReadEntity(item));

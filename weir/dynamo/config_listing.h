@@ -10,17 +10,19 @@
 
 namespace weir::dynamo {
 
-/// The level that the key of a configuration's item names.
+/// Returns the level of the item with this key; nothing if it is an item of another kind.
 std::optional<Level> LevelAt(const Keys& keys, const TableKey& key);
-/// The limits that the item sets; nothing if it is an item of another kind. Errors as ReadConfig.
+/// Returns the level of the item and its limits; nothing if it is an item of another kind or has no
+/// limits. Errors as ReadConfig.
 [[nodiscard]] Result<std::optional<LevelRecord>> ReadLevelRecord(const Keys& keys,
                                                                  const Item& item);
 
-/// As ConfigStore says. Both find their items by the index of everything in the namespace (GSI4),
-/// so that they also show what writers without registries have set, and entities' children by GSI1;
-/// the items themselves are read consistently. Very recent writes may be missed. The
-/// levels of one entity are read from its own partition, consistently, so that none is missed.
-/// Arguments are copied; `table` must outlive the call.
+/// As ConfigStore::ListLimits and ListEntities. Both find their items by the index of all items in
+/// the namespace (GSI4), so that they also return limits of writers that do not maintain the
+/// registries; children of an entity are found by GSI1. The items themselves are read consistently.
+/// Very recent writes may be missed, because indexes lag. The levels of one entity are read from
+/// its own partition, consistently, so none of them is missed. Arguments are copied; `table` must
+/// outlive the call.
 void ListStoredLimits(Table& table, const Keys& keys, const LevelFilter& filter,
                       const PageRequest& page, Deadline deadline, Done<Page<LevelRecord>> done);
 void ListStoredEntities(Table& table, const Keys& keys, const std::optional<std::string>& parent,

@@ -1,4 +1,4 @@
-// Any lists of changes, held against the configuration in memory.
+// Random lists of changes, compared with the configuration in memory.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -44,7 +44,7 @@ rc::Gen<ConfigChange> AnyChange() {
                    [](std::string id) { return ConfigChange(DeleteEntity{id}); }));
 }
 
-// Fails if, for example, the limits of an entity that is deleted are not dropped with it.
+// Fails if: for example, the limits of a deleted entity stay.
 RC_GTEST_PROP(ConfigStoreProperty, DoesWhatTheTableInMemoryDoes, ()) {
   ConfigRig rig;
   ConfigTable model;

@@ -22,7 +22,8 @@
 namespace weir::dynamo {
 namespace {
 
-// Leaves room for the registries, the event, and for what else is in the list.
+// The greatest number of limits that one part of a deletion removes. The rest of the transaction is
+// for the registries and the event.
 constexpr std::size_t kMostDrops = 90;
 
 template <class... Cases>
@@ -32,7 +33,7 @@ struct Match : Cases... {
 template <class... Cases>
 Match(Cases...) -> Match<Cases...>;
 
-// What a list of changes names.
+// The levels and entities that a list of changes names.
 struct Touched {
   std::set<Level> levels;
   std::set<std::string> entities;
@@ -60,6 +61,8 @@ Touched TouchedBy(std::span<const ConfigChange> changes) {
   return touched;
 }
 
+// Loads the state into a ConfigTable, applies the changes to it, and plans the difference. Make is
+// called once.
 class ConfigPlanner {
  public:
   ConfigPlanner(const Keys& keys, std::span<const ConfigChange> changes, const ConfigState& state,
@@ -86,7 +89,7 @@ class ConfigPlanner {
   }
 
  private:
-  // Puts what was read into the table that the changes are tried on.
+  // Loads the state into the table that the changes are applied to.
   Status Load() {
     remainders_ = state_.with_buckets;
     for (const auto& [key, item] : state_.items) {
@@ -104,14 +107,16 @@ class ConfigPlanner {
   }
 
   Status LoadLevel(const Level& level, const Item& item) {
-    // It stands for whatever is set there: that is replaced, deleted or left, but never looked at.
+    // The table only needs to know that the level has limits, since no change depends on which:
+    // they are replaced, deleted or left. So a limit "x" represents them.
     const PutLimits load{level, {.limits = {{"x", PerMinute(1)}}}};
     if (touched_.levels.contains(level)) {
       WEIR_ASSIGN_OR_RETURN(const auto limits, ReadConfig(level, item));
       if (limits) loads_.emplace_back(load);
     } else if (NamesEntity(level) && touched_.deleted.contains(level.entity)) {
       dropped_.insert(level);
-      // Other writers may use names that ours may not.
+      // Names that other writers use may be refused by the table. Then it only knows that the
+      // entity has remainders.
       if (Check(load)) {
         loads_.emplace_back(load);
       } else {
@@ -125,13 +130,14 @@ class ConfigPlanner {
     WEIR_ASSIGN_OR_RETURN(EntityRecord record, ReadEntity(item));
     std::optional<std::string>& parent = record.entity.parent;
     if (parent && !CheckEntityId(*parent)) parent.reset();
-    // The plan looks at parents alone.
+    // The plan depends on parents only, and names or metadata of other writers could be refused.
     record.entity.name.clear();
     record.entity.metadata.clear();
     loads_.emplace_back(PutEntity{std::move(record)});
     return {};
   }
 
+  // Plans the levels that the changes name, then those that are deleted with their entities.
   void PlanLevels() {
     for (const Level& level : touched_.levels) {
       const Item* old = state_.Find(keys_.Config(level));
@@ -149,6 +155,8 @@ class ConfigPlanner {
     for (const Level& level : dropped_) Drop(level);
   }
 
+  // Deletes a level with its entity. If the list is one deletion of an entity with many limits, the
+  // rest is left for the next part.
   void Drop(const Level& level) {
     const Item& old = *state_.Find(keys_.Config(level));
     if (changes_.size() == 1 && plan_.writes.size() == kMostDrops) {
@@ -201,14 +209,16 @@ class ConfigPlanner {
     return record ? std::optional(*std::move(record)) : std::nullopt;
   }
 
+  // Returns the write that creates the entity, or creates it again over its old item.
   Write Bear(const EntityRecord& record, const Item* old) {
     const Birth birth{.now = sources_.now(), .random = sources_.random()};
     if (old == nullptr) return MakeEntity(keys_, record, birth);
     return RemakeEntity(keys_, record, *old, birth);
   }
 
-  // Two writers that each make the other's entity a parent must not both succeed: whoever gives an
-  // entity a parent also holds the parent's ancestors as they were read.
+  // Two writers that each make the other's entity a parent must not both succeed, or the chain of
+  // parents would be a cycle. So a write that gives an entity a parent requires that all ancestors
+  // of the parent are as they were read.
   void HoldChain(std::string id) {
     while (held_.insert(id).second) {
       if (!touched_.entities.contains(id)) {
@@ -227,9 +237,10 @@ class ConfigPlanner {
   const Touched touched_;
   ConfigTable table_;
   std::vector<ConfigChange> loads_;
-  std::set<std::string> remainders_;  // entities that have something beside what the table holds
-  std::set<Level> dropped_;
-  std::set<std::string> held_;
+  std::set<std::string>
+      remainders_;              // entities with records or limits that table_ does not contain
+  std::set<Level> dropped_;     // levels that are deleted with their entities
+  std::set<std::string> held_;  // entities that HoldChain has visited
   RegistryChanges registries_;
   ConfigPlan plan_;
 };

@@ -1,4 +1,4 @@
-// What a list of changes means for the items of the table.
+// Plans the writes that a list of changes of the configuration needs.
 #pragma once
 
 #include <cstdint>
@@ -19,57 +19,62 @@
 
 namespace weir::dynamo {
 
-/// One transaction holds no more actions (AWS, "TransactWriteItems").
+/// The greatest number of actions in one transaction (AWS, "TransactWriteItems").
 inline constexpr std::size_t kMostActions = 100;
 
-/// Where the time and the random numbers of a write come from. Called from any thread.
+/// The sources of the time, the random numbers and the principal of writes. The functions are
+/// called from any thread.
 struct ConfigSources {
-  /// What events and entities are dated by, and so what decides when events expire. A store that
-  /// gets none uses Table::Now: no clock that can be set.
+  /// The time of events and of new entities. It decides when events expire. Empty: a store uses
+  /// Table::Now, which does not follow a clock that can be set.
   std::function<UnixMillis()> now{};
-  /// 64 bits that no other process draws too: of transaction tokens and incarnations.
+  /// Returns 64 random bits, which must differ from those of other processes: used in transaction
+  /// tokens, revisions, event ids and incarnations.
   std::function<std::uint64_t()> random;
-  /// Who makes the change, for the audit log; CheckPrincipal accepts it.
+  /// The principal that makes the change, for the audit log. Must pass CheckPrincipal.
   std::optional<std::string> principal{};
 };
 
-/// What is read before a list of changes is made.
+/// The stored state that a list of changes depends on.
 struct ConfigState {
-  /// By key: the item, or nothing where there is none. Holds at least KeysOf(changes), the
-  /// registries, and of the entities to be deleted all configurations.
+  /// By key: the item, or nothing if it does not exist. Contains at least KeysOf(changes), the
+  /// registries, and all limits of the entities to be deleted.
   std::map<TableKey, std::optional<Item>> items;
-  std::set<std::string> with_buckets;  ///< of the entities to be deleted
-  /// An earlier part of the first change was made, and its event with it (ConfigPlan::partial).
+  std::set<std::string> with_buckets;  ///< the entities to be deleted that have buckets
+  /// An earlier part of the first change was made, and its event was stored (ConfigPlan::partial).
   bool first_is_audited = false;
 
-  /// Null where it is not there, or was not read.
+  /// Returns null if the item does not exist, or was not read.
   const Item* Find(const TableKey& key) const;
 };
 
-/// The items that the changes are about by themselves: configurations, entities, their parents.
+/// Returns the keys of the items that the changes name: levels, entities, and their parents.
 std::vector<TableKey> KeysOf(const Keys& keys, std::span<const ConfigChange> changes);
 
+/// The writes of a list of changes, in the order in which they are made: `writes`, then the erasure
+/// of `erased`, then `last`, then `stamped`.
 struct ConfigPlan {
-  /// All or none, and only on the state that was read. The event of each audited change is
-  /// among them, so that neither is stored without the other.
+  /// One transaction, on the condition that the state is as it was read. It contains the event of
+  /// each audited change, so that neither is stored without the other.
   std::vector<Write> writes;
-  /// Entities whose buckets and other records go after that.
+  /// Deleted entities, whose buckets and other records are deleted after `writes`.
   std::vector<std::string> erased;
-  /// Entities whose buckets are told at the very end what the entity's item says now
-  /// (PropagateParent): those that come with a parent, those whose parent or cascade changes, and
-  /// those that stay as they are, so that applying again goes on where it failed.
+  /// Entities whose parent and cascade are copied into their buckets at the very end
+  /// (PropagateParent): new entities with a parent, entities whose parent or cascade changes, and
+  /// entities whose record stays the same, so that applying it again continues after a failure.
   std::vector<PropagationTarget> stamped;
-  /// The writes after that, one after the other: they delete the items of these entities.
+  /// Writes that are made after the erasure, one by one: they delete the items of entities.
   std::vector<Write> last;
-  /// The writes do not take away all limits of the one entity to be deleted: plan again after them,
-  /// and only then go on.
+  /// `writes` do not delete all limits of the one entity to be deleted: after them the change must
+  /// be planned again, before its other steps.
   bool partial = false;
-  /// The limits that the writes delete with entities.
+  /// The number of limits that `writes` delete with entities.
   std::size_t dropped = 0;
 };
 
-/// Makes the changes on a copy of the state and compares. The error names the change that cannot be
-/// made, as ConfigTable's does; or the item that uses what is not implemented here.
+/// Applies the changes to a copy of the state, and plans the difference. The error names the change
+/// that cannot be made, as ConfigTable's does, or the item that uses a feature that is not
+/// implemented.
 [[nodiscard]] Result<ConfigPlan> MakePlan(const Keys& keys, std::span<const ConfigChange> changes,
                                           const ConfigState& state, const ConfigSources& sources);
 

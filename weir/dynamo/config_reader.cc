@@ -9,6 +9,8 @@
 namespace weir::dynamo {
 namespace {
 
+// One call of ReadConfigState: reads the limits and buckets of each deleted entity, then all other
+// items, generation by generation of parents. Pending requests own it.
 class Reader : public std::enable_shared_from_this<Reader> {
  public:
   Reader(Table& table, Keys keys, Deadline deadline, Done<ConfigState> done)
@@ -71,7 +73,7 @@ class Reader : public std::enable_shared_from_this<Reader> {
                     });
   }
 
-  // What was read names the next ancestors.
+  // Stores the items. The parents that they name are read next, unless they have been read.
   void Take(std::vector<std::optional<Item>> items) {
     std::set<TableKey> parents;
     for (std::size_t i = 0; i < items.size(); ++i) {

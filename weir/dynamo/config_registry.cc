@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kResources = "resources";
 
-// A resource that is called like an attribute of the registry cannot be counted there.
+// A resource that has the name of an attribute of the registry cannot be counted there.
 bool IsCountable(std::string_view resource) {
   return resource != "PK" && resource != "SK" && !resource.starts_with("GSI") &&
          !resource.starts_with("LSI");
@@ -43,7 +43,8 @@ void RegistryChanges::AppendTo(const Keys& keys, const Read& read,
   append(keys.EntityConfigRegistry(), ChangeCounts(read.counts));
 }
 
-// One update may not add to a set and take from it, so that this replaces the set as it was read.
+// DynamoDB does not allow one update to add members to a set and to delete others, so a change that
+// does both replaces the set, on the condition that it is as it was read.
 Expression RegistryChanges::ChangeResources(const Item* read) const {
   Expression change;
   const StringSet* known = read == nullptr ? nullptr : GetSet(*read, kResources);
@@ -58,6 +59,8 @@ Expression RegistryChanges::ChangeResources(const Item* read) const {
   return change.Set(kResources, {ToSet(members)}).RequireEqual(kResources, {*known});
 }
 
+// A count that would become 0 is removed, on the condition that it is as it was read. The others
+// are added to, so concurrent changes of them do not conflict.
 Expression RegistryChanges::ChangeCounts(const Item* read) const {
   Expression change;
   for (const auto& [resource, by] : counts_) {

@@ -1,8 +1,9 @@
-// Which resources have limits, kept in two items of their own.
+// The registries: two items that list the resources with limits.
 //
-// Format: zae-limiter 0.17.0 (data model 1.3 f and g): a string set of the resources that have
-// defaults; and one attribute per resource, named as the resource, which counts the entities with
-// limits for it (`_default_` for the others) and is removed when it would be 0.
+// Format: zae-limiter 0.17.0 (data model 1.3 f and g). One item has a string set of the resources
+// that have defaults. The other has one attribute per resource, named after it, which counts the
+// entities with limits for this resource (`_default_`: entities with default limits) and is removed
+// when it would be 0.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,19 @@
 
 namespace weir::dynamo {
 
-/// Collects what one transaction adds to the registries and takes from them.
+/// Collects the changes of the registries that belong to one transaction.
 class RegistryChanges {
  public:
   void Add(const Level& level);
   void Remove(const Level& level);
 
-  /// The registries as they were read; null for one that is not there.
+  /// The registries as they were read; null if one does not exist.
   struct Read {
     const Item* resources = nullptr;
     const Item* counts = nullptr;
   };
-  /// Appends at most one write for each registry. They fail where what was read and matters to them
-  /// is another.
+  /// Appends at most one write for each registry. A write fails if the registry has changed since
+  /// it was read so that the write would be wrong.
   void AppendTo(const Keys& keys, const Read& read, std::vector<Write>& writes) const;
 
  private:

@@ -1,4 +1,13 @@
-// A part of a listing, read from an index in order.
+// Reads a part of a listing in the order of an index.
+//
+//   Run --> Query a page of keys <--------------+
+//             |                                 |
+//             v                                 |
+//           Resolve: read the items <---+       |
+//             |                         |       |
+//             +-- more keys are known --+       |
+//             +-- more pages -------------------+
+//             +-- enough records, or no more --> done
 #pragma once
 
 #include <algorithm>
@@ -13,28 +22,28 @@
 
 namespace weir::dynamo {
 
-/// Finds items by an index and reads them consistently from the table, in order of their keys. The
-/// index must answer in order of their partitions; among items of one partition it has none, so the
-/// items of its last one wait for the next page. An index may lag behind the table: what it does
-/// not show yet is missed, what is gone already is left out.
+/// Finds items by an index and reads them consistently from the table, in the order of their keys.
+/// The index must return them in the order of their partitions. Within a partition it has no order,
+/// so the items of the last partition of a page are kept until the next page. An index may lag
+/// behind the table: items that it does not show yet are missed, and deleted items are left out.
 template <class Record>
 class ConfigScan {
  public:
   struct Request {
-    QueryRequest query;                           ///< of the index
-    std::function<bool(const TableKey&)> accept;  ///< picks among the keys it finds
-    /// May leave an item out. One that it cannot read is reported and left out too.
+    QueryRequest query;                           ///< the query of the index
+    std::function<bool(const TableKey&)> accept;  ///< selects keys of the index
+    /// Parses an item. Nothing: it is left out. An error: its message is reported in `unreadable`.
     std::function<Result<std::optional<Record>>(const Item&)> read;
-    std::size_t want = 1;         ///< so many records, unless there are no more
-    std::vector<TableKey> known;  ///< to be read too, whether the index shows them or not
+    std::size_t want = 1;         ///< the number of records, unless there are fewer
+    std::vector<TableKey> known;  ///< keys that are read whether the index shows them or not
   };
 
   struct Found {
     std::vector<Record> records;
-    std::vector<std::string> unreadable;  ///< Page::unreadable
+    std::vector<std::string> unreadable;  ///< as Page::unreadable
   };
 
-  /// The table must outlive the call.
+  /// Runs `done` once, with at most `want` records. `table` must outlive the call.
   static void Run(Table& table, Request request, Deadline deadline, Done<Found> done) {
     Step(Ptr(new ConfigScan(table, std::move(request), deadline, std::move(done))));
   }
@@ -60,6 +69,7 @@ class ConfigScan {
     });
   }
 
+  // Adds the accepted keys of the page to keys_, sorted, each once.
   void Collect(const QueryAnswer& page) {
     for (const Item& item : page.items) {
       TableKey key = KeyOf(item);
@@ -72,13 +82,15 @@ class ConfigScan {
     keys_.erase(twice.begin(), twice.end());
   }
 
-  // How many of the keys are of partitions that the index has told to the end.
+  // Returns the number of keys in keys_ whose partitions the index has returned completely. They
+  // are the first ones.
   std::size_t CountComplete() const {
     if (!query_.start_after) return keys_.size();
     const auto open = std::ranges::lower_bound(keys_, partition_, {}, &TableKey::pk);
     return static_cast<std::size_t>(open - keys_.begin());
   }
 
+  // Reads the items of complete partitions, as many as are wanted.
   static void Resolve(const Ptr& self) {
     const std::size_t count =
         std::min(self->CountComplete(), self->want_ - self->found_.records.size());
@@ -120,8 +132,8 @@ class ConfigScan {
   std::size_t want_;
   Deadline deadline_;
   Done<Found> done_;
-  std::vector<TableKey> keys_;
-  std::string partition_;  ///< of the last item that the index told of
+  std::vector<TableKey> keys_;  ///< keys whose items are not read yet, sorted
+  std::string partition_;       ///< the partition of the last item that the index has returned
   Found found_;
 };
 

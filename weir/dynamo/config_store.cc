@@ -67,7 +67,8 @@ void DynamoConfigStore::Apply(std::vector<ConfigChange> changes, Deadline deadli
       table_, keys_, sources_, std::move(changes), deadline,
       [conform, levels = std::move(levels), is_deletion,
        done = std::move(done)](Status applied) mutable {
-        // A deletion that is repeated, because its buckets were not reached.
+        // The limits are deleted already: the caller may be repeating a deletion after which some
+        // buckets were missed.
         const bool is_repeated = !applied && is_deletion && applied.error().code == Code::kNotFound;
         if (!applied && !is_repeated) return done(std::move(applied));
         conform(levels,

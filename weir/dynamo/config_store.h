@@ -1,4 +1,4 @@
-// ConfigStore on DynamoDB.
+// The ConfigStore on DynamoDB.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,20 @@
 
 namespace weir::dynamo {
 
-/// Contract: store/config_store.h, and where a list of changes is long or deletes entities, what
-/// weir/dynamo/config_apply.h says of it. An item that uses a feature of zae-limiter that is not
-/// implemented here is refused by name (kFailedPrecondition) wherever it is read or written, and
-/// left as it is; deleting its entity deletes it all the same.
+/// Contract: store/config_store.h; for lists of changes that are long or delete entities, see also
+/// weir/dynamo/config_apply.h. If an item uses a feature of zae-limiter that is not implemented,
+/// calls that read or write it fail with kFailedPrecondition, name the feature, and leave the item
+/// as it is; deleting its entity deletes it.
 ///
-/// Thread-safe; keeps no state. `table` must outlive it and every call that is under way.
+/// Thread-safe; has no state. `table` must outlive it and every pending call.
 class DynamoConfigStore final : public ConfigStore {
  public:
-  /// Called with the id of each entity that was deleted, or that may have been in part.
+  /// Called with the id of each entity that a list of changes has deleted, or may have deleted
+  /// partly.
   using EntityGone = std::function<void(std::string_view)>;
 
-  /// `limits`: conforms the buckets that a change of an entity's limits concerns; it must outlive
-  /// the store and its calls. Null: buckets get the limits from requests alone.
+  /// `limits` stores changed limits of entities in their buckets; it must outlive the store and its
+  /// calls. Null: buckets get changed limits from the next requests only.
   DynamoConfigStore(Table& table, Keys keys, ConfigSources sources, EntityGone gone = {},
                     BucketLimits* limits = nullptr)
       : table_(table),
@@ -33,7 +34,7 @@ class DynamoConfigStore final : public ConfigStore {
         gone_(std::move(gone)),
         limits_(limits) {}
 
-  /// One consistent read of up to 100 levels at once; of more, one for each 100.
+  /// Reads consistently: one request for each 100 levels.
   void GetLimits(std::span<const Level> levels, Deadline deadline,
                  Done<std::vector<std::optional<LevelLimits>>> done) override;
   void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline deadline,
@@ -42,14 +43,14 @@ class DynamoConfigStore final : public ConfigStore {
                    Done<std::vector<std::optional<EntityRecord>>> done) override;
   void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
                     Deadline deadline, Done<Page<EntityRecord>> done) override;
-  /// After all changes are made, the buckets that the limits of entities concern get these limits,
-  /// as weir/dynamo/config_conform.h says. Where that fails, the changes are stored, the error
-  /// names buckets, and applying the list again completes it. So does repeating a DeleteLimits
-  /// that is alone in its list; it answers kNotFound.
+  /// After all changes are made, stores the changed limits of entities in their buckets
+  /// (weir/dynamo/config_conform.h). If that fails, the changes are stored all the same, the error
+  /// names buckets, and applying the list again completes it. A list of one DeleteLimits may be
+  /// repeated too: it completes the buckets, and then fails with kNotFound.
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override;
 
  private:
-  /// A `done` that first reports the entities that the changes delete.
+  /// Returns a callback that reports the entities which the changes delete, then runs `done`.
   Done<void> ForgetDeleted(std::span<const ConfigChange> changes, Done<void> done) const;
   static ConfigSources Complete(ConfigSources sources, Table& table) {
     if (!sources.now) sources.now = [&table] { return table.Now(); };

@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// As zae-limiter's provisioner writes: no registry, no GSI3.
+// Returns an item as zae-limiter's provisioner writes it: not in a registry, and without GSI3.
 Item Provisioned(const std::string& pk) {
   return {{"l_rpm_cp", Of(std::int64_t{3})},
           {"l_rpm_ra", Of(std::int64_t{3})},
@@ -97,8 +97,8 @@ TEST(ConfigListingTest, ShowsWhatWritersWithoutRegistriesHaveSet) {
   }
 }
 
-// Items of one partition come from the index in no order, and thousands of them stand between two
-// that are wanted.
+// The index returns the items of one partition in no order, and thousands of other items between
+// two levels.
 TEST(ConfigListingTest, UsageRecordsBetweenAreNoHindrance) {
   ConfigRig rig;
   std::vector<Level> levels;
@@ -121,7 +121,7 @@ TEST(ConfigListingTest, UsageRecordsBetweenAreNoHindrance) {
   }
 }
 
-// Fails if: other entities are read, or an index, which may lag.
+// Fails if: items of other entities are read, or an index is used, which may lag.
 TEST(ConfigListingTest, Z6TheLevelsOfOneEntityAreOneQueryOfItsPartition) {
   ConfigRig rig;
   std::vector<ConfigChange> changes;

@@ -22,7 +22,7 @@ std::string OrderOf(const std::vector<Limit>& limits) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-// What identifies the item, for readers and indexes.
+// Returns the attributes that identify the item for readers and indexes.
 Item Identity(const Keys& keys, const Level& level) {
   Item item{{"config_version", Of(std::int64_t{1})},
             {"GSI4PK", Of(keys.namespace_id())},
@@ -35,7 +35,7 @@ Item Identity(const Keys& keys, const Level& level) {
   return item;
 }
 
-// The attributes that say what is set.
+// Returns the attributes that contain the limits and settings.
 Item Contents(const LevelLimits& limits) {
   Item item;
   for (const Limit& limit : limits.limits) {
@@ -66,6 +66,7 @@ bool IsIdentity(std::string_view attribute) {
   return std::ranges::find(kNames, attribute) != kNames.end() || attribute.starts_with("GSI");
 }
 
+// Requires that the item exists, and is counted by the registries as it was read.
 void RequireRegistration(const Level& level, const Item& old, Expression& expression) {
   expression.RequireExists("PK");
   if (!NamesEntity(level)) return;
@@ -76,8 +77,9 @@ void RequireRegistration(const Level& level, const Item& old, Expression& expres
   }
 }
 
-// Python's writers replace the whole item and so drop our revision. Where they wrote last, the
-// numbers that were read must still be there.
+// Requires that the content is as it was read: by Weir's revision, or, if the item has none, by
+// each attribute. Writers of zae-limiter's Python client replace the whole item and so drop the
+// revision.
 void RequireAsRead(const Level& level, const Item& old, Expression& expression) {
   RequireRegistration(level, old, expression);
   if (const auto revision = old.find(kRevision); revision != old.end()) {

@@ -1,4 +1,4 @@
-// How what is set at one level is written: changes of its item, never the item as a whole.
+// The writes of the item of one level. They update attributes, and never replace the whole item.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,28 @@
 
 namespace weir::dynamo {
 
-/// Sets the level. `old` is the item as it was read, null for none: whatever it has that is not
-/// ours stays, and the write fails where something else is set there now. `revision` is random.
+/// Returns the write that sets the level. `old` is the item as it was read; null: it did not exist.
+/// Attributes that Weir does not know stay. The write fails if the level's content has changed
+/// since the read. `revision` must be random.
 Write SetConfig(const Keys& keys, const LevelRecord& record, const Item* old,
                 std::uint64_t revision);
 
-/// Takes away what is set, on the same condition: deletes the item, or where it has attributes that
-/// we do not know, removes ours from it.
+/// Returns the write that removes the content of the level, on the same condition. It deletes the
+/// item, or, if the item has attributes that Weir does not know, removes the others from it.
 Write ClearConfig(const Keys& keys, const Level& level, const Item& old);
-/// True if ClearConfig deletes the item.
+/// Returns true if the item has no attributes that Weir does not know, so that ClearConfig deletes
+/// it.
 bool IsOurs(const Level& level, const Item& item);
 
-/// Deletes the item whatever it holds, if it is there and is counted as it was.
+/// Returns the write that deletes the item whatever it contains. It fails if the item does not
+/// exist, or if it has been added to or removed from the registries since it was read.
 Write DropConfig(const Keys& keys, const Level& level, const Item& old);
 
-/// Whether the registries count the item: zae-limiter's provisioner writes items that they do not.
+/// Returns true if the registries count the item. They do not count items that zae-limiter's
+/// provisioner has written.
 bool IsRegistered(const Level& level, const Item& item);
 
-/// How the registries name what the level is about: its resource, or `_default_`.
+/// Returns the name of the level in the registries: its resource, or `_default_`.
 std::string ResourceOf(const Level& level);
 
 }  // namespace weir::dynamo

@@ -121,7 +121,7 @@ TEST(ConfigWriteTest, NamesOfLimitsMayLookLikeOurAttributes) {
   EXPECT_EQ(**rig.GetLimits(kAcme), limits);
 }
 
-// One to four limits of quotas that are whole or not, in any order of their names.
+// Generates one to four limits in any order, with quotas that are whole tokens a minute or not.
 rc::Gen<std::vector<Limit>> AnyLimits() {
   const auto number = rc::gen::inRange<std::int64_t>(1, 5'000'000);
   const auto quota = rc::gen::apply(
@@ -141,7 +141,7 @@ rc::Gen<std::vector<Limit>> AnyLimits() {
   });
 }
 
-// Fails if an attribute of the limits before is not removed, or the order is not kept.
+// Fails if: an attribute of the previous limits is not removed, or the order is not kept.
 RC_GTEST_PROP(ConfigWriteProperty, WhatWasSetIsFoundWhateverWasThereBefore, ()) {
   static ConfigRig rig;
   const auto level = *rc::gen::element(Level::System(), Level::Resource("gpt-4"),
@@ -190,7 +190,7 @@ TEST(RegistryTest, EntitiesWithLimitsAreCountedByResource) {
   };
   ASSERT_TRUE(rig.Apply({put("a", "gpt-4.1"), put("b", "gpt-4.1"), put("b", "x"),
                          PutLimits{Level::EntityDefault("a"), Rpm(1)}}));
-  // Replacing counts nothing.
+  // Replacing limits does not change the counts.
   ASSERT_TRUE(rig.Apply({put("a", "gpt-4.1")}));
   Item item = rig.At(key);
   EXPECT_EQ(GetNumber(item, "gpt-4.1"), 2);
@@ -208,7 +208,7 @@ TEST(RegistryTest, EntitiesWithLimitsAreCountedByResource) {
 TEST(RegistryTest, CountsNeverGoBelowZero) {
   ConfigRig rig;
   ASSERT_TRUE(rig.Apply({PutLimits{Level::Entity("a", "x"), Rpm(1)}}));
-  // Another writer lost count.
+  // Another writer has stored a wrong count.
   Expression lost;
   lost.Set("x", Of(std::int64_t{0}));
   rig.Change(rig.keys.EntityConfigRegistry(), lost);

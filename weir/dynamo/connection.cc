@@ -7,6 +7,7 @@
 
 namespace weir::dynamo {
 
+// `service` is destroyed after `table`, which uses it.
 struct Connection::Parts {
   Parts(const DynamoUrl& from, std::unique_ptr<ServiceConnection> connected)
       : url(from),

@@ -1,4 +1,4 @@
-// A table that calls can be made to: everything between a URL and the network.
+// A connection to a DynamoDB table: all objects between a URL and the network.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,14 @@
 
 namespace weir::dynamo {
 
-/// Owns the network, the credentials and a thread for what is due later. Thread-safe. Destroy it
-/// when no call is under way, and from none of its threads.
+/// Owns the HTTP client, the credentials, and a thread for timers. Thread-safe. It must be
+/// destroyed when no call is pending, and not on one of its own threads.
 class Connection {
  public:
-  /// Reads files and environment; asks nobody yet. Region and endpoint as LocateService finds them,
-  /// with its errors. `clock` must be a real one and outlive it.
-  /// `log`, which must outlive it, gets the events of ServiceConnection; null: none are written.
+  /// Reads files and the environment, and sends no request. Finds region and endpoint as
+  /// LocateService does, with its errors. `clock` must be a real clock and outlive the connection.
+  /// `log` gets the events of ServiceConnection and must outlive the connection; null: no events
+  /// are written.
   [[nodiscard]] static Result<std::unique_ptr<Connection>> Open(const DynamoUrl& url,
                                                                 const Clock& clock,
                                                                 const HostEnvironment& surroundings,
@@ -31,7 +32,7 @@ class Connection {
   Table& table();
   Scheduler& scheduler();
   const DynamoUrl& url() const;
-  /// 64 bits from the system.
+  /// Returns a source of 64 random bits from the operating system.
   static RandomBits Random();
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kShardsLookedAt = 32;
 constexpr std::int64_t kMostTokens = 12;
-// More than one of two shards has.
+// More than the capacity of one of two shards.
 constexpr std::int64_t kSpreadTokens = 52;
 
 AwsFailure ThrottledCall() {

@@ -15,15 +15,16 @@
 
 namespace weir::dynamo {
 
-/// What happens to each request of a process: probabilities.
+/// The probabilities of faults of a request.
 struct BadNetwork {
-  double throttled = 0.03;  ///< writes, and they are not made
-  double lost = 0;          ///< answers of writes that are made
-  double slow = 0.05;       ///< up to 0.6 s each way; the others take up to 60 ms
-  double stray = 0;         ///< up to 8 s each way, which is longer than a request is awaited
+  double throttled = 0.03;  ///< a write is throttled, and not applied
+  double lost = 0;          ///< a write is applied, and its response is lost
+  double slow = 0.05;       ///< a trip takes up to 0.6 s; the others take up to 60 ms
+  double stray = 0;         ///< a trip takes up to 8 s, longer than the timeout of a request
 };
 
-/// A request that has no answer at its deadline fails then, and arrives all the same.
+/// The client of a process behind a bad network. A request without a response at its deadline fails
+/// then, and still arrives at the server later.
 class BadClient final : public JsonClient {
  public:
   BadClient(sim::SimServer& server, Scheduler& scheduler, std::uint64_t seed,
@@ -31,9 +32,9 @@ class BadClient final : public JsonClient {
       : direct_(server), scheduler_(scheduler), rng_(seed), network_(network) {}
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
 
-  /// From now on all is well.
+  /// Stops all faults of later requests.
   void Heal() { network_ = {.throttled = 0, .slow = 0}; }
-  /// Requests that were throttled, or got no answer.
+  /// Returns the number of requests that were throttled, or got no response.
   std::uint64_t faults() const { return faults_; }
 
  private:
@@ -47,13 +48,13 @@ class BadClient final : public JsonClient {
   std::uint64_t faults_ = 0;
 };
 
-/// The answers of calls in sum.
+/// The numbers of calls and of their results.
 struct ConservationTally {
   int asked = 0, answered = 0;
   int admitted = 0, refused = 0, contended = 0, failed = 0;
-  int kept = 0;     ///< kDeadlineExceeded of AcquireAndKeep
-  int flagged = 0;  ///< maybe_charged_twice
-  int late = 0;     ///< answered more than 2 ms after its deadline
+  int kept = 0;     ///< AcquireAndKeep that failed with kDeadlineExceeded
+  int flagged = 0;  ///< decisions with maybe_charged_twice
+  int late = 0;     ///< calls that completed more than 2 ms after their deadlines
   std::uint64_t faults = 0;
   std::int64_t forfeits = 0;
 };
@@ -62,29 +63,30 @@ ConservationTally& operator+=(ConservationTally& sum, const ConservationTally& o
 struct ConservationTerms {
   std::string name;
   int processes = 2;
-  std::uint32_t shards = 2;  ///< of the parent's bucket
-  double keeps = 0;          ///< of the calls: AcquireAndKeep
+  std::uint32_t shards = 2;  ///< shards of the parent's bucket
+  double keeps = 0;          ///< the share of calls that are AcquireAndKeep
   BadNetwork network{};
 };
 
-/// One run. The children u0 and u1 have one shard each. All buckets have kRpm.
+/// One run of processes on the buckets of "team" and of its children "u0" and "u1", which have one
+/// shard each. All buckets have the limit kRpm.
 class ConservedFleet {
  public:
   ConservedFleet(std::uint64_t seed, const ConservationTerms& terms);
 
-  /// Takes at random times of the next six seconds.
+  /// Schedules this number of takes at random times in the next six seconds.
   void AskForTakes(int calls);
   bool Run() { return table_.scheduler.RunAll(5'000'000); }
 
-  /// A result said that the charges count.
+  /// Notes that a result reported the charges as taken, `times` times.
   void Note(const std::vector<Charge>& charges, std::int64_t times = 1);
   DynamoBucketStore& AnyStore();
   std::vector<Charge> DrawCharges(std::int64_t tokens);
   milliseconds DrawBelow(milliseconds longest);
   void HealAll();
-  /// A description of differences. Empty: the table stores as taken exactly the tokens that results
-  /// said. Flagged
-  /// decisions and forfeits may be charged otherwise.
+  /// Returns a description of the differences between the stored consumption and the tokens that
+  /// results reported as taken; empty: there are none. If there were forfeits, these and flagged
+  /// decisions may be charged otherwise.
   std::string Compare();
   ConservationTally Tally() const;
 
@@ -107,7 +109,8 @@ class ConservedFleet {
   Rng rng_;
   SimTable table_;
   std::vector<std::unique_ptr<Process>> processes_;
-  std::map<std::string, std::int64_t> told_, flagged_;  // by entity; millitokens
+  // By entity, in millitokens: reported as taken; in decisions with maybe_charged_twice.
+  std::map<std::string, std::int64_t> told_, flagged_;
   ConservationTally tally_;
 };
 

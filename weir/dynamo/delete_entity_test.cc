@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// An entity with everything that one can have, and a neighbour that has the same.
+// An entity with every kind of item that one can have, and a second one with the same items.
 struct Crowded {
   explicit Crowded(ConfigRig& rig, int configs = 3) {
     for (const std::string id : {"acme", "acme2"}) {
@@ -38,7 +38,8 @@ struct Crowded {
   static constexpr std::size_t kWithoutConfigs = 1 + 3 + 1 + 30;
 };
 
-// From the nth transaction on, or from the first call of `operation` after the one before it.
+// Fails `operation` from the nth transaction on, or for another operation from its first call after
+// the transaction before that.
 void FailInPart(ConfigRig& rig, const std::string& operation, std::size_t part) {
   if (operation == "TransactWriteItems") {
     rig.client.FailFrom(operation, static_cast<int>(part), FailureClass::kTransient);
@@ -68,14 +69,14 @@ TEST(DeleteEntityTest, MoreLimitsThanFitAreDeletedInParts) {
   ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
   EXPECT_EQ(rig.CountItems(), Crowded::kWithoutConfigs + 230 + 1);
   EXPECT_EQ(GetNumber(rig.At(rig.keys.EntityConfigRegistry()), "r229"), 1);
-  // In a list it has parts of its own.
+  // In a list of changes a deletion has its own parts.
   ASSERT_TRUE(rig.Apply(
       {PutLimits{Level::System(), Rpm(1)}, DeleteEntity{"acme2"}, CreateEntity{Named("acme2")}}));
   EXPECT_EQ(rig.ListIds(), std::vector<std::string>{"acme2"});
   EXPECT_EQ(rig.ListLimits().size(), 1U);
 }
 
-// Fails if: the error of a later part is that of a deletion that did nothing yet.
+// Fails if: the error of a later part is that of a deletion that has done nothing yet.
 TEST(DeleteEntityTest, ADeletionInPartsThatFailsSaysHowManyLimitsItDeleted) {
   for (const char* operation : {"TransactWriteItems", "Query"}) {
     for (const std::size_t part : {2U, 3U}) {
@@ -106,7 +107,7 @@ TEST(DeleteEntityTest, ADeletionThatFailsInItsFirstPartSaysNothingOfDeletedLimit
   EXPECT_THAT(rig.Apply({DeleteEntity{"acme"}}).error().message, Not(HasSubstr("deleted")));
 }
 
-// Fails if: the limits of one entity are counted for the next one.
+// Fails if: the limits of one entity are counted for the next one, too.
 TEST(DeleteEntityTest, InAListTheErrorCountsTheLimitsOfOneEntity) {
   ConfigRig rig;
   const Crowded crowded(rig, 100);
@@ -118,7 +119,7 @@ TEST(DeleteEntityTest, InAListTheErrorCountsTheLimitsOfOneEntity) {
                     HasSubstr("entity acme2: at least 90 of its limits are deleted")));
 }
 
-// Fails if the entity's own item is deleted before its buckets.
+// Fails if: the entity's own item is deleted before its buckets.
 TEST(DeleteEntityTest, WhereverItIsCutOffDeletingAgainCompletesIt) {
   for (const char* operation :
        {"BatchGetItem", "Query", "TransactWriteItems", "BatchWriteItem", "DeleteItem"}) {
@@ -161,7 +162,7 @@ TEST(DeleteEntityTest, WhatWeDoNotImplementGoesAlongWithTheEntity) {
   rig.Put(
       rig.keys.Config(kAcme),
       {{"disabled", Of(true)}, {"GSI3PK", Of("ns/ENTITY_CONFIG#gpt-4")}, {"GSI3SK", Of("acme")}});
-  // Resources of zae-limiter 0.17 may be called so, ours may not.
+  // zae-limiter 0.17 accepts such names of resources; Weir does not.
   rig.Put(rig.keys.Config(Level::Entity("acme", "a:b")), {{"cascade", Of(true)}});
   ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}}));
   EXPECT_EQ(rig.CountItems(), 0U);

@@ -1,4 +1,4 @@
-// Chains of calls that take a Done.
+// Chains asynchronous calls that report their results to a Done.
 #pragma once
 
 #include <tl/expected.hpp>
@@ -9,7 +9,8 @@
 
 namespace weir::dynamo {
 
-/// A Done<In> that hands an error on to `done`, and runs `next(value, done)` with a value.
+/// Returns a Done<In> that passes an error on to `done`, and calls `next(value, done)` with a
+/// value.
 template <class In, class Out, class Next>
 Done<In> Then(Done<Out> done, Next next) {
   return [done = std::move(done), next = std::move(next)](Result<In> in) mutable {
@@ -18,7 +19,7 @@ Done<In> Then(Done<Out> done, Next next) {
   };
 }
 
-/// The same for a call that answers with nothing but success: `next(done)`.
+/// The same for a call whose success has no value: calls `next(done)`.
 template <class Out, class Next>
 Done<void> ThenVoid(Done<Out> done, Next next) {
   return [done = std::move(done), next = std::move(next)](Status in) mutable {

@@ -9,7 +9,7 @@
 namespace weir::dynamo {
 namespace {
 
-// As long as the outcome of a write is sought.
+// The outcome of a write is sought for the same time.
 constexpr nanoseconds kLongestClose = std::chrono::seconds(10);
 
 }  // namespace

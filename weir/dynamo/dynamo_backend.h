@@ -1,4 +1,4 @@
-// The backend on DynamoDB, on a client that is connected.
+// The backend on DynamoDB, over a client that is already connected.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,8 @@
 
 namespace weir::dynamo {
 
-/// Once closed, answers every call kUnavailable and passes nothing on. Thread-safe.
+/// Passes calls on to `client` until Close. After that every call fails with kUnavailable and is
+/// not passed on. `client` must outlive it. Thread-safe.
 class ClosingClient final : public JsonClient {
  public:
   explicit ClosingClient(JsonClient& client) : client_(client) {}
@@ -41,18 +42,18 @@ struct BackendParts {
   std::string table;
   std::string namespace_id;
   ConfigSources sources;
-  milliseconds refusal_age{1000};  ///< BucketStoreOptions
-  milliseconds repair_rest{1000};  ///< BucketStoreOptions
-  Log* log = nullptr;              ///< BucketStoreOptions
+  milliseconds refusal_age{1000};  ///< as in BucketStoreOptions
+  milliseconds repair_rest{1000};  ///< as in BucketStoreOptions
+  Log* log = nullptr;              ///< as in BucketStoreOptions
 };
 
-/// One namespace of one table. What the parts refer to must outlive it.
+/// One namespace of one table. The objects that the parts refer to must outlive it.
 class DynamoBackend final : public Backend {
  public:
-  /// The seed is drawn from the parts' random numbers.
+  /// The seeds are drawn from `parts.sources.random`.
   explicit DynamoBackend(BackendParts parts);
-  /// Calls Close, unless it was called. Waits for requests in flight, whose callers may have been
-  /// answered before, at most 5 s. Not from a task of the scheduler.
+  /// Calls Close, unless it was called before. Then waits, at most 5 s, for requests in flight;
+  /// their callers may have got their results before. Must not run in a task of the scheduler.
   ~DynamoBackend() override;
 
   BucketStore& buckets() override { return buckets_; }
@@ -60,9 +61,10 @@ class DynamoBackend final : public Backend {
   AuditLog& audit() override { return audit_; }
   UsageStore& usage() override { return usage_; }
   NamespaceStore& namespaces() override { return namespaces_; }
-  /// What was answered is in the table already, but for tokens that return because their caller was
-  /// answered at its deadline: waits for these, and for callbacks that have not returned, at most
-  /// ten seconds (kDeadlineExceeded). Not from a task of the scheduler, nor within a callback.
+  /// Results that were reported are stored in the table already, except for tokens that return
+  /// because the deadline of their caller passed. Waits for these returns, and for callbacks that
+  /// have not returned, at most ten seconds; then returns kDeadlineExceeded. Must not be called in
+  /// a task of the scheduler, nor in a callback.
   Status Close() override;
   Status RegisterMetrics(Registry& registry) const override;
   std::string Describe() const override;

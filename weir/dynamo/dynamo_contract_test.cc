@@ -6,7 +6,7 @@
 namespace weir::dynamo {
 namespace {
 
-/// Answers come before calls return. One thread.
+/// Callbacks run before the calls return. Uses one thread.
 class SimHarness final : public BackendHarness {
  public:
   Backend& backend() override { return backend_; }

@@ -1,4 +1,4 @@
-// A table in a simulated DynamoDB, without a network: calls are answered before they return.
+// A table in a simulated DynamoDB, without a network: callbacks run before the calls return.
 #pragma once
 
 #include <cstdint>
@@ -21,34 +21,36 @@ namespace weir::dynamo {
 inline constexpr UnixMillis kNewYear{1'767'225'600'000};
 inline constexpr Deadline kNever = Deadline::Never();
 
-/// What an answer of the server means to whoever made the call once.
+/// Returns what a single attempt with this response of the server means to its caller.
 tl::expected<JsonReply, AwsFailure> ReplyTo(const std::string& operation, HttpResponse response);
 
-/// The request of a call, and a table in a server that has none of that name.
+/// Returns the HTTP request of a call.
 HttpRequest RequestOf(const JsonCall& call);
+/// Creates a table in a server that has no table of that name.
 void CreateTableIn(sim::SimServer& server, std::string_view name,
                    const TableLayout& layout = OurLayout());
 
-/// Hands each call to the server and classifies what it answers; tries nothing again.
+/// Passes each call to the server and classifies the response. Does not retry.
 class DirectClient final : public JsonClient {
  public:
   explicit DirectClient(sim::SimServer& server) : server_(server) {}
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
 
   enum class Fault {
-    kUnsent,      ///< fails, and the server never saw it
-    kLostAnswer,  ///< fails, and the server did it
+    kUnsent,      ///< the call fails; the server never received it
+    kLostAnswer,  ///< the call fails; the server executed it
   };
-  /// The nth call from now on (the first is 1) meets this fault; it is for good.
+  /// The nth call from now on (the first is 1) and all later ones have this fault, until Heal.
   void FailFrom(std::uint64_t nth, Fault fault) { fault_at_ = {calls_ + nth, fault}; }
   void Heal() { fault_at_.reset(); }
-  /// Calls are refused with this code; empty: they are not.
+  /// Calls are refused with this error code, unless it is empty.
   std::string refusal;
-  /// Transactions are cancelled for this reason of their first action; empty: they are not.
+  /// Transactions are cancelled with this code for their first action, unless it is empty.
   std::string cancellation;
-  /// Runs before each call, for what somebody else does in between. Not for the calls in it.
+  /// Runs before each call and simulates the actions of other processes. Does not run for the calls
+  /// that it makes itself.
   std::function<void(const JsonCall&)> before_each;
-  /// If given, a call whose deadline has passed is not sent. Otherwise deadlines have no effect.
+  /// If set, a call whose deadline has passed is not sent. Otherwise deadlines have no effect.
   const Clock* clock = nullptr;
 
   std::uint64_t calls() const { return calls_; }
@@ -61,7 +63,7 @@ class DirectClient final : public JsonClient {
   std::optional<std::pair<std::uint64_t, Fault>> fault_at_;
 };
 
-/// It is there from the start unless `empty`. The layout must outlive it.
+/// The table exists from the start unless `empty`. The layout must outlive this object.
 struct SimTable {
   explicit SimTable(bool empty = false, std::uint64_t seed = 1,
                     const TableLayout& layout = OurLayout());
@@ -71,7 +73,8 @@ struct SimTable {
   DirectClient client;
   Table table;
 
-  /// What a call answers, and time goes no further: `start` gets a Done<T>.
+  /// Passes a Done<T> to `start`, runs the scheduler until the call has a result, and returns the
+  /// result. The simulated time does not advance beyond that.
   template <class T, class Start>
   Result<T> Ask(Start&& start) {
     const auto answer = std::make_shared<std::optional<Result<T>>>();
@@ -84,10 +87,10 @@ struct SimTable {
     return std::move(**answer);
   }
 
-  /// For preparing and looking; they must succeed.
+  /// For preparation and inspection. They abort the test program if they fail.
   void Put(Item item);
   std::optional<Item> Get(const TableKey& key);
-  /// Of all items, in order.
+  /// Returns the keys of all items, in ascending order.
   std::vector<TableKey> AllKeys();
 };
 

@@ -23,7 +23,7 @@ std::string Default(const Environment& environment, const std::string& variable,
   return value && !value->empty() ? *value : std::string(otherwise);
 }
 
-// Of a name that the URL does not hold: says which variable it came from.
+// Names the variable in the error about a name that the URL does not contain.
 Status From(Status status, std::string_view url, std::string_view variable) {
   if (status) return status;
   return Fail(status.error().code,

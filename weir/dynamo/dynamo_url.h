@@ -1,4 +1,5 @@
-// Which table, where, and which of its namespaces: a URL and what the environment adds.
+// The URL of a store in DynamoDB: table, region, endpoint and namespace, with defaults from the
+// environment.
 #pragma once
 
 #include <functional>
@@ -12,31 +13,31 @@ namespace weir::dynamo {
 
 struct DynamoUrl {
   std::string table;
-  std::string region;          ///< empty: as AWS's environment and profile say
-  std::string endpoint;        ///< `http://localhost:8000`; empty: AWS's own of the region
+  std::string region;    ///< empty: from AWS's environment variables and profile
+  std::string endpoint;  ///< e.g. `http://localhost:8000`; empty: AWS's endpoint of the region
   std::string namespace_name;  ///< a name, or `id:` and an id: see Namespaces::Resolve
 
   friend bool operator==(const DynamoUrl&, const DynamoUrl&) = default;
 };
 
-/// A variable's value, or nothing where it is not set.
+/// Returns the value of a variable, or nothing if it is not set.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// Reads `dynamodb://TABLE`, `dynamodb:TABLE` or `dynamodb:`, each perhaps followed by
-/// `?region=..&endpoint=..&namespace=..`. A table that is not named is ZAEL_STACK's, else
-/// "zae-limiter"; a namespace that is not named is ZAEL_NAMESPACE's, else "default"; variables that
-/// are empty count as not set. Bytes may be written as %XX; a plus sign is one.
+/// Reads `dynamodb://TABLE`, `dynamodb:TABLE` or `dynamodb:`, each optionally followed by
+/// `?region=..&endpoint=..&namespace=..`. Without a table, the variable ZAEL_STACK names it, else
+/// it is "zae-limiter"; without a namespace, ZAEL_NAMESPACE names it, else it is "default". An
+/// empty variable counts as not set. Bytes may be written as %XX; a plus sign is no space.
 ///
-/// kInvalidArgument, in one line, for anything else, as CheckTableName, and for query keys that are
-/// unknown or come twice.
+/// Returns kInvalidArgument, with a message of one line, for any other text, for a table name that
+/// CheckTableName rejects, and for query keys that are unknown or repeated.
 [[nodiscard]] Result<DynamoUrl> ParseDynamoUrl(std::string_view url,
                                                const Environment& environment);
 
-/// Tables and indexes are named by DynamoDB's rule: 3 to 255 letters, digits, `_.-`.
-/// kInvalidArgument otherwise.
+/// Returns kInvalidArgument unless the name satisfies DynamoDB's rule for tables and indexes: 3 to
+/// 255 letters, digits, `_.-`.
 [[nodiscard]] Status CheckTableName(std::string_view table);
 
-/// As a URL that reads back as the same value.
+/// Returns a URL that ParseDynamoUrl reads as the same value.
 std::string ToText(const DynamoUrl& url);
 
 }  // namespace weir::dynamo

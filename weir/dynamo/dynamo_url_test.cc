@@ -103,7 +103,7 @@ TEST(DynamoUrl, APasswordInAnEndpointIsRefusedAndNotRepeated) {
   EXPECT_THAT(other.message, Not(HasSubstr("secret")));
 }
 
-// Fails if ToText leaves out a field or does not encode what the query gives a meaning.
+// Fails if: ToText omits a field, or does not encode a character that has a meaning in a query.
 RC_GTEST_PROP(DynamoUrl, ItsTextReadsBackAsTheSame, ()) {
   const auto word = [](const char* letters) {
     return rc::gen::nonEmpty(

@@ -9,6 +9,11 @@
 namespace weir::dynamo {
 namespace {
 
+// One call of EraseRecords. The step in flight keeps it alive.
+//
+//   ReadBuckets --> EraseNextBucket --> ... --> EraseOwn --> Finish
+//        ^                               |
+//        +--- the index has more pages --+
 class Eraser : public std::enable_shared_from_this<Eraser> {
  public:
   Eraser(Table& table, QueryRequest buckets, QueryRequest own, Deadline deadline, Done<void> done)
@@ -18,7 +23,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
         deadline_(deadline),
         done_(std::move(done)) {}
 
-  // A page of buckets, then each of their partitions, then the next page.
+  // Reads one page of the index of buckets.
   void ReadBuckets() {
     table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryAnswer> page) {
       if (!page) return self->done_(Fail(std::move(page.error())));
@@ -29,6 +34,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
   }
 
  private:
+  // Erases one more partition of the page; after the last one, reads the next page.
   void EraseNextBucket() {
     if (partitions_.empty()) return buckets_.start_after ? ReadBuckets() : EraseOwn();
     QueryRequest all{.index = {},
@@ -44,6 +50,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
 
   void Finish() { done_({}); }
 
+  // Erases all pages of `request`, then runs `then`.
   void ErasePages(QueryRequest request, void (Eraser::*then)()) {
     const QueryRequest& asked = request;
     table_.Query(asked, deadline_,
@@ -54,6 +61,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
                  });
   }
 
+  // Erases one page: all items but the entity's own one and its configurations.
   void Erase(const std::vector<Item>& items, QueryRequest request, void (Eraser::*then)()) {
     std::vector<TableKey> gone;
     for (const Item& item : items) {
@@ -76,7 +84,7 @@ class Eraser : public std::enable_shared_from_this<Eraser> {
   const QueryRequest own_;
   const Deadline deadline_;
   Done<void> done_;
-  std::vector<std::string> partitions_;
+  std::vector<std::string> partitions_;  // of the page, not erased yet
 };
 
 }  // namespace

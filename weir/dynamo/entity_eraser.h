@@ -1,4 +1,4 @@
-// Takes away what an entity leaves behind.
+// Deletes the records that an entity leaves in the table.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace weir::dynamo {
 
-/// Deletes the partitions of the entity's buckets, whatever is in them, and what stands in its own
-/// partition, but neither its own item nor configurations. Page by page, not atomic, to be repeated
-/// where it fails. Buckets are found by an index, which may lag: one that was created just before
-/// may stay. `table` must outlive the call.
+/// Deletes the partitions of the entity's buckets with all of their items, and the items of its own
+/// partition except its own item and its configurations. Works page by page and is not atomic: if
+/// it fails, it must be repeated. The buckets are found by an index, which may lag, so a bucket
+/// that was created shortly before may remain. `table` must outlive the call.
 void EraseRecords(Table& table, const Keys& keys, const std::string& entity, Deadline deadline,
                   Done<void> done);
 

@@ -12,7 +12,7 @@ namespace weir::dynamo {
 namespace {
 
 constexpr std::string_view kCreated = "wx_created";
-// FormatIso writes years 0 to 9999; what is beyond them is kept in kCreated alone.
+// FormatIso writes the years 0 to 9999; only kCreated holds a time beyond them.
 constexpr UnixMillis kFirst{-62'167'219'200'000};
 constexpr UnixMillis kLast{253'402'300'799'999};
 
@@ -35,12 +35,13 @@ tl::unexpected<Error> WrongKind(const std::string& id, std::string_view attribut
                                            Printable(id), attribute));
 }
 
+// The part of the partition key after its first '#'.
 std::string IdOf(const Item& item) {
   const std::string pk = KeyOf(item).pk;
   return pk.substr(std::min(pk.find('#'), pk.size() - 1) + 1);
 }
 
-// With the metadata of the old item that are no text, which an Entity cannot hold.
+// Keeps the metadata of the old item that are not strings, since an Entity cannot hold them.
 Value Metadata(const Entity& entity, const Item* old) {
   Item metadata;
   for (const auto& [name, text] : entity.metadata) metadata.emplace(name, Of(text));
@@ -92,7 +93,7 @@ void RequireSame(const Item& old, std::string_view attribute, Expression& expres
                          found == old.end() ? std::nullopt : std::optional(found->second));
 }
 
-// The same incarnation. One without pinc is known by its creation.
+// Requires the same incarnation. An item without pinc is identified by its created_at.
 void RequireIncarnation(const Item& old, Expression& expression) {
   expression.RequireExists("PK");
   RequireSame(old, "pinc", expression);
@@ -152,8 +153,8 @@ Write ChangeEntity(const Keys& keys, const EntityRecord& record, const Item& old
   const std::string* parent = GetText(old, "parent_id");
   const bool moves =
       parent == nullptr ? record.entity.parent.has_value() : record.entity.parent != *parent;
-  // A change of the flag counts as well: of two that are stamped on buckets at once, the later
-  // stays.
+  // A change of the flag also increments pgen: if two changes are copied to the buckets at once,
+  // the later one prevails.
   const bool flips = record.entity.cascade != GetFlag(old, "cascade").value_or(false);
   if (moves || flips) write.expression.Add("pgen", 1);
   return write;

@@ -99,7 +99,7 @@ TEST(EntityItemTest, MillisecondsOfTheCreationHoldOnlyWithinItsSecond) {
   EXPECT_EQ(ReadEntity(item)->entity.created_at, UnixMillis{0});
 }
 
-// Fails if years beyond 9999 are not kept in the number beside the text.
+// Fails if: years beyond 9999 are not kept in the number next to the text.
 RC_GTEST_PROP(EntityItemProperty, EveryCreationTimeComesBack, ()) {
   static ConfigRig rig;
   EntityRecord record{.entity = {.id = "acme", .name = "Acme"}};

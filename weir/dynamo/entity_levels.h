@@ -1,4 +1,4 @@
-// A page of the levels of one entity.
+// Lists the levels of one entity in pages.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@ namespace weir::dynamo {
 
 struct EntityLevelsPage {
   LevelFilter filter;          ///< names the entity
-  std::optional<Level> after;  ///< begins behind this one
+  std::optional<Level> after;  ///< the page begins after this level
   std::size_t limit = 1000;
 };
 
-/// Reads all configurations of the entity, consistently, from its partition: by their keys the
-/// default is among the resources, by Level it is the first. kResourceExhausted if there are more
-/// than kMostConfigs. The table must outlive the call.
+/// Reads all configurations of the entity from its partition, consistently, and returns one page of
+/// them in the order of Level. (In the order of their keys the entity's default would be among the
+/// resources; in that of Level it is the first.) kResourceExhausted if there are more than
+/// kMostConfigs. `table` must outlive the call.
 void ListLevelsOfEntity(Table& table, const Keys& keys, EntityLevelsPage page, Deadline deadline,
                         Done<Page<LevelRecord>> done);
 

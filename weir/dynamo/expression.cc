@@ -8,11 +8,11 @@
 namespace weir::dynamo {
 namespace {
 
-// A decision makes dozens of short texts, so their formats are compiled, and has about so many
-// names, and so many values.
+// A decision formats dozens of short texts, so their formats are compiled. It has about this number
+// of names, and of values.
 constexpr std::size_t kUsual = 16;
 
-// The place of an element, which is appended where it is not there yet.
+// Returns the index of an element, which is appended if it is missing.
 template <class T>
 std::ptrdiff_t PlaceOf(std::vector<T>& known, T element) {
   const auto found = std::ranges::find(known, element);
@@ -23,7 +23,7 @@ std::ptrdiff_t PlaceOf(std::vector<T>& known, T element) {
   return place;
 }
 
-// Where another part of the clause goes.
+// Returns the position for the next part of a clause.
 auto Next(std::string& clause) {
   if (!clause.empty()) clause += ", ";
   return std::back_inserter(clause);

@@ -1,7 +1,7 @@
-// Expressions of a write, and the numbered placeholders that they use.
+// The expressions of a write or query, and their numbered placeholders.
 //
-// Names of limits may hold characters that DynamoDB does not allow in a placeholder, so names and
-// values are numbered: #0, #1, ... and :0, :1, ...
+// Names of limits may contain characters that DynamoDB does not allow in a placeholder, so names
+// and values are numbered: #0, #1, ... and :0, :1, ...
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,34 @@
 
 namespace weir::dynamo {
 
-/// Collects the parts of one write or query. Conditions are joined by AND. A value object; every
-/// name and value gets one placeholder however often it is used.
+/// Collects the parts of one write or query. Conditions are joined by AND. A value object; each
+/// name and each value has one placeholder, however often it is used.
 class Expression {
  public:
-  /// The placeholder of an attribute's name or of a value, for text of the caller's own.
+  /// Returns the placeholder of an attribute's name or of a value, for conditions that the caller
+  /// writes.
   std::string Name(std::string_view attribute);
   std::string Of(Value value);
 
   Expression& Set(std::string_view attribute, Value value);
   Expression& Add(std::string_view attribute, std::int64_t number);
   Expression& Add(std::string_view attribute, StringSet members);
-  /// Takes members out of a set.
+  /// Removes members from a set.
   Expression& Delete(std::string_view attribute, StringSet members);
   Expression& Remove(std::string_view attribute);
 
   Expression& Require(std::string_view condition);
-  /// `attribute` `comparison` number; comparison is one of = <> < <= > >=.
+  /// Requires `attribute comparison number`, where comparison is one of = <> < <= > >=.
   Expression& Require(std::string_view attribute, std::string_view comparison, std::int64_t number);
   Expression& RequireEqual(std::string_view attribute, Value value);
-  /// As it was seen: this value, or that it is not there.
+  /// Requires the attribute to be as it was seen: with this value, or absent.
   Expression& RequireSame(std::string_view attribute, const std::optional<Value>& seen);
   Expression& RequireExists(std::string_view attribute);
   Expression& RequireAbsent(std::string_view attribute);
 
   bool changes_anything() const;
   /// Appends `,"UpdateExpression":...,"ConditionExpression":...,"ExpressionAttributeNames":...,
-  /// "ExpressionAttributeValues":...`, each where there is something of it.
+  /// "ExpressionAttributeValues":...`, without those that are empty.
   void AppendTo(std::string& body) const;
 
  private:
@@ -49,7 +50,7 @@ class Expression {
 
   std::vector<std::string> names_;
   std::vector<Value> values_;
-  // Their parts, joined.
+  // The parts of each clause, joined.
   std::string sets_;
   std::string adds_;
   std::string deletes_;

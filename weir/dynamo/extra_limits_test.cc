@@ -1,5 +1,5 @@
-// Limits that leave a bucket and join it again, and overrides, on items of a table: what is used
-// stays used. The contract suite holds every store to it; this is about items and requests.
+// Limits that leave a bucket and join it again, and overrides, on items of a table: used tokens
+// stay used. The contract suite tests this for every store; this file tests items and requests.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -109,7 +109,6 @@ TEST_F(ExtraLimits, AnExtraThatIsFullLeavesWithTheNextRefill) {
   EXPECT_THAT(Stored(), Not(Contains(Key(std::string(kGone)))));
 }
 
-// Z3.
 TEST_F(ExtraLimits, Z3LooksAndRefusalsWriteNothing) {
   const TargetPtr rpm = Configured({PlainLimit("rpm", 60)});
   EXPECT_TRUE(Takes(rpm, {0}));
@@ -159,7 +158,7 @@ TEST_F(ExtraLimits, AnAdjustOfALimitThatIsNotThereMakesAnExtra) {
   EXPECT_EQ(*GetText(Stored(), kExtras), "x");
 }
 
-// Names that each leave one token used, of which the first is the nearest to full.
+// Each name leaves its own number of tokens used; the first one is the nearest to full.
 TEST_F(ExtraLimits, OfMoreThanTwentyLimitsTheNearestToFullLeavesAndIsNotForgotten) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
   for (std::size_t i = 1; i < kMostMeters; ++i) {
@@ -172,12 +171,12 @@ TEST_F(ExtraLimits, OfMoreThanTwentyLimitsTheNearestToFullLeavesAndIsNotForgotte
   const UnixMillis full = kBegin + std::chrono::seconds(101);
   EXPECT_EQ(*GetText(Stored(), kGone), fmt::format("{};{}", kBegin.value, full.value));
   EXPECT_GE(*GetNumber(Stored(), "ttl") * 1000, full.value);
-  // x1 begins with what it had; another name that was never here does too.
+  // x1 begins with the balance that it had, and so does any other name that was never here.
   EXPECT_FALSE(Takes(Override({PlainLimit("x1", 500)}), {400}));
   EXPECT_TRUE(Takes(Override({PlainLimit("x1", 500)}), {399}));
 }
 
-// Fails if: a limit is removed for a balance that others have spent since.
+// Fails if: a limit is removed because of a balance that others have spent since.
 TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
   for (std::size_t i = 1; i < kMostMeters; ++i) {
@@ -192,7 +191,7 @@ TEST_F(ExtraLimits, ALimitThatOthersTakeFromMeanwhileIsNotRemoved) {
   EXPECT_EQ(Tokens("x2"), std::nullopt) << "now it is the nearest to full";
 }
 
-// Fails if: the last limit that left says alone how long those that left are remembered.
+// Fails if: the last limit that left determines alone how long all of those are remembered.
 TEST_F(ExtraLimits, AFastLimitThatLeavesDoesNotEndTheMemoryOfASlowOne) {
   const Limit slow{"x0", {.capacity = 2'000, .amount = 1'000, .period = 86'400'000}};
   ASSERT_TRUE(Takes(Override({slow}), {1}));
@@ -205,8 +204,8 @@ TEST_F(ExtraLimits, AFastLimitThatLeavesDoesNotEndTheMemoryOfASlowOne) {
   EXPECT_FALSE(Takes(Override({slow}), {2}, 10));
 }
 
-// Fails if what joins is counted from now on alone: a refusal stores nothing, so a fast limit would
-// have nothing until the slow one that left is full.
+// Fails if: a limit that joins is counted only from now on. A refusal stores nothing, so a fast
+// limit would have no tokens until the slow one that left is full.
 TEST_F(ExtraLimits, AFastLimitIsNotRefusedForASlowOneThatLeft) {
   const Limit slow{"x0", {.capacity = 2'000, .amount = 1'000, .period = 86'400'000}};
   ASSERT_TRUE(Takes(Override({slow}), {1}));
@@ -250,7 +249,7 @@ TEST_F(ExtraLimits, D6AnOverrideThatFindsOnlyConfiguredLimitsIsToldSo) {
       "configured or asked for; name configured limits, or configure fewer");
 }
 
-// What a Python client's parameter sync leaves of a limit that it adds: no balance yet.
+// A parameter sync by a Python client leaves a limit that it adds without a balance.
 TEST_F(ExtraLimits, D5ALimitWithParametersAndNoBalanceJoinsFull) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
   Item synced = Stored();
@@ -263,7 +262,7 @@ TEST_F(ExtraLimits, D5ALimitWithParametersAndNoBalanceJoinsFull) {
   EXPECT_EQ(GetNumber(Stored(), "b_tpm_cp"), 10'000);
 }
 
-// Rows 109 to 128 of the coverage: such an item stopped the whole listing.
+// Rows 109 to 128 of the coverage: such an item used to end the whole listing with an error.
 TEST_F(ExtraLimits, Z109AListingReportsWhatItCannotReadAndGoesOn) {
   ASSERT_TRUE(Takes(Configured({PlainLimit("rpm", 60)}), {1}));
   Item scheduled = Stored();

@@ -60,7 +60,7 @@ void Fence(Expression& expression, const WriteFence::Guard& guard) {
   expression.Set(slot, Of(guard.value));
 }
 
-// The condition keeps a process that wrote in the meantime its slot.
+// If a process wrote in the meantime, the condition fails and the process keeps its slot.
 void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
                         UnixMillis now) {
   std::size_t removed = 0;

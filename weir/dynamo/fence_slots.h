@@ -14,23 +14,23 @@
 
 namespace weir::dynamo {
 
-/// The name of the attribute. REQUIRES: slot < kFenceSlots.
+/// Returns the name of the attribute. REQUIRES: slot < kFenceSlots.
 std::string SlotAttribute(std::size_t slot);
-/// The stored form. Bits beyond those of the format are left out.
+/// Returns the stored form. Bits beyond those of the format are dropped.
 Value Of(const FenceValue& value);
-/// The slots of an item. An attribute of another kind or length is unreadable: no process may claim
-/// the slot, since no condition can name its content.
+/// Returns the slots of an item. An attribute of another type or length is unreadable: no process
+/// may claim the slot, since no condition can name its content.
 FenceSlots ReadSlots(const Item& item);
 
-/// That the write is applied at most once: its condition, and the value that it stores.
+/// Makes a write that is applied at most once: adds its condition, and the value that it stores.
 void Fence(Expression& expression, const WriteFence::Guard& guard);
 
-/// A slot that no process has written for this duration leaves the item. Its process claims one
-/// again when it next writes.
+/// A slot that no process has written for this duration is removed from the item. Its process
+/// claims a slot again with its next write.
 inline constexpr milliseconds kSlotLife{1'200'000};
-/// Removes slots that expired before `now`, and unreadable ones, but not `own`; at most
-/// kMostExpiredSlots. Only for a write that moves rf: a claim of a slot requires the rf that was
-/// seen.
+/// Removes at most kMostExpiredSlots slots that expired before `now` or are unreadable, but not
+/// `own`. Only for a write that moves rf: a claim of a slot requires the rf that was seen, so a
+/// claim that was planned before fails.
 void RemoveExpiredSlots(Expression& expression, const FenceSlots& slots, std::size_t own,
                         UnixMillis now);
 inline constexpr std::size_t kMostExpiredSlots = 4;

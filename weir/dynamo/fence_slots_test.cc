@@ -37,7 +37,7 @@ class FencedTableTest : public testing::Test {
     const Item item = table_.Get(key_).value_or(Item{});
     return {.slots = ReadSlots(item), .rf = {GetNumber(item, "rf").value_or(0)}};
   }
-  /// A write that counts itself.
+  /// Returns a write that counts how often it is applied.
   Write Counting(const WriteFence::Guard& guard) {
     Write write{.key = key_};
     write.expression.Add("counted", 1);

@@ -1,5 +1,5 @@
-// Leases that are corrected all the time: what adjusts leave in the items of their buckets, and
-// that each of them counts once.
+// Leases that are corrected all the time: the size of the items that adjusts leave, and that each
+// adjust counts once.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,10 +14,11 @@ using std::chrono::seconds;
 
 constexpr int kAdjusters = 16;
 constexpr std::size_t kOneUnit = 1'024;
-// Never full and never empty during a run.
+// The bucket is never full and never empty during a run.
 constexpr Quota kWide{1'000'000'000, 1'000, 3'600'000};
 
-/// Adjusts of all processes in turn, until `run` is over or an item is larger than `largest`.
+/// Sends adjusts from all processes in turn, until `run` is over or an item is larger than
+/// `largest`.
 class AdjustLoad {
  public:
   using Draw = std::function<std::vector<Charge>(std::int64_t nth, std::int64_t delta)>;
@@ -34,7 +35,7 @@ class AdjustLoad {
   }
   std::size_t size() const { return size_; }
   std::int64_t failed() const { return failed_; }
-  /// Of each limit of each charge, in millitokens.
+  /// The sum of the adjusts that succeeded, for each limit of each charge, in millitokens.
   std::int64_t counted() const { return counted_; }
 
  private:

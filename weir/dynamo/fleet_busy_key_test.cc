@@ -1,4 +1,4 @@
-// One key that many processes want: at twice its rate, and at nine tenths of it.
+// One key that many processes use: with a demand of twice its rate, and of nine tenths.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ constexpr std::int64_t kBusySeconds = 10;
 struct BusyRun {
   std::int64_t admitted = 0;
   double failed_conditions = 0;  // for each admission
-  double reads = 0;              // the same
+  double reads = 0;              // for each admission
 };
 
 BusyRun RunBusy(int processes, std::int64_t rate, double demand, std::uint64_t seed) {
@@ -33,7 +33,7 @@ BusyRun RunBusy(int processes, std::int64_t rate, double demand, std::uint64_t s
           static_cast<double>(Reads(fleet)) / admitted};
 }
 
-// `percent` of the tokens are admitted on average, and 5 % less in any run.
+// At least `percent` of the tokens are admitted on average, and in any run 5 % less.
 void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int percent) {
   constexpr std::uint64_t kSeeds = 4;
   std::int64_t admitted = 0;
@@ -58,7 +58,7 @@ void ExpectBusy(int processes, std::int64_t rate, double failed_conditions, int 
 TEST(FleetBusyKey, D10EightProcessesAtAHundredASecond) { ExpectBusy(8, 100, 0.4, 97); }
 TEST(FleetBusyKey, D10SixteenProcessesAtAHundredASecond) { ExpectBusy(16, 100, 0.7, 97); }
 TEST(FleetBusyKey, D10EightProcessesAtAThousandASecond) { ExpectBusy(8, 1'000, 0.4, 97); }
-// At this rate the bucket is divided in some runs, and a shard may have tokens left at their end.
+// At this rate the bucket is divided in some runs, and a shard may have tokens left at the end.
 TEST(FleetBusyKey, D10SixteenProcessesAtAThousandASecond) { ExpectBusy(16, 1'000, 0.6, 97); }
 
 struct Shares {
@@ -75,7 +75,7 @@ Shares SharesOf(const std::vector<const CallerTally*>& tallies) {
   return shares;
 }
 
-// Fails if: the process that refilled the bucket last is the one that refills it next.
+// Fails if: the process that refilled the bucket last also refills it next.
 TEST(FleetBusyKey, AtTwentyTimesTheRateEveryProcessHasAShare) {
   constexpr int kProcesses = 16;
   constexpr std::int64_t kRate = 1'000;
@@ -98,7 +98,7 @@ TEST(FleetBusyKey, AtTwentyTimesTheRateEveryProcessHasAShare) {
   }
 }
 
-// As the test above, for processes of one caller each that asks again at once.
+// Like the test above, for processes of one caller each, which sends its next request at once.
 TEST(FleetBusyKey, CallersThatAskInTurnHaveTheirShares) {
   constexpr int kProcesses = 8;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -125,7 +125,7 @@ TEST(FleetBusyKey, D10NineTenthsOfTheRateWasteLittle) {
                    fmt::format("{:.2f} failed conditions and {:.2f} reads for each",
                                run.failed_conditions, run.reads));
     EXPECT_GE(run.admitted, rate * kBusySeconds * 89 / 100);
-    // A bucket that is full nearly always moves rf with each write, and processes that write in
+    // A bucket that is nearly always full moves rf with each write, and processes that write in
     // turn find another rf than they have seen. At the low rate no two decisions share a write.
     EXPECT_LE(run.failed_conditions + run.reads, rate < 1'000 ? 1.8 : 0.7);
   }

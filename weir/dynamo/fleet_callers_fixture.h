@@ -1,4 +1,4 @@
-// Callers of a simulated fleet that ask at a rate, or again as soon as they are answered.
+// Callers of a simulated fleet that send requests at a rate, or whenever they have a result.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,29 @@ struct CallerTally {
   std::int64_t admitted = 0;
   std::int64_t refused = 0;
   std::int64_t failed = 0;
-  std::int64_t doubtful = 0;                           ///< admitted, and perhaps charged twice
-  nanoseconds longest{0};                              ///< from asking to the answer
-  std::vector<std::pair<Instant, nanoseconds>> waits;  ///< when it asked, until the answer
+  std::int64_t doubtful = 0;                           ///< admitted, and possibly charged twice
+  nanoseconds longest{0};                              ///< from the request to its result
+  std::vector<std::pair<Instant, nanoseconds>> waits;  ///< time of the request, until result
 };
 CallerTally& operator+=(CallerTally& sum, const CallerTally& other);
 
-/// What a caller asks for, each time.
+/// The request that a caller sends each time.
 struct CallerTerms {
   std::vector<Charge> charges;
   nanoseconds patience = std::chrono::seconds(1);
-  bool keeps = false;  ///< AcquireAndKeep
+  bool keeps = false;  ///< uses AcquireAndKeep
 };
 
-/// They ask from now until `run` is over. The fleet must outlive it, and it their last answer.
+/// The callers send requests from now until `run` is over. The fleet must outlive this object, and
+/// it their last results.
 class FleetCallers {
  public:
   FleetCallers(Fleet& fleet, nanoseconds run);
 
-  /// Asks again at once (10 us later), always. Returns what it was answered.
+  /// Sends the next request 10 us after each result. Returns the tally of the caller, which lives
+  /// as long as this object.
   const CallerTally& AskInTurn(FleetProcess& process, CallerTerms terms);
-  /// Asks every `gap`, first after `phase`, whatever is open.
+  /// Sends a request every `gap`, the first after `phase`, however many are pending.
   const CallerTally& AskEvery(FleetProcess& process, CallerTerms terms, nanoseconds gap,
                               nanoseconds phase = {});
   CallerTally Sum() const;
@@ -50,7 +52,7 @@ class FleetCallers {
   struct Caller {
     FleetProcess& process;
     CallerTerms terms;
-    nanoseconds gap{0};  // 0: in turn
+    nanoseconds gap{0};  // 0: the next request follows the result
     CallerTally tally{};
   };
   void Ask(Caller& caller);
@@ -61,18 +63,18 @@ class FleetCallers {
   std::deque<Caller> callers_;
 };
 
-/// A bucket of one limit.
+/// Returns the target of a bucket with one limit.
 TargetPtr OneLimit(std::string_view entity, const Quota& quota);
-/// Whole tokens of the only limit.
+/// Returns terms that take one token of the target's only limit.
 CallerTerms OneToken(const TargetPtr& target, nanoseconds patience = std::chrono::seconds(1));
 
-/// What the items of the table have of an attribute b_<limit>_tc in sum: takes less returns.
+/// Returns the sum of b_<limit>_tc over the items of the table: takes less returns.
 std::int64_t StoredTakes(const Fleet& fleet, std::string_view limit);
-/// The size in bytes of the largest item of a bucket now.
+/// Returns the present size in bytes of the largest item of a bucket.
 std::size_t LargestBucketItem(const Fleet& fleet);
-/// Of the stream: changes of the items of this entity's buckets.
+/// Returns the number of changes of the items of this entity's buckets, by the table's stream.
 std::int64_t WritesOn(const Fleet& fleet, std::string_view entity);
-/// GetItem, BatchGetItem, Query.
+/// Returns the number of GetItem, BatchGetItem and Query requests.
 std::uint64_t Reads(const Fleet& fleet);
 
 }  // namespace weir::dynamo

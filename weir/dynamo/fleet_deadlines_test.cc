@@ -1,5 +1,5 @@
-// What callers of a fleet are answered by their deadlines, and what their late writes leave, while
-// answers are lost or late.
+// Results that callers of a fleet get by their deadlines, and the effect of their late writes,
+// while responses are lost or late.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,8 @@ TEST(FleetDeadlines, D11EachCallIsAnsweredByItsDeadline) {
   }
 }
 
-// Once, or twice if the decision says so. Probes alone, so that the charges of each are known.
+// Once, or twice if the decision says so. Only probes, so that the charges of each decision are
+// known.
 TEST(FleetDeadlines, D2ADecisionIsChargedTwiceAtMostHoweverManyAnswersAreLost) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const LedgerFindings findings = RunLosing(seed, 0.4, {.only_probes = true, .hasty = 0.2},
@@ -43,7 +44,8 @@ TEST(FleetDeadlines, D2ADecisionIsChargedTwiceAtMostHoweverManyAnswersAreLost) {
   }
 }
 
-// What callers use is what is stored, if a limiter admits those whose answer comes too late.
+// If a limiter admits requests whose result comes too late, the stored takes are those that callers
+// use.
 TEST(FleetDeadlines, WhatIsKeptAfterTheDeadlineStaysTaken) {
   Fleet fleet(12);
   FleetProcess& process = fleet.Join();

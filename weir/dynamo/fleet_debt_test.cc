@@ -1,8 +1,8 @@
-// Whole runs of a fleet whose adjusts go deep into debt, all processes at once: no item may go
+// Whole runs of a fleet whose adjusts go deep into debt, all processes at once: no item may expire
 // before its debt is repaid.
 //
-// Seen to fail where an adjust does not ask for the balance that its ttl covers, and where a refill
-// sets a ttl by limits that it does not ask for.
+// Verified to fail if an adjust does not require the balance that its ttl covers, and if a refill
+// sets a ttl by limits that it does not require.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 constexpr int kDebtors = 24;
 constexpr int kDebtRounds = 6;
 constexpr milliseconds kDebtTrip{30};
-// From the time that a write is dated by to the instant at which it is applied.
+// From the time that dates a write to the time at which it is applied.
 constexpr milliseconds kDebtLate = kDatedAgainAfter + 2 * kDebtTrip;
 constexpr milliseconds kDebtPatience{3'000};
 
@@ -27,7 +27,7 @@ const std::vector<Limit>& DebtLimits() {
   return limits;
 }
 
-/// Every process takes or adjusts at the same instants, so that none sees what the others do.
+/// Every process takes or adjusts at the same times, so that none sees the writes of the others.
 class FleetDebts {
  public:
   FleetDebts(Fleet& fleet, std::uint64_t seed) : fleet_(fleet), rng_(seed) {
@@ -77,7 +77,7 @@ TEST(FleetDebt, D1NoItemMayGoBeforeTheDebtOfAllIsRepaid) {
   }
 }
 
-// Fails if: a division gives a shard half of the rate and the ttl of the whole.
+// Fails if: a division gives a shard half of the rate, and the ttl of the whole bucket.
 TEST(FleetDebt, D3NoShardMayGoBeforeItsDebtIsRepaid) {
   std::size_t divisions = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

@@ -1,4 +1,4 @@
-// Takes and returns in doubt on an item that is deleted, and made again by another process.
+// Takes and returns in doubt on an item that is deleted, and created again by another process.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/dynamo_fixture.h"
@@ -41,9 +41,9 @@ class FleetDeletedItem : public testing::Test {
                                    [](const Status&) {});
   }
   Deadline Soon() const { return Deadline::After(fleet_.scheduler().clock(), seconds(3)); }
-  /// The next write of the process that is asked for something: applied, no answer.
+  /// The next write of the process is applied, and its response is lost.
   void LoseNextAnswer(FleetProcess& process) { process.network().faults.lose_answer = 1; }
-  /// Runs until it is applied; then responses return.
+  /// Runs until that write is applied. Later responses arrive.
   void RunUntilApplied(FleetProcess& process) {
     const std::size_t writes = fleet_.table().stream().size();
     while (fleet_.table().stream().size() == writes && fleet_.scheduler().RunNext()) {

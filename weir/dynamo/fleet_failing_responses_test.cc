@@ -1,5 +1,5 @@
-// Every write is applied and answered by an error of the server, for three seconds, while callers
-// with a deadline of one second ask again at once.
+// For three seconds every write is applied, and its response is an error of the server. Callers
+// with a deadline of one second send their next request at once.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/fleet_callers_fixture.h"
@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 constexpr nanoseconds kOutage = seconds(3);
 
-/// One process with so many callers, who stop asking when the responses return.
+/// One process with this number of callers, which stop when the responses are normal again.
 class FailingResponses {
  public:
   explicit FailingResponses(int callers) : callers_(fleet_, kOutage) {
@@ -25,11 +25,11 @@ class FailingResponses {
     process_.network().faults = kUsualTrips;
     fleet_.scheduler().Advance(seconds(1) + milliseconds(50));
   }
-  /// Taken and not reported as admitted, in tokens.
+  /// Returns the tokens that are taken and not reported as admitted.
   std::int64_t unreported() const {
     return StoredTakes(fleet_, "rps") / kMillitokens - callers_.Sum().admitted;
   }
-  /// The most of it during the outage.
+  /// Returns the maximum of unreported() during the outage.
   std::int64_t most_unreported() const { return most_unreported_; }
   const FleetCallers& callers() const { return callers_; }
 
@@ -47,7 +47,7 @@ class FailingResponses {
   std::int64_t most_unreported_ = 0;
 };
 
-// Pending callers may have a take each, and one write's takes may have lost their callers.
+// Each pending caller may have one take, and the takes of one write may have lost their callers.
 void ExpectEachChargedOnce(int callers) {
   const FailingResponses run(callers);
   EXPECT_GE(run.callers().Sum().failed, callers);

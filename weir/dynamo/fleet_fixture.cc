@@ -34,7 +34,8 @@ Fleet::Fleet(std::uint64_t seed, std::int64_t write_capacity)
 FleetProcess& Fleet::Join(milliseconds skew) { return JoinWithSeed(rng_.Next() | 1, skew); }
 
 FleetProcess& Fleet::JoinWithSeed(std::uint64_t seed, milliseconds skew) {
-  // As the system's: a fork does not copy it. The first number names the process, and is copied.
+  // Like the system's random numbers, these are not copied by a fork. The first one identifies the
+  // process, and is copied.
   const auto random = [this, first = std::make_shared<bool>(true), seed] {
     return std::exchange(*first, false) ? Rng(seed).Next() : random_.Next();
   };

@@ -1,4 +1,4 @@
-// Processes that share one simulated table through a network that a seed makes bad.
+// Processes that share one simulated table, each through a network with random faults.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,29 @@ namespace weir::dynamo {
 inline constexpr std::string_view kFleetTable = "limits";
 inline constexpr std::string_view kFleetNamespace = "ns-fleet";
 
-/// One process: everything but the network is its own.
+/// One process. Only the table is shared with others.
 class FleetProcess {
  public:
   FleetProcess(sim::SimScheduler& scheduler, sim::SimServer& server, BucketStoreOptions options,
                milliseconds skew);
 
-  /// As DynamoBackend has them.
+  /// Configured as in DynamoBackend.
   DynamoBucketStore& buckets() { return buckets_; }
   sim::SimTransport& network() { return process_.network(); }
-  /// By its own clock.
+  /// Returns the time by the process's own clock.
   UnixMillis now() const { return process_.now(); }
   void SetSkew(milliseconds skew) { process_.SetSkew(skew); }
 
-  /// Of what runs in it, its callers included.
+  /// Runs everything in the process, including its callers.
   sim::StoppableScheduler& scheduler() { return process_.scheduler(); }
-  /// Until then nothing in it runs; requests that it has sent arrive.
+  /// Until then nothing runs in the process; requests that it has sent arrive.
   void StopUntil(Instant until);
-  /// When a call that is due at `due`, and may be `late`, is due in view of the stops: a process
-  /// that is stopped answers when it goes on.
+  /// Returns by when a call that is due at `due`, and may be `late`, must have its result: a
+  /// process that is stopped reports it when it continues.
   Instant AnswersBy(Instant due, nanoseconds late) const;
 
-  /// From now on nothing that it sends reaches the table, and nothing that it answers counts. What
-  /// it sent before arrives.
+  /// From now on nothing that the process sends reaches the table, and its results do not count.
+  /// Requests that it has sent before arrive.
   void Die() { network().faults.down = is_dead_ = true; }
   bool is_dead() const { return is_dead_; }
 
@@ -55,40 +55,42 @@ class FleetProcess {
   DynamoBucketStore buckets_;
 };
 
-/// The sums of each planned write by limit, by the value that it stores in its slot.
+/// The sums of each planned write, by limit. The key is the value that the write stores in its
+/// slot.
 using PlannedWrites = std::map<FenceValue, std::map<std::string, MeterAmounts>>;
 
 class Fleet {
  public:
-  /// `write_capacity`: BucketStoreOptions, of every process.
+  /// `write_capacity`: BucketStoreOptions::write_capacity of every process.
   explicit Fleet(std::uint64_t seed, std::int64_t write_capacity = kWriteCapacity);
 
   FleetProcess& Join(milliseconds skew = milliseconds(0));
-  /// Two processes of one seed are what a fork leaves: they have the same instance, and whatever
-  /// one of them draws from the seed, the other one draws too.
+  /// Two processes of one seed simulate a fork: they have the same instance id, and the same
+  /// numbers drawn from the seed.
   FleetProcess& JoinWithSeed(std::uint64_t seed, milliseconds skew = milliseconds(0));
   const std::vector<std::unique_ptr<FleetProcess>>& processes() const { return processes_; }
-  /// The table has a time to live: SimDynamo::SweepTtl deletes what has expired.
+  /// Enables the table's time to live: SimDynamo::SweepTtl deletes expired items.
   void EnableTtl();
   sim::SimScheduler& scheduler() { return scheduler_; }
   const sim::SimScheduler& scheduler() const { return scheduler_; }
   sim::SimDynamo& server() { return server_; }
   const sim::SimDynamo& server() const { return server_; }
-  /// The way of clients of zae-limiter to the server.
+  /// Passes the requests of clients of zae-limiter to the server.
   PeerWrites& peers() { return peers_; }
   const PeerWrites& peers() const { return peers_; }
-  /// BucketStoreOptions.
+  /// BucketStoreOptions::write_capacity of every process.
   std::int64_t write_capacity() const { return write_capacity_; }
-  /// Of all processes.
+  /// Returns the faults in the networks of all processes.
   sim::NetworkCounts CountFaults() const;
   const sim::DynamoTable& table() const { return *server_.Table(kFleetTable); }
-  /// Of the limits of all buckets, by (partition key without the shard, limit).
+  /// Returns the movements of the limits of all buckets, by (partition key without the shard,
+  /// limit).
   Movements ReadMovements() const;
   std::vector<Division> ReadDivisions() const;
 
  private:
   Rng rng_;
-  Rng random_;  // of all processes
+  Rng random_;  // shared by all processes
   std::int64_t write_capacity_;
   sim::SimScheduler scheduler_;
   sim::SimDynamo server_;

@@ -1,5 +1,5 @@
-// A process that forked: parent and child go on from one state, so they draw the same numbers. Each
-// of them is charged, and gets back, what it asked for itself.
+// A process that forked: parent and child continue from one state, so they draw the same numbers.
+// Each of them is charged, and gets back, its own tokens.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST_F(FleetFork, TakesOfBothCount) {
   EXPECT_EQ(admitted_, 40);
 }
 
-// Answers are lost, so both send again, or find out by what they drew.
+// Responses are lost, so both send again, or find the outcome by the numbers that they drew.
 TEST_F(FleetFork, TakesOfBothCountIfAnswersAreLost) {
   for (FleetProcess* process : {&parent_, &child_}) process->network().faults.lose_answer = 0.2;
   for (int i = 0; i < 20; ++i) {
@@ -59,7 +59,7 @@ TEST_F(FleetFork, TakesOfBothCountIfAnswersAreLost) {
   ExpectEachCountedOnce();
 }
 
-// Both take from the user's bucket, are refused by the team's, and give back.
+// Both take from the user's bucket, are refused by the team's, and give back the former.
 TEST_F(FleetFork, BothGetBackWhatTheyTookFromOneBucketOfTwo) {
   for (FleetProcess* process : {&parent_, &child_}) {
     Acquire(*process, {{user_, {1'000}}, {team_, {1'000}}});

@@ -1,5 +1,5 @@
-// When a fleet divides the bucket of one busy item, and when it does not; and what a damaged number
-// of shards costs.
+// When a fleet divides the bucket of one busy item, and when it does not; and the cost of a damaged
+// number of shards.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::int64_t ShardsOf(const Fleet& fleet) {
   return shards;
 }
 
-/// Every process asks for one token of one bucket, all together at `demand` a second.
+/// Every process takes single tokens of one bucket; together they send `demand` requests a second.
 void Demand(Fleet& fleet, FleetCallers& callers, int processes, int demand) {
   const TargetPtr target = OneLimit("hot", PerSecond(100'000).Burst(1'000'000));
   const nanoseconds gap = nanoseconds(seconds(1)) * processes / demand;
@@ -68,7 +68,7 @@ TEST(FleetHotItem, D8ThrottlesOfAnIndexOrTheAccountDoNot) {
   }
 }
 
-// The number is stored by an update of its own, as damage or an old client leaves it.
+// Stores the number by a separate update, as damage or an old client would leave it.
 void StoreShardCount(Fleet& fleet, std::int64_t shards) {
   const HttpResponse response = fleet.server().Handle(RequestOf(
       {.operation = "UpdateItem",
@@ -79,7 +79,7 @@ void StoreShardCount(Fleet& fleet, std::int64_t shards) {
   ASSERT_EQ(response.status, 200) << response.body;
 }
 
-// Two processes, twice a second each, for ten minutes; 0: the number stays as it is.
+// Two processes send two requests a second each for ten minutes. 0: the number stays as it is.
 std::uint64_t ReadsInTenMinutes(std::int64_t damaged) {
   Fleet fleet(10);
   FleetCallers callers(fleet, seconds(600));

@@ -1,5 +1,5 @@
-// Takes and returns whose writes arrive late or without an answer: each counts once, or its caller
-// knows.
+// Takes and returns whose writes arrive late or without a response: each counts once, or its caller
+// knows that it may not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,14 +13,14 @@ namespace {
 using std::chrono::seconds;
 using ::testing::IsEmpty;
 
-// What the design states: once; twice only if the decision says so.
+// The promise of the design: once; twice only if the decision says so.
 constexpr LedgerTerms kOnceOrFlagged{.charges = 2, .late = seconds(1)};
 
 struct LateTerms {
   int processes = 4;
   nanoseconds run = seconds(3);
   sim::NetworkFaults network = kUsualTrips;
-  nanoseconds stop{0};  // of the first process, after a third of the run
+  nanoseconds stop{0};  // the pause of the first process, after a third of the run
   LedgerTerms bounds = kOnceOrFlagged;
   std::uint64_t seeds = 4;
 };
@@ -63,7 +63,7 @@ TEST(FleetLateWrites, NothingCountsTwiceWithFortyWritersOnAnItem) {
   ExpectNothingTwice({.processes = 40, .run = seconds(1), .network = Losing()});
 }
 
-// Meanwhile others write to the same items, so they may claim what the stopped process wrote.
+// Meanwhile others write to the same items, so they may claim the slots of the stopped process.
 TEST(FleetLateWrites, NothingCountsTwiceIfAProcessStopsForThirtySeconds) {
   ExpectNothingTwice(
       {.processes = 20, .run = seconds(24), .network = Losing(), .stop = seconds(30), .seeds = 1});

@@ -1,4 +1,4 @@
-// What the callers of a simulated fleet asked for, and which answers they got.
+// The calls of the callers in a simulated fleet, and the results that they got.
 #pragma once
 
 #include <cstdint>
@@ -26,30 +26,30 @@ struct LedgerCall {
   std::optional<AdjustId> token;  ///< of an adjust; the same for each repetition
   Instant began;
   Deadline deadline;
-  End end = End::kOpen;  ///< an adjust that succeeded is admitted
-  Instant answered{};    ///< of the first answer
-  int answers = 0;
+  End end = End::kOpen;                 ///< an adjust that succeeded is admitted
+  Instant answered{};                   ///< of the first result
+  int answers = 0;                      ///< number of results
   bool is_doubtful = false;             ///< Decision::maybe_charged_twice
   std::vector<std::uint32_t> shards{};  ///< Decision::shards
-  /// Of a client of zae-limiter, which counts its attempts. Its amounts are signed.
+  /// Set for a client of zae-limiter, which counts its attempts. The amounts are signed.
   std::optional<TimesStored> stored{};
 };
 
-/// Asks the stores of a fleet's processes, and records each call and its answer; a process that is
-/// dead answers nothing. It must outlive the calls, and the fleet it. Not thread-safe.
+/// Calls the stores of a fleet's processes, and records each call and its result. A process that is
+/// dead reports no results. It must outlive the calls, and the fleet it. Not thread-safe.
 class FleetLedger {
  public:
   explicit FleetLedger(const Clock& clock) : clock_(clock) {}
   FleetLedger(const FleetLedger&) = delete;
   FleetLedger& operator=(const FleetLedger&) = delete;
 
-  /// By the process's own clock.
+  /// At the time of the process's own clock.
   void Acquire(FleetProcess& process, std::vector<Charge> charges, Deadline deadline,
                Done<Decision> done);
   void Adjust(FleetProcess& process, std::vector<Charge> deltas, AdjustId token, Deadline deadline,
               Done<void> done);
 
-  /// A write of a client of zae-limiter, and each repetition of it. `charges` name the shards.
+  /// Records a write of a client of zae-limiter, with its repetitions. `charges` name the shards.
   void NotePeer(std::vector<Charge> charges, TimesStored stored);
 
   const std::deque<LedgerCall>& calls() const { return calls_; }
@@ -57,7 +57,7 @@ class FleetLedger {
 
  private:
   LedgerCall& Begin(LedgerCall call);
-  /// False if the process is dead: the call stays open.
+  /// Returns false if the process is dead: the call stays open.
   bool End(LedgerCall& call, LedgerCall::End end) const;
 
   const Clock& clock_;

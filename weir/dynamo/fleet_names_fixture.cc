@@ -14,8 +14,8 @@ constexpr std::int64_t kLongestConfiguration = 400;  // ms
 constexpr std::int64_t kLongestLease = 700;          // ms
 constexpr int kVariants = 3;
 
-// Slow against the run, so that what is forgotten shows: 10 to 14 tokens, and one or two come back
-// each second. A greater capacity goes with a greater rate.
+// Slow in comparison with the run, so that forgotten tokens show: 10 to 14 tokens, and one or two
+// come back each second. A greater capacity has a greater rate.
 Quota VariantOf(std::size_t name, int variant) {
   const auto base = static_cast<std::int64_t>(10 + name % 5);
   return PerSecond(1 + variant / 2).Burst(base + 3 * variant);

@@ -1,5 +1,5 @@
-// A simulated fleet on buckets whose limits change all the time: sets of names that come and go,
-// processes that learn of it late, overrides, looks, and adjusts of limits that left.
+// A simulated fleet on buckets whose limits change all the time: names join and leave, processes
+// learn of it late, and there are overrides, looks, and adjusts of limits that left.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace weir::dynamo {
 
-/// What a run draws from.
+/// The parameters of a run.
 struct NamesTerms {
-  std::size_t names = 10;  ///< over kMostMeters: some are removed before they are full
-  bool variants = true;    ///< each name has three sets of parameters, else one
+  std::size_t names = 10;  ///< more than kMostMeters: some are removed before they are full
+  bool variants = true;    ///< each name has three sets of parameters; false: one
   int buckets = 2;
-  /// A process learns of a change up to so much later; the last process up to five times as late.
+  /// A process learns of a change up to this much later; the last process up to five times as late.
   milliseconds stalest{600};
 };
 
-/// The greatest capacity and the greatest rate that a name has in a run.
+/// Returns the greatest capacity and the greatest rate that each name has in a run.
 std::map<std::string, Quota> GreatestQuotas(const NamesTerms& terms);
 
 struct NamesTally {
@@ -30,20 +30,20 @@ struct NamesTally {
   int answered = 0;
   int refused = 0;
   int failed = 0;
-  std::string failure;  ///< the last one's message
-  int no_room = 0;      ///< overrides that found all limits in debt
+  std::string failure;  ///< of the last one that failed
+  int no_room = 0;      ///< overrides that were refused because all limits were in debt
   int overrides = 0;    ///< admitted
   int changes = 0;      ///< of the configured limits
-  int stale = 0;        ///< asked by limits that were configured before
+  int stale = 0;        ///< requests by limits that were configured before
   int departed = 0;     ///< adjusts of a limit that the configuration no longer names
-  /// What was admitted, by (bucket's entity, limit).
+  /// The admitted amounts, by (bucket's entity, limit).
   std::map<std::pair<std::string, std::string>, std::int64_t> taken;
 };
 
 NamesTally& operator+=(NamesTally& sum, const NamesTally& other);
 
-/// Requests of every process that is in the fleet now, until `end`. Fleet and ledger must outlive
-/// it.
+/// Sends requests from every process that is in the fleet now, until `end`. Fleet and ledger must
+/// outlive it.
 class FleetNames {
  public:
   FleetNames(Fleet& fleet, FleetLedger& ledger, const NamesTerms& terms, std::uint64_t seed,
@@ -72,7 +72,7 @@ class FleetNames {
   NamesTally tally_;
 };
 
-/// What writes took in sum, adjusts apart, by (bucket's entity, limit).
+/// Returns the sums of the takes that were written, without adjusts, by (bucket's entity, limit).
 std::map<std::pair<std::string, std::string>, std::int64_t> TakenInTable(const Fleet& fleet);
 
 }  // namespace weir::dynamo

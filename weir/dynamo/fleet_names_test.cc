@@ -1,8 +1,8 @@
 // Whole runs of a fleet whose sets of limits change: for each name, on every pair of instants, no
 // more is taken than its greatest capacity and its greatest rate allow.
 //
-// Seen to fail where a limit that leaves is dropped and joins full, and where a limit that is
-// removed to make room is forgotten.
+// Verified to fail if a limit that leaves is dropped and joins full, and if a limit that is removed
+// early is forgotten.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ constexpr nanoseconds kNamesRun = std::chrono::seconds(6);
 constexpr milliseconds kNamesTrip{30};
 constexpr milliseconds kNamesLate = kDatedAgainAfter + 2 * kNamesTrip;
 constexpr int kNamesProcesses = 4;
-// Returns to a limit that left are dropped.
+// Returns to a limit that has left are dropped.
 constexpr LedgerTerms kNamesTerms{.drops_returns = true};
 constexpr LedgerTerms kNamesWithFaults{.charges = 10,
                                        .plain_charges = 3,
@@ -60,7 +60,7 @@ TEST(FleetNames, C2LimitsThatComeAndGoMintNothing) {
   EXPECT_GT(sum.refused, 0);
 }
 
-// With one set of parameters for each name w_gone is exact.
+// If each name has one set of parameters, w_gone is exact.
 TEST(FleetNames, C2MoreThanTwentyNamesMintNothing) {
   std::size_t removed = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {

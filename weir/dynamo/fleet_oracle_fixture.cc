@@ -14,7 +14,7 @@ using End = LedgerCall::End;
 
 constexpr std::size_t kMostMessages = 10;
 
-// What the calls on one limit may have consumed in all.
+// The bounds of the consumption that the calls on one limit may have caused.
 struct Interval {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -30,7 +30,7 @@ struct LimitAccount {
   Interval adjusts;
   int takers = 0;
   const LedgerCall* taker = nullptr;  // the last of them
-  std::int64_t taken = 0;             // once, by that
+  std::int64_t taken = 0;             // by that call, if it is charged once
 };
 
 std::string Partition(const BucketKey& key) {
@@ -45,7 +45,8 @@ std::string WholePartition(std::string partition) {
 int MostCharges(const LedgerCall& call, const LedgerTerms& terms) {
   const bool is_answered = call.end == End::kAdmitted || call.end == End::kRefused;
   if (call.is_doubtful || !is_answered) return terms.charges;
-  // A refusal waits for no write: a process that dies returns nothing of those in flight.
+  // A refusal waits for no write, so a process that dies returns none of the tokens of those in
+  // flight.
   if (call.process->is_dead()) return terms.plain_charges;
   return call.end == End::kAdmitted ? terms.plain_charges : terms.refused_charges;
 }
@@ -102,7 +103,7 @@ class Comparison {
         if (high == 0 && low == 0) continue;
         LimitAccount& account = limits_[{whole, charge.target->limits[i].name}];
         account.all.Add(low, high);
-        account.takers += 2;  // no probe
+        account.takers += 2;  // so the limit is no probe
       }
       CountOnShards(charge, charge.shard, least);
     }
@@ -128,7 +129,7 @@ class Comparison {
     }
   }
 
-  // The least that each shard must have stored.
+  // Adds up the least that each shard must have stored.
   void CountOnShards(const Charge& charge, std::uint32_t shard,
                      const std::vector<std::int64_t>& amounts) {
     const bool is_spread = (shard & kSpread) != 0;
@@ -139,8 +140,8 @@ class Comparison {
       const std::string partition = Partition(key);
       for (std::size_t limit = 0; limit < amounts.size(); ++limit) {
         if (amounts[limit] == 0) continue;
-        // The parts of a sum are not the sums of the parts: decisions that share a write differ
-        // from it by a millitoken on a shard, and by none in all.
+        // The parts of a sum are not the sums of the parts: the stored sum of decisions that share
+        // a write differs by a millitoken on a shard, and not at all in total.
         const std::int64_t rounding = is_spread ? 1 : 0;
         least_[{partition, charge.target->limits[limit].name}] +=
             PartOf(amounts[limit], among, part) - rounding;
@@ -152,7 +153,7 @@ class Comparison {
   void CountAdjust(const std::vector<const LedgerCall*>& calls) {
     const bool counts = std::ranges::any_of(
         calls, [](const LedgerCall* call) { return call->end == End::kAdmitted; });
-    // An item that leaves takes the token with it, so a repetition counts again.
+    // The known token is lost with an item that leaves, so a repetition counts again.
     const std::int64_t times = terms_.drops_returns ? static_cast<std::int64_t>(calls.size()) : 1;
     for (const Charge& charge : calls.front()->charges) {
       const std::string whole = WholePartition(Partition(charge.target->key));
@@ -184,7 +185,7 @@ class Comparison {
     };
     for (const auto& [key, consumed] : whole) limits_[key];
     for (const auto& [key, account] : limits_) CompareLimit(key, account, in(whole, key));
-    if (terms_.drops_returns) return;  // what a shard that left would get goes to another one
+    if (terms_.drops_returns) return;  // returns to a shard that left go to another one
     for (const auto& [key, least] : least_) {
       if (in(stored, key) >= least) continue;
       Break("{} {}: {} millitokens are stored as consumed on this shard, callers hold {}",

@@ -1,4 +1,4 @@
-// The oracle of a simulated fleet finds each kind of difference between table and answers.
+// The oracle of a simulated fleet finds each kind of difference between table and results.
 #include "weir/dynamo/fleet_oracle_fixture.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ class FleetOracle : public testing::Test {
     ledger_.Adjust(process_, {{target_, {delta}}}, {token, 1}, Soon(), [](const Status&) {});
     fleet_.scheduler().RunAll();
   }
-  // What the table stores without any caller that the ledger knows of.
+  // Stores a take whose caller is not in the ledger.
   void AcquireUnseen(std::int64_t amount) {
     const Charge charge{target_, {amount}};
     process_.buckets().Acquire({&charge, 1}, process_.now(), Soon(),

@@ -6,7 +6,7 @@ namespace weir::dynamo {
 namespace {
 
 constexpr std::int64_t kLongestPeerGap = 150;  // ms between two requests of a client
-constexpr double kStale = 0.2;                 // of the requests: limits as before the last change
+constexpr double kStale = 0.2;  // part of the requests with the limits before the last change
 
 std::vector<Limit> PeerLimits(bool with_peer_limit) {
   std::vector<Limit> limits = FleetLimits();
@@ -65,7 +65,7 @@ void FleetPeers::CorrectLater(ZaeClient& client, std::vector<ZaeHeld> held) {
   });
 }
 
-// Each limit up or down, never by more than was taken.
+// Corrects each limit upwards or downwards, and never returns more than was taken.
 void FleetPeers::Correct(ZaeClient& client, const ZaeHeld& held) {
   std::vector<std::int64_t> deltas = held.charge.amounts;
   for (std::int64_t& delta : deltas) delta = delta == 0 ? 0 : rng_.Between(-delta / 1000, 3) * 1000;

@@ -12,8 +12,8 @@ namespace weir::dynamo {
 
 struct PeerOdds {
   int clients = 0;
-  nanoseconds sync{0};        ///< between two changes of the limits; 0: none
-  nanoseconds aggregator{0};  ///< between two batches of the stream; 0: none
+  nanoseconds sync{0};        ///< between two changes of the limits; 0: no changes
+  nanoseconds aggregator{0};  ///< between two batches of the stream; 0: no aggregator
   sim::NetworkFaults network{};
 };
 
@@ -25,10 +25,10 @@ struct PeerCounts {
 };
 PeerCounts& operator+=(PeerCounts& sum, const PeerCounts& other);
 
-/// Random requests of the clients until `end`, on the children and the parent of FleetWorkload,
-/// half of them corrected later. Every `sync` the limit kPeerLimit joins the limits of the
-/// children, or leaves them, by a parameter sync; some clients learn of it late. Fleet and ledger
-/// must outlive it.
+/// Sends random requests of the clients until `end`, on the children and the parent of
+/// FleetWorkload, and later corrects half of them. Every `sync`, the limit kPeerLimit joins or
+/// leaves the limits of the children, by a parameter sync; some clients learn of it late. Fleet and
+/// ledger must outlive it.
 class FleetPeers {
  public:
   FleetPeers(Fleet& fleet, FleetLedger& ledger, std::uint64_t seed, const PeerOdds& odds,
@@ -52,11 +52,12 @@ class FleetPeers {
   int syncs_ = 0;
 };
 
-/// A limit that only they use.
+/// A limit that only these clients use.
 inline constexpr std::string_view kPeerLimit = "peer";
 
-/// The bounds of FleetQuotas on buckets that clients of zae-limiter use too: their writes on stored
-/// balances take what an idle bucket holds before the first refill, so one capacity comes twice.
+/// Returns the bounds of FleetQuotas for buckets that clients of zae-limiter use too. Their writes
+/// on stored balances take the tokens of an idle bucket before its first refill, so one capacity is
+/// available twice.
 std::map<std::string, Quota> QuotasWithPeers();
 
 }  // namespace weir::dynamo

@@ -1,5 +1,5 @@
-// Whole runs of processes of Weir and of zae-limiter on the same buckets: no limit gives more than
-// both promise together, and every caller holds what the table says.
+// Whole runs of processes of Weir and of zae-limiter on the same buckets: no limit admits more than
+// both promise together, and the tokens of every caller agree with the table.
 #include "weir/dynamo/batch_choice.h"
 #include "weir/dynamo/fleet_peers_fixture.h"
 
@@ -18,7 +18,7 @@ constexpr nanoseconds kMixedRun = std::chrono::seconds(3);
 constexpr milliseconds kMixedTrip{30};
 constexpr milliseconds kMixedLate = kDatedAgainAfter + 2 * kMixedTrip;
 
-// Clients of zae-limiter remove limits, and a call that loses to them gives back what it took.
+// Clients of zae-limiter remove limits, and a call that loses to them gives back its tokens.
 constexpr LedgerTerms kMixedTerms{.drops_returns = true, .late = milliseconds(250)};
 
 void JoinMixed(Fleet& fleet, const sim::NetworkFaults& faults) {

@@ -1,4 +1,4 @@
-// A bucket that is empty and asked 40,000 times a second by one process.
+// An empty bucket, with 40,000 requests a second from one process.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/fleet_callers_fixture.h"
@@ -32,7 +32,7 @@ TEST(FleetRefusals, AnEmptyBucketIsReadOnceForEachSecondAndEachRefusalComesInTim
   const CallerTally sum = callers.Sum();
   EXPECT_EQ(sum.refused, kAskers * 1'000 * kRefusalSeconds);
   EXPECT_LE(sum.longest, milliseconds(50));
-  // The read begins at half the age of one second.
+  // The read begins when the image has half of its greatest age, one second.
   EXPECT_LE(Reads(fleet) - reads, 2U * kRefusalSeconds + 1);
   EXPECT_LE(fleet.server().counts().AllRequests() - requests, 2U * kRefusalSeconds + 1);
 }

@@ -1,4 +1,4 @@
-// One process whose callers have a bucket of their own each, and one parent.
+// One process whose callers each have a bucket of their own, below one parent.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

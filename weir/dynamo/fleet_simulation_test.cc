@@ -1,5 +1,5 @@
 // Whole runs of a fleet on one table: processes with clocks of their own, a bad network, a table
-// that throttles and conflicts. What must be true of every run is read from the table's own stream.
+// that throttles and conflicts. The invariants of every run are checked on the table's own stream.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@ using ::testing::IsEmpty;
 
 constexpr nanoseconds kRun = std::chrono::seconds(2);
 constexpr milliseconds kLongestTrip{30};
-// From the time that a write is dated by to the instant at which it is applied.
+// From the time that dates a write to the time at which it is applied.
 constexpr milliseconds kLate = kDatedAgainAfter + 2 * kLongestTrip;
-// A request can arrive twice, a compensation can fail, and it takes up to 250 ms more.
+// A request can arrive twice, a compensation can fail, and a result takes up to 250 ms more.
 constexpr LedgerTerms kWithFaults{
     .charges = 10, .plain_charges = 3, .refused_charges = 3, .late = milliseconds(250)};
 
@@ -27,9 +27,10 @@ void Join(Fleet& fleet, const sim::NetworkFaults& faults, milliseconds skew = {}
   }
 }
 
-// Images are stale, because others write; nothing is on its way. So there is no slack at all.
+// Images are stale, because others write, but no request is in flight for any time. So there is no
+// slack at all.
 //
-// Seen to fail without the clamp's condition on an add, without the lock on rf, and without the
+// Verified to fail without the clamp's condition on an add, without the lock on rf, and without the
 // condition of a full bucket.
 TEST(Fleet, AdmitsNotAMillitokenTooMuchOnANetworkWithoutDelay) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -62,7 +63,7 @@ TEST(Fleet, AdmitsExactlyWhatItTellsWhereNothingIsLost) {
   EXPECT_GT(refused, 0);
 }
 
-// Seen to fail with an adjust that does not ask for its token.
+// Verified to fail if an adjust does not require its token.
 TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
   sim::NetworkCounts met;
   sim::DynamoCounts table;
@@ -106,8 +107,7 @@ TEST(Fleet, NeverAdmitsTooMuchWhateverIsLost) {
   EXPECT_GT(doubtful, 0);
 }
 
-/// Every process asks for one token of one bucket again and again, all together at `demand` a
-/// second.
+/// Every process takes single tokens of one bucket; together they send `demand` requests a second.
 class OneBusyKey {
  public:
   OneBusyKey(Fleet& fleet, std::int64_t demand, nanoseconds run)
@@ -146,10 +146,10 @@ class OneBusyKey {
   std::int64_t admitted_ = 0;
 };
 
-// At most one write that fails for each that is admitted, with twice the demand that the key bears.
+// At most one failed write for each admitted one, with twice the demand that the key bears.
 //
-// Seen to fail where a refill is planned from a remembered image although others refill all the
-// time: 1.6 failures for each, from 8 processes on.
+// Verified to fail if a refill is planned from a cached image although others refill all the time:
+// 1.6 failures for each, from 8 processes on.
 TEST(Fleet, ABusyKeyGivesItsRateAndWastesLittle) {
   constexpr std::int64_t kSeconds = 10;
   constexpr std::int64_t kDue = 100 + 100 * kSeconds;
@@ -173,8 +173,8 @@ TEST(Fleet, ABusyKeyGivesItsRateAndWastesLittle) {
   }
 }
 
-// Seen to fail where shards have the whole quota each, and where a doubling does not take what it
-// gives.
+// Verified to fail if each shard has the whole quota, and if a doubling does not take the tokens
+// that it gives.
 TEST(Fleet, DividesBusyBucketsAndMintsNothing) {
   std::size_t divisions = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {

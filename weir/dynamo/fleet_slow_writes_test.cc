@@ -1,4 +1,5 @@
-// Callers that share writes in one process: one with little time, and one write that stalls.
+// Callers that share writes in one process: one of them with little time, and one write that
+// stalls.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,10 +21,10 @@ struct SharedRun {
   CallerTally hasty;
   CallerTally all;
   std::int64_t stored = 0;      // tokens
-  std::int64_t ever_taken = 0;  // tokens, returns apart
+  std::int64_t ever_taken = 0;  // tokens, without returns
 };
 
-// Takes of single writes; what a write takes and returns together is netted.
+// Returns the sum of the writes' takes. Takes and returns of the same write are netted.
 std::int64_t EverTaken(const Fleet& fleet) {
   std::int64_t taken = 0;
   for (const auto& [name, movements] : fleet.ReadMovements()) {
@@ -59,7 +60,7 @@ TEST(FleetSlowWrites, D3ACallerWithTwelveMillisecondsCostsTheOthersNothing) {
   EXPECT_GT(hasty.hasty.asked, 0);
 }
 
-/// One of the process's next requests takes half a second each way.
+/// Makes one of the process's next requests take half a second each way.
 class Staller {
  public:
   Staller(Fleet& fleet, FleetProcess& process) : fleet_(fleet), process_(process) {}

@@ -29,7 +29,7 @@ std::string BytesIn(const sim::Item& item, const std::string& name) {
   return bytes == nullptr ? "" : bytes->bytes;
 }
 
-// The value that the write stored in a slot of its process; nothing: it was not fenced.
+// Returns the value that the write stored in a slot of its process; nothing if it was not fenced.
 std::optional<FenceValue> SlotWrittenBy(const sim::StreamRecord& record) {
   Item slots;
   for (std::size_t i = 0; i < kFenceSlots; ++i) {
@@ -46,7 +46,7 @@ std::string TextIn(const sim::Item& item, const std::string& name) {
   return text == nullptr ? "" : *text;
 }
 
-// The partition key without the shard.
+// Returns the partition key without the shard.
 std::string WholeBucket(const sim::Item& item) {
   const std::string key = TextIn(item, "PK");
   return key.substr(0, key.rfind('#'));
@@ -54,14 +54,14 @@ std::string WholeBucket(const sim::Item& item) {
 
 using Shards = std::map<std::string, sim::Item>;  // by partition key
 
-// How many shards it is divided into, and what all of them have of each limit.
+// The number of shards of a bucket, and the tokens of each limit in all of them.
 struct Divided {
   std::int64_t shards = 0;
   std::map<std::string, std::int64_t> tokens;
 };
 
-// Of one shard's limit at this instant, in millitokens, rounded down; `share` as the arithmetic has
-// it: the capacity in equal parts, the odd millitokens to the first ones.
+// Returns the balance of one shard's limit at this time, in millitokens, rounded down. Shares are
+// equal parts of the capacity; the first shards have the odd millitokens.
 std::int64_t BalanceOf(const sim::Item& item, const std::string& limit, UnixMillis now) {
   const auto field = [&](const char* of) { return NumberIn(item, "b_" + limit + "_" + of); };
   const std::int64_t shards = std::max<std::int64_t>(NumberIn(item, "shard_count"), 1);
@@ -86,8 +86,9 @@ Divided DividedAt(const Shards& shards, UnixMillis now) {
   return divided;
 }
 
-// The change of an attribute b_<limit>_tc. A client of zae-limiter that seeds a limit replaces what
-// was left of it, and its aggregator copies what is left to other shards: neither is consumption.
+// Returns the change of an attribute b_<limit>_tc. A client of zae-limiter that seeds a limit
+// replaces its old value, and its aggregator copies the old value to other shards: neither is
+// consumption.
 std::int64_t ConsumedIn(const sim::StreamRecord& record, const std::string& name) {
   const std::string stem = name.substr(0, name.size() - 2);
   const auto is_whole = [&](const std::optional<sim::Item>& item) {
@@ -100,23 +101,23 @@ std::int64_t ConsumedIn(const sim::StreamRecord& record, const std::string& name
   return NumberIn(record.after, name) - (is_seeded ? 0 : NumberIn(record.before, name));
 }
 
-// A shard, or a limit, that a client of zae-limiter makes is full, wherever its tokens are counted
-// already.
+// Returns the tokens that a client of zae-limiter created: its new shards and limits are full, even
+// if their tokens are counted already.
 std::int64_t MintedByPeer(const sim::StreamRecord& record, const std::string& limit) {
   const std::string tokens = "b_" + limit + "_tk";
   if (record.before && record.before->contains(tokens)) return 0;
   return NumberIn(record.after, tokens) + ConsumedIn(record, "b_" + limit + "_tc");
 }
 
-// A shard is new, or has another number of shards than before.
+// Returns true if a shard is new, or has another number of shards than before.
 bool Divides(const sim::StreamRecord& record) {
   return !record.before ||
          NumberIn(record.before, "shard_count") != NumberIn(record.after, "shard_count");
 }
 
-// All shards are there and agree on their number. A client of zae-limiter that doubles it leaves
-// tokens over the new shares, and the shares of missing shards refill nothing: what one transaction
-// of Weir's then makes of them, no sum of balances tells.
+// Returns true if all shards exist and agree on their number. Otherwise sums of balances do not
+// show what one transaction of Weir does: a client of zae-limiter that doubles a bucket leaves
+// tokens above the new shares, and the shares of missing shards are not refilled.
 bool IsWhole(const Shards& shards) {
   return !shards.empty() && std::ranges::all_of(shards, [&](const auto& shard) {
     return NumberIn(shard.second, "shard_count") == std::ssize(shards);
@@ -209,7 +210,7 @@ std::vector<std::string> Minted(const std::vector<Division>& divisions) {
   for (const Division& division : divisions) {
     for (const auto& [limit, tokens] : division.tokens) {
       const auto before = division.tokens_before.find(limit);
-      // Each shard's refill is rounded down.
+      // The refill of each shard is rounded down.
       const std::int64_t most =
           (before == division.tokens_before.end() ? 0 : before->second) + division.shards_before;
       if (tokens <= most) continue;
@@ -221,8 +222,8 @@ std::vector<std::string> Minted(const std::vector<Division>& divisions) {
   return broken;
 }
 
-// takes(s, t] - returns(s, t] <= capacity + rate * (t - s) for all s < t, in one pass: with
-// f(t) = what was taken up to t, less rate * t, it says f(t) - f(s) <= capacity.
+// takes(s, t] - returns(s, t] <= capacity + rate * (t - s) for all s < t, in one pass: with f(t) =
+// the tokens taken up to t, less rate * t, this is f(t) - f(s) <= capacity.
 std::vector<std::string> OverAdmissions(const Movements& movements,
                                         const std::map<std::string, Quota>& quotas,
                                         milliseconds slack) {

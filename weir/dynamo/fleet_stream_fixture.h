@@ -1,4 +1,4 @@
-// What the table of a simulated fleet says about its own history: consumption, divisions.
+// The history of a simulated fleet's table: consumption and divisions.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace weir::dynamo {
 
-/// What one write did to one limit of one bucket: its returns, its takes, or its debits. That it
-/// was applied, the table's own stream says; what the sums consist of, the process that planned it.
+/// The effect of one write on one limit of one bucket: its returns, its takes, or its debits. The
+/// table's own stream shows that it was applied; the process that planned it reports its sums.
 struct Movement {
   UnixMillis at;
   std::int64_t consumed = 0;  ///< millitokens; negative: returns
-  /// Returns or debits; or tokens that a client of zae-limiter made, as a negative amount.
+  /// Returns or debits; or tokens that a client of zae-limiter created, as a negative amount.
   bool is_adjust = false;
 };
 using Movements = std::map<std::pair<std::string, std::string>, std::vector<Movement>>;
 
 class Fleet;
-/// Takes less returns in millitokens, by (partition key of a shard, limit).
+/// Returns takes less returns in millitokens, by (partition key of a shard, limit).
 std::map<std::pair<std::string, std::string>, std::int64_t> Consumed(const Fleet& fleet);
 
-/// One transaction of Weir's that divided a bucket of which no shard was missing; tokens as they
-/// were and are at one instant, all shards together, by limit.
+/// One transaction of Weir that divided a bucket without missing shards. The tokens before and
+/// after it, by limit, are the sums of all shards at the same time.
 struct Division {
   std::string bucket;
   std::int64_t shards_before = 0;
@@ -35,13 +35,13 @@ struct Division {
   std::map<std::string, std::int64_t> tokens_before;
   std::map<std::string, std::int64_t> tokens;
 };
-/// A message for each one after which there was more than before.
+/// Returns a message for each division that increased the tokens.
 std::vector<std::string> Minted(const std::vector<Division>& divisions);
 
-/// Never over-admit, on every pair of instants: between them no more is taken than the capacity,
-/// what comes back by time in between (and `slack` more: clocks that differ, and how long a write
-/// was on its way), and what is given back, each return once. A message for each limit that breaks
-/// it. `quotas` by limit name.
+/// Checks that limits never over-admit, on every pair of instants. Between them no more is taken
+/// than the capacity, the refill of that time (and of `slack` more: for clocks that differ, and for
+/// the time that a write takes to arrive), and the returned tokens, each return once. Returns a
+/// message for each limit that violates this. `quotas` are by limit name.
 std::vector<std::string> OverAdmissions(const Movements& movements,
                                         const std::map<std::string, Quota>& quotas,
                                         milliseconds slack);

@@ -16,7 +16,7 @@ std::int64_t WholeIn(const sim::Item& item, const std::string& name) {
   return number == nullptr ? 0 : number->ToInt64().value_or(0);
 }
 
-// When a limit of one shard is full if nothing more happens, in ms, rounded down.
+// Returns when a limit of one shard is full if nothing more happens, in ms, rounded down.
 std::int64_t FullAtMillis(const sim::Item& item, const std::string& limit, std::int64_t shard) {
   const auto field = [&](const char* of) { return WholeIn(item, "b_" + limit + "_" + of); };
   const std::int64_t shards = std::max<std::int64_t>(WholeIn(item, "shard_count"), 1);

@@ -1,4 +1,4 @@
-// Whether the items of a simulated fleet may go before nothing would be forgotten with them.
+// Checks that items of a simulated fleet expire only when no used tokens are forgotten with them.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace weir::dynamo {
 
-/// A message for each write of Weir's that left a bucket's item with a `ttl` before all its limits
-/// are full again, or before those that left early would be. Up to `slack` is allowed: clocks that
-/// differ, and how long a write was on its way. Read from the table's own stream.
+/// Returns a message for each write of Weir that left a bucket's item with a `ttl` before all of
+/// its limits are full again, or before those that left early would be. Up to `slack` is allowed:
+/// for clocks that differ, and for the time that a write takes to arrive. Read from the table's own
+/// stream.
 std::vector<std::string> EarlyTtls(const Fleet& fleet, milliseconds slack);
 
 }  // namespace weir::dynamo

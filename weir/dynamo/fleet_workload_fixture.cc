@@ -10,7 +10,7 @@ constexpr int kBurst = 25;
 constexpr std::chrono::seconds kPatience{3};
 constexpr std::size_t kProbesOfBucket = 4;
 
-// Their capacity and rate are so high that a decision is seldom refused though it is charged many
+// The capacity and rate are so high that a decision is seldom refused even if it is charged many
 // times.
 std::vector<Limit> ProbeLimits() {
   std::vector<Limit> limits;

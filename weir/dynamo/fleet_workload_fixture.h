@@ -1,4 +1,4 @@
-// What the processes of a simulated fleet ask for.
+// The requests of the processes of a simulated fleet.
 #pragma once
 
 #include <cstdint>
@@ -11,57 +11,59 @@
 
 namespace weir::dynamo {
 
-/// Of every bucket of the workload, probes apart.
+/// Returns the limits of every bucket of the workload, except probes.
 const std::vector<Limit>& FleetLimits();
-/// The entities of its buckets, beside the parent "team" and probes; all of resource "llm".
+/// The number of child entities; the other buckets are those of the parent "team" and of probes.
+/// All are of resource "llm".
 inline constexpr std::uint64_t kFleetChildren = 3;
 std::string FleetChild(std::uint64_t index);
-/// Of all limits of the workload.
+/// Returns the quotas of all limits of the workload.
 std::map<std::string, Quota> FleetQuotas();
 
-/// How often, of the calls of a workload.
+/// Fractions of the calls of a workload.
 struct WorkloadOdds {
-  bool only_probes = false;  ///< each call takes from a probe alone
-  double probe = 0.15;  ///< takes from a limit that no other decision takes from, and the parent
-  double hasty = 0;     ///< has 40 to 400 ms, not 3 s
-  /// After half of the run no process asks for this duration.
+  bool only_probes = false;  ///< each call takes only from a probe
+  /// Takes from a limit that no other decision takes from, and from the parent.
+  double probe = 0.15;
+  double hasty = 0;  ///< has 40 to 400 ms instead of 3 s
+  /// After half of the run no process sends requests for this duration.
   nanoseconds lull{0};
-  double repeated = 0.2;  ///< of the adjusts: asked again, by the same token
+  double repeated = 0.2;  ///< of the adjusts: sent again, with the same token
 };
 
-/// How calls ended.
+/// The number of calls by their results.
 struct FleetTally {
   int asked = 0;
   int answered = 0;
   int admitted = 0;
   int refused = 0;
   int failed = 0;
-  std::string failure;  ///< the last one's message
-  int doubtful = 0;     ///< admitted, and perhaps charged twice
+  std::string failure;  ///< of the last one that failed
+  int doubtful = 0;     ///< admitted, and possibly charged twice
   int repeated = 0;     ///< adjusts
   int probed = 0;       ///< probes that were admitted
 };
 
-/// Random requests of every process until `run` is over, each on a child and its parent; half of
-/// what is admitted is corrected later. A process that rests lets its images grow old, and comes
-/// back with a burst that would empty the buckets. The fleet must outlive it.
+/// Sends random requests from every process until `run` is over, each on a child and its parent;
+/// later corrects half of the admitted ones. A process that rests lets its images grow old, and
+/// then sends a burst that would empty the buckets. The fleet must outlive it.
 class FleetWorkload {
  public:
   FleetWorkload(Fleet& fleet, std::uint64_t seed, nanoseconds run, WorkloadOdds odds = {});
 
-  /// The requests of a process that joined the fleet during the run.
+  /// Starts the requests of a process that joined the fleet during the run.
   void Start(FleetProcess& process) { Ask(process); }
-  /// Before this, processes ask.
+  /// The time at which processes stop sending requests.
   Instant end() const { return end_; }
 
-  /// False if something was still scheduled at the end.
+  /// Returns false if something was still scheduled at the end.
   bool Run() { return fleet_.scheduler().RunAll(); }
   const FleetTally& tally() const { return tally_; }
   FleetLedger& ledger() { return ledger_; }
   const FleetLedger& ledger() const { return ledger_; }
 
  private:
-  /// The bucket whose limits are used one after the other, each by one decision.
+  /// A bucket whose limits are used one after the other, each by one decision.
   struct Probes {
     TargetPtr target;
     std::size_t used = 0;

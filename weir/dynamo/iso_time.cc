@@ -11,7 +11,7 @@ using std::chrono::days;
 using std::chrono::sys_time;
 using std::chrono::year_month_day;
 
-// Takes parts off the front of a text; once one is not there, none is.
+// Takes parts off the front of a text. After a part that does not match, all later ones fail.
 class Front {
  public:
   explicit Front(std::string_view text) : text_(text) {}

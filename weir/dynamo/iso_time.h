@@ -1,4 +1,4 @@
-// Times as the table's records hold them: UTC, whole seconds.
+// Times in the records of the table: UTC, in whole seconds.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,15 @@
 
 namespace weir::dynamo {
 
-/// `2026-01-31T09:05:00Z`; what is beyond whole seconds is dropped. REQUIRES: years 0 to 9999.
+/// Returns a text like `2026-01-31T09:05:00Z`, without fractions of a second. REQUIRES: years 0 to
+/// 9999.
 std::string FormatIso(UnixMillis time);
 
-/// Reads that form, also with a fraction (what is beyond milliseconds is dropped) and with `+00:00`
-/// for the Z; nothing for any other text.
+/// Reads this form, also with a fraction (digits beyond milliseconds are dropped) and with `+00:00`
+/// instead of the Z. Returns nothing for any other text.
 std::optional<UnixMillis> ParseIso(std::string_view text);
 
-/// Seconds since 1970, as `ttl` holds them.
+/// Returns the seconds since 1970, rounded down: the unit of `ttl`.
 std::int64_t WholeSeconds(UnixMillis time);
 
 }  // namespace weir::dynamo

@@ -33,7 +33,7 @@ TEST(IsoTime, SecondsOfATimeToLiveAreRoundedDown) {
   EXPECT_EQ(WholeSeconds({-1}), -1);
 }
 
-// Fails if FormatIso takes the wrong floor, or ParseIso drops a field.
+// Fails if: FormatIso rounds in the wrong direction, or ParseIso drops a field.
 RC_GTEST_PROP(IsoTime, WhatIsWrittenIsReadAgain, ()) {
   const std::int64_t since_1970 = *rc::gen::inRange<std::int64_t>(-62'000'000'000, 250'000'000'000);
   const std::int64_t rest = *rc::gen::inRange<std::int64_t>(0, 1000);

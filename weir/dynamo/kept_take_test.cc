@@ -1,5 +1,5 @@
-// AcquireAndKeep on two buckets, at its deadline: a caller that gets that error admits its
-// request, and all of its tokens stay taken, exactly once. Any other result leaves nothing taken.
+// AcquireAndKeep on two buckets, at its deadline. A caller that gets that error admits its request,
+// and all of its tokens stay taken, exactly once. Any other result leaves no tokens taken.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/bucket_protocol_fixture.h"
@@ -9,7 +9,8 @@ namespace {
 
 constexpr char kTooLate[] = "DEADLINE_EXCEEDED";
 
-/// A child and its parent, of 100 tokens each, and a call that takes 10 of both until its deadline.
+/// A child and its parent with 100 tokens each, and a call that takes 10 of both until its
+/// deadline.
 class KeptTake : public BucketProtocolTest {
  protected:
   static constexpr milliseconds kPatience{50};
@@ -22,7 +23,8 @@ class KeptTake : public BucketProtocolTest {
   }
   Pending Begin() { return Keep({{"child", 10}, {"parent", 10}}, kPatience); }
 
-  /// The child refuses. Returns the write on the parent, which has no response at the deadline.
+  /// The child refuses the call. Returns the write on the parent, which has no response at the
+  /// deadline.
   Request BeginAndBeRefused() {
     const Pending call = Begin();
     Request parent = Next("parent");
@@ -32,7 +34,7 @@ class KeptTake : public BucketProtocolTest {
     EXPECT_EQ(Said(call), "refused");
     return parent;
   }
-  /// Others write to the bucket each time, until the call pauses.
+  /// Other processes write to the bucket before each write of the call, until the call pauses.
   void LoseToOthers(const std::string& entity) {
     drawn_ = 9'000'000;  // pauses of about 9 ms
     for (int i = 0; i < 10 && Writes(entity) > 0; ++i) {
@@ -41,7 +43,8 @@ class KeptTake : public BucketProtocolTest {
     }
     ASSERT_EQ(Writes(entity), 0U);
   }
-  /// The parent refuses, the child is given back, and the second try takes the child first.
+  /// The parent refuses, the child's tokens are given back, and the second try takes the child
+  /// first.
   Pending BeginAgainInOrder() {
     const Pending call = Begin();
     Apply(Next("child"));
@@ -56,7 +59,7 @@ class KeptTake : public BucketProtocolTest {
   }
 };
 
-// Fails if: the part that a write still carried stays taken though its request was refused.
+// Fails if: the part that a write still carried stays taken although its request was refused.
 TEST_F(KeptTake, IfItIsRefusedThePartThatIsAppliedLaterIsGivenBack) {
   const Request parent = BeginAndBeRefused();
   Apply(parent);
@@ -64,7 +67,7 @@ TEST_F(KeptTake, IfItIsRefusedThePartThatIsAppliedLaterIsGivenBack) {
   ExpectExact();
 }
 
-// Fails if: the part is debited though its request was refused.
+// Fails if: the part is debited although its request was refused.
 TEST_F(KeptTake, IfItIsRefusedThePartThatIsNotAppliedLaterIsDropped) {
   const Request parent = BeginAndBeRefused();
   Leave("parent", 50);
@@ -73,7 +76,7 @@ TEST_F(KeptTake, IfItIsRefusedThePartThatIsNotAppliedLaterIsDropped) {
   EXPECT_EQ(Taken("parent"), 0);
 }
 
-// Fails if: what was taken is taken once more instead of returned.
+// Fails if: the tokens are taken once more instead of returned.
 TEST_F(KeptTake, IfItIsContendedThePartThatIsAppliedIsGivenBack) {
   const Pending call = Begin();
   Apply(Next("child"));
@@ -114,7 +117,7 @@ TEST_F(KeptTake, AtItsDeadlineInTheSecondTryThePartsOfLaterKeysAreDebited) {
   ExpectExact();
 }
 
-// Fails if: a part that is taken already is debited too.
+// Fails if: a part that is already taken is debited, too.
 TEST_F(KeptTake, AtItsDeadlineInTheSecondTryWhatIsTakenIsNotDebited) {
   const Pending call = BeginAgainInOrder();
   protocol_->Forget({"parent", "llm", 0});
@@ -127,7 +130,8 @@ TEST_F(KeptTake, AtItsDeadlineInTheSecondTryWhatIsTakenIsNotDebited) {
   ExpectExact();
 }
 
-// Its outcome will never be known, so it counts towards fewer tokens, and as a forfeit.
+// The part's outcome will never be known, so it counts as not taken and is debited, and counts as a
+// forfeit.
 TEST_F(KeptTake, AtItsDeadlineThePartWhoseSlotIsLostInDoubtIsDebited) {
   const Pending call = Begin();
   Apply(Next("child"));
@@ -139,7 +143,7 @@ TEST_F(KeptTake, AtItsDeadlineThePartWhoseSlotIsLostInDoubtIsDebited) {
   EXPECT_EQ(protocol_->forfeits(), 1);
 }
 
-// Fails if: the part whose write had no time left is not owed.
+// Fails if: the part whose write had no time left is not debited.
 TEST_F(KeptTake, IfAWriteFailsByItsOwnTimeItsPartIsDebited) {
   const Pending call = Begin();
   Apply(Next("child"));
@@ -156,7 +160,7 @@ struct Expiry {
 
 class KeptTakeExpires : public KeptTake, public testing::WithParamInterface<Expiry> {};
 
-// The loser's part is not carried, the other one's is, and both end at the deadline.
+// No write carries the loser's part, a write carries the other one's, and both end at the deadline.
 TEST_P(KeptTakeExpires, InEitherOrder) {
   const auto& [loser, other, is_parent_first] = GetParam();
   if (is_parent_first) {

@@ -1,7 +1,8 @@
-// Where each record stands in the table: partition and sort keys, and the keys of the indexes.
+// The keys of each record: partition and sort keys, and the keys of the indexes.
 //
-// Layout: zae-limiter 0.17.0, as inventoried in its data model (sections 1.1 to 1.4): one table,
-// keys PK and SK, indexes GSI1 to GSI4. A namespace is an opaque id; `_` is the table's own.
+// Layout: zae-limiter 0.17.0, as listed in its data model (sections 1.1 to 1.4): one table with the
+// keys PK and SK and the indexes GSI1 to GSI4. A namespace is an opaque id; `_` is that of the
+// table's own records.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,10 @@ struct TableKey {
   friend auto operator<=>(const TableKey&, const TableKey&) = default;
 };
 
-/// As an item of two attributes, by the names of `names`; those of OurLayout() where none are
-/// given.
+/// Returns the key as an item of two attributes, with the names in `names`, or else in OurLayout().
 Item ToItem(const TableKey& key, const IndexLayout& names);
 Item ToItem(const TableKey& key);
-/// The key of an item; empty texts where it has none.
+/// Returns the key of an item. A part that is missing or no string is empty.
 TableKey KeyOf(const Item& item, const IndexLayout& names);
 TableKey KeyOf(const Item& item);
 
@@ -45,7 +45,7 @@ class Keys {
   TableKey EntityConfigRegistry() const;
   TableKey AuditEvent(std::string_view subject, std::string_view event_id) const;
 
-  /// Partitions that are asked as a whole.
+  /// Partitions that are queried as a whole.
   std::string SystemPartition() const;
   std::string EntityPartition(std::string_view entity) const;
   std::string AuditPartition(std::string_view subject) const;
@@ -56,7 +56,7 @@ class Keys {
   std::string BucketsOf(std::string_view entity) const;             ///< GSI3
   std::string EntitiesWithConfig(std::string_view resource) const;  ///< GSI3
 
-  /// The attributes PK, SK, GSI2*, GSI3*, GSI4* of a bucket's item.
+  /// Returns the attributes PK, SK, GSI2*, GSI3*, GSI4* of a bucket's item.
   Item BucketIndexes(const BucketKey& bucket) const;
 
  private:
@@ -65,11 +65,11 @@ class Keys {
   std::string ns_;
 };
 
-/// The bucket that a partition key names, in whatever namespace; nothing if it names none. An
-/// entity ends at the first '#', the shard begins after the last.
+/// Returns the bucket that a partition key of any namespace identifies; nothing if it identifies
+/// none. The entity ends at the first '#', the shard begins after the last.
 std::optional<BucketKey> ParseBucketPartition(std::string_view pk);
 
-/// Records of the table itself, in namespace `_`.
+/// The records of the table itself, in namespace `_`.
 inline constexpr std::string_view kTableNamespace = "_";
 TableKey VersionRecord();
 TableKey NamespaceForward(std::string_view name);
@@ -77,7 +77,7 @@ TableKey NamespaceReverse(std::string_view id);
 
 inline constexpr std::string_view kBucketSort = "#STATE";
 inline constexpr std::string_view kEntitySort = "#META";
-/// Stands for the resource in an entity's default limits.
+/// The resource in the key of an entity's default limits.
 inline constexpr std::string_view kDefaultResource = "_default_";
 
 }  // namespace weir::dynamo

@@ -1,4 +1,4 @@
-// What a process knows of its buckets, for those who learn more of them.
+// The images of buckets that a process has, for components that obtain other images.
 #pragma once
 
 #include "weir/dynamo/bucket_image.h"
@@ -9,12 +9,12 @@ namespace weir::dynamo {
 class KnownBuckets {
  public:
   virtual ~KnownBuckets() = default;
-  /// The image is current.
+  /// Adds a current image.
   virtual void Learn(BucketImage image) = 0;
-  /// The image that is known of the bucket does not hold any more.
+  /// Discards the image of the bucket, which is no longer valid.
   virtual void Forget(const BucketKey& key) = 0;
-  /// Into how many shards the bucket of this key is divided, by the image of this shard; 0 if none
-  /// is known.
+  /// Returns the number of shards of the bucket, by the image of the shard with this key; 0 if
+  /// there is no image.
   virtual std::uint32_t ShardsOf(const BucketKey& key) = 0;
 };
 

@@ -14,7 +14,7 @@ bool IsOverride(const BucketRequest& request) {
   return request.target.source == LimitSource::kOverride;
 }
 
-/// Makes the lines of one request on one image.
+/// Computes the updates of one request on one image.
 class LineMaker {
  public:
   LineMaker(const BucketImage& image, const BucketRequest& request, UnixMillis now)
@@ -34,6 +34,7 @@ class LineMaker {
   }
 
  private:
+  // A limit that the request names.
   LimitUpdate Asked(const Limit& limit, const MeterAmounts& amounts) {
     const auto found = std::ranges::find(image_.names, limit.name);
     LimitUpdate line =
@@ -45,19 +46,20 @@ class LineMaker {
     return line;
   }
 
+  // A limit that the request names and the item has.
   LimitUpdate Known(std::size_t index, const Limit& limit, const MeterAmounts& amounts) {
     const bool extra = image_.IsExtra(limit.name);
     const bool configures = request_.configures();
     LimitUpdate line = Refilled(index, image_.stored[index]);
-    // A full extra is as good as none: also an adjust gives it its parameters.
+    // A full extra holds no history, so an adjust gives it its parameters, too.
     const bool is_full = line.conformed.tokens >= line.conformed.quota.capacity;
     const bool conforms =
         configures || (extra && amounts.used() > 0 && (!request_.adjusts || is_full));
     if (conforms && line.quota != limit.quota) line = Refilled(index, limit.quota);
     line.extra = extra && !configures;
     if (conforms || request_.adjusts) return line;
-    // A copy: the capacity is the request's, and what comes back is the stored limit's, unless that
-    // is replaced when something is taken.
+    // An override is judged by a copy with its own capacity. The copy refills at the stored rate;
+    // only an extra's rate would be replaced by a take.
     Quota copy = ShareOf(limit.quota, image_.shards, image_.key.shard);
     if (!extra) {
       copy.amount = line.share.amount;
@@ -68,7 +70,8 @@ class LineMaker {
     return line;
   }
 
-  // Not asked for: it is as before, but a configured request leaves out what is not configured.
+  // A limit that the request does not name stays. It becomes an extra if the request configures the
+  // bucket.
   LimitUpdate Left(std::size_t index) {
     LimitUpdate line = Refilled(index, image_.stored[index]);
     const bool configures = request_.configures();
@@ -76,6 +79,7 @@ class LineMaker {
     return line;
   }
 
+  // A limit of the item, refilled until now and changed to `quota`.
   LimitUpdate Refilled(std::size_t index, const Quota& quota) {
     LimitUpdate line{.name = image_.names[index],
                      .old_index = static_cast<int>(index),
@@ -92,6 +96,7 @@ class LineMaker {
     return line;
   }
 
+  // A limit that the item does not have.
   LimitUpdate Joining(const Limit& limit, const MeterAmounts& amounts) {
     const bool configures = request_.configures();
     LimitUpdate line{.name = limit.name,
@@ -100,7 +105,8 @@ class LineMaker {
                      .quota = limit.quota,
                      .share = ShareOf(limit.quota, image_.shards, image_.key.shard)};
     line.before = FullMeter(line.share);
-    // It may have been here before, and have been removed while something of it was used: adr 0017.
+    // It may have been removed from the item before it was full: then it fills as slowly as the
+    // last of those (docs/adr/0017).
     if (image_.gone && image_.gone->left_full > now_) {
       const auto& [left, full] = *image_.gone;
       line.before = MeterFullIn(line.share, full - std::min(left, now_));
@@ -122,6 +128,7 @@ milliseconds TimeToFull(const LimitUpdate& line) {
   return RetryAfter(line.conformed, line.conformed.quota.capacity);
 }
 
+// `in_debt`: a limit in debt may be evicted, too.
 bool MayBeEvicted(const LimitUpdate& line, bool in_debt) {
   return line.extra && line.old_index != kNowhere && line.amounts.is_nothing() && !line.evicted &&
          (in_debt || line.conformed.tokens >= 0);
@@ -143,7 +150,7 @@ std::size_t CountStored(const std::vector<LimitUpdate>& lines) {
 
 bool Joins(const LimitUpdate& line) { return line.old_index == kNowhere && !line.absent; }
 
-// Debt is repaid in time; configured limits stay.
+// Limits in debt can be evicted later, when the debt is repaid; configured limits stay.
 std::string WhyNoRoom(const std::vector<LimitUpdate>& lines) {
   const auto in_debt = static_cast<std::size_t>(std::ranges::count_if(
       lines, [](const LimitUpdate& line) { return MayBeEvicted(line, true); }));
@@ -179,7 +186,7 @@ std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request) {
   const Target& target = request.target;
   const BucketImage none{.key = target.key, .bucket = {}};
   std::vector<LimitUpdate> lines = LimitUpdatesOf(none, request, {});
-  // An adjust of configured limits leaves the item as a take does.
+  // The item is the same for an adjust of configured limits as for a take.
   for (LimitUpdate& line : lines) {
     if (!IsOverride(request)) line.extra = line.absent = false;
   }
@@ -188,6 +195,7 @@ std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request) {
 
 Status MakeRoom(std::vector<LimitUpdate>& lines, const BucketRequest& request) {
   const bool is_override = IsOverride(request) && !request.adjusts;
+  // A limit in debt is evicted as a last resort, and never for a take with an override.
   while (CountStored(lines) > kMostMeters) {
     LimitUpdate* leaving = NearestToFull(lines, false);
     if (leaving == nullptr && !is_override) leaving = NearestToFull(lines, true);

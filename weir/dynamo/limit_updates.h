@@ -1,4 +1,4 @@
-// The limits of one bucket between the image that was seen and the write that is planned.
+// The limits of one bucket, from the image that was seen to the planned write.
 #pragma once
 
 #include <cstdint>
@@ -13,53 +13,56 @@ namespace weir::dynamo {
 
 inline constexpr int kNowhere = -1;
 
-/// One limit on its way from the image to what the write leaves. A value.
+/// One limit in the image and after the planned write. A value.
 struct LimitUpdate {
   std::string name;
-  int old_index = kNowhere;  ///< in the image
+  int old_index = kNowhere;  ///< in the image; kNowhere: it joins
   bool asked = false;        ///< the request names it
-  bool extra = false;        ///< afterwards: it is not configured
-  bool absent = false;       ///< not in the image, and the request does not create it
-  bool evicted = false;      ///< leaves before it is full, to make room
-  Quota quota;               ///< of the whole bucket, afterwards
-  Quota share;               ///< of this shard, afterwards
-  Meter before;              ///< as the image has it; of one that joins, as it begins
-  std::int64_t gain = 0;     ///< what came back since, whether or not there is room for it
+  bool extra = false;        ///< after the write it is not configured
+  bool absent = false;       ///< it is not in the image, and the request does not create it
+  bool evicted = false;      ///< removed before it is full, since the item has too many limits
+  Quota quota;               ///< of the whole bucket, after the write
+  Quota share;               ///< of this shard, after the write
+  Meter before;              ///< in the image; of a limit that joins, its first state
+  std::int64_t gain = 0;     ///< refill since the image, not bounded by the capacity
   std::int64_t gain_up = 0;  ///< the same, rounded up
-  Meter conformed;           ///< brought to now, and to the new quota
-  Meter judged;              ///< what a take is tested against: `conformed`, or an override's copy
-  MeterAmounts amounts;      ///< of the request
-  /// The least that a take may leave: 0, or as far below as an override's capacity is greater.
+  Meter conformed;           ///< `before`, refilled until now and changed to the new quota
+  Meter judged;  ///< the meter that takes are judged by: `conformed`, or a copy for an override
+  MeterAmounts amounts;  ///< of the request, for this limit
+  /// The least balance that a take may leave: 0, or for a copy the capacity that is stored minus
+  /// that of the override.
   std::int64_t least = 0;
 };
 
-/// What the limits of the item are before a request and after it; those that it names first, in
-/// their order. `now` is not before the image's time.
+/// Returns the limits of the item before and after a request. Those that the request names come
+/// first, in their order. A `now` before the image's time counts as that time.
 ///
-/// * Configured limits of a take get their parameters, and all others of the item become extras.
-/// * An override is judged by a copy of a configured limit, and leaves its parameters; an extra
-///   gets its parameters if something is taken.
-/// * An adjust changes no parameters. What it takes from a limit that is not there, or from an
-/// extra
-///   that is full, makes an extra.
+/// * A take of configured limits gives them its parameters; all others of the item become extras.
+/// * An override is judged by a copy of a configured limit, whose parameters stay. An extra gets
+///   the parameters of the override if the request uses any of it.
+/// * An adjust changes no parameters. If it uses a limit that is not in the item, or an extra
+///   that is full, the limit becomes an extra with the parameters of the request.
 std::vector<LimitUpdate> LimitUpdatesOf(const BucketImage& image, const BucketRequest& request,
                                         UnixMillis now);
-/// All limits are stored with the parameters that the lines have.
+/// Returns true if the item stores all limits with the parameters in `lines`.
 bool Conforms(const BucketImage& image, const std::vector<LimitUpdate>& lines);
-/// Of a bucket that does not exist: all limits that are to be stored join, full.
+/// Returns the limits of a bucket that does not exist: all that are to be stored join, and are
+/// full.
 std::vector<LimitUpdate> NewLimitUpdates(const BucketRequest& request);
 
-/// Evicts extras, the nearest to full first, until kMostMeters remain. For an override none that is
-/// in debt: kFailedPrecondition if that is not enough.
+/// Evicts extras, the nearest to full first, until kMostMeters limits remain. A take with an
+/// override evicts none that is in debt, and kFailedPrecondition is returned if that is not enough.
 [[nodiscard]] Status MakeRoom(std::vector<LimitUpdate>& lines, const BucketRequest& request);
-/// What is known of limits that left early, once these lines are written at `now`.
+/// Returns the item's record of limits that were evicted early, after these lines are written at
+/// `now`.
 std::optional<EarlyLeavers> GoneAfter(const BucketImage& image,
                                       const std::vector<LimitUpdate>& lines, UnixMillis now);
 
-/// True where refilling now, and giving back what is given back, would stop at the capacity.
+/// Returns true if a refill at this time, with the returns of the request, would exceed the
+/// capacity.
 bool Overflows(const LimitUpdate& line);
 
-/// kOutOfRange where an adjust would leave more debt than kMaxDebt.
+/// Returns kOutOfRange if an adjust would leave more debt than kMaxDebt.
 [[nodiscard]] Status CheckDebt(const std::vector<LimitUpdate>& lines, const BucketKey& key);
 
 }  // namespace weir::dynamo

@@ -58,7 +58,8 @@ Result<std::vector<Write>> DecidePurge(std::string_view id, NamespaceRecords& re
   return BeginPurgeWrites(records);
 }
 
-// The name leads elsewhere or nowhere. Where Python was stopped half-way the record says otherwise.
+// The name of an orphan leads to another id or to none. If Python was stopped between its two
+// writes, the record still says kActive.
 std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
                                     const std::vector<Namespace>& by_name) {
   std::set<std::string, std::less<>> resolved;

@@ -1,4 +1,4 @@
-// What a change of a namespace comes to, decided from its two records. Values only.
+// Decides which writes a change of a namespace needs, from its two records. No I/O.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace weir::dynamo {
 
-/// Each says what to write (nothing: all is as wanted) and makes `records` what they will be then.
-/// The errors are those of Namespaces' verbs.
+/// Each returns the writes of one change; none if all is as wanted already. `records` become what
+/// they are after the writes, except by DecidePurge. The errors are those of Namespaces' methods.
 using DecidedWrites = Result<std::vector<Write>>;
 [[nodiscard]] DecidedWrites DecideRegister(const Namespace& wanted, NamespaceRecords& records);
 [[nodiscard]] DecidedWrites DecideDelete(std::string_view name, NamespaceRecords& records,
@@ -20,7 +20,7 @@ using DecidedWrites = Result<std::vector<Write>>;
 [[nodiscard]] DecidedWrites DecideRecover(std::string_view id, NamespaceRecords& records);
 [[nodiscard]] DecidedWrites DecidePurge(std::string_view id, NamespaceRecords& records);
 
-/// Those of `by_id` that no name leads to, in order; such a one is never active.
+/// Returns those of `by_id` that no name leads to, in their order. None of them is kActive.
 std::vector<Namespace> OrphansAmong(const std::vector<Namespace>& by_id,
                                     const std::vector<Namespace>& by_name);
 

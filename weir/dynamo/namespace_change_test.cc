@@ -25,7 +25,7 @@ NamespaceRecords Stranded() { return {{}, Space("x")}; }
 NamespaceRecords Succeeded() { return {Space("y"), Space("x", NamespaceStatus::kDeleted)}; }
 NamespaceRecords HalfRecovered() { return {Space("x"), Space("x", NamespaceStatus::kDeleted)}; }
 
-// What a write changes and requires, as it is sent.
+// Returns the changes and conditions of a write as they are sent.
 std::string TextOf(const Write& write) {
   std::string text;
   write.expression.AppendTo(text);

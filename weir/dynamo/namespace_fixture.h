@@ -1,4 +1,4 @@
-// The namespaces of a simulated table, called as if every answer came at once. For tests only.
+// The namespaces of a simulated table, with synchronous calls. For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class Spaces {
     return sim.Ask<Page<Namespace>>(
         [&](auto done) { spaces.Orphans(page, Deadline::Never(), std::move(done)); });
   }
-  // An item of a namespace, in the index or not.
+  // Stores an item of a namespace, in the index or not.
   void PutItem(const TableKey& key, std::string_view id, bool indexed = true) {
     Item item = ToItem(key);
     if (indexed) {
@@ -67,7 +67,7 @@ class Spaces {
 
   SimTable sim;
   std::uint64_t random = 0;
-  std::optional<std::uint64_t> next_random;  // before it goes on with the others
+  std::optional<std::uint64_t> next_random;  // used once, before the others
   Namespaces spaces{sim.table, sim.scheduler.clock(), [this] {
                       if (const auto drawn = std::exchange(next_random, {})) return *drawn;
                       return random += 0x1234'5678'9ABC'DEF1;

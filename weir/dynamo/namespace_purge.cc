@@ -19,7 +19,7 @@ void AddNames(const List& list, std::vector<std::string>& names) {
   }
 }
 
-// The limits that a provisioner's record says it manages.
+// Returns the keys of the limits that a provisioner's record lists as managed.
 std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
   std::vector<TableKey> managed;
   std::vector<std::string> resources;
@@ -34,7 +34,7 @@ std::vector<TableKey> ManagedBy(const Item& provisioner, const Keys& keys) {
     std::vector<std::string> on;
     if (const List* list = std::get_if<List>(&value.held)) AddNames(*list, on);
     for (std::string& resource : on) {
-      // The default's name stands in the key as any other.
+      // The default's name is part of the key like any other.
       managed.push_back(keys.Config(Level::Entity(entity, std::move(resource))));
     }
   }
@@ -48,7 +48,12 @@ std::vector<TableKey> KeysOf(const std::vector<Item>& items) {
   return keys;
 }
 
-// One purge: the steps in order, each ending in the next.
+// One purge. Each step starts the next one.
+//
+//   DeleteManaged --> Sweep --> Take --> DeleteListed --> EndSweep --> DeleteSystem --> done
+//                       ^                     |              |
+//                       +----- next page -----+--------------+
+//                                                an item was found
 struct Purging : std::enable_shared_from_this<Purging> {
   Purging(Table& the_table, std::string_view id) : table(the_table), keys(std::string(id)) {}
 
@@ -60,15 +65,22 @@ struct Purging : std::enable_shared_from_this<Purging> {
   bool is_first_sweep = true;
   bool sweep_found_some = false;
 
+  // Deletes the limits that the provisioner's record names.
   void DeleteManaged();
+  // Reads a page of the index.
   void Sweep(std::optional<Item> start_after);
+  // Finds out which items of the page still exist; the first sweep does not check that.
   void Take(QueryAnswer page);
+  // Deletes the items of a page that exist.
   void DeleteListed(std::vector<TableKey> listed, std::optional<Item> last_key);
+  // Sweeps again if this sweep found an item.
   void EndSweep();
+  // Deletes the system partition, and reports the result.
   void DeleteSystem();
+  // Deletes and counts.
   void Delete(std::vector<TableKey> some, Done<void> next);
 
-  // A Done that ends everything on an error, and goes on with a value.
+  // Returns a Done that ends the purge on an error, and calls `next` with a value.
   template <class T, class Next>
   Done<T> OrEnd(Next next) {
     return [self = shared_from_this(), next = std::move(next)](Result<T> result) mutable {
@@ -92,7 +104,8 @@ void Purging::DeleteManaged() {
   table.Get(provisioner, deadline,
             OrEnd<std::optional<Item>>([](Purging& self, const std::optional<Item>& record) {
               if (!record) return self.Sweep(std::nullopt);
-              // Some may be gone, or in the index too: what is counted is what the sweeps find.
+              // Some may be gone, or be listed in the index too, so only the items that the sweeps
+              // find are counted.
               self.table.DeleteAll(
                   ManagedBy(*record, self.keys), self.deadline,
                   self.OrEnd<void>([](Purging& purging) { purging.Sweep(std::nullopt); }));
@@ -115,7 +128,7 @@ void Purging::Take(QueryAnswer page) {
   if (is_first_sweep || listed.empty()) {
     return DeleteListed(std::move(listed), std::move(page.last_key));
   }
-  // The index may still list what an earlier sweep deleted.
+  // The index may still list items that an earlier sweep deleted.
   std::vector<TableKey> asked = listed;
   table.BatchGet(std::move(asked), deadline,
                  OrEnd<std::vector<std::optional<Item>>>(

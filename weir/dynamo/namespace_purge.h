@@ -1,4 +1,4 @@
-// Deletes everything that a namespace keeps in the table.
+// Deletes everything that a namespace has stored in the table.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace weir::dynamo {
 
-/// Deletes every item of the namespace with this id: those that index GSI4 lists, the partition
-/// `{id}/SYSTEM#` (a provisioner before 0.17 left its record out of the index), and the limits that
-/// the provisioner's record names, for the same reason. Answers how many. Whatever cuts it off,
+/// Deletes every item of the namespace with this id: the items that index GSI4 lists; the partition
+/// `{id}/SYSTEM#`, since a provisioner before 0.17 left its record out of the index; and, for the
+/// same reason, the limits that the provisioner's record names. Returns the number of items that
+/// were deleted, without those limits if the index does not list them. If a call is interrupted,
 /// another call does the rest.
 ///
-/// The index may lag: it is asked until it shows nothing that is still there. Clients that go on
-/// writing are the caller's to stop; while they do, this does not end before its deadline. The
-/// records of the namespace itself stay. The table must outlive the call.
+/// The index may lag, so it is queried until it lists no item that still exists. The caller must
+/// stop clients that write; while they do, this does not end before its deadline. The records of
+/// the namespace itself stay. The table must outlive the call.
 void PurgeData(Table& table, std::string_view namespace_id, Deadline deadline,
                Done<std::uint64_t> done);
 

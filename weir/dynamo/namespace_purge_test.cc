@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A deleted namespace with `items` items, and another one that must stay as it is.
+// A deleted namespace with `items` items, and another one that must not change.
 struct Purged : Spaces {
   explicit Purged(int items) {
     id = Register("gone")->id;
@@ -25,7 +25,7 @@ struct Purged : Spaces {
     PutItem(Keys(other).Entity("acme"), other);
     EXPECT_TRUE(Delete("gone"));
   }
-  // The other's two records and its item.
+  // The two records of the other namespace, and its item.
   bool OnlyTheOtherIsLeft() {
     return sim.AllKeys() == std::vector{Keys(other).Entity("acme"), NamespaceForward("other"),
                                         NamespaceReverse(other)};
@@ -114,7 +114,7 @@ TEST(NamespacePurge, AnIndexThatLagsDoesNotKeepItFromEnding) {
 TEST(NamespacePurge, UnprocessedDeletesAreDoneAgain) {
   Purged t(60);
   t.sim.server.faults.unprocessed = 0.5;
-  // Where none of a batch is processed the call itself is refused, and this client gives up then.
+  // If no item of a batch is processed, the call itself is refused, and this client gives up then.
   Result<std::uint64_t> purged = t.Purge(t.id);
   for (int again = 0; !purged && again < 10; ++again) purged = t.Purge(t.id);
   EXPECT_TRUE(purged) << purged.error().message;
@@ -122,8 +122,9 @@ TEST(NamespacePurge, UnprocessedDeletesAreDoneAgain) {
   EXPECT_TRUE(t.OnlyTheOtherIsLeft());
 }
 
-// Fails if the record goes before the data, or a purge that has begun is refused: then what was cut
-// off at some call cannot be ended, or leaves items that no record leads to.
+// Fails if: the record is deleted before the data, or a purge that has begun is refused. Then a
+// purge that was interrupted at some call cannot be completed, or leaves items that no record leads
+// to.
 TEST(NamespacePurge, WhatWasCutOffGoesOnWithTheNextCall) {
   for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
     bool succeeded = false;

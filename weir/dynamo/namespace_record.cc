@@ -39,6 +39,7 @@ Write PutIfAbsent(Item record) {
   return put;
 }
 
+// An update of the reverse record, on condition of its status as it was read.
 Write Update(const Namespace& reverse) {
   Write update{.kind = Write::Kind::kUpdate,
                .key = NamespaceReverse(reverse.id),
@@ -48,7 +49,7 @@ Write Update(const Namespace& reverse) {
   return update;
 }
 
-// The name does not lead to this id, whether it is free or leads to another.
+// Requires that the name does not lead to this id: it is free, or leads to another one.
 void RequireOtherId(Expression& expression, std::string_view id) {
   const std::string pk = expression.Name("PK");
   const std::string held = expression.Name("namespace_id");
@@ -88,7 +89,7 @@ std::vector<Write> DeleteWrites(const NamespaceRecords& records, UnixMillis now)
                 .item = {},
                 .expression = {}};
   forward.expression.RequireEqual("namespace_id", Of(records.forward->id));
-  // What a purge has begun to delete must not look as if it could be recovered.
+  // A namespace whose data a purge has begun to delete must not become recoverable.
   if (records.reverse->status == NamespaceStatus::kPurging) return {std::move(forward)};
   Write reverse = Update(*records.reverse);
   reverse.expression.Set("status", Of(Name(NamespaceStatus::kDeleted)));
@@ -103,7 +104,8 @@ std::vector<Write> RecoverWrites(const NamespaceRecords& records) {
   reverse.expression.Set("status", Of(Name(space.status)));
   reverse.expression.Remove("deleted_at");
   if (records.resolves()) {
-    // The two were read one after the other: what looks half done may be two changes of others.
+    // The records were read one after the other, so a state that looks half done may be the result
+    // of two changes by other processes. The check detects that.
     Write forward{.kind = Write::Kind::kCheck,
                   .key = NamespaceForward(space.name),
                   .item = {},

@@ -21,6 +21,7 @@ namespace {
 constexpr int kMostTries = 5;
 constexpr std::size_t kMostRecords = 100'000;
 
+// The orphans after the cursor, in a page.
 Page<Namespace> PageOf(std::vector<Namespace> orphans, const PageRequest& request) {
   const auto is_before = [&](const Namespace& space) { return space.id <= request.cursor; };
   std::erase_if(orphans, is_before);
@@ -62,6 +63,7 @@ void GetRecord(Table& table, const TableKey& key, Deadline deadline,
 
 using ReadRecords = void (*)(Table&, std::string_view, Deadline, Done<NamespaceRecords>);
 
+// Reads the forward record, then the reverse record of the id in it.
 void ReadByName(Table& table, std::string_view name, Deadline deadline,
                 Done<NamespaceRecords> done) {
   const auto forward = [&table, deadline](std::optional<Namespace> found,
@@ -79,6 +81,7 @@ void ReadByName(Table& table, std::string_view name, Deadline deadline,
             Then<std::optional<Namespace>>(std::move(done), forward));
 }
 
+// Reads the reverse record, then the forward record of the name in it.
 void ReadById(Table& table, std::string_view id, Deadline deadline, Done<NamespaceRecords> done) {
   const auto reverse = [&table, deadline](std::optional<Namespace> found,
                                           Done<NamespaceRecords> told) {
@@ -95,7 +98,13 @@ void ReadById(Table& table, std::string_view id, Deadline deadline, Done<Namespa
             Then<std::optional<Namespace>>(std::move(done), reverse));
 }
 
-// A change of both records: read, decide, write; again where somebody else was faster.
+// A change of both records. Another process may change them between the read and the write; then
+// the write fails, and the change begins again, at most kMostTries times.
+//
+//   Begin (read) --> Make (decide, write) --> done
+//        ^                   |
+//        +-------------------+
+//          the write conflicts
 struct Change {
   Table& table;
   RandomBits random;
@@ -140,7 +149,7 @@ void Begin(std::unique_ptr<Change> owned) {
 
 void Start(Change change) { Begin(std::make_unique<Change>(std::move(change))); }
 
-// Answers with one of the two records.
+// Returns a Done that reports one of the two records.
 Done<NamespaceRecords> Telling(std::optional<Namespace> NamespaceRecords::* which,
                                Done<Namespace> done) {
   return Then<NamespaceRecords>(std::move(done),
@@ -149,11 +158,13 @@ Done<NamespaceRecords> Telling(std::optional<Namespace> NamespaceRecords::* whic
                                 });
 }
 
+// Deletes the reverse record after the data: until then an interrupted purge can be continued.
 void EndPurge(Table& table, std::string_view id, Deadline deadline, Done<void> done) {
   table.Apply(EndPurgeWrite(id), true, deadline,
               [done = std::move(done)](tl::expected<WriteAnswer, WriteFailure> ended) mutable {
                 if (ended) return done({});
-                // The record is gone: another purge was at it too, or an answer of ours was lost.
+                // The record is gone: another purge has deleted it, or the response to an attempt
+                // of ours was lost.
                 const bool is_gone =
                     ended.error().kind == FailureClass::kConditional && !ended.error().old_item;
                 if (is_gone) return done({});
@@ -213,7 +224,8 @@ void Namespaces::Recover(std::string_view id, Deadline deadline, Done<Namespace>
 
 void Namespaces::Orphans(const PageRequest& page, Deadline deadline, Done<Page<Namespace>> done) {
   if (Status valid = CheckIdPage(page); !valid) return done(Fail(std::move(valid.error())));
-  // Ids first: what is registered between the two reads is then in neither or among the names.
+  // The ids are read first. So a namespace that is registered between the two reads is in neither
+  // list, or only among the names.
   ListRecords(table_, kReversePrefix, deadline,
               Then<std::vector<Namespace>>(
                   std::move(done), [&table = table_, page, deadline](std::vector<Namespace> by_id,

@@ -16,12 +16,13 @@
 
 namespace weir::dynamo {
 
-/// 64 random bits at each call, from any thread.
+/// Returns 64 random bits at each call, on any thread.
 using RandomBits = std::function<std::uint64_t()>;
 
 /// Table and clock must outlive it and every call. Both records of a namespace change in one
-/// transaction; states that Python's two separate writes can leave are understood, and completed by
-/// the next change. What a purge deletes says namespace_purge.h. An id without a record is one of
+/// transaction. States that Python's two separate writes can leave are accepted, and the next
+/// change completes them. namespace_purge.h says what a purge deletes. An id without a record is
+/// one of zae-limiter's clients that are constructed directly (`id:default`).
 /// zae-limiter's clients that are constructed directly (`id:default`).
 class Namespaces final : public NamespaceStore {
  public:

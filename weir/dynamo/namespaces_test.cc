@@ -69,7 +69,7 @@ TEST(Namespaces, AnIdNeverBeginsWithADash) {
 TEST(Namespaces, TheIdOfAnotherIsNotTakenOver) {
   Spaces t;
   const Namespace first = *t.Register("team-a");
-  t.next_random = 0x1234'5678'9ABC'DEF1;  // as the first was drawn
+  t.next_random = 0x1234'5678'9ABC'DEF1;  // as the first one was drawn
   const auto second = t.Register("team-b");
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_NE(second->id, first.id);
@@ -227,7 +227,7 @@ TEST(Namespaces, WhatOthersDoBetweenTwoReadsIsNotTakenForHalfDone) {
   int reads = 0;
   int writes = 0;
   t.sim.client.before_each = [&](const JsonCall& call) {
-    // The id is read as deleted, its name then as registered, and both change back.
+    // The id is read as deleted, then its name as registered, and both change back.
     if (call.operation == "GetItem" && ++reads == 2) {
       ASSERT_TRUE(t.Recover(space.id));
     }
@@ -274,7 +274,7 @@ TEST(Namespaces, ADamagedRecordIsNamed) {
   EXPECT_THAT(found.error().message, HasSubstr("#NAMESPACE#team-a"));
 }
 
-// Whatever a change was cut off after, both records agree: it happened or it did not.
+// At whatever call a change is interrupted, both records agree: it happened or it did not.
 TEST(Namespaces, NoChangeIsEverHalfDone) {
   for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
     for (int change = 0; change < 3; ++change) {

@@ -1,4 +1,4 @@
-// One page of what a query finds, after a filter.
+// Reads one page of the items that a query finds and a filter accepts.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,26 @@
 
 namespace weir::dynamo {
 
-/// A query whose items are read as T's. What all its functions refer to must live until the answer.
+/// A query whose items are converted to T. The objects that its functions refer to must live until
+/// the result is reported.
 template <class T>
 struct PagedQuery {
   QueryRequest request;
   std::size_t limit = 1000;  ///< as PageRequest::limit
-  /// How many are asked for at once at least: more where `read` leaves many out.
+  /// Each request of the query is for at least this number of items. To be higher if `read` leaves
+  /// out many.
   std::size_t least_at_once = 1;
-  /// Nothing for an item that is to be left out; an error ends the query.
+  /// Returns nothing for an item that is to be left out. An error ends the query.
   std::function<Result<std::optional<T>>(const Item&)> read;
-  /// What PageRequest::cursor of the page after `last` is.
+  /// Returns PageRequest::cursor of the page after `last`.
   std::function<std::string(const T& last)> cursor;
-  /// True for an item behind which nothing can be wanted. Null: there is none such.
+  /// Returns true for an item after which no item can be wanted. Null: there is no such item.
   std::function<bool(const Item&)> ends = nullptr;
 };
 
-/// Asks for as many pages of the table as it takes to find `limit` items that are wanted, and to
-/// know whether there is one more: no page is empty while another follows, and none follows that is
-/// empty. kInvalidArgument for a limit of 0. The table must outlive the call.
+/// Reads pages of the table until `limit` wanted items are found and it is known whether there is
+/// one more. So an empty page is always the last one, and a page that is followed by none says so.
+/// Returns kInvalidArgument for a limit of 0. The table must outlive the call.
 template <class T>
 void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>> done) {
   struct Reading {
@@ -46,7 +48,7 @@ void ReadPage(Table& table, PagedQuery<T> query, Deadline deadline, Done<Page<T>
 
     bool has_more() const { return found.size() > query.limit; }
 
-    // True where no more is to be asked for.
+    // Returns true if no further page is needed.
     Result<bool> Take(const QueryAnswer& answer) {
       for (const Item& item : answer.items) {
         if (query.ends != nullptr && query.ends(item)) return true;

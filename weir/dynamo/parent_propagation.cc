@@ -19,13 +19,16 @@ constexpr int kPasses = 2;
 constexpr std::size_t kMostAtOnce = 100;
 constexpr int kMostStampTries = 10;
 
-// That of an entity which was created before there were incarnations.
+// Returns the incarnation for the buckets. An entity that was created before incarnations existed
+// is identified by its creation.
 std::string IncarnationOf(const Owner& owner) {
   if (owner.incarnation && !owner.incarnation->empty()) return *owner.incarnation;
   if (owner.created_at && !owner.created_at->empty()) return *owner.created_at;
   return "-";
 }
 
+// The write on one bucket. It fails if the bucket is gone, or has a higher pgen of this
+// incarnation.
 Write StampOf(TableKey bucket, const Owner& owner, bool cascade) {
   Write write{.kind = Write::Kind::kUpdate, .key = std::move(bucket), .item = {}, .expression = {}};
   Expression& e = write.expression;
@@ -44,6 +47,13 @@ Write StampOf(TableKey bucket, const Owner& owner, bool cascade) {
   return write;
 }
 
+// One call of PropagateParent. The request in flight keeps it alive.
+//
+//   ReadBuckets --> ReadOwner --> ReadPolicies --> StampNext --> TakeStamp --> GoOn --> done
+//        ^                                             ^             |           |
+//        |                                             +-------------+           |
+//        |                                              next bucket              |
+//        +-------------------- next page, or the second pass --------------------+
 class Stamper : public std::enable_shared_from_this<Stamper> {
  public:
   Stamper(Table& table, Keys keys, PropagationTarget target, Deadline deadline, Done<void> done)
@@ -59,7 +69,7 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
                  .limit = kMostAtOnce,
                  .start_after = {}} {}
 
-  // A page of buckets, then what they need to know, then each of them, then the next page.
+  // Reads one page of the index of buckets.
   void ReadBuckets() {
     table_.Query(buckets_, deadline_, [self = shared_from_this()](Result<QueryAnswer> page) {
       if (!page) return self->End(std::move(page.error()));
@@ -75,12 +85,14 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
     std::string resource;
   };
 
+  // Adds a bucket of the page, unless an earlier page or pass has dealt with it.
   void Found(std::string pk) {
     auto bucket = ParseBucketPartition(pk);
     if (!bucket || seen_.contains(pk)) return;
     left_.push_back({std::move(pk), std::move(bucket->resource)});
   }
 
+  // Reads the entity's record, once in each pass.
   void ReadOwner() {
     if (owner_ || left_.empty()) return ReadPolicies();
     table_.Get(keys_.Entity(target_.entity), deadline_,
@@ -92,7 +104,8 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
                });
   }
 
-  // Without a parent nothing cascades, whatever a level says.
+  // Reads the levels of resources that are new. Without a parent nothing cascades, whatever a level
+  // says.
   void ReadPolicies() {
     std::set<std::string> resources;
     for (const Bucket& bucket : left_) {
@@ -112,12 +125,13 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
                     });
   }
 
-  // The first one that says anything counts.
+  // Returns the levels that may set cascade; the first one that does counts.
   std::array<Level, 3> LevelsOf(const std::string& resource) const {
     return {Level::Entity(target_.entity, resource), Level::EntityDefault(target_.entity),
             Level::Resource(resource)};
   }
 
+  // `items`: those of LevelsOf for each resource, in this order.
   void TakePolicies(const std::set<std::string>& resources,
                     const std::vector<std::optional<Item>>& items) {
     auto item = items.begin();
@@ -130,6 +144,7 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
     }
   }
 
+  // Writes the last bucket of `left_`.
   void StampNext() {
     if (left_.empty()) return GoOn();
     const Bucket& bucket = left_.back();
@@ -144,7 +159,8 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
 
   void TakeStamp(const tl::expected<WriteAnswer, WriteFailure>& answer) {
     const FailureClass kind = answer ? FailureClass::kPermanent : answer.error().kind;
-    // A condition that fails: the bucket is gone, or somebody who knows more stamped it.
+    // If the condition fails, the bucket is gone, or a process that knows a later record has
+    // written it.
     if (answer || kind == FailureClass::kConditional) {
       tries_ = 0;
       if (answer) ++stamped_;
@@ -156,10 +172,12 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
     End(answer.error().error);
   }
 
+  // Ends a page.
   void GoOn() {
     if (buckets_.start_after) return ReadBuckets();
     if (++passes_ == kPasses || (target_.is_new && seen_.empty())) return done_({});
-    // Somebody may have changed the record since, and not have seen what this pass will see.
+    // The record may have changed since, by a process that does not find the buckets that this pass
+    // finds.
     owner_.reset();
     cascades_.clear();
     ReadBuckets();
@@ -182,8 +200,8 @@ class Stamper : public std::enable_shared_from_this<Stamper> {
   QueryRequest buckets_;
   std::optional<Owner> owner_;
   std::map<std::string, bool> cascades_;  // by resource
-  std::vector<Bucket> left_;              // of this page
-  std::set<std::string> seen_;            // partitions that are done with
+  std::vector<Bucket> left_;              // of this page, not written yet
+  std::set<std::string> seen_;            // keys of partitions that are written, or need no write
   std::size_t stamped_ = 0;
   int tries_ = 0;
   int passes_ = 0;

@@ -1,4 +1,4 @@
-// Buckets that are told who their owner is, for tests only.
+// Buckets that get a copy of their owner's record. For tests only.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ inline EntityRecord Acme(std::optional<std::string> parent, bool cascade = true)
       .entity = {.id = "acme", .name = "name", .parent = std::move(parent), .cascade = cascade}};
 }
 
-/// A bucket that weir refuses, with attributes that nobody knows.
+/// Returns a bucket that Weir refuses, with attributes that no client knows.
 inline Item Strange() {
   return {{"b_rpm_tk", Of(1'000)},
           {"b_rpm_cp", Of(2'000)},
@@ -27,7 +27,7 @@ inline Item Strange() {
           {"somebody_elses", {List{Of("kept"), Of(3)}}}};
 }
 
-/// A table with buckets that clients of zae-limiter left.
+/// A table with buckets that clients of zae-limiter created.
 struct Shared : ConfigRig {
   TableKey PutBucket(const BucketKey& bucket, Item attributes = Strange()) {
     attributes.merge(keys.BucketIndexes(bucket));
@@ -35,7 +35,7 @@ struct Shared : ConfigRig {
     return keys.Bucket(bucket);
   }
 
-  /// Three shards of each of these resources.
+  /// Stores three shards of each of these resources.
   std::vector<TableKey> PutBuckets(const std::string& entity, std::vector<std::string> resources) {
     std::vector<TableKey> put;
     for (const std::string& resource : resources) {
@@ -46,8 +46,8 @@ struct Shared : ConfigRig {
     return put;
   }
 
-  /// What buckets of acme are to be told: of acme, as its record is now and no level says anything
-  /// else.
+  /// Returns the attributes that buckets of acme should get: by the present record of acme, if no
+  /// level sets cascade.
   Item Stamp() {
     const Item meta = At(keys.Entity("acme"));
     Item stamp = {{"pgen", meta.at("pgen")}, {"pinc", meta.at("pinc")}};

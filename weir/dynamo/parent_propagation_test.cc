@@ -143,7 +143,7 @@ TEST(BucketStampTest, MoreThanAPageIsTold) {
   }
   ASSERT_TRUE(rig.Apply({PutEntity{Acme("initech")}}));
   EXPECT_TRUE(rig.AllTold(buckets));
-  // Each bucket once.
+  // Each bucket is written once.
   EXPECT_EQ(rig.client.Count("UpdateItem"), 230);
 }
 
@@ -152,7 +152,7 @@ TEST(BucketStampTest, BucketsThatAreThereBeforeTheirEntityAreToldWhenItComes) {
   const auto buckets = rig.PutBuckets("acme", {"llm"});
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
   EXPECT_TRUE(rig.AllTold(buckets));
-  // One that is deleted and comes again in the same list takes its old buckets along.
+  // An entity that is deleted and created again in the same list loses its old buckets.
   ASSERT_TRUE(rig.Apply({DeleteEntity{"acme"}, CreateEntity{Acme("initech")}}));
   for (const TableKey& bucket : buckets) EXPECT_FALSE(rig.Has(bucket));
 }

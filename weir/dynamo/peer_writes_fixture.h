@@ -1,4 +1,4 @@
-// Which writes of a simulated table clients of zae-limiter made.
+// Distinguishes the writes of clients of zae-limiter on a simulated table.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 namespace weir::dynamo {
 
 /// Passes the requests of clients of zae-limiter to the server, and records the changes that they
-/// make. The server must outlive it, and have the table before the first request. Not thread-safe.
+/// make. The server must outlive it, and must have the table before the first request. Not
+/// thread-safe.
 class PeerWrites final : public sim::SimServer {
  public:
   PeerWrites(sim::SimDynamo& server, std::string_view table) : server_(server), table_(table) {}
@@ -20,7 +21,7 @@ class PeerWrites final : public sim::SimServer {
   HttpResponse Handle(const HttpRequest& request) override;
 
   bool Made(const sim::StreamRecord& record) const { return writes_.contains(record.sequence); }
-  /// A correction after the decision: it requires nothing of the bucket but that it exists.
+  /// Returns true for a correction after the decision: it requires only that the bucket exists.
   bool IsAdjust(const sim::StreamRecord& record) const;
 
  private:

@@ -10,12 +10,12 @@
 namespace weir::dynamo {
 namespace {
 
-// After this number of writes that are lost to other processes, a part is refused as contended.
+// A part whose writes have lost to other processes this often is refused as contended.
 constexpr int kMostLost = 50;
-// A refusal waits for no more writes than this to store its limits.
+// A refusal waits for at most this number of writes that store its limits.
 constexpr int kMostRepairs = 3;
 
-// How long a correction is tried.
+// A return, or a debit of a take that is kept, is tried for this duration.
 constexpr nanoseconds kPatience = std::chrono::seconds(10);
 
 bool OnlyDebits(const Part& part) {
@@ -32,7 +32,7 @@ Error NeverSaid(const BucketKey& key) {
                                           key.entity, key.resource)};
 }
 
-// The same request may succeed later.
+// Returns true if the same request may succeed later.
 bool MayPass(FailureClass kind) {
   return kind == FailureClass::kConflict || kind == FailureClass::kThrottle ||
          kind == FailureClass::kTransient || kind == FailureClass::kDeadline;
@@ -40,6 +40,8 @@ bool MayPass(FailureClass kind) {
 
 }  // namespace
 
+// A repetition of a pending adjust becomes its twin: it is never written itself, and the pending
+// one is tried until the later end of both.
 void PendingParts::Accept(Part part) {
   if (part.kind == Part::Kind::kAdjust) part.twin = queue_.FindAdjust(part.token);
   if (Part* first = queue_.Find(part.twin)) first->drop_at = std::max(first->drop_at, part.drop_at);
@@ -51,6 +53,7 @@ bool PendingParts::IsWaiting(PartId id) const {
   return part != nullptr && !part->answered;
 }
 
+// A part that a write carries, or that has ended in this step, cannot be withdrawn.
 PendingParts::Withdrawal PendingParts::Withdraw(PartId id) {
   const Part* part = queue_.Find(id);
   if (part == nullptr || part->carried) return {};
@@ -66,7 +69,8 @@ PendingParts::Withdrawal PendingParts::Drop(PartId id, bool keeps) {
   return {.is_gone = true, .in_doubt = queue_.Take(id).repeated};
 }
 
-// The opposite of a take whose caller was answered. One that its caller keeps had not been charged.
+// Adds the opposite of a take whose caller has its result. A take that its caller keeps was not
+// charged: it is debited.
 void PendingParts::GiveBack(Part part, Instant now) {
   if (!part.keeps) {
     for (std::int64_t& amount : part.amounts) amount = -amount;
@@ -99,6 +103,7 @@ void PendingParts::Settle(const WriteFence::Settlement& settled, bool is_final, 
   }
 }
 
+// A take that lost its caller becomes a return of its tokens.
 void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
   part.carried = false;
   if (part.kind == Part::Kind::kTake && part.answered && !part.keeps) {
@@ -107,6 +112,8 @@ void PendingParts::OnApplied(Part& part, Instant now, PartReports& reports) {
   End(part.id, {.kind = PartOutcome::Kind::kApplied, .available = part.available}, reports);
 }
 
+// Queues the part again. A take that lost its caller leaves instead, and is debited if the caller
+// keeps its tokens.
 void PendingParts::NotApplied(Part& part, Instant now) {
   part.carried = false;
   if (part.is_adjust() || !part.answered) return;
@@ -114,7 +121,8 @@ void PendingParts::NotApplied(Part& part, Instant now) {
   queue_.Take(part.id);
 }
 
-// Tokens may be charged twice, and the decision says so; they are never given back twice.
+// A repetition may charge tokens twice, and the decision says so. Tokens are never given back
+// twice.
 void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& reports) {
   part.carried = false;
   if (part.keeps) {
@@ -129,6 +137,7 @@ void PendingParts::Unknown(Part& part, bool is_final, Instant now, PartReports& 
       reports);
 }
 
+// Adjusts are not given up here, but at their drop_at.
 void PendingParts::OnLost(const std::vector<PartId>& parts, PartReports& reports) {
   for (const PartId id : parts) {
     Part* part = queue_.Find(id);
@@ -171,14 +180,16 @@ void PendingParts::Expire(Instant now, PartReports& reports) {
 
 void PendingParts::Expired(PartId id, Instant now, PartReports& reports) {
   Part* found = queue_.Find(id);
-  if (found == nullptr) return;  // it left with the one that it repeats
+  if (found == nullptr) return;  // it left with the adjust that it repeats
   Part& part = *found;
+  // An adjust whose caller got a result is tried until its drop_at.
   const bool ends = !part.carried && (part.drop_at <= now || !part.is_adjust());
   if (!part.answered) {
     PartOutcome late{.kind = PartOutcome::Kind::kFailed,
                      .in_doubt = part.repeated || !ends,
                      .is_carried = part.carried,
                      .error = part.answer_by > now && last_error_ ? *last_error_ : TooLate(key_)};
+    // Only writes of other processes were in the way.
     const bool is_contended = part.kind == Part::Kind::kTake && part.lost > 0 && !late.in_doubt;
     if (is_contended) late = {.kind = PartOutcome::Kind::kContended};
     if (ends) return End(id, std::move(late), reports);
@@ -214,6 +225,7 @@ void PendingParts::NoteImage(PartId last) {
 }
 
 void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& reports) {
+  // The outcome of an adjust is also reported without a caller: its token is to be remembered.
   outcome.call = part.answered ? 0 : part.call;
   outcome.in_doubt |= part.repeated;
   outcome.part = part.id;
@@ -222,11 +234,12 @@ void PendingParts::Report(const Part& part, PartOutcome outcome, PartReports& re
 }
 
 void PendingParts::End(PartId id, PartOutcome outcome, PartReports& reports) {
-  if (queue_.Find(id) == nullptr) return;  // it left with the one that it repeats
+  if (queue_.Find(id) == nullptr) return;  // it left with the adjust that it repeats
   const Part part = queue_.Take(id);
   const bool has_no_caller =
       part.kind == Part::Kind::kGiveBack || part.answered || outcome.in_doubt;
   const bool is_lost = outcome.kind != PartOutcome::Kind::kApplied && part.twin == 0;
+  // No caller learns for certain that the tokens were not adjusted.
   if (part.is_adjust() && is_lost && has_no_caller) ++reports.forfeits;
   for (const Part& other : std::vector<Part>(queue_.TwinsOf(id))) {
     queue_.Take(other.id);

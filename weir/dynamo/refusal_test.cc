@@ -1,4 +1,4 @@
-// Refusals: how old what they are made from may be, and the one that is not a limit's.
+// Refusals: the greatest age of the images that they rely on, and refusals that no limit causes.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/bucket_call.h"
@@ -44,7 +44,7 @@ class RefusalTest : public testing::Test {
                            std::move(done));
     });
   }
-  /// Somebody else refills before each write, so that none of this process passes.
+  /// Another process refills before each write, so that no write of this process succeeds.
   void LoseEveryRound() {
     table_.client.before_each = [this](const JsonCall& call) {
       if (call.operation != "UpdateItem") return;
@@ -98,7 +98,7 @@ TEST_F(RefusalTest, D7AShardThatRefusedLongAgoIsAskedAgain) {
   EXPECT_TRUE(Takes(here_, 5));
 }
 
-// Fails if: by its old refusal a shard seems to pay later than one that was just seen.
+// Fails if: because of its old refusal, a shard seems to pay later than one that was just seen.
 TEST_F(RefusalTest, D7AnOldRefusalDoesNotHideAShardThatMayPay) {
   limit_.quota = {100'000, 10'000, 1'000};
   table_.Put(ShardItem(0, 2, -20'000));
@@ -153,7 +153,8 @@ TEST_F(RefusalTest, D9ADamagedShardCountCostsFewRequests) {
       << "other clients never go back";
 }
 
-// More than a part of the bucket has. Fails if: as many shards are read as the item says.
+// The request is for more than one part of the bucket has. Fails if: as many shards are read as the
+// item says.
 TEST_F(RefusalTest, D9ADamagedShardCountCostsFewRequestsAlsoIfShardsAreMissing) {
   limit_.quota = {100'000, 10'000, 1'000};
   table_.Put(ShardItem(0, 1'024, 50'000));

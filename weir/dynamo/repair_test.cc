@@ -1,5 +1,5 @@
-// What a refused request stores: the parameters of its configured limits, so that the bucket
-// refills as the wait assumes.
+// Refused requests store the parameters of their configured limits, so that the bucket refills as
+// the wait assumes.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/bucket_store.h"
@@ -39,7 +39,8 @@ class RepairTest : public testing::Test {
                milliseconds later = {}) {
     return Ask(process, {{target, {tokens * kMillitokens}}}, later);
   }
-  /// Refused, refused a millisecond before its wait is over, and admitted then.
+  /// The request is refused, refused again a millisecond before its wait is over, and admitted
+  /// then.
   void ExpectTrueWait(const TargetPtr& target, std::int64_t tokens, milliseconds later) {
     const Decision refused = Ask(here_, target, tokens, later);
     ASSERT_FALSE(refused.admitted);
@@ -58,7 +59,7 @@ class RepairTest : public testing::Test {
   Process there_{table_, 4};
 };
 
-// After six seconds the image of one process shows 800; under the parameters of the other one the
+// After six seconds the image of one process shows 800; by the parameters of the other one the
 // bucket is full. Fails if: an add does not require the parameters of its image.
 TEST_F(RepairTest, AnAddUnderOldParametersMintsNothing) {
   const TargetPtr slow = LimitedTo(PerSecond(50).Burst(1'000));
@@ -88,7 +89,7 @@ TEST_F(RepairTest, D6LimitsThatWereResolvedBeforeOthersWereSeenAreOutdated) {
   EXPECT_EQ(Stored("b_rpm_cp"), 60'000);
 }
 
-// D4. Fails if: a refusal stores nothing, so that the old rate refills.
+// Fails if: a refusal stores nothing, so that the bucket refills at the old rate.
 TEST_F(RepairTest, D4ALimitThatIsRaisedRefillsAtItsNewRateFromTheFirstRefusal) {
   ASSERT_TRUE(Ask(here_, LimitedTo(kThousandADay), 1'000).admitted);
   ExpectTrueWait(LimitedTo({1'000'000, 60'000'000, 60'000}), 7, seconds(1));
@@ -123,7 +124,7 @@ TEST_F(RepairTest, D4ALookAndAnOverrideStoreNothing) {
   EXPECT_EQ(Stored("b_rpm_cp"), 60'000);
 }
 
-// Fails if: an override that came first decides the rate of a limit that resolution names.
+// Fails if: an override that came first determines the rate of a limit that is configured.
 TEST_F(RepairTest, D4TheConfiguredParametersHoldFromTheFirstRequestThatNamesThem) {
   const TargetPtr forty = LimitedTo(PerSecond(40), LimitSource::kOverride);
   ASSERT_TRUE(Ask(here_, forty, 40).admitted);
@@ -133,7 +134,7 @@ TEST_F(RepairTest, D4TheConfiguredParametersHoldFromTheFirstRequestThatNamesThem
   EXPECT_TRUE(Ask(here_, forty, 20, seconds(1)).admitted);
 }
 
-// Two processes whose limits differ, because one's cache is old, do not store theirs all the time.
+// Two processes whose limits differ, because the cache of one is old, do not keep storing theirs.
 TEST_F(RepairTest, D4OneProcessStoresParametersOfABucketOnceASecond) {
   ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
   Ask(here_, LimitedTo(PerMinute(50)), 50);
@@ -147,7 +148,7 @@ TEST_F(RepairTest, D4OneProcessStoresParametersOfABucketOnceASecond) {
   EXPECT_EQ(Updates(), updates + 1);
 }
 
-// Fails if: a refusal becomes an error, or waits for ever, where the parameters cannot be stored.
+// Fails if: a refusal becomes an error, or never ends, if the parameters cannot be stored.
 TEST_F(RepairTest, D4WhereTheyCannotBeStoredItIsRefusedAllTheSame) {
   ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
   for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
@@ -162,7 +163,7 @@ TEST_F(RepairTest, D4WhereTheyCannotBeStoredItIsRefusedAllTheSame) {
   }
 }
 
-// Another process takes, refills or stores parameters in between.
+// Between plan and write, another process takes, refills or stores parameters.
 TEST_F(RepairTest, D4AWriteOfOthersInBetweenIsNoHindrance) {
   ASSERT_TRUE(Ask(here_, LimitedTo(PerMinute(60)), 60).admitted);
   int changes = 1;

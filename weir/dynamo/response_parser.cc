@@ -11,9 +11,9 @@
 namespace weir::dynamo {
 namespace {
 
-// Many are read in the same way.
+// Named in errors; several calls have responses of the same form.
 constexpr std::string_view kCall = "a call on DynamoDB";
-// Nested as deep as DynamoDB itself allows.
+// The depth of nesting that DynamoDB itself allows.
 constexpr int kDeepest = 32;
 
 Value ReadValue(JsonValue json, int depth);

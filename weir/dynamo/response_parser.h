@@ -1,4 +1,4 @@
-// DynamoDB's answers, read from their JSON.
+// Parses DynamoDB's responses.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,26 @@
 
 namespace weir::dynamo {
 
-/// Each reads one kind of answer. kDataLoss, in one line, for what is none: not JSON, a field of
-/// another shape, an attribute of no known kind. Fields that are not asked for are passed over.
+/// Each parses one kind of response. Returns kDataLoss, with a message of one line, for a body of
+/// another kind: no JSON, a field of another shape, an attribute of no known type. Fields that are
+/// not needed are ignored.
 
-/// The item in that field ("Attributes", "Item"); nothing where it is absent.
+/// Returns the item in this field ("Attributes", "Item"); nothing if the field is absent.
 [[nodiscard]] Result<std::optional<Item>> ReadItem(std::string_view body, std::string_view field);
 
 struct QueryAnswer {
   std::vector<Item> items;
-  std::optional<Item> last_key;  ///< there may be more after it
+  std::optional<Item> last_key;  ///< there may be more items after this key
 };
 [[nodiscard]] Result<QueryAnswer> ReadQuery(std::string_view body);
 
 struct BatchGetAnswer {
   std::vector<Item> items;             ///< of all tables, in no order
-  std::vector<Item> unprocessed_keys;  ///< to be asked for again
+  std::vector<Item> unprocessed_keys;  ///< to be requested again
 };
 [[nodiscard]] Result<BatchGetAnswer> ReadBatchGet(std::string_view body);
 
-/// Keys of the puts and deletes that were left undone by a BatchWriteItem.
+/// The puts and deletes that a BatchWriteItem did not execute.
 struct BatchWriteAnswer {
   std::vector<Item> unprocessed_puts;     ///< whole items
   std::vector<Item> unprocessed_deletes;  ///< keys
@@ -39,11 +40,11 @@ struct BatchWriteAnswer {
 /// One action of a cancelled transaction.
 struct CancellationReason {
   std::string code;          ///< "None", "ConditionalCheckFailed", "TransactionConflict", ...
-  std::optional<Item> item;  ///< as it was, where ALL_OLD was asked for
+  std::optional<Item> item;  ///< before the transaction, if ALL_OLD was requested
 };
 [[nodiscard]] Result<std::vector<CancellationReason>> ReadReasons(std::string_view body);
 
-/// A field somewhere in an answer, by its path of names ("Table.TableStatus"); nothing where it is
+/// Returns a string in a response, by its path of names ("Table.TableStatus"); nothing if it is
 /// absent or no string.
 std::optional<std::string> ReadText(std::string_view body, std::string_view path);
 

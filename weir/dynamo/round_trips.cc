@@ -6,6 +6,7 @@ namespace weir::dynamo {
 
 void RoundTrips::Add(nanoseconds duration, Instant now) {
   const MutexLock lock(mutex_);
+  // After a pause the old durations are dropped, too.
   if (ended_ && now - *ended_ > kValid) count_ = 0;
   latest_[count_++ % kKept] = duration;
   ended_ = now;

@@ -1,4 +1,4 @@
-// How long the latest requests of a process took.
+// The durations of the latest requests of a process.
 #pragma once
 
 #include <array>
@@ -13,8 +13,9 @@ namespace weir::dynamo {
 /// The median of the latest round trips. Thread-safe.
 class RoundTrips {
  public:
+  /// Adds a request that ended at `now`.
   void Add(nanoseconds duration, Instant now);
-  /// Nothing if none ended in the last second: the network may have changed.
+  /// Returns nothing if no request ended in the last second: the network may have changed.
   std::optional<nanoseconds> Median(Instant now) const;
 
  private:

@@ -16,7 +16,7 @@ TEST(RoundTripsTest, TheMedianIsOfTheLatestFifteen) {
   EXPECT_EQ(trips.Median(kEnded), milliseconds(10));
 }
 
-// Fails if: a network that was slow keeps every hasty request from being sent for good.
+// Fails if: after a slow network every hasty request is never sent again.
 TEST(RoundTripsTest, AMedianOfASecondAgoIsNotBelieved) {
   RoundTrips trips;
   trips.Add(milliseconds(10), kEnded);
@@ -24,7 +24,7 @@ TEST(RoundTripsTest, AMedianOfASecondAgoIsNotBelieved) {
   EXPECT_FALSE(trips.Median(kEnded + milliseconds(1'001)).has_value());
 }
 
-// Fails if: after a pause the median is that of the network before it.
+// Fails if: after a pause the median is that of the requests before it.
 TEST(RoundTripsTest, AfterAPauseOnlyNewOnesCount) {
   RoundTrips trips;
   for (int i = 0; i < 15; ++i) trips.Add(milliseconds(10), kEnded);

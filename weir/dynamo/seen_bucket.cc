@@ -9,14 +9,15 @@ namespace {
 constexpr double kWeight = 0.25;
 constexpr double kContended = 0.5;
 
-// An image of an earlier refill is late for this long, and then newer.
+// For this duration an image of an earlier refill counts as late, afterwards as newer.
 constexpr milliseconds kNewerFor{1000};
 
 bool SameParameters(const BucketImage& a, const BucketImage& b) {
   return a.names == b.names && a.stored == b.stored && a.extras == b.extras;
 }
 
-// It was far ahead, and its mark was old enough.
+// Returns true if `from` had an rf that was far ahead, and `rf` may be the one that it was set back
+// to.
 bool IsSetBack(const BucketImage& from, UnixMillis rf) {
   return from.ahead && from.ahead->rf == from.bucket.time && rf >= from.ahead->seen;
 }
@@ -32,6 +33,7 @@ bool SeenBucket::Learn(BucketImage image, Source source, Sequence sent, Instant 
     if (is_earlier && is_late) return false;
     const bool moved = image.bucket.time != image_->bucket.time && source != Source::kMoved;
     if (source != Source::kOwn) surprise_ += ((moved ? 1.0 : 0.0) - surprise_) * kWeight;
+    // In a contended bucket others move rf less often, so a single move keeps it contended.
     if (moved && (surprise_ > kContended || IsContended(now))) {
       contended_until_ = now + kContendedFor;
     }

@@ -1,4 +1,4 @@
-// A bucket's item as this process last saw it, and how it came to be so.
+// A bucket's item as this process last saw it, and whether other processes change it.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,34 @@
 
 namespace weir::dynamo {
 
-/// The last image of one bucket. It is never trusted by a write, which is conditioned on what it
-/// relies on; a refusal relies on it while it is young. A value; not thread-safe.
+/// The last image of one bucket. No write trusts it: each is conditioned on the values that it
+/// relies on. A refusal relies on it while it is young. A value; not thread-safe.
 class SeenBucket {
  public:
   /// How an image was obtained.
   enum class Source {
     kRead,   ///< read, or returned by a write that failed
-    kAdded,  ///< left by a write of this process that left rf
-    kMoved,  ///< left by a write of this process that moved rf from the last image
-    kOwn,    ///< as kMoved, and the last image was current: it says nothing of others
+    kAdded,  ///< left by a write of this process that did not move rf
+    kMoved,  ///< left by a write of this process that moved rf from that of the last image
+    kOwn,    ///< as kMoved, and the last image was current: it shows nothing of other processes
   };
-  /// Position of a request among those of this process: later ones see later states, mostly.
+  /// The position of a request among those of this process. Later ones mostly see later states.
   using Sequence = std::uint64_t;
   static constexpr milliseconds kContendedFor{2000};
 
-  /// False: an image of a later request, or of a later refill, is here already. An image of an
-  /// earlier refill than that of one that is older than a second replaces it: the item was deleted.
-  /// So does one whose `rf` was set back (time_ahead.h), at once.
+  /// Replaces the image. Returns false, and keeps the last image, if that one is of a later request
+  /// or of a later refill. An image of an earlier refill is accepted if the last one is older than
+  /// a second: the item was deleted and created again. It is accepted at once if `rf` was set back
+  /// (time_ahead.h).
   bool Learn(BucketImage image, Source source, Sequence sent, Instant now);
-  /// The item does not exist, unless an image of a later request is here already. `divided`: shard
-  /// 1 of its bucket does.
+  /// Records that the item does not exist, unless the last image is of a later request. `divided`:
+  /// shard 1 of its bucket exists.
   void LearnAbsent(Owner owner, bool divided, Sequence sent, Instant now);
   void Forget();
-  /// Nothing older than this is to be relied on: the next refusal, and the next plan, need a read.
+  /// Makes the next refusal and the next plan read the item: nothing older may be relied on.
   void Distrust() { seen_at_ = Instant{INT64_MIN}; }
 
-  /// The `rf` of the image is ahead, and will be set back at this time: refusals say so.
+  /// The `rf` of the image is ahead, and will be set back at this time. Refusals report that.
   void ExpectSetBack(UnixMillis at) { set_back_at_ = at; }
   std::optional<UnixMillis> set_back_at() const { return set_back_at_; }
 
@@ -46,12 +47,13 @@ class SeenBucket {
   const Owner& owner() const { return *owner_; }
   bool is_divided() const { return divided_; }
   Instant seen_at() const { return seen_at_; }
-  /// Since when this process knows that the stored parameters are what they are.
+  /// Since when this process knows the stored parameters.
   Instant parameters_since() const { return parameters_since_; }
-  /// Other processes have moved `rf` more often than not, and at least once in each kContendedFor
-  /// since, as they do so less often in a contended bucket; or MarkContended was called within it.
+  /// Returns true if other processes moved `rf` before most of the latest images, and have moved it
+  /// at least once in each kContendedFor since (in a contended bucket they do so less often); or if
+  /// MarkContended was called within that time.
   bool IsContended(Instant now) const { return now < contended_until_; }
-  /// Other processes want the bucket too, though this one has moved `rf`.
+  /// Other processes use the bucket too, although this one has moved `rf`.
   void MarkContended(Instant now) { contended_until_ = now + kContendedFor; }
 
  private:
@@ -62,7 +64,7 @@ class SeenBucket {
   Instant seen_at_{INT64_MIN};
   Sequence sent_ = 0;
   Instant parameters_since_{INT64_MIN};
-  double surprise_ = 0;  // decayed share of images that others had changed
+  double surprise_ = 0;  // decayed share of the images that others had changed
   Instant contended_until_{INT64_MIN};
 };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kLowerCase = "abcdefghijklmnopqrstuvwxyz";
 
-// Without its query, which may hold secrets.
+// The message does not contain the query, which may hold secrets.
 tl::unexpected<Error> BadUrl(std::string_view url, const UrlForm& form, std::string_view why) {
   return Fail(
       Code::kInvalidArgument,
@@ -26,7 +26,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-// Nothing where a % is not followed by two hexadecimal digits.
+// Returns nothing if a % is not followed by two hexadecimal digits.
 std::optional<std::string> Decode(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -108,7 +108,8 @@ Status CheckRegion(std::string_view region) {
               fmt::format("region {}: right would be a name like eu-west-1", Quoted(region)));
 }
 
-// A path would not be signed as it is sent, and a password would end up in logs.
+// Accepts no path, which would not be signed as it is sent, and no password, which would end up in
+// logs.
 Status CheckEndpoint(std::string_view endpoint) {
   if (endpoint.empty()) return {};
   std::string_view host = endpoint;

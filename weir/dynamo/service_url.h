@@ -1,4 +1,4 @@
-// URLs of tables: SCHEME://NAME?region=..&endpoint=..
+// URLs of stores: SCHEME://NAME?region=..&endpoint=..
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct UrlForm {
   bool has_namespace = false;
 };
 
-/// A part that the URL does not hold is empty.
+/// The parts of a URL. Those that it does not contain are nothing.
 struct ServiceUrl {
   std::optional<std::string> name;
   std::optional<std::string> region;
@@ -25,17 +25,17 @@ struct ServiceUrl {
 
 /// Reads `SCHEME://NAME`, `SCHEME:NAME` or `SCHEME:`, each optionally followed by
 /// `?region=..&endpoint=..`, and `&namespace=..` if the form has one. Bytes may be written as %XX;
-/// a plus sign is one. Region and endpoint are checked; the name and the namespace are not.
+/// a plus sign is no space. Checks region and endpoint, but neither name nor namespace.
 ///
-/// kInvalidArgument, in one line, for anything else, and for query keys that are unknown, empty or
-/// repeated.
+/// Returns kInvalidArgument, with a message of one line, for any other text, and for query keys
+/// that are unknown, empty or repeated.
 [[nodiscard]] Result<ServiceUrl> ReadServiceUrl(std::string_view url, const UrlForm& form);
 
-/// Letters, digits and `_.-`: the characters of names of tables, and those that a URL never
-/// escapes.
+/// Returns true for letters, digits and `_.-`: the characters of names of tables, and those that a
+/// URL never escapes.
 bool IsNameCharacter(char c);
 
-/// With %XX for all bytes but IsNameCharacter's, ':' and '/'.
+/// Returns the text with %XX for all bytes but IsNameCharacter's, ':' and '/'.
 std::string EncodeForUrl(std::string_view text);
 
 }  // namespace weir::dynamo

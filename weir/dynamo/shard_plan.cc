@@ -12,20 +12,21 @@
 namespace weir::dynamo {
 namespace {
 
-// A refill so short ago means that others refill all the time: what has come back since is let go,
-// so that the split needs no lock on rf, which it would hardly get.
+// If the latest refill is this recent, others refill all the time. Then the split gives up the
+// tokens that came back since, so that it need not move rf: that would hardly succeed.
 constexpr milliseconds kFresh{50};
 
 constexpr std::uint32_t kMostInTransaction = 99;
 
-/// One shard that is there, and those that split from it.
+/// One shard that exists, and the missing ones that split from it.
 struct Donor {
   const Item* item = nullptr;
   BucketImage image;
   std::vector<std::uint32_t> heirs{};
 };
 
-// As a clone of it: a bucket's part that nobody has used.
+// Returns true for an attribute that an heir copies. It begins as a clone of its donor that was
+// never used.
 bool IsCloned(std::string_view name) {
   static constexpr std::string_view kOwn[] = {"PK", "SK", "rf", "shard_count", "ttl", "vu"};
   for (const auto* prefix : {"GSI", "b_", "w_"}) {
@@ -34,6 +35,9 @@ bool IsCloned(std::string_view name) {
   return std::ranges::find(kOwn, name) == std::end(kOwn);
 }
 
+// Plans the writes on one donor and its heirs, in one of two ways. Locked: it requires the rf that
+// was seen, moves it, and divides the refilled balances. Not locked: rf stays, and the stored
+// balances are divided, so other processes may refill at the same time.
 class Splitter {
  public:
   Splitter(const Keys& keys, const Donor& donor, std::uint32_t shards, UnixMillis now)
@@ -56,16 +60,18 @@ class Splitter {
  private:
   Expression& e() { return give_.expression; }
 
+  // After the split the donor refills more slowly, and may not be full yet at its ttl.
   bool ExpiresEarly() const {
     return image_.ttl_seconds && *image_.ttl_seconds < FullSince(now_, Halved(), 0, image_.gone);
   }
 
-  // Deep debt outlives the ttl of half the rate, unless that is moved.
+  // At half the rate, deep debt takes longer to repay than the ttl allows, so the ttl must move.
   bool HasDebt() const {
     return std::ranges::any_of(lines_,
                                [](const LimitUpdate& line) { return line.before.tokens < 0; });
   }
 
+  // The write on the donor.
   Write Give() {
     give_.key = keys_.Bucket(image_.key);
     RequireAsSeen();
@@ -81,7 +87,7 @@ class Splitter {
     } else {
       e().Require("rf", "<=", now_.value);
     }
-    // Its writes are divided too: they are counted anew.
+    // The writes on the item are divided too, so their limit begins full.
     if (image_.wcu) e().Set(LimitAttribute(kWriteLimit, "tk"), Of(image_.wcu->quota.capacity));
     return std::move(give_);
   }
@@ -89,8 +95,8 @@ class Splitter {
   void RequireAsSeen() {
     e().RequireExists("PK").RequireAbsent("disabled").RequireAbsent("bypass");
     RequireShards(e(), image_);
-    // A limit that joined or left meanwhile, or has other parameters, would not be what the heirs
-    // get, and neither would the request for a refill that comes with new parameters (vu).
+    // The heirs get the limits and parameters that were seen, and no request for a refill (vu,
+    // which comes with new parameters). So none of these may have changed.
     RequireUnchanged(kExtras);
     RequireUnchanged(kGone);
     RequireUnchanged("vu");
@@ -105,11 +111,13 @@ class Splitter {
     e().RequireSame(attribute, is_there ? std::optional(found->second) : std::nullopt);
   }
 
-  // Never less than there is: other clients do not go back.
+  // Never less than the stored count: other clients only raise theirs.
   std::int64_t Count() const {
     return std::max<std::int64_t>(shards_, image_.stored_shards.value_or(1));
   }
 
+  // Takes the heirs' parts from the refilled balance. Returns the meter that the donor keeps, for
+  // its remainder.
   Meter Move(const LimitUpdate& line) {
     const std::string tokens = LimitAttribute(line.name, "tk");
     const std::int64_t moved = Part(line, line.conformed.tokens) * heirs();
@@ -124,6 +132,7 @@ class Splitter {
     return line.conformed;
   }
 
+  // Takes the heirs' parts from the stored balance.
   Meter Add(const LimitUpdate& line) {
     const std::int64_t moved = Part(line, line.before.tokens) * heirs();
     const std::string tokens = LimitAttribute(line.name, "tk");
@@ -134,13 +143,13 @@ class Splitter {
 
   std::int64_t heirs() const { return static_cast<std::int64_t>(donor_.heirs.size()); }
 
-  // What each heir gets.
+  // Returns the tokens of each heir: an equal part, bounded by its capacity, and no debt.
   std::int64_t Part(const LimitUpdate& line, std::int64_t there) const {
     const std::int64_t share = ShareOf(line.quota, shards_, shards_ - 1).capacity;
     return std::clamp<std::int64_t>(there / (heirs() + 1), 0, share);
   }
 
-  // As a shard refills them afterwards.
+  // Returns the limits as the donor refills them after the split.
   std::vector<LimitUpdate> Halved() const {
     std::vector<LimitUpdate> after = lines_;
     for (LimitUpdate& line : after) {
@@ -152,7 +161,8 @@ class Splitter {
 
   std::int64_t Ttl() const { return TtlAt(now_, Halved(), image_.gone); }
 
-  // Others may have left debt since: the slower refill must repay it before the item may go.
+  // Returns the least balance from which the slower refill repays all debt before the item may be
+  // deleted: others may have left debt since.
   std::int64_t LeastDebt(const LimitUpdate& line) const {
     if (!image_.ttl_seconds) return -kMaxDebt;
     LimitUpdate after = line;
@@ -160,6 +170,7 @@ class Splitter {
     return std::min<std::int64_t>(LeastFullBy(ttl_, after, now_), 0);
   }
 
+  // The write that creates an heir.
   Write Create(std::uint32_t shard) const {
     BucketKey key = image_.key;
     key.shard = shard;
@@ -195,7 +206,8 @@ class Splitter {
   Write give_;
 };
 
-// The shard that it split from, if that is there, or else where that one came from.
+// Returns the shard that `shard` split from or, if that is missing, the nearest ancestor that
+// exists.
 Donor& DonorOf(std::uint32_t shard, std::vector<Donor>& donors) {
   while (shard > 0) {
     shard -= std::bit_floor(shard);

@@ -1,4 +1,4 @@
-// How a bucket is divided: what each shard's item says afterwards, and on what that is conditioned.
+// How a bucket is divided: the contents of the shards' items, and the conditions of the writes.
 #include "weir/dynamo/shard_plan.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 constexpr UnixMillis kNow = kShardStart + milliseconds(1'000);
 
-/// Applies the plan to a table; false if a condition failed.
+/// Applies plans to a table.
 class ShardPlanTest : public testing::Test {
  protected:
   void Have(std::uint32_t shard, Item item) {
@@ -23,6 +23,7 @@ class ShardPlanTest : public testing::Test {
     seen_.items[shard] = item;
     table_.Put(std::move(item));
   }
+  /// Returns false if there is nothing to write, or a condition failed.
   bool Divide(std::uint32_t shards) {
     auto writes = PlanShards(kShardKeys, seen_, shards, kNow);
     EXPECT_TRUE(writes.has_value()) << writes.error().message;
@@ -43,7 +44,7 @@ class ShardPlanTest : public testing::Test {
 TEST_F(ShardPlanTest, DoublingSplitsWhatIsThereAndRefillsFirst) {
   Have(0, ShardItem(0, 1, 50'001));
   ASSERT_TRUE(Divide(2));
-  // 10 came back in the second before.
+  // 10 tokens came back in the second before.
   EXPECT_EQ(GetNumber(At(0), "b_rpm_tk"), 60'001 - 30'000);
   EXPECT_EQ(GetNumber(At(1), "b_rpm_tk"), 30'000);
   for (std::uint32_t shard : {0U, 1U}) {
@@ -79,7 +80,7 @@ TEST_F(ShardPlanTest, ARefillByOthersMeanwhileIsNotCountedTwice) {
   EXPECT_FALSE(Divide(2));
 }
 
-// Where others refill all the time a lock on rf is never got.
+// If others refill all the time, no process can lock rf.
 TEST_F(ShardPlanTest, ABucketThatIsRefilledAllTheTimeIsDividedWithoutALock) {
   Item busy = ShardItem(0, 1, 50'000);
   busy["rf"] = Of(kNow.value - 20);
@@ -100,8 +101,8 @@ TEST_F(ShardPlanTest, SomebodyElsesDoublingWins) {
   EXPECT_FALSE(Divide(2));
 }
 
-// Fails if: a division does not require one of these as it was read. What the heirs get would be
-// wrong, or the donor would go before it is full.
+// Fails if: a division does not require one of these as it was read. The heirs' items would be
+// wrong, or the donor would expire before it is full.
 TEST_F(ShardPlanTest, ADivisionIsOfWhatWasRead) {
   Item item = ShardItem(0, 1, 50'000);
   item["ttl"] = Of(kNow.value / 1000 + 1'000);
@@ -147,7 +148,7 @@ TEST_F(ShardPlanTest, ANewShardHasAllThatAClientExpects) {
   }
 }
 
-// D3. Fails if: the ttl of a donor or of an heir goes by the limits that are there alone.
+// Fails if: the ttl of a donor or of an heir is computed only from limits that are in the item.
 class ShardPlanGoneTest : public ShardPlanTest, public testing::WithParamInterface<milliseconds> {};
 INSTANTIATE_TEST_SUITE_P(ShardPlanTest, ShardPlanGoneTest,
                          testing::Values(milliseconds(1'000), milliseconds(20)),
@@ -167,8 +168,8 @@ TEST_P(ShardPlanGoneTest, D3NoShardGoesBeforeWhatLeftEarlyIsFull) {
   }
 }
 
-// D1. Fails if: the debt that an adjust leaves after the bucket was read is divided by halves of
-// the rate, under a ttl that knows nothing of it.
+// Fails if: debt that an adjust leaves after the bucket was read is repaid at half of the rate,
+// under a ttl that does not cover it.
 TEST_F(ShardPlanTest, D1DebtThatCameMeanwhileIsNotForgotten) {
   Item item = ShardItem(0, 1, -10'000);
   item["ttl"] = Of(kNow.value / 1000 + 71);
@@ -201,7 +202,7 @@ TEST_P(ShardPlanChangedTest, D15ParametersThatChangedMeanwhileAreNotDivided) {
   EXPECT_TRUE(Divide(2));
 }
 
-// As a Python client leaves it: the count on shard 0 alone.
+// A Python client leaves a division like this: the count is only on shard 0.
 TEST_F(ShardPlanTest, WhatAnotherClientLeftHalfDoneIsMadeWholeWithoutMinting) {
   Have(0, ShardItem(0, 4, 60'000));
   Have(1, ShardItem(1, 2, 30'000));

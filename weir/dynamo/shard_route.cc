@@ -8,7 +8,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Requests look for a shard that pays among so many: no client makes more than 32.
+// A request looks at no more than this number of shards. No client creates more than 32.
 constexpr std::uint32_t kMostLookedAt = 64;
 
 Charge PartAt(const Charge& charge, std::uint32_t shard) {
@@ -18,12 +18,13 @@ Charge PartAt(const Charge& charge, std::uint32_t shard) {
           .resolved_at = charge.resolved_at};
 }
 
-/// Puts the parts of one charge into a route.
+/// Adds the parts of one charge to a route.
 class Router {
  public:
   Router(const Charge& charge, std::size_t origin, Route& route)
       : charge_(charge), origin_(origin), route_(route) {}
 
+  // One part if one shard can pay the charge, else one for each shard.
   void Take(const ShardView& view, const DrawBelow& draw) {
     if (charge_.target->key.shard != 0) return Put(charge_, 0);
     const std::uint32_t shards = CountShards(view);
@@ -36,6 +37,7 @@ class Router {
     }
   }
 
+  // The shards are those that paid: one, or the first N of a spread charge.
   void Adjust(bool gone) {
     const std::uint32_t shard = charge_.shard;
     if (charge_.target->key.shard != 0) return Put(charge_, 0);
@@ -51,6 +53,7 @@ class Router {
     route_.shards.push_back(shards);
   }
 
+  // Adds a part for each of the first `among` shards.
   void Spread(std::uint32_t among, std::uint32_t shards) {
     for (std::uint32_t shard = 0; shard < among; ++shard) {
       Charge part = PartAt(charge_, shard);
@@ -59,7 +62,7 @@ class Router {
     }
   }
 
-  // By any shard's image: that of shard 0 may be the oldest.
+  // Returns the highest count in the images of all shards: the image of shard 0 may be the oldest.
   std::uint32_t CountShards(const ShardView& view) const {
     BucketKey key = charge_.target->key;
     std::uint32_t shards = std::max<std::uint32_t>(view.ShardsOf(key), 1);
@@ -72,13 +75,14 @@ class Router {
   bool IsTooMuchForOne(std::uint32_t shards) const {
     const std::vector<Limit>& limits = charge_.target->limits;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      // The last one has the least.
+      // The last shard has the least.
       if (charge_.amounts[i] > ShareOf(limits[i].quota, shards, shards - 1).capacity) return true;
     }
     return false;
   }
 
-  // From a random one on, the first that can pay.
+  // To the first shard that can pay, from a random one on; if none can, to the one with the least
+  // wait.
   void TakeFromOne(std::uint32_t shards, const ShardView& view, const DrawBelow& draw) {
     const std::uint32_t among = std::min(shards, kMostLookedAt);
     const auto start = static_cast<std::uint32_t>(draw(among));
@@ -101,6 +105,7 @@ class Router {
   Route& route_;
 };
 
+// Adds the status of one more part on the same limit.
 void Merge(LimitStatus& whole, const LimitStatus& part) {
   whole.available += part.available;
   whole.requested += part.requested;
@@ -150,6 +155,7 @@ Decision Join(Decision of_parts, const Route& route, std::span<const Charge> cha
     const bool goes_on = part > 0 && route.origins[part - 1] == origin;
     const std::size_t limits = charges[origin].amounts.size();
     std::uint32_t& shard = whole.shards[origin];
+    // The parts of a spread charge are on shards 0 to N - 1, so the last one determines N.
     shard = goes_on ? kSpread | (route.parts[part].target->key.shard + 1)
                     : route.parts[part].target->key.shard;
     for (std::size_t i = 0; i < limits && status != of_parts.limits.end(); ++i, ++status) {

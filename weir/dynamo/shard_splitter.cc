@@ -18,7 +18,8 @@ constexpr std::size_t kManyAtRest = 1'000;
 
 constexpr Instant kNever{INT64_MAX};
 
-// By the item that knows best; 0 where there is none. A damaged count must not make us read much.
+// Returns the number of shards by the item with the highest count; 0 if there is no item. The bound
+// keeps a damaged count from causing many reads.
 std::uint32_t CountOf(const ShardsSeen& seen) {
   std::int64_t shards = 0;
   for (const auto& item : seen.items) {
@@ -37,12 +38,13 @@ struct ShardSplitter::Job {
   const Deadline deadline;
   UnixMillis now;
   std::uint32_t shards = 1;  ///< to be read
-  Done<bool> done;           ///< none of a doubling
+  Done<bool> done;           ///< null for a doubling
   ShardsSeen seen;
-  std::map<std::uint32_t, Item> made;  ///< shards that this job has created: they are known
+  std::map<std::uint32_t, Item> made;  ///< shards that this job has created, and need not read
+  /// A transaction succeeded or lost to another process: the next read is the last one.
   bool changed = false;
-  bool divided = false;  ///< by this job
-  std::atomic<std::size_t> left = 0;
+  bool divided = false;               ///< by this job
+  std::atomic<std::size_t> left = 0;  ///< reads in flight
   Mutex mutex;
   std::optional<Error> error WEIR_GUARDED_BY(mutex);
 
@@ -53,7 +55,8 @@ struct ShardSplitter::Job {
   }
 };
 
-/// An answer may come after Stop.
+/// A response may come after Stop. The splitter's references may be used only during a visit that
+/// was allowed.
 class ShardSplitter::Visit {
  public:
   explicit Visit(const JobPtr& job) : work_(*job->work) {
@@ -96,6 +99,7 @@ std::uint64_t ShardSplitter::Draw() {
   return rng_.Next();
 }
 
+// The entry blocks further doublings of the bucket until End replaces it by the end of the rest.
 bool ShardSplitter::MayBegin(const BucketKey& bucket) {
   const Instant now = scheduler_.clock().Now();
   const MutexLock lock(mutex_);
@@ -138,6 +142,7 @@ void ShardSplitter::Double(const BucketImage& seen) {
               Deadline::After(scheduler_.clock(), kDoublingTime)));
 }
 
+// Begins with the highest number of shards in any image; the items may show more.
 void ShardSplitter::Complete(const BucketKey& bucket, UnixMillis now, Deadline deadline,
                              Done<bool> done) {
   BucketKey key = bucket;
@@ -159,10 +164,12 @@ ShardSplitter::JobPtr ShardSplitter::NewJob(BucketKey bucket, std::uint32_t shar
   return job;
 }
 
-// One by one: an answer must not need this process's table again.
+// Reads the items one by one, and not in a batch: a batch may send further requests, when the table
+// is gone after Stop.
 void ShardSplitter::Read(const JobPtr& job) {
   job->seen.items.assign(job->shards, std::nullopt);
   for (const auto& [shard, item] : job->made) job->seen.items[shard] = item;
+  // The owner is the one more. The last response continues the job.
   job->left = job->shards - job->made.size() + 1;
   const auto read = [this, &job](const TableKey& key, auto keep) {
     table_.Get(key, job->deadline, [job, keep](Result<std::optional<Item>> item) {
@@ -197,7 +204,7 @@ void ShardSplitter::OnRead(const JobPtr& job) {
     job->shards = shards;
     return Read(job);
   }
-  // Others divided it: nothing is left to do.
+  // Another process has divided it, so nothing is to be done.
   if (job->doubles() && shards != job->shards) return End(job, true);
   Change(job, job->doubles() ? 2 * shards : shards);
 }
@@ -207,6 +214,7 @@ void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
   if (!writes) return End(job, Fail(std::move(writes.error())));
   if (writes->empty()) return End(job, true);
   const std::string token = fmt::format("{:016x}{:016x}", Draw(), Draw());
+  // The new items are kept, so that they need not be read after the transaction.
   for (const Write& write : *writes) {
     if (write.kind != Write::Kind::kPut) continue;
     const auto key = ParseBucketPartition(KeyOf(write.item).pk);
@@ -215,6 +223,7 @@ void ShardSplitter::Change(const JobPtr& job, std::uint32_t shards) {
   table_.Transact(*writes, token, job->deadline, [job, shards](const auto& outcome) {
     const Visit visit(job);
     if (!visit) return;
+    // If the transaction lost to another process, the shards of that one are read.
     const bool lost = !outcome && (outcome.error().kind == FailureClass::kConditional ||
                                    outcome.error().kind == FailureClass::kConflict);
     if (!outcome && !lost) return job->work->End(job, Fail(outcome.error().error));

@@ -10,10 +10,10 @@ namespace weir::dynamo {
 
 inline constexpr UnixMillis kShardStart{1'767'225'600'000};
 inline const Keys kShardKeys("ns");
-/// 100 tokens, 10 come back each second.
+/// 100 tokens, of which 10 come back each second.
 inline const Limit kRpm{"rpm", {100'000, 10'000, 1'000}};
 
-/// This shard of a bucket with limit kRpm.
+/// Returns the item of this shard of a bucket with limit kRpm.
 inline Item ShardItemOf(const BucketKey& key, std::uint32_t shards, std::int64_t tokens) {
   Item item = kShardKeys.BucketIndexes(key);
   const auto limit = [&](const std::string& name, const Quota& quota, std::int64_t left) {
@@ -33,7 +33,7 @@ inline Item ShardItemOf(const BucketKey& key, std::uint32_t shards, std::int64_t
   return item;
 }
 
-/// Of the bucket acme/llm.
+/// Returns the item of a shard of the bucket acme/llm.
 inline Item ShardItem(std::uint32_t shard, std::uint32_t shards, std::int64_t tokens) {
   return ShardItemOf({"acme", "llm", shard}, shards, tokens);
 }

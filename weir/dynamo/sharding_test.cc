@@ -1,4 +1,4 @@
-// Buckets that are divided, as callers of the store see them.
+// Divided buckets, as callers of the store see them.
 #include "weir/dynamo/sharding_fixture.h"
 
 #include <gmock/gmock.h>
@@ -126,13 +126,13 @@ TEST_F(ShardingTest, ALargeRequestThatOneShardRefusesTakesNothing) {
   EXPECT_THAT(AllTokens(4), ElementsAre(25'000, 25'000, 1'000, 25'000));
 }
 
-// As zae-limiter's client leaves it: it counts on shard 0 alone, and makes shards when it draws
-// them.
+// State after a doubling by zae-limiter's client: the count is only on shard 0, and other shards
+// are created when the client draws them.
 TEST_F(ShardingTest, AnotherClientsDoublingIsMadeWholeAndMintsNothing) {
   table_.Put(ShardItem(0, 4, 60'000));
   int admitted = 0;
   while (Ask(1).admitted) ++admitted;
-  // Shard 0 had 60 and may hold 25; parts of a token stay in each.
+  // Shard 0 had 60 and may hold 25; fractions of a token remain in each shard.
   EXPECT_LE(admitted, 25);
   EXPECT_GE(admitted, 22);
   for (std::uint32_t shard = 0; shard < 4; ++shard) {
@@ -172,7 +172,7 @@ TEST_F(ShardingTest, AnOldImageLearnsOfTheDoubling) {
   EXPECT_THAT(AllTokens(2), ElementsAre(20'000, 20'000));
 }
 
-// Fails if: a bucket whose item DynamoDB throttles stays as it is, or if any throttle divides it.
+// Fails if: a bucket whose item DynamoDB throttles is not divided, or if any throttle divides it.
 TEST_F(ShardingTest, D8AThrottleOfTheKeyRangeDividesTheBucket) {
   Have(1, 50'000);
   ASSERT_TRUE(Ask(1).admitted);
@@ -197,7 +197,7 @@ TEST_F(ShardingTest, D8AThrottleOfTheKeyRangeDividesTheBucket) {
   EXPECT_EQ(GetNumber(At(1), "shard_count"), 2);
 }
 
-// Fails if: a write whose condition failed consumes nothing of what the item bears.
+// Fails if: a write whose condition failed is not counted as load on the item.
 TEST_F(ShardingTest, D8AFailedWriteCountsWithTheNextOneThatPasses) {
   Have(1, 50'000);
   ASSERT_TRUE(Ask(1).admitted);
@@ -229,8 +229,8 @@ TEST_F(ShardingTest, D15ACancelledCreationEndsAtOnceWithItsCause) {
   }
 }
 
-// Fails if: a take that leaves rf does not require the number of shards that its image shows: both
-// shards are full, and the old image sees no clamp.
+// Fails if: a take that leaves rf does not require the number of shards in its image. Both shards
+// are full, and by the old image no balance exceeds its capacity.
 TEST_F(ShardingTest, AnOldImageTakesNoMoreThanThereIsAfterADivision) {
   Have(1, 40'000);
   ASSERT_TRUE(Ask(0).admitted);
@@ -240,7 +240,7 @@ TEST_F(ShardingTest, AnOldImageTakesNoMoreThanThereIsAfterADivision) {
   EXPECT_EQ(admitted, 100);
 }
 
-// Fails if: a refill does not require the number of shards that its image shows.
+// Fails if: a refill does not require the number of shards in its image.
 TEST_F(ShardingTest, AnOldImageRefillsAShardWithItsPartOfTheRate) {
   Have(1, 0);
   ASSERT_TRUE(Ask(0).admitted);
@@ -274,7 +274,7 @@ TEST_F(DoublingTest, ABucketThatIsWrittenTooOftenIsDividedAndLosesNothing) {
   EXPECT_THAT(Events(), ElementsAre("info bucket.divided entity=acme resource=llm shards=2"));
 }
 
-// Fails if an operator cannot see which item refuses all its requests.
+// Fails if: an operator cannot see which item causes all of its requests to be refused.
 TEST_F(DoublingTest, ADamagedBucketIsReportedOnceInTenSeconds) {
   Item item = ShardItem(0, 1, 10'000);
   item["rf"] = Value{std::string("today")};
@@ -298,7 +298,7 @@ TEST_F(DoublingTest, AParentIsDividedLikeAnyOther) {
   EXPECT_EQ(Shards("user-0"), 1);
 }
 
-// zae-limiter's W2: it counted all writes that ever were.
+// Defect W2 of zae-limiter: it counts all writes since the bucket was created.
 TEST_F(DoublingTest, ABucketThatIsWrittenSlowlyIsNotDividedHoweverLong) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(Ask(1, i * 600).admitted);
   EXPECT_EQ(Shards(), 1);

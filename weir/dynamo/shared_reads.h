@@ -1,4 +1,4 @@
-// Reads of the same buckets that are asked for at the same time.
+// Shares a read among callers that request the same buckets at the same time.
 #pragma once
 
 #include <map>
@@ -12,19 +12,21 @@
 
 namespace weir::dynamo {
 
-/// One read in flight for each list of buckets; its result answers all callers that came meanwhile.
-/// It holds no more callers than there are calls in flight. Thread-safe.
+/// One shared read is in flight for each list of buckets. Its result is reported to all callers
+/// that joined meanwhile. It holds no more callers than there are calls in flight. Thread-safe.
 class SharedReads {
  public:
   using Records = std::vector<std::optional<BucketRecord>>;
 
   enum class Share {
-    kFirst,   ///< `done` was taken; the caller reads, and hands the result to End
-    kShared,  ///< `done` was taken; the read in flight answers it
+    kFirst,   ///< `done` was taken; the caller reads, and passes the result to End
+    kShared,  ///< `done` was taken; the read in flight completes it
     kAlone,   ///< `done` was not taken: the read in flight may end too late for this deadline
   };
+  /// Joins the read in flight of these buckets, or begins one.
   Share Join(const std::vector<BucketKey>& buckets, Deadline deadline, Done<Records>& done);
-  /// Answers all that joined, under no lock. The last of them may destroy this.
+  /// Reports the result to all callers that joined, without a lock. The last of their callbacks may
+  /// destroy this object.
   void End(const std::vector<BucketKey>& buckets, const Result<Records>& records);
 
  private:

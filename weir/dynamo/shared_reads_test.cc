@@ -1,4 +1,4 @@
-// Reads for refusals: from cached images, and shared while they are in flight.
+// Reads for callers that wait: from cached images, and shared while they are in flight.
 #include "weir/dynamo/shared_reads.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class RecentReadTest : public testing::Test {
   DynamoBucketStore store_{table_.table, kShardKeys, table_.scheduler, {.seed = 3}};
 };
 
-// Fails if: while one waits, each refused newcomer costs a consistent read.
+// Fails if: while a caller waits, each refused request costs a consistent read.
 TEST_F(RecentReadTest, D12WhileOneWaitsTheTableIsReadOnceASecond) {
   table_.Put(ShardItem(0, 1, 50'000));
   EXPECT_EQ(CallsOf(50), 1U);
@@ -48,7 +48,7 @@ TEST_F(RecentReadTest, D12WhileOneWaitsTheTableIsReadOnceASecond) {
   EXPECT_EQ(TokensOf(ReadRecent()), 10'000) << "what others changed is seen then";
 }
 
-// Fails if: the report of a divided bucket is that of shard 0.
+// Fails if: the record of shard 0 is reported as that of the divided bucket.
 TEST_F(RecentReadTest, D12ADividedBucketIsReportedAsAWhole) {
   for (std::uint32_t shard = 0; shard < 4; ++shard) table_.Put(ShardItem(shard, 4, 5'000));
   for (int i = 0; i < 2; ++i) {
@@ -59,7 +59,7 @@ TEST_F(RecentReadTest, D12ADividedBucketIsReportedAsAWhole) {
   EXPECT_EQ(TokensOf(ReadRecent({"acme", "llm", 2})), 5'000);
 }
 
-// Fails if: a division that another process made is reported by the shards that were known.
+// Fails if: a bucket that another process has divided is reported by the shards that were known.
 TEST_F(RecentReadTest, D12ShardsOfDifferentCountsAreReadAgain) {
   table_.Put(ShardItem(0, 2, 5'000));
   table_.Put(ShardItem(1, 2, 5'000));
@@ -91,7 +91,7 @@ class SharedReadsTest : public testing::Test {
   std::vector<std::string> answers_;
 };
 
-// Fails if: requests that come while the bucket is being read each read it, too.
+// Fails if: requests that arrive while the bucket is being read start reads of their own.
 TEST_F(SharedReadsTest, D12OneReadAnswersAllThatCameMeanwhile) {
   EXPECT_EQ(Join(milliseconds(10)), SharedReads::Share::kFirst);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(Join(milliseconds(10 + i)), SharedReads::Share::kShared);

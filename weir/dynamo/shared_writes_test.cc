@@ -1,4 +1,4 @@
-// Decisions of one process on one bucket, under way at the same time, share writes.
+// Decisions of one process on one bucket that are in flight at the same time share writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST_F(SharedWrites, ABurstOnChildAndParentIsTwoOfEach) {
   EXPECT_THAT(admitted_, Each(true));
 }
 
-// An eighth of the capacity goes in one write; who has waited 5 ms goes beside others.
+// A write carries up to 256 takes. Takes that do not fit are refused without a write.
 TEST_F(SharedWrites, MoreThanThereIsCostsFewRequests) {
   AskMany(2'000, {child_});
   EXPECT_EQ(std::ranges::count(admitted_, true), 1'000);

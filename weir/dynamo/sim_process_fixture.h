@@ -1,4 +1,4 @@
-// A process in a simulated world: a clock of its own, and a way of its own to one DynamoDB.
+// A simulated process: a clock of its own, and a network connection of its own to one DynamoDB.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weir::dynamo {
 
-/// For a server that looks at no signature.
+/// For a server that checks no signature.
 class NoSigner final : public Signer {
  public:
   Status Sign(HttpRequest&, const Credentials&, UnixMillis) override { return {}; }
@@ -24,22 +24,22 @@ class Anybody final : public CredentialsProvider {
   }
 };
 
-/// What it refers to must outlive it, and it every call of its client. Not thread-safe.
+/// The scheduler and the server must outlive it, and it every call of its client. Not thread-safe.
 class SimProcess {
  public:
   /// `skew`: how far its clock is ahead.
   SimProcess(sim::SimScheduler& scheduler, sim::SimServer& server, std::uint64_t seed,
              milliseconds skew);
 
-  /// One attempt for each call: what is lost is the protocol's to see.
+  /// Makes one attempt for each call, so that the protocol has to deal with lost responses.
   JsonClient& client() { return *client_; }
-  /// Of what runs in it.
+  /// Runs everything in the process.
   sim::StoppableScheduler& scheduler() { return own_scheduler_; }
   sim::SimTransport& network() { return transport_; }
   const sim::SimTransport& network() const { return transport_; }
-  /// By its own clock.
+  /// Returns the time by the process's own clock.
   UnixMillis now() const { return scheduler_.clock().WallNow() + skew_; }
-  /// Sets its clock: ahead, or, if negative, behind.
+  /// Sets the process's clock ahead or, if negative, behind.
   void SetSkew(milliseconds skew) { skew_ = skew; }
 
  private:

@@ -1,4 +1,4 @@
-// Buckets are told while something is in the way: failures, other writers, an index that lags.
+// Propagation of parents to buckets despite failures, other writers, and an index that lags.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Fails if buckets are looked for once.
+// Fails if: the search for buckets is not repeated.
 TEST(StampFailureTest, ABucketThatTheIndexShowsLateIsToldToo) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
@@ -29,7 +29,7 @@ TEST(StampFailureTest, ABucketThatTheIndexShowsLateIsToldToo) {
   EXPECT_TRUE(rig.AllTold(buckets));
 }
 
-// Fails if the record is read once for both passes.
+// Fails if: the record is read only once for both passes.
 TEST(StampFailureTest, ALateBucketIsToldWhatTheRecordSaysByThen) {
   Shared rig;
   ASSERT_TRUE(rig.Apply({CreateEntity{Acme("globex")}}));
@@ -61,7 +61,7 @@ TEST(StampFailureTest, TransactionsOnABucketAreWaitedForANumberOfTimes) {
   EXPECT_FALSE(rig.Apply({PutEntity{Acme("initech")}}));
 }
 
-// Fails if a record that is stored already is not told again.
+// Fails if: a record that is already stored is not copied to the buckets again.
 TEST(StampFailureTest, WhereverItIsCutOffApplyingAgainCompletesIt) {
   int after_the_record = 0;
   for (const char* operation :
@@ -97,11 +97,11 @@ TEST(StampFailureTest, TheErrorSaysHowManyBucketsAreTold) {
   EXPECT_THAT(failed.error().message,
               testing::AllOf(HasSubstr("2 of its buckets are told"), HasSubstr("put it"),
                              HasSubstr("scripted failure")));
-  // All but the buckets is done.
+  // Everything but the buckets is done.
   EXPECT_EQ(rig.ListLimits().size(), 1U);
 }
 
-// Fails if pgen does not count a change of the flag: the slower writer then has the last word.
+// Fails if: pgen does not count a change of the flag. Then the slower writer would prevail.
 TEST(StampFailureTest, OfTwoChangesAtOnceTheLaterIsToldEverywhere) {
   for (const EntityRecord& second : {Acme("hooli"), Acme("globex", false)}) {
     for (int nth = 1; nth <= 6; ++nth) {
@@ -120,8 +120,8 @@ TEST(StampFailureTest, OfTwoChangesAtOnceTheLaterIsToldEverywhere) {
   }
 }
 
-// Fails if the condition on pgen is left out, if buckets are looked for once, or if a record that
-// is stored already is not told again.
+// Fails if: the condition on pgen is missing, if the search for buckets is not repeated, or if a
+// record that is already stored is not copied again.
 RC_GTEST_PROP(StampFailureProperty, WhoeverWritesAtOnceInTheEndAllBucketsSayWhatTheRecordSays, ()) {
   const auto any_record = rc::gen::apply(
       [](const std::string& parent, bool cascade) {
@@ -130,7 +130,7 @@ RC_GTEST_PROP(StampFailureProperty, WhoeverWritesAtOnceInTheEndAllBucketsSayWhat
       rc::gen::element<std::string>("", "globex", "initech"), rc::gen::arbitrary<bool>());
   Shared rig;
   RC_ASSERT(rig.Apply({CreateEntity{*any_record}}).has_value());
-  // The transaction and both queries take as long together.
+  // The transaction and both queries together take this long.
   rig.server.faults.longest_index_lag = std::chrono::milliseconds(3);
   std::vector<TableKey> buckets;
   for (int i = *rc::gen::inRange(1, 5); i > 0; --i) {
@@ -151,7 +151,7 @@ RC_GTEST_PROP(StampFailureProperty, WhoeverWritesAtOnceInTheEndAllBucketsSayWhat
   rig.client.FailNoMore();
   rig.client.before = nullptr;
   const EntityRecord stored = *(*rig.GetEntities({"acme"}))[0];
-  // Whoever tries again does so later.
+  // A caller that tries again does so later.
   rig.clock.Advance(std::chrono::milliseconds(3));
   if (failed) RC_ASSERT(rig.Apply({PutEntity{stored}}).has_value());
   RC_ASSERT(rig.AllTold(buckets));

@@ -1,4 +1,4 @@
-// How a store ends: Close, destruction within callbacks, and work that is still in flight.
+// The end of a store: Close, destruction in callbacks, and work that is still in flight.
 #include <gtest/gtest.h>
 
 #include "weir/dynamo/bucket_store.h"
@@ -12,7 +12,8 @@ std::vector<Charge> TakeOf(std::int64_t tokens) {
   return {{.target = MakeTarget({"acme", "llm", 0}, {kRpm}), .amounts = {tokens * 1'000}}};
 }
 
-/// Each call takes 300 ms; or is answered before it returns, and the next write loses its response.
+/// Each call takes `latency`, or completes before it returns if that is 0. With `loses_next`, the
+/// next write fails as if its response was lost.
 class LatencyClient final : public JsonClient {
  public:
   explicit LatencyClient(SimTable& table) : table_(table) {}
@@ -58,7 +59,7 @@ class StoreLifetimeTest : public testing::Test {
   Deadline In(std::int64_t millis) {
     return Deadline::After(world_.scheduler.clock(), milliseconds(millis));
   }
-  /// A bucket of two shards, of which one is missing.
+  /// Stores a bucket of two shards, one of which is missing.
   void PutHalfABucket() {
     Item item = ShardItem(0, 2, 50'000);
     item["rf"] = Of(world_.table.Now().value);
@@ -71,8 +72,8 @@ class StoreLifetimeTest : public testing::Test {
   std::unique_ptr<DynamoBucketStore> store_;
 };
 
-// Fails if: work on shards that a call asked for goes on after the table is destroyed. Under asan
-// that is a use after free.
+// Fails if: work on shards for a call continues after the table is destroyed. Under asan that is a
+// use after free.
 TEST_F(StoreLifetimeTest, NothingIsAskedOfTheTableAfterTheStoreIsGone) {
   PutHalfABucket();
   client_.latency = milliseconds(300);
@@ -99,7 +100,7 @@ TEST_F(StoreLifetimeTest, ManyCallersHaveTheMissingShardMadeOnce) {
   EXPECT_EQ(world_.server.counts().Requests("TransactWriteItems"), 1U);
 }
 
-// Fails if: the share of a shard that is not there yet is charged nowhere.
+// Fails if: the part of a shard that does not exist yet is charged nowhere.
 TEST_F(StoreLifetimeTest, WhatIsOwedByAMissingShardIsDebitedInOneThatExists) {
   PutHalfABucket();
   client_.latency = milliseconds(300);
@@ -118,7 +119,7 @@ TEST_F(StoreLifetimeTest, WhatIsOwedByAMissingShardIsDebitedInOneThatExists) {
   EXPECT_EQ(store_->forfeits(), 0);
 }
 
-// The response of the write that ends the store's work comes before the request has returned.
+// The response of the write that ends the store's work arrives before the request returns.
 TEST_F(StoreLifetimeTest, TheStoreMayBeDestroyedInTheCallbackOfClose) {
   ASSERT_TRUE(*Acquire(1));
   client_.loses_next = true;

@@ -34,7 +34,7 @@ std::string_view Operation(Write::Kind kind) {
   return "";
 }
 
-// The first text after all that begin so. (No key of the table is that text itself.)
+// Returns the first text after all that have this prefix. (No key of the table is equal to it.)
 std::string After(std::string prefix) {
   ++prefix.back();
   return prefix;
@@ -81,7 +81,7 @@ WriteFailure ToWriteFailure(const AwsFailure& failure) {
 }
 
 tl::unexpected<WriteFailure> Unreadable(Error error) {
-  // It was done, but nobody knows to what effect.
+  // The write was applied, but its effect is unknown.
   return tl::unexpected(WriteFailure{.kind = FailureClass::kAmbiguous,
                                      .error = std::move(error),
                                      .maybe_applied = true,
@@ -89,7 +89,7 @@ tl::unexpected<WriteFailure> Unreadable(Error error) {
                                      .reasons = {}});
 }
 
-// Runs `done` with what `read` makes of the answer.
+// Returns a callback that passes the response through `read` to `done`.
 template <class T, class Read>
 JsonDone Reading(Done<T> done, Read read) {
   return [done = std::move(done), read](tl::expected<JsonReply, AwsFailure> reply) mutable {
@@ -113,7 +113,7 @@ Table::Table(JsonClient& client, Scheduler& scheduler, std::string name, std::ui
       layout_(layout),
       rng_(seed) {}
 
-// A write without its closing brace.
+// Returns the request without its closing brace.
 std::string Table::WriteBody(const Write& write) const {
   std::string body = Begin(name_);
   if (write.kind == Write::Kind::kPut) {
@@ -248,6 +248,7 @@ std::string Table::TransactionBody(const std::vector<Write>& writes, std::string
   return body;
 }
 
+// A transaction can be repeated by the client: its token makes it count once.
 void Table::SendTransaction(std::string body, Deadline deadline, WriteDone done) {
   client_.Call({.operation = "TransactWriteItems", .body = std::move(body), .repeatable = true},
                deadline,

@@ -1,4 +1,4 @@
-// The operations on one table that the backend needs, typed.
+// The operations on one table, with types.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +22,35 @@
 
 namespace weir::dynamo {
 
-/// Partition and, where given, a beginning of the sort key.
+/// One partition and, optionally, a range of the sort key.
 struct QueryRequest {
-  std::string index;  ///< of the layout's global ones; empty: the table itself, read consistently
+  std::string index;  ///< a global index of the layout; empty: the table itself, read consistently
   std::string partition;
   std::string sort_prefix;
-  std::string sort_from;   ///< with sort_prefix: not before this, which begins with it
-  std::string sort_below;  ///< without sort_prefix: before this
-  /// Only these attributes of each item; none: whole items.
+  std::string sort_from;   ///< with sort_prefix, which it begins with: not before this key
+  std::string sort_below;  ///< without sort_prefix: before this key
+  /// Reads only these attributes of each item; if there are none, whole items.
   std::vector<std::string> attributes{};
   bool forward = true;
   std::size_t limit = 1000;
-  std::optional<Item> start_after;  ///< QueryAnswer::last_key of the page before
+  std::optional<Item> start_after;  ///< QueryAnswer::last_key of the previous page
 };
 
-/// One action of a transaction, or a write of its own.
+/// One action of a transaction, or a single write.
 struct Write {
   enum class Kind { kUpdate, kPut, kDelete, kCheck };
   Kind kind = Kind::kUpdate;
   TableKey key;           ///< of all but kPut
   Item item;              ///< of kPut
-  Expression expression;  ///< what kUpdate changes; of all kinds the condition
-  /// The answer is the whole item after the update. (A condition that fails always brings the item
-  /// as it was.)
+  Expression expression;  ///< the changes of kUpdate, and the condition of any kind
+  /// The response contains the whole item after the update. (If a condition fails, it always
+  /// contains the item as it was.)
   bool want_new = false;
 };
 
 struct WriteAnswer {
-  std::optional<Item> item;  ///< where want_new asked for it
-  /// An earlier attempt was throttled for the writes on one key range of the table.
+  std::optional<Item> item;  ///< if want_new is set
+  /// An earlier attempt was throttled because of the writes on one key range of the table.
   bool key_range_throttled = false;
 };
 
@@ -58,11 +58,11 @@ struct WriteFailure {
   FailureClass kind = FailureClass::kPermanent;
   Error error;
   bool maybe_applied = false;
-  std::optional<Item> old_item;             ///< of a condition that failed; nothing: no such item
+  std::optional<Item> old_item;  ///< if a condition failed; nothing: there is no such item
   std::vector<CancellationReason> reasons;  ///< of a transaction, in the order of its actions
   bool key_range_throttled = false;         ///< as in WriteAnswer, the last attempt included
 
-  /// The reason's code of an action; empty where there is none.
+  /// Returns the code of the reason for an action; empty if there is none.
   std::string_view ReasonOf(std::size_t action) const;
 };
 struct Transaction {
@@ -71,68 +71,73 @@ struct Transaction {
 };
 using WriteDone = std::move_only_function<void(tl::expected<WriteAnswer, WriteFailure>)>;
 
-/// Thread-safe. Client and scheduler must outlive it and every call, and it every call. `done` as
-/// weir/base/done.h says. Reads and deletes are tried again where an answer was lost; writes only
-/// where they are `repeatable`.
+/// Thread-safe. Client and scheduler must outlive it and every call, and it must outlive every
+/// call. `done` is called as weir/base/done.h says. Reads and deletes are retried if their response
+/// was lost; writes only if they are `repeatable`.
 ///
-/// What a busy table leaves undone of a batch is asked for again after a pause (batch_backoff.h).
-/// It ends with kUnavailable after ten pauses in a row without any progress, or where the deadline
-/// would come before the next one is over. A batch that the scheduler drops ends with kCancelled.
+/// Keys that a busy table leaves undone in a batch are requested again after a pause
+/// (batch_backoff.h). The batch fails with kUnavailable after ten pauses in a row without progress,
+/// or if its deadline would pass before the next pause ends; with kCancelled if the scheduler drops
+/// it.
 class Table {
  public:
-  /// `seed`: of the pauses; each process should have its own. `layout`: how keys are called; it
-  /// must outlive the table.
+  /// `seed` is that of the random pauses; each process should have its own. `layout` has the names
+  /// of the keys, and must outlive the table.
   Table(JsonClient& client, Scheduler& scheduler, std::string name, std::uint64_t seed,
         const TableLayout& layout = OurLayout());
   const std::string& name() const { return name_; }
   const TableLayout& layout() const { return layout_; }
-  /// Bucket time: the service's, and before its first response what the wall clock showed when the
-  /// table was opened, and the time since then.
+  /// Returns the bucket time: that of the service or, before its first response, the time of the
+  /// wall clock when the table was opened plus the time since then.
   UnixMillis Now() const { return client_.ServerNow().value_or(opened_.Now()); }
-  /// The service's time, if its latest responses agree with it (JsonClient::ConfirmedNow).
+  /// Returns the service's time, if its latest responses agree with it (JsonClient::ConfirmedNow).
   std::optional<UnixMillis> ConfirmedNow() const { return client_.ConfirmedNow(); }
 
   void Get(const TableKey& key, Deadline deadline, Done<std::optional<Item>> done);
-  /// In the order of `keys`; any number of them.
+  /// Returns the items in the order of `keys`, of which there may be any number.
   void BatchGet(std::vector<TableKey> keys, Deadline deadline,
                 Done<std::vector<std::optional<Item>>> done);
-  /// One page.
+  /// Reads one page.
   void Query(const QueryRequest& request, Deadline deadline, Done<QueryAnswer> done);
-  /// All pages, at most `most` items; kResourceExhausted beyond.
+  /// Reads all pages. Returns kResourceExhausted if there are more than `most` items.
   void QueryAll(QueryRequest request, std::size_t most, Deadline deadline,
                 Done<std::vector<Item>> done);
 
-  /// `repeatable`: applied twice it does what it does once, so a lost answer is asked for again.
+  /// `repeatable`: applying the write twice has the effect of applying it once, so it is retried if
+  /// its response was lost.
   void Apply(const Write& write, bool repeatable, Deadline deadline, WriteDone done);
-  /// At most 100 actions on different items, all or none. `token` (1 to 36 characters) makes a
-  /// repetition count once for ten minutes; never reuse it for other actions.
+  /// Applies at most 100 actions on different items, all or none. `token` (1 to 36 characters)
+  /// makes repetitions within ten minutes count once. It must not be reused for other actions.
   void Transact(const std::vector<Write>& writes, std::string_view token, Deadline deadline,
                 WriteDone done);
-  /// The same for whom it does not matter when the writes are made: where other transactions on the
-  /// items or want of capacity alone were in the way, it is sent again after pauses like a batch's,
-  /// ten at the most. The answer is then that of the last one.
+  /// The same for callers that do not need the writes at a certain time: if only other transactions
+  /// on the items, or a lack of capacity, were in the way, it is sent again after pauses like a
+  /// batch's, at most ten times. Reports the result of the last try.
   void TransactPatiently(const std::vector<Write>& writes, std::string_view token,
                          Deadline deadline, WriteDone done);
-  /// The same for writes that carry a time: `make` is called before each try, the first included,
+  /// The same for writes that contain a time. `make` is called before each try, the first included,
   /// on the thread of the call or of the scheduler. A try ends `longest_try` after it was made,
-  /// also if it still waits for a connection or is being repeated by the client, so it is hardly
-  /// written later than that. One that ended without a result is made again, and may have been
-  /// written: the writes must be refused by their conditions then. No two tries share a token.
+  /// even if it still waits for a connection or is being retried by the client; so it is hardly
+  /// ever written later. A try that ended without a result is made again, although it may have been
+  /// written: then the conditions of the new writes must fail. Each try must have a token of its
+  /// own.
   using MakeTransaction = std::move_only_function<Transaction()>;
   void TransactPatiently(MakeTransaction make, nanoseconds longest_try, Deadline deadline,
                          WriteDone done);
-  /// Any number; not atomic.
+  /// Deletes any number of items; not atomic.
   void DeleteAll(std::vector<TableKey> keys, Deadline deadline, Done<void> done);
 
-  /// An operation on the table as a whole ("DescribeTable"), or any other: the answer's body.
+  /// Calls an operation on the table as a whole ("DescribeTable"), or any other. Returns the body
+  /// of the response.
   void Call(std::string operation, std::string body, Deadline deadline, Done<std::string> done);
-  /// The same for those who act on AWS's code of a failure.
+  /// The same for callers that need AWS's code of a failure.
   void CallForCode(std::string operation, std::string body, Deadline deadline, JsonDone done);
 
  private:
   struct Retries;
   struct Transacting;
 
+  // Returns when to send again; nothing if there are no pauses left, or not enough time.
   std::optional<Instant> NextTry(BatchBackoff& pace) WEIR_EXCLUDES(mutex_);
   std::string WriteBody(const Write& write) const;
   std::string QueryBody(const QueryRequest& request) const;

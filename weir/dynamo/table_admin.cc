@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kNoTable = "ResourceNotFoundException";
 
-// One Status: four answers, one after the other.
+// ReadStatus makes four calls, one after the other.
 void ReadVersionOf(Table& table, TableStatus status, Deadline deadline, Done<TableStatus> done) {
   table.Get(VersionRecord(), deadline,
             Then<std::optional<Item>>(
@@ -91,7 +91,7 @@ void TableAdmin::ReadStatus(Deadline deadline, Done<TableStatus> done) {
                                                                           Done<TableStatus> told) {
         TableStatus status;
         status.table = std::move(found);
-        // Of a table that is not ready yet nothing else can be asked.
+        // Other calls on a table that is not ready yet would fail.
         if (status.table.status == "CREATING") return told(std::move(status));
         ReadFeaturesOf(table, std::move(status), deadline, std::move(told));
       }));
@@ -136,7 +136,7 @@ void TableAdmin::Delete(Deadline deadline, Done<void> done) {
   auto told = [name = table_.name(),
                done = std::move(done)](tl::expected<JsonReply, AwsFailure> reply) mutable {
     if (reply) return done({});
-    // Gone by an attempt of ours whose answer was lost.
+    // An earlier attempt of this call deleted the table, and its response was lost.
     const bool is_missing = reply.error().code == kNoTable;
     if (is_missing && reply.error().attempts > 1) return done({});
     if (is_missing) return done(Fail(NoSuchTable(name)));

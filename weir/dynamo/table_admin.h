@@ -1,4 +1,4 @@
-// The table as a whole: create, look at, check, delete.
+// The table as a whole: creation, status, check and deletion.
 #pragma once
 
 #include <optional>
@@ -16,61 +16,64 @@
 
 namespace weir::dynamo {
 
-/// The attribute by which items of our table go.
+/// The attribute after which items of Weir's table expire.
 inline constexpr std::string_view kTimeToLiveAttribute = "ttl";
 
-/// Something that can be on or off, or that this engine does not offer at all.
+/// The state of a feature, which an engine may not offer at all.
 enum class Feature { kOn, kOff, kNotOffered };
 std::string_view Name(Feature feature);  ///< "on", "off", "not offered"
 
 struct TableCreated {
-  bool created = false;  ///< false: it was there already, and was completed where it needed it
+  bool created = false;  ///< false: the table existed, and was completed if something was missing
   Feature time_to_live = Feature::kOff;
-  Feature recovery = Feature::kOff;  ///< to any point of the last 35 days
+  Feature recovery = Feature::kOff;  ///< to any point in the last 35 days
   bool wrote_version = false;
 };
 
 struct TableStatus {
   TableDescription table;
   Feature time_to_live = Feature::kOff;
-  std::string time_to_live_attribute;  ///< where it is on
+  std::string time_to_live_attribute;  ///< if it is on
   Feature recovery = Feature::kOff;
   std::optional<VersionInfo> version;  ///< nothing: there is no record
 };
 
-/// What a table has beside its layout. The default is what ours has.
+/// The features of a table in addition to its layout. The default is Weir's own table.
 struct TablePurpose {
-  /// By which attribute items go (seconds since 1970); empty: time to live is not ours to say.
+  /// The attribute after which items expire (seconds since 1970); empty: time to live is left to
+  /// the owner.
   std::string time_to_live{kTimeToLiveAttribute};
   bool recovery = true;
-  bool version = true;  ///< a version record; takes OurLayout's keys
-  /// Billing, stream and further indexes are as the layout says. False: they are the owner's.
+  bool version = true;  ///< a version record; requires OurLayout's keys
+  /// Billing, stream and further indexes must be as in the layout. False: they are left to the
+  /// owner.
   bool exact = true;
 };
 
-/// Thread-safe. Table and scheduler must outlive it and every call, and on the scheduler's thread
-/// runs what follows a wait. `done` as weir/base/done.h says. A table that does not exist is
-/// kNotFound.
+/// Thread-safe. Table and scheduler must outlive it and every call. A call that has waited
+/// continues on the scheduler's thread. `done` is called as weir/base/done.h says. All but Create
+/// return kNotFound if the table does not exist.
 class TableAdmin {
  public:
   TableAdmin(Table& table, Scheduler& scheduler, TablePurpose purpose = {})
       : table_(table), scheduler_(scheduler), purpose_(std::move(purpose)) {}
 
-  /// Creates the table as its layout says, waits until it can be used, turns on time to live and
-  /// recovery to a point in time, and writes the version record where there is none: what of these
-  /// its purpose asks for. Each step is left out where it was done before, so that a call which was
-  /// cut off is completed by the next. `by` goes into the version record; may be empty.
+  /// Creates the table with its layout, waits until it is active, turns on time to live and
+  /// recovery to a point in time, and writes the version record if there is none: those of these
+  /// steps that its purpose includes. Steps that were done before are skipped, so a call that was
+  /// interrupted is completed by the next. `by` is written to the version record; it may be empty.
   ///
-  /// kFailedPrecondition where there is a table of that name of another layout; nothing is changed
-  /// then. kDeadlineExceeded if it does not become active in time.
+  /// Returns kFailedPrecondition if a table of that name has another layout, and changes nothing
+  /// then; also if its time to live uses another attribute. Returns kUnavailable if the table is
+  /// being deleted, and kDeadlineExceeded if it does not become active in time.
   void Create(std::string_view by, Deadline deadline, Done<TableCreated> done);
 
   void ReadStatus(Deadline deadline, Done<TableStatus> done);
 
-  /// One line for each thing that differs from what Create makes. None: all is well.
+  /// Returns one line for each difference from a table that Create makes.
   void Check(Deadline deadline, Done<std::vector<std::string>> done);
 
-  /// With everything in it. Answers when the deletion has begun.
+  /// Deletes the table with all of its items. Completes when the deletion has begun.
   void Delete(Deadline deadline, Done<void> done);
 
  private:
@@ -79,12 +82,12 @@ class TableAdmin {
   const TablePurpose purpose_;
 };
 
-/// What Check tells of a table that it has looked at.
+/// Returns the lines that Check returns for this status.
 std::vector<std::string> Shortcomings(const TableStatus& status,
                                       const TableLayout& layout = OurLayout(),
                                       const TablePurpose& purpose = {});
 
-/// What of a layout is not as it should be: Differences, without what is the owner's.
+/// Returns the Differences of a layout, without those that are left to the owner.
 std::vector<std::string> LayoutShortcomings(const TableLayout& found, const TableLayout& wanted,
                                             const TablePurpose& purpose);
 

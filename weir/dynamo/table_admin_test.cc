@@ -33,7 +33,7 @@ class TableAdminTest : public testing::Test {
     return sim_.Ask<void>([&](auto done) { admin_.Delete(Deadline::Never(), std::move(done)); });
   }
   const sim::DynamoTable& table() { return *sim_.server.Table("limits"); }
-  // As somebody else made it.
+  // Creates the table as another process would.
   void Make(const TableLayout& layout) {
     sim_.table.Call("CreateTable", CreateTableBody("limits", layout), Deadline::Never(),
                     [](const auto& made) { ASSERT_TRUE(made) << made.error().message; });
@@ -77,7 +77,7 @@ TEST_F(TableAdminTest, GivesUpAtTheDeadlineAndGoesOnNextTime) {
   EXPECT_THAT(*Check(), IsEmpty());
 }
 
-// Whatever a call was cut off after, the next one completes the table.
+// At whatever call a creation is interrupted, the next one completes the table.
 TEST_F(TableAdminTest, ACallThatWasCutOffIsCompletedByTheNext) {
   for (const auto fault : {DirectClient::Fault::kUnsent, DirectClient::Fault::kLostAnswer}) {
     bool succeeded = false;

@@ -10,11 +10,16 @@
 namespace weir::dynamo {
 namespace {
 
-// A table becomes active within seconds; asking oftener brings it no sooner.
+// A table becomes active within seconds, and no sooner if it is asked more often.
 constexpr milliseconds kFirstWait{100};
 constexpr milliseconds kLongestWait{2000};
 
-// One Create: the steps in order, each ending in the next.
+// One Create. Each step starts the next one.
+//
+//   Begin --> Found ----+--> Wait --> SetTimeToLive --> SetRecovery --> WriteVersion --> done
+//     |                 |    |  ^                         |    ^
+//     +-----> Make -----+    +--+                         v    |
+//       no such table     not active                    TryRecovery
 struct Creating : std::enable_shared_from_this<Creating> {
   Creating(Table& the_table, Scheduler& the_scheduler, TablePurpose the_purpose)
       : table(the_table), scheduler(the_scheduler), purpose(std::move(the_purpose)) {}
@@ -28,18 +33,24 @@ struct Creating : std::enable_shared_from_this<Creating> {
   TableCreated answer;
   milliseconds wait = kFirstWait;
 
+  // Looks for the table.
   void Begin();
+  // Creates it.
   void Make();
+  // Waits until it is active.
   void Wait();
   void SetTimeToLive();
   void SetRecovery();
+  // Turns recovery on; a table that is too young is tried again.
   void TryRecovery();
   void WriteVersion();
 
+  // Compares the table that exists with the layout.
   void Found(const TableDescription& description);
+  // Runs `step` again after a pause. `what`: the state that is waited for.
   void Later(std::string_view what, void (Creating::*step)());
 
-  // A Done that ends everything on an error, and goes on with a value.
+  // Returns a Done that ends the creation on an error, and calls `next` with a value.
   template <class T, class Next>
   Done<T> OrEnd(Next next) {
     return [self = shared_from_this(), next](Result<T> result) mutable {
@@ -76,7 +87,7 @@ void Creating::Found(const TableDescription& description) {
 
 void Creating::Make() {
   const auto made = [self = shared_from_this()](tl::expected<JsonReply, AwsFailure> reply) {
-    // Somebody else was faster, or an answer of ours was lost.
+    // Another process created it first, or the response to an earlier attempt was lost.
     const bool exists = !reply && reply.error().code == "ResourceInUseException";
     if (!reply && !exists) return self->done(Fail(ToError(reply.error())));
     self->answer.created = !exists;
@@ -87,7 +98,7 @@ void Creating::Make() {
 
 void Creating::Wait() {
   DescribeTable(table, deadline, [self = shared_from_this()](Result<TableDescription> found) {
-    // What was created just now may not be known everywhere yet.
+    // A table that was created just now may not be known everywhere yet.
     const bool is_new = !found && found.error().code == Code::kNotFound;
     if (!found && !is_new) return self->done(Fail(std::move(found.error())));
     if (found && found->status == "ACTIVE") return self->SetTimeToLive();

@@ -17,7 +17,8 @@ std::string BodyOf(const Table& table, std::string_view more = "") {
 
 bool IsOn(std::string_view status) { return status == "ENABLED" || status == "ENABLING"; }
 
-// Answers as `read` makes of the body; where the engine knows no such operation, `not_offered`.
+// Returns a callback that reports what `read` makes of the body, or `not_offered` if the engine
+// does not know the operation.
 template <class T, class Read>
 JsonDone Offered(Done<T> done, T not_offered, Read read) {
   return [done = std::move(done), not_offered = std::move(not_offered),

@@ -38,7 +38,7 @@ TableLayout MakeLayout() {
   return layout;
 }
 
-// Names hold nothing that JSON would have to escape, the table's own excepted
+// Only the table's name may contain characters that JSON must escape
 
 void AppendKeySchema(std::string& body, const IndexLayout& index) {
   body += fmt::format(R"("KeySchema":[{{"AttributeName":"{}","KeyType":"HASH"}})", index.hash);
@@ -72,7 +72,7 @@ void AppendKeyTypes(std::string& body, const TableLayout& layout) {
   body += "],";
 }
 
-// simdjson throws; nothing of that leaves this file
+// simdjson throws; its exceptions do not leave this file
 
 std::string Text(dom::element at, std::string_view field) {
   return std::string(std::string_view(at[field]));
@@ -209,7 +209,7 @@ std::vector<std::string> Differences(const TableLayout& found, const TableLayout
   CompareIndexes("local", found.local_indexes, wanted.local_indexes, lines);
   for (const auto& [name, type] : wanted.key_types) {
     const auto at = found.key_types.find(name);
-    // A key that is missing was told with its index.
+    // A missing key was reported with its index.
     if (at != found.key_types.end()) Compare("type of key " + name, at->second, type, lines);
   }
   Compare("billing", found.billing, wanted.billing, lines);

@@ -1,4 +1,4 @@
-// What the table is made of, as a value: to create it from, and to hold a table against.
+// The layout of a table as a value: to create a table from it, and to compare a table with it.
 //
 // Layout: zae-limiter 0.17.0, its get_table_definition (schema 0.10.0).
 #pragma once
@@ -27,32 +27,32 @@ struct TableLayout {
   std::map<std::string, IndexLayout> local_indexes;
   std::map<std::string, std::string> key_types;  ///< of the attributes that are keys: "S", "N", "B"
   std::string billing = "PROVISIONED";           ///< or "PAY_PER_REQUEST"
-  std::string stream;                            ///< what it shows; empty: there is none
+  std::string stream;                            ///< its view type; empty: there is no stream
 
   friend bool operator==(const TableLayout&, const TableLayout&) = default;
 };
 
-/// Keys PK and SK, GSI1 to GSI4, LSI1 to LSI5 (reserved: no item sets their keys), paid by request,
-/// with a stream of new and old images.
+/// Returns the layout of Weir's table: keys PK and SK, GSI1 to GSI4, LSI1 to LSI5 (reserved: no
+/// item sets their keys), billing by request, a stream of new and old images.
 const TableLayout& OurLayout();
 
-/// The body of a CreateTable.
+/// Returns the body of a CreateTable.
 std::string CreateTableBody(std::string_view table, const TableLayout& layout);
 
-/// What DescribeTable says.
+/// The contents of a response of DescribeTable.
 struct TableDescription {
   TableLayout layout;
   std::string status;  ///< "ACTIVE", "CREATING", "UPDATING", "DELETING", ...
   std::string arn;
-  std::int64_t items = 0;  ///< AWS brings these two up to date every six hours or so
+  std::int64_t items = 0;  ///< AWS updates these two about every six hours
   std::int64_t bytes = 0;
 };
 
-/// Reads its answer. kDataLoss for what is none.
+/// Parses a response of DescribeTable. Returns kDataLoss for any other body.
 [[nodiscard]] Result<TableDescription> ReadDescription(std::string_view body);
 
-/// One line for each thing that is not as it should be, with what it should be; empty where nothing
-/// is. What is there beyond the layout counts too.
+/// Returns one line for each difference, with the wanted value; none if there is no difference. An
+/// index that is not in the wanted layout is a difference too.
 std::vector<std::string> Differences(const TableLayout& found, const TableLayout& wanted);
 
 }  // namespace weir::dynamo

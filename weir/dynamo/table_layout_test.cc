@@ -12,7 +12,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// What DescribeTable answers for a table created with this body, as far as it is read.
+// Returns the parts of DescribeTable's response that are read, for a table with this layout.
 json DescriptionOf(const TableLayout& layout) {
   json table = json::parse(CreateTableBody("limits", layout));
   table["BillingModeSummary"]["BillingMode"] = table["BillingMode"];
@@ -33,7 +33,7 @@ std::vector<std::string> DifferencesOf(const json& description) {
   return Differences(read->layout, OurLayout());
 }
 
-// Against get_table_definition of zae-limiter 0.17.0.
+// Compared with get_table_definition of zae-limiter 0.17.0.
 TEST(TableLayout, IsThatOfZaeLimiter) {
   const json body = json::parse(CreateTableBody("limits", OurLayout()));
   EXPECT_EQ(body["TableName"], "limits");

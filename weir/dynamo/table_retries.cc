@@ -1,4 +1,4 @@
-// The batches of a table, which go on where it was too busy to do all of one.
+// The batches of a table. A batch goes on if the table was too busy to execute all of it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostGets = 100;
 constexpr std::size_t kMostDeletes = 25;
 
-// Answers for itself when a scheduler that ends drops it.
+// A Done that reports kCancelled if it is dropped, by a scheduler that ends.
 template <class T>
 class Owed {
  public:
@@ -25,13 +25,14 @@ class Owed {
   ~Owed() {
     if (done_) done_(Fail(Code::kCancelled, "the table was closed before all was asked for"));
   }
+  // Reports the result. REQUIRES: it was not reported before.
   void Tell(Result<T> answer) { std::exchange(done_, nullptr)(std::move(answer)); }
 
  private:
   Done<T> done_;
 };
 
-// Takes the last keys, as many as one call may have.
+// Removes the last keys, as many as one call may have, and returns them.
 std::vector<TableKey> TakeSome(std::vector<TableKey>& keys, std::size_t most) {
   const auto from = keys.end() - static_cast<std::ptrdiff_t>(std::min(most, keys.size()));
   std::vector<TableKey> some(std::make_move_iterator(from), std::make_move_iterator(keys.end()));
@@ -66,9 +67,14 @@ std::string BatchDeleteBody(const Table& table, const std::vector<TableKey>& key
 
 }  // namespace
 
-// Calls under way. Whoever will hear of the next event owns them.
+// Batches in flight. The callback of the next event owns each.
+//
+//   Step --> Send --> GoOn --> Step: the next keys, or the result if there are none
+//    ^                 |
+//    +--- StepAt <-----+
+//      after a pause, if keys were left undone
 struct Table::Retries {
-  // What one call asked for, and what it left.
+  // The number of keys in one call, and of those that it left undone.
   struct Round {
     std::string_view operation;
     std::size_t asked;
@@ -78,14 +84,14 @@ struct Table::Retries {
   struct BatchGetting {
     Table& table;
     std::vector<TableKey> keys;
-    std::vector<TableKey> left;  // to be asked for
+    std::vector<TableKey> left;  // to be requested
     BatchBackoff pace;
     Owed<std::vector<std::optional<Item>>> answer;
     std::map<TableKey, Item> found{};
 
     static constexpr std::string_view kOperation = "BatchGetItem";
     std::vector<std::optional<Item>> InOrder() const;
-    /// How many are left undone.
+    /// Returns the number of keys that were left undone.
     std::size_t Take(BatchGetAnswer some);
   };
   struct Deleting {
@@ -124,6 +130,7 @@ struct Table::Retries {
         });
   }
   template <class State>
+  // Continues at once after a call that did everything, else after a pause.
   static void GoOn(std::unique_ptr<State> state, const Round& round) {
     if (round.undone < round.asked) state->pace.Progress();
     if (round.undone == 0) return Step(std::move(state));

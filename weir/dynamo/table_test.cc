@@ -24,8 +24,8 @@ using testing::SizeIs;
 
 using Items = std::vector<std::optional<Item>>;
 
-// A busy table: of the nth batch it does as many as it is told, of those beyond all. Of
-// transactions it cancels the first ones for these reasons.
+// A busy table: executes the next number in `does` of a batch's keys, and all keys of later
+// batches. Cancels the first transactions for the reasons in `cancels`.
 class BusyClient final : public JsonClient {
  public:
   explicit BusyClient(const Clock& clock) : clock_(clock) {}
@@ -38,7 +38,7 @@ class BusyClient final : public JsonClient {
     done(JsonReply{.body = call.operation == "BatchGetItem" ? Get(call.body) : Delete(call.body)});
   }
 
-  /// Between one call and the next.
+  /// Returns the times between calls.
   std::vector<nanoseconds> Pauses() const {
     std::vector<nanoseconds> pauses;
     for (std::size_t i = 1; i < when.size(); ++i) pauses.push_back(when[i] - when[i - 1]);
@@ -49,7 +49,7 @@ class BusyClient final : public JsonClient {
   bool does_nothing = false;
   std::deque<std::vector<std::string>> cancels;
   bool cancels_all = false;
-  /// The first transactions end so, after this wait.
+  /// The first transactions fail like this, after `wait`.
   std::deque<FailureClass> unanswered;
   std::function<void(Deadline)> wait = [](Deadline) {};
   std::vector<Instant> when;
@@ -58,7 +58,7 @@ class BusyClient final : public JsonClient {
   std::size_t deleted = 0;
 
  private:
-  // The keys that stand in it, as they are written, and how many of them it does.
+  // Returns the keys in the body, as they are written, and how many of them are executed.
   std::pair<std::vector<std::string>, std::size_t> Read(const std::string& body) {
     std::vector<std::string> keys;
     const std::string begin = R"({"PK":)";
@@ -213,7 +213,7 @@ TEST(TableBatch, ATableThatDoesNothingIsGivenUpAfterTenPauses) {
 
 TEST(TableBatch, ProgressMakesThePausesShortAgainAndCountsThemAnew) {
   BusyTable t;
-  // Nine times nothing, then one key, again and again.
+  // Nine times nothing is executed, then one key, repeatedly.
   for (int i = 0; i < 5; ++i) {
     t.client.does.insert(t.client.does.end(), 9, 0);
     t.client.does.push_back(1);
@@ -264,7 +264,8 @@ TEST(TableBatch, OneThatIsDroppedIsAnswered) {
   EXPECT_THAT(codes, ElementsAre(Code::kCancelled, Code::kCancelled));
 }
 
-// A batch of which nothing was done is a throttle, which every client tries again.
+// Retries throttled calls, as every real client does: a batch of which nothing was executed is
+// throttled.
 class PatientClient final : public JsonClient {
  public:
   explicit PatientClient(JsonClient& client) : client_(client) {}
@@ -280,7 +281,7 @@ class PatientClient final : public JsonClient {
   JsonClient& client_;
 };
 
-// Fails if the keys that were left are not asked for again.
+// Fails if: keys that were left undone are not requested again.
 RC_GTEST_PROP(TableBatch, GivesEveryKeyItsItemHoweverBusyTheTableIs, ()) {
   SimTable sim(false, *rc::gen::arbitrary<std::uint64_t>());
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
@@ -313,7 +314,7 @@ TEST(TableTransaction, OthersOnItsItemsAreWaitedFor) {
   EXPECT_THAT(t.client.bodies, Each(t.client.bodies.front())) << "with the same token";
 }
 
-// Fails if: a client that gave up on a throttled transaction ends a patient one.
+// Fails if: a transaction on which the client gave up because of throttling ends a patient call.
 TEST(TableTransaction, D15AThrottledOneIsWaitedFor) {
   BusyTable t;
   t.client.unanswered = {FailureClass::kThrottle, FailureClass::kThrottle};
@@ -381,7 +382,7 @@ TEST(TableTransaction, R13OneThatIsMadeForEachTryIsMadeThen) {
   }
 }
 
-// Transactions whose tries take a second at most, and wait until then for an answer.
+// Transactions whose tries last a second at most, and wait for a response until then.
 struct SlowTable : BusyTable {
   SlowTable() {
     client.wait = [this](Deadline until) {
@@ -407,8 +408,8 @@ struct SlowTable : BusyTable {
   std::vector<Instant> made;
 };
 
-// R13. Fails if: writes that carry a time may be written much later, because the request waits for
-// a connection or is repeated by the client.
+// R13. Fails if: writes that contain a time may be applied much later, because the request waits
+// for a connection or is repeated by the client.
 TEST(TableTransaction, R13ATryThatTakesTooLongIsMadeAgain) {
   SlowTable t;
   t.client.unanswered = {FailureClass::kDeadline, FailureClass::kAmbiguous};
@@ -421,7 +422,8 @@ TEST(TableTransaction, R13ATryThatTakesTooLongIsMadeAgain) {
   }
 }
 
-// Fails if: a call outlasts its deadline, or a failure that is no try's own is tried again.
+// Fails if: a call outlasts its deadline, or a failure is retried that was not caused by a try's
+// own end.
 TEST(TableTransaction, R13WhatEndsForAnotherReasonIsNotMadeAgain) {
   SlowTable t;
   t.client.unanswered = {FailureClass::kAmbiguous};
@@ -434,7 +436,7 @@ TEST(TableTransaction, R13WhatEndsForAnotherReasonIsNotMadeAgain) {
   EXPECT_THAT(t.made, SizeIs(2)) << "the client gave up before the try's time was over";
 }
 
-// Fails if: a caller is told for sure that nothing was written, and an earlier try may have been.
+// Fails if: the result says that nothing was written, although an earlier try may have been.
 TEST(TableTransaction, R13ATryThatMayHaveBeenWrittenIsNotForgotten) {
   SlowTable t;
   t.client.unanswered = {FailureClass::kAmbiguous, FailureClass::kAuth};

@@ -1,5 +1,5 @@
-// Transactions that are tried again: where others on their items were in the way, and where a try
-// was cut short.
+// Transactions that are retried: if others on their items were in the way, or if a try was cut
+// short.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Nothing was written, and the same writes may succeed in a moment.
+// Returns true if nothing was written, and the same writes may succeed soon.
 bool IsPassing(const WriteFailure& failure) {
   if (failure.kind == FailureClass::kConflict) return true;
   if (failure.kind == FailureClass::kThrottle) return true;
@@ -26,7 +26,7 @@ bool IsPassing(const WriteFailure& failure) {
   });
 }
 
-// It was not sent, or nothing came back.
+// Returns true if the transaction was not sent, or there was no response.
 bool IsUnanswered(const WriteFailure& failure) {
   return failure.kind == FailureClass::kDeadline || failure.kind == FailureClass::kTransient ||
          failure.kind == FailureClass::kAmbiguous;
@@ -34,7 +34,7 @@ bool IsUnanswered(const WriteFailure& failure) {
 
 }  // namespace
 
-/// One in flight. Whoever will hear of the next event owns it.
+/// A transaction in flight. The callback of the next event owns it.
 struct Table::Transacting {
   using MakeBody = std::move_only_function<std::string()>;
   Transacting(Table& its_table, MakeBody make, Deadline deadline, WriteDone answer)
@@ -44,10 +44,12 @@ struct Table::Transacting {
     if (done && last) done(tl::unexpected(std::move(*last)));
   }
 
+  /// Makes and sends a try.
   static void Step(std::unique_ptr<Transacting> state);
-  /// Tells the answer, or makes another try later.
+  /// Reports the result, or schedules another try.
   static void Take(std::unique_ptr<Transacting> state,
                    tl::expected<WriteAnswer, WriteFailure> answer);
+  /// Returns true if another try is to be made after this failure.
   bool MayGoBetter(const WriteFailure& failure) const;
 
   Table& table;
@@ -56,7 +58,7 @@ struct Table::Transacting {
   WriteDone done;
   nanoseconds longest_try = nanoseconds::max();
   Deadline try_ends = Deadline::Never();
-  std::optional<WriteFailure> last{};  ///< told if it is dropped while it waits
+  std::optional<WriteFailure> last{};  ///< reported if it is dropped during a pause
 };
 
 void Table::TransactPatiently(const std::vector<Write>& writes, std::string_view token,
@@ -76,7 +78,8 @@ void Table::TransactPatiently(MakeTransaction make, nanoseconds longest_try, Dea
   Transacting::Step(std::move(state));
 }
 
-// The time of the try begins before its body is made, so that no date in it is older.
+// The time of the try begins before its body is made, so it ends at most longest_try after any time
+// in the body.
 void Table::Transacting::Step(std::unique_ptr<Transacting> state) {
   Transacting& sent = *state;
   const Deadline longest = Deadline::After(sent.table.scheduler_.clock(), sent.longest_try);
@@ -104,7 +107,7 @@ void Table::Transacting::Take(std::unique_ptr<Transacting> state,
 
 bool Table::Transacting::MayGoBetter(const WriteFailure& failure) const {
   if (IsPassing(failure)) return true;
-  // The time of the try was over, not that of the call.
+  // The try was cut short by its own end, and not by the deadline of the call.
   const bool is_over = try_ends.ExpiredAt(table.scheduler_.clock().Now());
   return is_over && try_ends < pace.deadline() && IsUnanswered(failure);
 }

@@ -1,4 +1,4 @@
-// Judgements of one take before it is written, by the image of its bucket.
+// Judges takes by the image of their bucket, before they are written.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace weir::dynamo {
 
-/// When an event of the protocol happens.
+/// The time of an event of the protocol.
 struct Moment {
   Instant at;
   UnixMillis bucket_time;
@@ -16,23 +16,25 @@ struct Moment {
   std::optional<nanoseconds> round_trip{};
 };
 
-/// The part must not be written: its bucket is divided otherwise than its call assumes.
+/// Why a part must not be written: its bucket has other shards than its call assumes.
 struct OtherShards {
   bool is_missing = false;  ///< shards are missing, or have an older count of shards
 };
+/// Returns nothing if the bucket is divided as the part's call assumes.
 std::optional<OtherShards> DividedOtherwise(const Part& part, const SeenBucket& seen);
 
-/// A write of this part is dated by its caller's time; after kDatedAgainAfter by a later one.
+/// Returns the time that dates a write of this part: that of its caller, advanced in steps of
+/// kDatedAgainAfter while the part is pending.
 UnixMillis DateOf(const Part& part, Instant at);
 
 inline constexpr milliseconds kDatedAgainAfter{250};
 
-/// Whether a take would be charged, as far as is known.
+/// Whether a take would be charged, as far as this process knows.
 struct Opinion {
   enum class Kind {
     kMayPay,
     kRefused,
-    kUnknown,   ///< the item is not known, or an answer would rely on an image that is too old
+    kUnknown,   ///< the item is not known, or the decision would rely on an image that is too old
     kOutdated,  ///< Decision::outdated
     kDivided,   ///< the bucket has other shards than the call assumes
   };
@@ -41,20 +43,22 @@ struct Opinion {
   bool is_missing = false;  ///< of kDivided: OtherShards::is_missing
 };
 
-/// Judges takes of one bucket at one instant. Keeps a reference to `seen`. A refusal may rely on
-/// an image that is no older than `refusal_age`.
+/// Judges takes of one bucket at one instant. `seen` must outlive it. A refusal may rely on an
+/// image that is no older than `refusal_age`.
 class TakeView {
  public:
   TakeView(const SeenBucket& seen, milliseconds refusal_age, Instant at)
       : seen_(seen), refusal_age_(refusal_age), at_(at) {}
 
-  /// By the image, less what all pending parts may use.
+  /// Judges by the image, less the tokens that all pending parts may use.
   Opinion Judge(const Part& take, const PartQueue& pending) const;
-  /// Other parameters are stored than its target names, and were seen after these were resolved.
+  /// Returns true if the stored parameters differ from those of its target, and were seen after the
+  /// target was resolved.
   bool IsOutdated(const Part& take, const BucketBatch& batch) const;
-  /// A refusal may rely on the image.
+  /// Returns true if a refusal may rely on the image: it is younger than refusal_age, or came after
+  /// the take.
   bool IsYoung(const Part& take) const;
-  /// The take's limits are configured, and are not those that are stored.
+  /// Returns true if the take's limits are configured, and differ from those that are stored.
   bool HasOtherLimits(const Part& take) const;
 
  private:

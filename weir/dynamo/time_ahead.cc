@@ -8,29 +8,30 @@ namespace {
 
 constexpr milliseconds kLongAgo = std::chrono::hours(24 * 3650);
 
-// An rf that is no further ahead is not set back: T reaches it soon. Times of Weir's processes
-// differ by less, so a right rf is not set back either, if a process whose time is behind has
-// marked it.
+// An rf that is less far ahead is not set back: T reaches it soon. The times of Weir's processes
+// differ by less, so a correct rf is not set back even if a process whose time is behind has marked
+// it.
 constexpr milliseconds kLeastAhead{10'000};
 
-// A time of a mark or of a set-back that can be true.
+// Returns true if a mark or a set-back may have been made at this time.
 bool IsPlausible(UnixMillis past, UnixMillis now) {
   return past >= now - kLongAgo && !IsFarAhead(past, now);
 }
 
-// When the image's rf was first seen; nothing: no mark says so, or none that can be true.
+// Returns when the image's rf was first seen; nothing if no mark, or only an implausible one, says
+// so.
 std::optional<UnixMillis> MarkedAt(const BucketImage& image, UnixMillis now) {
   if (!image.ahead || image.ahead->rf != image.bucket.time) return std::nullopt;
   if (!IsPlausible(image.ahead->seen, now)) return std::nullopt;
   return image.ahead->seen;
 }
 
-// The mark is of another rf, and so young that the client which moves rf is still at work.
+// For a mark of another rf: it is so young that the client which moves rf is still active.
 bool IsMarkedLately(const BucketImage& image, UnixMillis now) {
   return image.ahead && image.ahead->seen <= now && image.ahead->seen > now - kMarkRest;
 }
 
-// The time that fills the slowest limit.
+// Returns the time in which the slowest limit fills.
 milliseconds FillTime(const BucketImage& image) {
   double longest = 0;
   for (const Meter& meter : image.bucket.meters) {
@@ -43,7 +44,8 @@ milliseconds FillTime(const BucketImage& image) {
       static_cast<std::int64_t>(std::min(longest, static_cast<double>(kLongAgo.count()))));
 }
 
-// What left at a time that is far ahead left at the new rf, and is full as much later.
+// Limits that left at a time far ahead are recorded as having left at the new rf. The time that
+// they need to be full stays the same.
 void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
   e.RequireEqual(kGone, Of(FormatGone(gone)));
   const bool is_over = gone.left_full <= gone.last_left;
@@ -52,16 +54,16 @@ void SetBackGone(Expression& e, const EarlyLeavers& gone, UnixMillis rf) {
   e.Set(kGone, Of(FormatGone({rf, rf + until_full})));
 }
 
-// From here on the bucket refills as if its clock had been right since the rest ended. Its limit of
-// writes was not refilled while rf was ahead, and says nothing about the load.
+// From now on the bucket refills as if its clock had been correct since the rest ended. Its limit
+// of writes was not refilled while rf was ahead, and shows nothing of the load.
 void SetBack(Expression& e, const BucketImage& image, UnixMillis rf, UnixMillis now) {
   e.Set("rf", Of(rf.value)).Remove(kAhead).Remove(kRemainders).Set(kLastSetBack, Of(now.value));
   if (image.gone && IsFarAhead(image.gone->last_left, now)) SetBackGone(e, *image.gone, rf);
   if (image.wcu) e.Set(LimitAttribute(kWriteLimit, "tk"), Of(image.wcu->quota.capacity));
 }
 
-// A set-back gives up to one capacity a second time. A client that is ahead and at work could get
-// it again and again otherwise.
+// A set-back gives up to one capacity a second time. Without a rest, a client that is ahead and
+// active could get it again and again.
 UnixMillis SetBackRestEnd(const BucketImage& image, UnixMillis now) {
   if (!image.last_set_back || !IsPlausible(*image.last_set_back, now)) return {INT64_MIN};
   return *image.last_set_back + FillTime(image);

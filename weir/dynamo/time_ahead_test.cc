@@ -28,7 +28,7 @@ BucketImage BucketMarkedAt(UnixMillis seen) {
   return image;
 }
 
-/// The first write of the plan, as it is sent.
+/// Returns the first write of the plan as it is sent.
 std::string TextOfFirstWrite(const BucketPlan& plan) {
   std::string text;
   plan.writes.front().expression.AppendTo(text);
@@ -71,7 +71,7 @@ TEST(TimeAhead, AMarkIsReadAsItIsWritten) {
   }
 }
 
-// Fails if: the minutes for which a joining limit counts as used last as long as rf was ahead.
+// Fails if: the time for which a joining limit counts as used grows by as much as rf was ahead.
 TEST(TimeAhead, LimitsThatLeftEarlyAreSetBackToo) {
   BucketImage image = BucketMarkedAt(kPresent - minutes(1));
   image.gone = EarlyLeavers{.last_left = kFarAhead, .left_full = kFarAhead + minutes(5)};
@@ -80,11 +80,11 @@ TEST(TimeAhead, LimitsThatLeftEarlyAreSetBackToo) {
   EXPECT_EQ(plan.set_back, hours(1));
 }
 
-// Others claim empty slots by this rf. Fails if: a slot leaves while rf stays.
+// Others claim empty slots by this rf. Fails if: a slot is removed while rf stays.
 TEST(TimeAhead, AWriteThatLeavesATimeAheadLeavesAllSlots) {
   BucketImage image = BucketWithTime(kFarAhead);
   image.slots[5] = FenceValue{.instance = 8, .at = kPresent - kSlotLife - minutes(1), .draw = 1};
-  image.valid_until = 0;  // a refill is asked for, so no write only adds
+  image.valid_until = 0;  // requests a refill, so no write only adds
   const WriteFence::Guard guard{.write = 1, .slot = 0, .value = {.instance = 9, .at = kPresent}};
   const TargetPtr target = MakeTarget({"acme", "llm", 0}, {kRpm});
   const std::vector<MeterAmounts> sums{{.takes = 1'000}};
@@ -98,7 +98,7 @@ TEST(TimeAhead, AWriteThatLeavesATimeAheadLeavesAllSlots) {
   EXPECT_THAT(later, HasSubstr(R"(:"w_5")"));
 }
 
-// Fails if: damaged times reach arithmetic that they overflow.
+// Fails if: damaged times cause an overflow.
 TEST(TimeAhead, DamagedTimesAreNoMarks) {
   for (const std::int64_t seen : {INT64_MIN, std::int64_t{0}, INT64_MAX}) {
     EXPECT_EQ(NextAheadStep(BucketMarkedAt({seen}), kPresent), AheadStep::kMark) << seen;

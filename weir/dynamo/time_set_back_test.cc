@@ -1,4 +1,4 @@
-// Weir's processes on a bucket whose time another client has moved far ahead.
+// Processes of Weir on a bucket whose time another client has moved far ahead.
 #include "weir/dynamo/clock_ahead_fixture.h"
 
 #include "weir/base/rng.h"
@@ -8,8 +8,8 @@ namespace {
 
 class TimeSetBackTest : public ClockAheadTest {
  protected:
-  /// Both try to take a token every four seconds for an hour of a limit of 10 for each hour, of a
-  /// bucket of their own.
+  /// A correct process and `other` each try to take a token every four seconds for an hour, from a
+  /// limit of 10 an hour on a bucket of their own. Returns the number of tokens that were taken.
   template <class Other>
   std::int64_t TakenInAnHourBeside(Other other) {
     entity_ = fmt::format("of-hour-{}", ++buckets_);
@@ -25,8 +25,8 @@ class TimeSetBackTest : public ClockAheadTest {
   }
   int buckets_ = 0;
 
-  /// The bucket is empty, and another client has refilled it too early and moved `rf` an hour
-  /// ahead. Refusals by older images are over.
+  /// Leaves the bucket empty, after another client has refilled it too early and moved `rf` an hour
+  /// ahead. Refusals no longer rely on older images.
   void EmptyAnHourAhead(Process& process) {
     ASSERT_TRUE(Takes(process, 100));
     RefillAhead(std::chrono::hours(1));
@@ -58,7 +58,7 @@ TEST_F(TimeSetBackTest, ARefusalSaysWhenATimeThatIsFarAheadIsSetBack) {
   EXPECT_TRUE(Takes(right, 10)) << "so long, and no longer";
 }
 
-// Fails if: the mark counts though rf has moved since.
+// Fails if: a mark counts although rf has moved since.
 TEST_F(TimeSetBackTest, ATimeThatAnotherClientKeepsMovingIsNotSetBack) {
   Process right(*this, 1);
   std::int64_t taken = 0;
@@ -78,7 +78,7 @@ TEST_F(TimeSetBackTest, ATimeThatAnotherClientKeepsMovingIsNotSetBack) {
   EXPECT_GE(taken, 10 * 290) << "the other client refills it";
 }
 
-// Fails if: a process marks a time as ahead by its wall clock alone.
+// Fails if: a process marks a time as ahead only because of its wall clock.
 TEST_F(TimeSetBackTest, AProcessThatSeesNoDateSetsNothingBack) {
   limit_.quota.period = 60'000;
   Process right(*this, 1);
@@ -116,12 +116,12 @@ TEST_F(TimeSetBackTest, AnImageFromBeforeTheSetBackMintsNothing) {
   EXPECT_FALSE(Takes(right, 12)) << "10 are left";
 }
 
-// Of a limit of 10 an hour in an hour: 10 that were there, 10 that are due, 10 that come too early,
-// and 10 for one set-back.
+// From a limit of 10 an hour, within an hour: 10 that were available, 10 that are due, 10 that come
+// too early, and 10 for one set-back.
 constexpr std::int64_t kMostInAnHour = 40;
 
-// A client that is ahead and still runs must not get the same refill once in a minute. Fails if: rf
-// is set back again before the bucket could have been filled.
+// A client that is ahead and still runs must not get the same refill every minute. Fails if: rf is
+// set back again before the bucket could have been filled.
 TEST_F(TimeSetBackTest, AClientThatIsAheadAndAtWorkMintsOneCapacityForEachTimeToFull) {
   for (const int many : {1, 2, 24}) {
     const auto ahead = std::chrono::hours(many);
@@ -185,7 +185,7 @@ TEST_F(TimeSetBackTest, AClientThatKeepsMovingTheTimeCausesFewMarks) {
   EXPECT_LE(marks, 7) << "one in ten seconds";
 }
 
-// Fails if: a refusal promises that a time is set back that stays.
+// Fails if: a refusal promises that a time will be set back, and it is not.
 TEST_F(TimeSetBackTest, WithoutADateTheWaitIsUntilTheStoredTime) {
   Process blind(*this, 1, milliseconds(0), &server_);
   Process right(*this, 2);
@@ -243,7 +243,7 @@ TEST_F(TimeSetBackTest, AQuietBucketThatIsAheadIsNotDivided) {
   EXPECT_EQ(GetNumber(ReadBucket(), "shard_count"), 1);
 }
 
-// Fails if: writes on a bucket that is ahead exclude each other, though it has enough.
+// Fails if: writes on a bucket that is ahead exclude each other, although it has enough tokens.
 TEST_F(TimeSetBackTest, ManyProcessesShareABucketThatIsAhead) {
   limit_.quota = {10'000'000'000, 10'000, 1'000};
   std::vector<std::unique_ptr<Process>> processes;
@@ -273,8 +273,8 @@ TEST_F(TimeSetBackTest, ManyProcessesShareABucketThatIsAhead) {
 }
 
 // Random refills by a clock that is an hour ahead, and processes that take random amounts. Fails
-// if: a refill ahead gives more than one capacity, or more than its set-back gives another one, or
-// nothing is admitted for a minute and the rest of a mark.
+// if: a refill ahead gives more than one capacity, or more than another one with its set-back; or
+// if nothing is admitted for a minute and the rest of a mark.
 TEST_F(TimeSetBackTest, RandomRefillsAheadGiveABoundedAmountAndHoldForAMinute) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);

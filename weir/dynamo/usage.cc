@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kSortPrefix = "#USAGE#";
 constexpr std::string_view kIndexPrefix = "USAGE#";
 constexpr std::string_view kOverdrawn = "#od";
-// 90 days, as zae-limiter's aggregator keeps them unless it is told otherwise.
+// 90 days, the default of zae-limiter's aggregator.
 constexpr std::int64_t kKeptSeconds = 90 * 86'400;
 constexpr std::size_t kAtOnceFiltered = 100;
 constexpr std::array<std::string_view, 2> kOwnNumbers = {"total_events", "ttl"};
@@ -29,8 +29,8 @@ TableKey KeyOfSnapshot(const Keys& keys, std::string_view entity, std::string_vi
   return {keys.EntityPartition(entity), fmt::format("{}{}#{}", kSortPrefix, resource, start)};
 }
 
-// A cursor names the last snapshot of the page before by what the filter leaves open: `resource
-// start` of one entity, `entity start` of one resource.
+// A cursor identifies the last snapshot of the previous page by the fields that the filter leaves
+// open: `resource start` of one entity, `entity start` of one resource.
 std::string CursorOf(const UsageFilter& filter, const UsageSnapshot& last) {
   return fmt::format("{} {}", filter.entity ? last.resource : last.entity, FormatIso(last.start));
 }
@@ -55,7 +55,7 @@ Result<Item> StartAfter(const Keys& keys, const UsageFilter& filter, const std::
   return item;
 }
 
-// As the aggregator writes it.
+// The update that the aggregator would make.
 Write AddWrite(const Keys& keys, const UsageSnapshot& added) {
   const std::string start = FormatIso(added.start);
   const TableKey key = KeyOfSnapshot(keys, added.entity, added.resource, start);
@@ -145,7 +145,7 @@ void UsageReader::List(const UsageFilter& filter, const PageRequest& page, Deadl
   };
   query.cursor = [filter](const UsageSnapshot& last) { return CursorOf(filter, last); };
   if (filter.resource && filter.from) {
-    // On one resource they come in order of their starts.
+    // The snapshots on one resource are in descending order of their starts.
     query.ends = [from = *filter.from](const Item& item) {
       const std::optional<UsageSnapshot> snapshot = ReadUsage(item);
       return snapshot && snapshot->start < from;

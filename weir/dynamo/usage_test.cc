@@ -27,7 +27,7 @@ UsageSnapshot Hour(const std::string& entity, const std::string& resource, int h
           .events = 1 + hour};
 }
 
-// As the aggregator writes it.
+// Returns the item that the aggregator would write.
 Item UsageItem(const Keys& keys, const UsageSnapshot& snapshot) {
   const std::string start = FormatIso(snapshot.start);
   Item item = ToItem({keys.EntityPartition(snapshot.entity),
@@ -54,7 +54,7 @@ struct Usage {
     return sim.Ask<Page<UsageSnapshot>>(
         [&](auto done) { reader.List(filter, page, kNever, std::move(done)); });
   }
-  // Page by page; the test fails on an empty page that is not the first.
+  // Reads all pages. The test fails on an empty page that is not the first.
   std::vector<UsageSnapshot> All(const UsageFilter& filter, std::size_t limit) {
     std::vector<UsageSnapshot> all;
     PageRequest request{.cursor = "", .limit = limit};
@@ -119,7 +119,7 @@ TEST(UsageReader, OfAResourceAllEntitiesAreRead) {
   EXPECT_EQ(all.back(), Hour("acme", "api", 0));
 }
 
-// zae-limiter answers an empty page with a cursor here.
+// zae-limiter returns an empty page with a cursor here.
 TEST(UsageReader, AFilterThatFewPassLeavesNoPageEmpty) {
   Usage t;
   for (int hour = 0; hour < 240; ++hour) t.Put(Hour("acme", "api", hour));
@@ -164,8 +164,8 @@ TEST(UsageReader, BadRequestsAreRefused) {
   }
 }
 
-// Fails if a cursor leaves out or repeats what stands at the border of two pages, or the search for
-// the beginning of a time span stops too early.
+// Fails if: a cursor skips or repeats a snapshot at the border of two pages, or the search for the
+// beginning of a time span stops too early.
 RC_GTEST_PROP(UsageReader, PagesTogetherAreWhatMatches, ()) {
   Usage t;
   std::vector<UsageSnapshot> stored;

@@ -1,7 +1,7 @@
 // DynamoDB's attribute values and items, and their JSON.
 //
-// Format: AWS, "DynamoDB low-level API", data type descriptors. Numbers travel as text, with up to
-// 38 digits, and are kept as text.
+// Format: AWS, "DynamoDB low-level API", data type descriptors. Numbers are sent and kept as text,
+// with up to 38 digits.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,18 @@ struct Number {
   friend bool operator==(const Number&, const Number&) = default;
 };
 struct StringSet {
-  std::vector<std::string> members;  ///< in the order in which they came
+  std::vector<std::string> members;  ///< in the order of the response
 
   friend bool operator==(const StringSet&, const StringSet&) = default;
 };
 using List = std::vector<Value>;
-/// Binary; Base64 in JSON only.
+/// Binary. Base64 only in JSON.
 struct Bytes {
   std::string content;
 
   friend bool operator==(const Bytes&, const Bytes&) = default;
 };
-/// A kind that no item of ours has (NS, BS): its JSON, as it came.
+/// A type that no item of Weir has (NS, BS): its JSON, unchanged.
 struct Opaque {
   std::string json;
 
@@ -63,8 +63,9 @@ Value Of(std::string_view text);
 Value Of(const char* text);
 Value Of(bool flag);
 
-/// What the attribute of that name holds; nothing if it is absent or of another kind. A number with
-/// a fraction, or beyond 64 bits, is none.
+/// Each returns the value of the attribute; nothing, or null, if it is absent or of another type. A
+/// number with a fraction, or beyond 64 bits, counts as another type. Pointers are valid as long as
+/// the item is not changed.
 std::optional<std::int64_t> GetNumber(const Item& item, std::string_view name);
 const std::string* GetText(const Item& item, std::string_view name);
 std::optional<bool> GetFlag(const Item& item, std::string_view name);

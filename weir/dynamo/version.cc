@@ -11,7 +11,7 @@
 namespace weir::dynamo {
 namespace {
 
-// Takes a number off the front; false where there is none.
+// Removes a number from the front. Returns false if there is none.
 bool TakeNumber(std::string_view& text, int& number) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -31,7 +31,7 @@ bool IsPreRelease(std::string_view text) {
   return !text.empty() && text.find_first_not_of(kAllowed) == text.npos;
 }
 
-// What follows the three numbers; false where it is no ending of a version.
+// Reads the text after the three numbers. Returns false if no version ends like that.
 bool ReadEnding(std::string_view rest, Version& version) {
   rest = rest.substr(0, rest.find('+'));
   if (rest.empty()) return true;

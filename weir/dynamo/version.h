@@ -1,4 +1,4 @@
-// The table's version record, and who may open the table.
+// The table's version record, and which clients may open the table.
 //
 // Format: zae-limiter 0.17.0; inventory sections 1.3 (i), 1.7 and, for 0.17, 2.10.
 #pragma once
@@ -15,23 +15,24 @@
 
 namespace weir::dynamo {
 
-/// A version as zae-limiter counts them. A pre-release sorts before its release.
+/// A version by the rules of zae-limiter. A pre-release sorts before its release.
 struct Version {
   int major = 0;
   int minor = 0;
   int patch = 0;
   bool is_release = true;
-  std::string pre_release;  ///< what follows the dash
+  std::string pre_release;  ///< the text after the dash
 
   friend auto operator<=>(const Version&, const Version&) = default;
 };
 
-/// Reads `1.2.3`, `v1.2.3`, `1.2.3-rc.1`; `1.2.3.dev5+gabc` is 1.2.3-dev. Nothing for other texts.
+/// Reads `1.2.3`, `v1.2.3`, `1.2.3-rc.1`; `1.2.3.dev5+gabc` is 1.2.3-dev. Returns nothing for any
+/// other text.
 std::optional<Version> ParseVersion(std::string_view text);
 
-/// What a table that is created here is written as.
+/// The schema version of a table that is created here.
 inline constexpr std::string_view kSchemaVersion = "0.10.0";
-/// The release of zae-limiter whose data we can share.
+/// The release of zae-limiter with which Weir shares data.
 inline constexpr std::string_view kCompatibility = "0.17.0";
 
 struct VersionInfo {
@@ -42,20 +43,22 @@ struct VersionInfo {
   std::optional<std::string> updated_by;
 };
 
+/// Attributes that are missing are empty, except client_min, which is "0.0.0".
 VersionInfo ReadVersion(const Item& record);
-/// That of a new table. `by` may be empty.
+/// Returns the record of a new table. `by` may be empty.
 Item NewVersionRecord(UnixMillis now, std::string_view by);
 
-/// kFailedPrecondition, naming what would be right, where a client of kCompatibility must leave the
-/// table alone: its schema is of another major version, client_min is above, or either is no
+/// Returns kFailedPrecondition, with what would be right, if a client of kCompatibility must not
+/// use the table: its schema has another major version, client_min is higher, or either is no
 /// version.
 [[nodiscard]] Status CheckVersion(const VersionInfo& info);
 
-/// kNotFound: there is no such table, and how there will be.
+/// Returns a kNotFound error that says how to create the table.
 Error NoSuchTable(std::string_view table);
 
-/// Before anything else is done with a table. Reads only. kNotFound where there is no such table;
-/// kFailedPrecondition where it has no version record, or as CheckVersion.
+/// Checks whether the table may be used; to be called before anything else. Only reads. Reports
+/// kNotFound if the table does not exist; kFailedPrecondition if it has no version record, or as
+/// CheckVersion.
 void OpenCheck(Table& table, Deadline deadline, Done<VersionInfo> done);
 
 }  // namespace weir::dynamo

@@ -8,14 +8,14 @@
 namespace weir::dynamo {
 namespace {
 
-/// Adds the shards up to the whole bucket.
+/// Sums up the shards.
 class ShardSum {
  public:
   ShardSum(std::span<const BucketImage> shards, UnixMillis now) : now_(now) {
     whole_.key = shards.front().key;
     whole_.key.shard = 0;
-    // Each shard is refilled to `now` first: as one bucket, a full shard would earn for an empty
-    // one.
+    // Each shard is refilled to `now` by itself: in one bucket, a full shard would earn for an
+    // empty one.
     whole_.bucket.time = now;
     for (const BucketImage& shard : shards) count_ = std::max(count_, shard.shards);
     for (const BucketImage& shard : shards) Add(shard);
@@ -33,6 +33,7 @@ class ShardSum {
                                std::max(before.left_full, shard.gone->left_full)};
   }
 
+  // Adds one limit of a shard, as that shard could pay it at `now`.
   void Add(const BucketImage& shard, std::size_t index) {
     const std::size_t at = IndexOf(shard, index);
     Meter part = shard.bucket.meters[index];
@@ -83,6 +84,7 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
   }
 
  private:
+  // Reads the known shards of all buckets in one batch; again if the items show more.
   void Read() {
     std::vector<TableKey> all;
     for (const BucketToRead& bucket : buckets_) {
@@ -99,7 +101,7 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
     });
   }
 
-  // False if there are more shards than were asked for.
+  // Returns false if there are more shards than were read.
   Result<bool> Take(const Items& items) {
     records_.clear();
     bool is_all = true;
@@ -120,6 +122,7 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
     return is_all;
   }
 
+  // Returns the images of the shards that exist.
   Result<std::vector<BucketImage>> ImagesOf(std::span<const std::optional<Item>> items,
                                             bool is_alone) const {
     std::vector<BucketImage> images;
@@ -127,13 +130,14 @@ class WholeReading : public std::enable_shared_from_this<WholeReading> {
       if (!item) continue;
       WEIR_ASSIGN_OR_RETURN(BucketImage image, ReadImage(*item));
       learn_(image);
-      // One that is not among its own count of shards is a bucket of its own.
+      // A shard beyond its own count of shards is a bucket of its own.
       const bool is_part = is_alone || image.key.shard < image.shards;
       if (is_part) images.push_back(std::move(image));
     }
     return images;
   }
 
+  // Returns true if the bucket has more shards than were read.
   static bool GrowTo(BucketToRead& bucket, const std::vector<BucketImage>& shards) {
     if (bucket.key.shard != 0) return false;
     std::uint32_t most = 2;  // Shard 0 may have been deleted alone.

@@ -59,12 +59,12 @@ TEST_F(WholeBucketTest, Z7ADecisionReportsTheCapacityOfTheWholeBucket) {
     EXPECT_EQ(decision.limits[0].capacity, 100'000) << tokens;
     EXPECT_LE(decision.limits[0].available, tokens == 60 ? 18'000 : 5'000) << tokens;
     EXPECT_GT(decision.limits[0].available, 0) << tokens;
-    // The first request of a process finds the shards; 60 tokens are asked of all of them.
+    // The first request of a process discovers the shards; 60 tokens are taken from all of them.
     EXPECT_EQ(decision.of_shards, tokens == 10 ? 4U : 1U) << tokens;
   }
 }
 
-// Fails if: shard 0 is taken for the whole: 5 of 25 tokens used to be reported as 80 of 100.
+// Fails if: shard 0 is reported as the whole bucket. That reported 5 of 25 tokens as 80 of 100.
 TEST_F(WholeBucketTest, Z7ShardZeroIsReadAsTheWholeBucket) {
   Have(4, 5'000);
   for (int known = 0; known < 2; ++known) {
@@ -91,8 +91,8 @@ TEST_F(WholeBucketTest, Z7TheWholeIsNeverMoreThanItsShardsCanPay) {
   ExpectAbout(Read(0)->bucket.meters[0].tokens, 18'000);  // 25 of shard 0, less the debt
 }
 
-// Fails if: the whole is refilled as one bucket: what a full shard loses would come back to
-// another.
+// Fails if: the whole is refilled as one bucket. Then tokens that a full shard does not gain would
+// be gained by another one.
 TEST_F(WholeBucketTest, Z7AFullShardEarnsNothingForTheOthers) {
   table_.Put(ShardItem(0, 2, 50'000));
   table_.Put(ShardItem(1, 2, 0));
@@ -128,8 +128,7 @@ TEST_F(WholeBucketTest, Z7AShardThatIsAheadRefillsNoOther) {
   EXPECT_LT(tokens, 17'000);
 }
 
-// Fails if: a bucket whose shard 0 was deleted is taken for one that does not exist, and so is
-// full.
+// Fails if: a bucket whose shard 0 was deleted is reported as missing, that is, as full.
 TEST_F(WholeBucketTest, Z7ShardsAreFoundIfShardZeroIsGone) {
   table_.Put(ShardItem(1, 4, 5'000));
   const auto whole = Read(0);
@@ -139,7 +138,8 @@ TEST_F(WholeBucketTest, Z7ShardsAreFoundIfShardZeroIsGone) {
   EXPECT_EQ(Read(2), std::nullopt);
 }
 
-// Fails if: a bucket that its callers named by another shard than 0 counts for the one of shard 0.
+// Fails if: a bucket that its callers name by another shard than 0 counts as part of that of shard
+// 0.
 TEST_F(WholeBucketTest, Z7AShardThatIsABucketOfItsOwnIsNoPart) {
   table_.Put(ShardItem(1, 1, 5'000));
   EXPECT_EQ(Read(0), std::nullopt);

@@ -7,8 +7,8 @@
 namespace weir::dynamo {
 namespace {
 
-// Writes whose conditions failed. Only a network that delivers a request twice can apply one of
-// them later, and then the slot must still be understood.
+// The number of writes with failed conditions that a round keeps. Only a network that delivers a
+// request twice can apply one of them later, and then the slot must still be understood.
 constexpr std::size_t kMostAnswered = 8;
 
 using Parts = std::vector<WriteFence::PartId>;
@@ -35,13 +35,14 @@ std::optional<WriteFence::Guard> WriteFence::Begin(Parts parts, const FencedItem
                .rf = claimed_at_ == kNoItem ? std::nullopt : claimed_at_};
 }
 
-// A slot of this process is of an earlier fence, which ended with no write unanswered.
+// A slot with a value of this process is from an earlier fence, which ended with no write
+// unanswered.
 bool WriteFence::IsFree(const FenceValue& value, UnixMillis now) const {
   if (value == kUnreadableSlot) return false;
   return value.instance == instance_ || value.at + kIdle <= now || value.at > now + kMostAhead;
 }
 
-// An empty slot is chosen at random, so that processes which begin together seldom meet.
+// An empty slot is chosen at random, so that processes which begin together seldom choose the same.
 bool WriteFence::Claim(const FencedItem& item, UnixMillis now, std::uint32_t draw) {
   std::vector<std::size_t> empty;
   std::optional<std::size_t> oldest;
@@ -81,7 +82,7 @@ WriteFence::Write* WriteFence::Find(WriteId write) {
   return found == round_.end() ? nullptr : &*found;
 }
 
-// The parts that a write without a response carries.
+// Each write's parts are sorted, so the union is, too.
 Parts WriteFence::OpenParts() const {
   Parts open;
   for (const Write& write : round_) {

@@ -1,5 +1,13 @@
 // Which writes of one process on one item were applied, if responses are late or lost.
 // Mechanism and proof: docs/design/write-fence.md.
+//
+//             Begin                     a write was applied
+//   no slot --------> slot is claimed ---------------------> slot is held <--+
+//      ^                     |                                |    |         |
+//      |                     |                                |    +---------+
+//      |                     |                                |   a write was applied
+//      +---------------------+--------------------------------+
+//        the slot has another value, the item is gone, rf moved during the claim, or Abandon
 #pragma once
 
 #include <array>
@@ -23,7 +31,7 @@ struct FenceValue {
   friend auto operator<=>(const FenceValue&, const FenceValue&) = default;
 };
 
-/// An attribute in a slot that is no such value. No process may claim it.
+/// Marks an attribute in a slot that is no such value. No process may claim the slot.
 inline constexpr FenceValue kUnreadableSlot{
     .instance = std::uint64_t{1} << 48, .at = {}, .draw = 0};
 
@@ -39,7 +47,7 @@ struct FencedItem {
 /// Fences the writes of one process on one item. Every write requires that the process's slot of
 /// the item holds the last value that the process knows, and replaces it. So at most one of the
 /// writes that were sent since then (a round) is ever applied, however late it arrives, and the
-/// slot names the one that was.
+/// slot identifies it.
 ///
 /// Each write carries parts, and a part may be sent again in a later write of the round.
 /// Settlements report the outcome of parts. A value; not thread-safe.
@@ -48,30 +56,29 @@ class WriteFence {
   using WriteId = std::uint64_t;
   using PartId = std::uint64_t;
 
-  /// Writes of a round that may still be applied.
+  /// The number of writes of a round that may still be applied.
   static constexpr std::size_t kMostUnanswered = 32;
   /// A slot of another process may be claimed if its latest write is this old.
   static constexpr milliseconds kIdle{10'000};
-  /// A time further ahead than this is damaged, or of a clock that is wrong: the slot counts as
-  /// idle.
+  /// A time further ahead than this is damaged, or of a wrong clock: the slot counts as idle.
   static constexpr milliseconds kMostAhead{60'000};
 
-  /// What a write must require of the item, and the value that it stores.
+  /// The condition of a write, and the value that it stores.
   struct Guard {
     WriteId write = 0;
     std::size_t slot = 0;
     std::optional<FenceValue> expected;  ///< nothing: the slot must be empty
     FenceValue value;
-    /// While the slot is claimed: the item's rf must be this one, for all writes of the claim. An
-    /// item that was deleted and created again has empty slots, too, and another rf. Nothing also
-    /// for a write that creates the item.
+    /// While the slot is being claimed: the item's rf must be this one, for all writes of the
+    /// claim. An item that was deleted and created again has empty slots, too, but another rf.
+    /// Nothing also for a write that creates the item.
     std::optional<UnixMillis> rf;
   };
 
   /// Outcomes of parts, each list in ascending order.
   struct Settlement {
-    /// Stored once. A part may be among them that was reported as not applied before, if the
-    /// network delivered its write twice.
+    /// Stored once. May contain a part that was reported as not applied before, if the network
+    /// delivered its write twice.
     std::vector<PartId> applied;
     /// Not stored, and no write that carries them can be applied any more.
     std::vector<PartId> not_applied;
@@ -85,30 +92,32 @@ class WriteFence {
   explicit WriteFence(std::uint64_t instance) : instance_(instance) {}
 
   /// Begins a write. `item` is the latest known content of the item; `draw` must be random and
-  /// drawn for this write, also in a process that was forked. Nothing: every slot is in use by
-  /// another process. REQUIRES: unanswered() < kMostUnanswered.
+  /// drawn for this write, also in a process that was forked. Returns nothing if every slot is in
+  /// use by another process. REQUIRES: unanswered() < kMostUnanswered.
   std::optional<Guard> Begin(std::vector<PartId> parts, const FencedItem& item, UnixMillis now,
                              std::uint32_t draw);
-  /// The same for a write that creates the item, and requires that there is none.
+  /// The same for a write that creates the item, and requires that it does not exist.
   std::optional<Guard> BeginCreation(std::vector<PartId> parts, UnixMillis now,
                                      std::uint32_t draw) {
     return Begin(std::move(parts), {.slots = {}, .rf = kNoItem}, now, draw);
   }
   /// The write was applied.
   Settlement OnApplied(WriteId write);
-  /// Its condition failed, and the response contains the item. Nothing: the item does not exist.
+  /// The condition of the write failed, and the response contains `item`; nothing if it does not
+  /// exist.
   Settlement OnFailed(WriteId write, const std::optional<FencedItem>& item);
-  /// It certainly never reached the table: it was not sent, or was throttled.
+  /// The write certainly never reached the table: it was not sent, or was throttled.
   Settlement OnNotSent(WriteId write);
 
-  /// The process gives up learning the outcome: parts that may be applied are unknown. Unlike after
-  /// other settlements, a write of the round may still be applied once.
+  /// Gives up learning the outcome: parts that may be applied become unknown. Unlike after other
+  /// settlements, a write of the round may still be applied once.
   Settlement Abandon() { return Lose(OpenParts()); }
 
-  /// Writes of this round that may still be applied.
+  /// Returns the number of writes of this round that may still be applied.
   std::size_t unanswered() const;
-  /// No write of this process is known to be in its slot. If another process moves rf now, a later
-  /// write of the round does not show whether an earlier one was applied.
+  /// Returns true until a write of this process is known to be in its slot. If another process
+  /// moves rf meanwhile, a later write of the round does not show whether an earlier one was
+  /// applied.
   bool is_claiming() const { return claimed_at_.has_value(); }
 
   friend auto operator<=>(const WriteFence&, const WriteFence&) = default;
@@ -125,12 +134,19 @@ class WriteFence {
 
   static constexpr UnixMillis kNoItem{INT64_MIN};
 
+  // Returns true if a slot with this value may be claimed.
   bool IsFree(const FenceValue& value, UnixMillis now) const;
+  // Chooses a slot. Returns false if all are in use.
   bool Claim(const FencedItem& item, UnixMillis now, std::uint32_t draw);
+  // Returns the parts of the writes that have no response, in ascending order.
   std::vector<PartId> OpenParts() const;
+  // Returns null if the write is not of this round.
   Write* Find(WriteId write);
+  // Adds a write to the round.
   void Remember(Write write);
+  // Ends the round: this write was applied, and all others never will be.
   Settlement Settle(const Write& applied);
+  // Ends the round and gives up the slot. Parts that were open, and are no more, are not applied.
   Settlement Lose(const std::vector<PartId>& open_before);
 
   std::uint64_t instance_;

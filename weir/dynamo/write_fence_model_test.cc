@@ -1,9 +1,9 @@
-// Every order of events of one process and one item, for small numbers of each: responses that are
-// lost, writes that arrive late, twice or after later ones, a slot that another process takes, an
+// Visits every order of events of one process and one item, for small numbers of each: lost
+// responses, writes that arrive late, twice or out of order, a slot that another process takes, an
 // item that is deleted and created again.
 //
-// Fails if: a return counts twice; a caller is admitted and nothing was taken; a take is charged
-// twice and not flagged; a charge that no caller has is not known to the process.
+// Fails if: a return counts twice; a caller is admitted and no tokens were taken; a take is charged
+// twice and not flagged; the process does not know of a charge without a caller.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr UnixMillis kStart{1'767'225'600'000};
 constexpr WriteFence::PartId kTake = 1;
 constexpr WriteFence::PartId kReturn = 2;
-constexpr WriteFence::PartId kRepeated = 3;  // the take, once more after the slot was lost
+constexpr WriteFence::PartId kRepeated = 3;  // the take, repeated after the slot was lost
 
 struct Explored {
   int writes = 4;
@@ -31,7 +31,7 @@ struct Explored {
 
 enum class PartState { kQueued, kOpen, kDone, kRefused, kAbandoned, kForfeited };
 
-/// A write in the network.
+/// A write in flight.
 struct Travelling {
   WriteFence::WriteId id = 0;
   std::size_t slot = 0;
@@ -43,10 +43,10 @@ struct Travelling {
   friend auto operator<=>(const Travelling&, const Travelling&) = default;
 };
 
-/// The whole world: the process, the network and the table.
+/// The complete state: the process, the network and the table.
 struct World {
   WriteFence fence{1};
-  // The state of the process, and the results that its callers have.
+  // The state of the process, and the results of its callers.
   PartState take = PartState::kQueued;
   PartState give = PartState::kQueued;
   bool is_flagged = false;  // the take was repeated after its slot was lost
@@ -55,7 +55,7 @@ struct World {
   // The table.
   FenceSlots slots;
   UnixMillis rf = kStart;
-  int takes = 0;  // ever, also of the item that was deleted
+  int takes = 0;  // in total, including the item that was deleted
   int returns = 0;
   // The network and the faults that happened.
   std::vector<Travelling> travelling;
@@ -66,7 +66,7 @@ struct World {
   friend auto operator<=>(const World&, const World&) = default;
 };
 
-/// Only slot 0 can be claimed.
+/// Returns slots of which only slot 0 can be claimed.
 FenceSlots OneSlot() {
   FenceSlots slots;
   for (std::size_t i = 1; i < kFenceSlots; ++i) slots[i] = FenceValue{99, kStart, 1};
@@ -83,7 +83,7 @@ class Explorer {
  public:
   explicit Explorer(const Explored& what) : what_(what) {}
 
-  /// Visits every world that can be reached; returns the first violation with its events.
+  /// Visits every reachable world. Returns the first violation with its events, or nothing.
   std::string Run() {
     World first;
     first.slots = OneSlot();
@@ -170,7 +170,8 @@ class Explorer {
     }
   }
 
-  // With everything that is pending, or with one of the two; with nothing if only doubt is left.
+  // Sends everything that is pending, or one of the two parts; nothing but a probe if only doubt is
+  // left.
   void Send(const World& world) {
     if (world.begun == what_.writes) return;
     if (world.fence.unanswered() == WriteFence::kMostUnanswered) return;
@@ -193,7 +194,7 @@ class Explorer {
   // The process sees the item as it is: an older image would only make the condition fail.
   void SendParts(World world, const std::vector<WriteFence::PartId>& parts) {
     ++world.begun;
-    // The slot of the other process has been idle for long enough when it is claimed.
+    // When the slot of the other process is claimed, it has been idle for long enough.
     const auto guard =
         world.fence.Begin(parts, {world.slots, world.rf}, kStart + milliseconds(5'000),
                           static_cast<std::uint32_t>(world.begun));
@@ -212,7 +213,7 @@ class Explorer {
     Go(world, "the caller of the take is answered");
   }
 
-  // `others_hold`: the conditions on balances, which other processes change.
+  // `others_hold`: the conditions on balances hold, which other processes change.
   void Arrive(World world, std::size_t index, bool others_hold) {
     const Travelling write = world.travelling[index];
     world.travelling.erase(world.travelling.begin() + static_cast<std::ptrdiff_t>(index));
@@ -285,7 +286,7 @@ TEST(WriteFenceModel, AnItemThatIsCreatedAgainCountsNothingTwice) {
 }
 
 // Only with a slot that stays: if a request is delivered twice, and the slot is lost between the
-// two, the failure of the second delivery hides that the first one was applied.
+// two deliveries, the failure of the second hides that the first was applied.
 TEST(WriteFenceModel, ANetworkThatDeliversTwiceCountsOnce) {
   Explore({.writes = 3, .is_duplicated = true}, false);
 }

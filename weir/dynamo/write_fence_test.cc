@@ -15,7 +15,7 @@ constexpr std::uint64_t kOther = 8;
 
 FencedItem EmptyItem() { return {.slots = {}, .rf = kNow}; }
 
-/// The item after a write that was guarded like this.
+/// Returns the item after a write with this guard.
 FencedItem After(FencedItem item, const WriteFence::Guard& guard) {
   item.slots[guard.slot] = guard.value;
   return item;
@@ -28,7 +28,7 @@ class WriteFenceTest : public testing::Test {
     EXPECT_TRUE(guard.has_value());
     return guard.value_or(WriteFence::Guard{});
   }
-  /// A write that is applied, so that the slot is held.
+  /// Applies a write, so that the slot is held.
   void Hold() {
     const auto guard = Begin({});
     item = After(item, guard);
@@ -47,7 +47,7 @@ TEST_F(WriteFenceTest, TheFirstWriteClaimsAnEmptySlotOfTheItemAsItWasSeen) {
   EXPECT_EQ(guard.value.instance, kOwn);
 }
 
-// Fails if: a claim requires an rf for ever that others have moved.
+// Fails if: a claim keeps requiring an rf that others have moved.
 TEST_F(WriteFenceTest, AClaimBeginsAgainWhenOthersMovedRf) {
   const auto first = Begin({1});
   item.rf = kNow + milliseconds(1);
@@ -164,7 +164,7 @@ TEST_F(WriteFenceTest, ResponsesOfAnEarlierRoundChangeNothing) {
   EXPECT_EQ(current.expected, next.value);
 }
 
-// Fails if: failed writes of a round are kept without a bound, or those in flight are forgotten.
+// Fails if: a round keeps failed writes without a bound, or drops those in flight.
 TEST_F(WriteFenceTest, AManyTimesRefusedRoundKeepsTheWritesInFlight) {
   Hold();
   const auto slow = Begin({1});

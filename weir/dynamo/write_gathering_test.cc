@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 class WriteGatheringTest : public testing::Test {
  protected:
-  /// A shared write is applied, and fewer come back than it answered.
+  /// A shared write is applied, and fewer parts arrive than callers got results.
   void Miss() {
     gathering_.OnApplied(2, 0, kMost, now_);
     if (gathering_.MaySend(1, now_.at)) return;
@@ -52,7 +52,7 @@ TEST_F(WriteGatheringTest, AQuarterOfARoundTripAtMostAndAMillisecond) {
   EXPECT_EQ(gathering_.until(), now_.at + milliseconds(1));
 }
 
-// A caller of a bucket and its parent is answered when the later of two writes is.
+// A caller of a bucket and its parent gets its result after the later of two writes.
 TEST_F(WriteGatheringTest, TheTimeBeginsWithTheFirstPartUpToTwoRoundTripsLater) {
   gathering_.OnApplied(8, 0, kMost, now_);
   EXPECT_FALSE(gathering_.MaySend(1, now_.at + milliseconds(3)));
@@ -77,7 +77,7 @@ TEST_F(WriteGatheringTest, WithoutAKnownRoundTripNothingIsHeld) {
   EXPECT_TRUE(gathering_.MaySend(1, now_.at));
 }
 
-// Fails if: callers that do not come back soon wait again and again.
+// Fails if: after callers have stayed away, writes are still held often.
 TEST_F(WriteGatheringTest, CallersThatStayAwayAreSeldomWaitedFor) {
   int held = 0;
   for (int i = 0; i < 160; ++i) {
@@ -101,10 +101,10 @@ TEST_F(WriteGatheringTest, CallersThatComeBackAreWaitedForAgain) {
 struct SharedKey {
   CallerTally all;
   double writes_each = 0;
-  nanoseconds mean{0};  // from asking to the answer
+  nanoseconds mean{0};  // from the request to its result
 };
 
-/// Callers of one process. `gap` 0: each asks again when it is answered.
+/// Runs callers of one process. `gap` 0: each sends its next request after its result.
 SharedKey RunTogether(int count, nanoseconds gap, const CallerTerms& terms) {
   Fleet fleet(7);
   FleetProcess& process = fleet.Join();
@@ -131,7 +131,7 @@ CallerTerms ManyTokens(std::string_view entity) {
   return OneToken(OneLimit(entity, PerSecond(10'000).Burst(1'000'000)));
 }
 
-// Fails if: the first caller that is answered writes alone, and the others wait for that.
+// Fails if: the first caller that gets its result writes alone, and the others wait for that write.
 TEST(FleetWriteGathering, EightCallersThatAskInTurnShareEveryWrite) {
   const SharedKey run = RunTogether(8, nanoseconds(0), ManyTokens("acme"));
   EXPECT_EQ(run.all.failed, 0);
@@ -139,8 +139,8 @@ TEST(FleetWriteGathering, EightCallersThatAskInTurnShareEveryWrite) {
   EXPECT_LE(run.mean, milliseconds(11)) << "a round trip has 10 ms on average";
 }
 
-// Fails if: callers are expected when a bucket's write is applied, and not when they are answered,
-// which is after the write on the parent.
+// Fails if: callers are expected when the bucket's write is applied, instead of when they get their
+// results, which is after the write on the parent.
 TEST(FleetWriteGathering, CallersOfABucketAndItsParentShareTheWritesOnBoth) {
   CallerTerms terms = ManyTokens("acme");
   terms.charges.push_back(ManyTokens("parent").charges.front());
@@ -150,7 +150,7 @@ TEST(FleetWriteGathering, CallersOfABucketAndItsParentShareTheWritesOnBoth) {
   EXPECT_LE(run.mean, microseconds(12'500)) << "the later of two round trips";
 }
 
-// Fails if: requests that come one by one wait for others that do not come.
+// Fails if: single requests wait for others that do not come.
 TEST(FleetWriteGathering, CallersThatAskAtTheirOwnTimesHardlyWait) {
   const SharedKey run = RunTogether(8, milliseconds(8), ManyTokens("acme"));
   EXPECT_EQ(run.all.failed, 0);

@@ -10,7 +10,7 @@ constexpr std::int64_t kBearablePercent = 45;
 constexpr std::int64_t kHotPercent = 30;
 constexpr std::int64_t kLeastPercent = 25;
 constexpr std::int64_t kBytesOfUnit = 1024;
-// Of each list and map, and of each of their elements.
+// For each list and map, and for each of their elements.
 constexpr std::int64_t kBytesOfContainer = 3;
 constexpr std::int64_t kBytesOfElement = 1;
 
@@ -24,7 +24,7 @@ struct SizeOfValue {
   std::int64_t operator()(const Null&) const { return 1; }
   std::int64_t operator()(bool) const { return 1; }
   std::int64_t operator()(const std::string& text) const { return SizeOfText(text); }
-  // Two digits in a byte, and one byte more.
+  // Two digits take one byte, and the number one byte more.
   std::int64_t operator()(const Number& number) const { return SizeOfText(number.text) / 2 + 1; }
   std::int64_t operator()(const StringSet& set) const {
     std::int64_t size = 0;

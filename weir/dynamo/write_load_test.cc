@@ -8,7 +8,7 @@
 namespace weir::dynamo {
 namespace {
 
-// An item that is written `rate` times a second for `seconds`: whether it is hot by then.
+// An item that is written `rate` times a second for `time_s` seconds, and whether it became hot.
 class WriteLoad {
  public:
   void Write(std::int64_t rate, std::int64_t time_s, bool moves, std::int64_t units = 1) {
@@ -54,7 +54,8 @@ TEST(WriteLoad, D8LargeItemsAreHotEarlier) {
   EXPECT_EQ(large.wcu.consumed, 100 * 20 * 5 * kWriteCost);
 }
 
-// Fails if: a zae-limiter aggregator on the same table divides what Weir is about to divide.
+// Fails if: an aggregator of zae-limiter on the same table divides a bucket that Weir is about to
+// divide.
 TEST(WriteLoad, D8TheBalanceStaysAboveWhatPeersDivideAt) {
   for (const bool moves : {false, true}) {
     WriteLoad flooded;

@@ -5,10 +5,10 @@
 namespace weir::dynamo {
 namespace {
 
-// After the first few losses in a row every second one is followed by a pause, so that the writes
-// of many processes do not all come at once. The write after a pause relies on an image that is old
-// by then, and mostly loses; the one after that has a fresh one. With a pause before each, a
-// process that writes without one would keep all others from the bucket.
+// After the first few losses in a row, every second one is followed by a pause, so that the writes
+// of many processes do not all arrive at once. The write after a pause relies on an image that is
+// old by then, and mostly loses; the one after that has a fresh image. If every loss were followed
+// by a pause, a process that writes without pauses would keep all others from the bucket.
 constexpr int kLostAtOnce = 4;
 constexpr nanoseconds kLostPause = milliseconds(10);
 constexpr int kMostLostPauses = 5;

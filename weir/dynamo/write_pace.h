@@ -1,4 +1,4 @@
-// How fast the actor of a bucket writes after writes that failed.
+// When, and with how many takes, the actor of a bucket writes after writes that failed.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,19 @@ namespace weir::dynamo {
 class WritePace {
  public:
   void OnApplied() { *this = WritePace(); }
-  /// A condition failed.
+  /// The condition of a write failed.
   void OnFailed() { ++failed_; }
   /// A write with this number of parts failed because of another process's write. `takes_less`:
-  /// fewer may fit.
+  /// fewer takes may fit.
   void OnLost(std::size_t parts, bool takes_less, Instant now, std::uint64_t draw);
-  /// The table failed, or throttled: waits longer each time, 25 to 400 ms.
+  /// The table failed, or throttled a write: pauses for half to all of a time that doubles from 25
+  /// to 400 ms.
   void Pause(Instant now, std::uint64_t draw);
 
   Instant paused_until() const { return until_; }
   std::size_t most_takes() const { return most_takes_; }
-  /// Since the last write that was applied: on their conditions, and of these to other processes.
+  /// The number of writes since the last applied one whose conditions failed, and of those among
+  /// them that lost to other processes.
   int failed() const { return failed_; }
   int lost() const { return lost_; }
 

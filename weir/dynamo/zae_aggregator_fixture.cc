@@ -10,7 +10,7 @@
 namespace weir::dynamo {
 namespace {
 
-constexpr std::int64_t kBusyPart = 5;  // of the capacity of `wcu`: a fifth is left
+constexpr std::int64_t kBusyPart = 5;  // busy if less than a fifth of `wcu` is left
 
 Item ToDynamoItem(const sim::Item& item) {
   const nlohmann::json body = {{"Item", sim::WriteItem(item)}};
@@ -25,7 +25,8 @@ Write UpdateTo(TableKey key) {
   return {.kind = Write::Kind::kUpdate, .key = std::move(key), .item = {}, .expression = {}};
 }
 
-// The item of another shard, as the aggregator makes it: whatever else shard 0 has, it has too.
+// Returns the item that the aggregator creates for another shard: a copy of shard 0 with full
+// limits.
 Item CloneOf(const Item& shard0, const Keys& keys, const BucketKey& key, std::int64_t shards) {
   Item clone = keys.BucketIndexes(key);
   clone.insert(shard0.begin(), shard0.end());
@@ -63,7 +64,7 @@ void ZaeAggregator::Run() {
   scheduler.At(scheduler.clock().Now() + interval_, [this] { Run(); });
 }
 
-// An item that is new is ignored.
+// Ignores new items.
 void ZaeAggregator::Collect(const sim::StreamRecord& record,
                             std::map<std::string, Change>& changes) const {
   if (!record.before || !record.after || !record.after->contains("rf")) return;

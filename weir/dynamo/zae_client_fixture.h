@@ -1,10 +1,16 @@
 // A model of a process with zae-limiter 0.17.0's client on the table of a simulated fleet.
 //
 // Source: zae-limiter 0.17.0, its acquire, leases, limits API. A decision is tried on stored
-// balances first (all buckets at once), then by a pass that reads and refills; a charge is given
-// back where another bucket refuses. A write without an answer is sent again by botocore, and may
-// count again. Left out: the cache of refusals, which saves requests; records of entities, and so
-// the check of a new bucket's owner.
+// balances first, on all buckets at the same time; then by a pass that reads and refills. A charge
+// is given back if another bucket refuses. Botocore sends a write without a response again, which
+// may count twice. Not modelled: the cache of refusals, which saves requests; records of entities,
+// and so the check of a new bucket's owner.
+//
+//   Speculate --> Speculated --> AllSpeculated --> Refill --> Settle --> Finish
+//       ^             |               |              |          ^         ^
+//       +-------------+               |              +-> Retry -+         |
+//         another shard               +-----------------------------------+
+//                                       no bucket needs a refill, or one refuses
 #pragma once
 
 #include <cstdint>
@@ -22,32 +28,33 @@ namespace weir::dynamo {
 struct ZaeTally {
   int admitted = 0;
   int refused = 0;
-  int failed = 0;       ///< unavailable: no answer
+  int failed = 0;       ///< no response
   int slow = 0;         ///< passes that refilled
-  int lost_passes = 0;  ///< to another one
+  int lost_passes = 0;  ///< lost to another one
   int seeds = 0;        ///< limits that an item lacked
   int bumps = 0;        ///< sent
-  int unproven = 0;     ///< credits that were given over a ceiling that had moved: vu = 0
-  int compensated = 0;  ///< charges given back because another bucket refused
+  int unproven = 0;     ///< returns above a ceiling that had moved, after which vu is 0
+  int compensated = 0;  ///< charges that were given back because another bucket refused
 };
 
-/// A charge that was taken: on which shard, and the item as it left it.
+/// A charge that was taken: its shard, and the item as the charge left it.
 struct ZaeHeld {
   Charge charge;
   std::optional<Item> item;
 };
-/// Empty: refused, or failed.
+/// Receives the charges; none if the request was refused or failed.
 using ZaeDone = std::move_only_function<void(std::vector<ZaeHeld>)>;
 
-/// Every write is noted in the ledger. The fleet and the ledger must outlive it. Not thread-safe.
+/// Records every write in the ledger. The fleet and the ledger must outlive it. Not thread-safe.
 class ZaeClient {
  public:
   ZaeClient(Fleet& fleet, FleetLedger& ledger, std::uint64_t seed);
 
   void Acquire(std::span<const Charge> charges, ZaeDone done);
-  /// Debits and credits on the shard that paid.
+  /// Debits or returns tokens on the shard that paid.
   void Adjust(const ZaeHeld& held, std::vector<std::int64_t> deltas);
-  /// The limits of an entity: every shard gets the parameters, `removed` ones leave.
+  /// Changes the limits of an entity: every shard gets the parameters, and loses the `removed`
+  /// limits.
   void SyncParameters(const TargetPtr& target, const std::vector<std::string>& removed);
 
   sim::SimTransport& network() { return sender_.network(); }

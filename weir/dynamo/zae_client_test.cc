@@ -1,4 +1,5 @@
-// The model of zae-limiter's client does what 0.17.0 was seen to do, by itself and beside Weir.
+// The model of zae-limiter's client behaves as 0.17.0 was observed to, alone and together with
+// Weir.
 #include "weir/dynamo/zae_client_fixture.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ TEST_F(ZaeClientTest, SharesABucketWithWeirExactly) {
   EXPECT_EQ(Stored("b_rpm_tc"), 100'000);
 }
 
-// The defect W1: writes on stored balances take what an idle bucket held before its refill.
+// Defect W1: writes on stored balances take the tokens of an idle bucket before its refill.
 TEST_F(ZaeClientTest, AdmitsNearlyTwiceTheCapacityAfterARest) {
   EXPECT_EQ(AcquireOnes(1), 1);
   fleet_.scheduler().Advance(seconds(61));
@@ -127,7 +128,7 @@ TEST_F(ZaeClientTest, CountsAgainWhatGotNoAnswer) {
   EXPECT_EQ(ledger_.calls().back().stored->most, 2);
 }
 
-// The defect W3: a doubling makes tokens.
+// Defect W3: a doubling creates tokens.
 TEST_F(ZaeClientTest, ItsAggregatorDoublesABusyBucketByFullClones) {
   Fleet fleet(2, 40'000);
   FleetLedger ledger(fleet.scheduler().clock());

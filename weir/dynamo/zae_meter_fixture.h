@@ -22,25 +22,25 @@ struct ZaeMeter {
   std::int64_t amount = 0;
   std::int64_t period = 1;
 };
-/// Nothing unless it has tokens and a capacity.
+/// Returns nothing unless the item has tokens and a capacity of the limit.
 std::optional<ZaeMeter> ReadZaeMeter(const Item& item, std::string_view limit);
-/// The names of the limits of an item that have both, `wcu` among them.
+/// Returns the names of the limits of an item that have both, including `wcu`.
 std::vector<std::string> ZaeLimits(const Item& item);
 std::int64_t ZaeShards(const Item& item);
-/// It makes no more.
+/// zae-limiter creates no more shards.
 inline constexpr std::int64_t kMostZaeShards = 32;
-/// What a shard gains until `now`; negative if it holds more than its capacity. A fraction of a
-/// millitoken is lost.
+/// Returns the gain of one of `shards` shards in `elapsed` ms; negative if it holds more than its
+/// capacity. A fraction of a millitoken is lost.
 std::int64_t ZaeRefill(const ZaeMeter& meter, std::int64_t shards, std::int64_t elapsed);
 
-/// The same from an item's own time until `now`.
+/// The same from the item's own time until `now`.
 std::int64_t ZaeRefillUntil(const Item& item, const ZaeMeter& meter, UnixMillis now);
 
-/// What the client does about an item that its write on stored balances found.
+/// The client's next step after its write on stored balances failed on an item.
 enum class ZaeVerdict {
   kRefused,  ///< no refill until now would pay
   kSlow,     ///< a pass that refills may pay
-  kBusy,     ///< as kSlow, and the item is written more than it bears
+  kBusy,     ///< as kSlow, and the item is written more often than it bears
 };
 ZaeVerdict JudgeZae(const std::optional<Item>& item, const Charge& charge, UnixMillis now);
 

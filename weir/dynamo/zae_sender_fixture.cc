@@ -58,7 +58,7 @@ void ZaeSender::Answered(const std::shared_ptr<Sending>& sending, const ZaeAnswe
     scheduler.At(scheduler.clock().Now() + kPauseOfBotocore, [this, sending] { Try(sending); });
     return;
   }
-  const bool counts_once = sending->writes.size() > 1;  // by its token
+  const bool counts_once = sending->writes.size() > 1;  // because of its token
   const int least = answer ? 1 : 0;
   const int most = least + sending->doubts;
   if (ledger_ != nullptr && !sending->charges.empty()) {

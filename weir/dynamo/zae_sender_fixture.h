@@ -1,4 +1,5 @@
-// How a process of zae-limiter sends writes: by botocore, which sends what got no answer again.
+// How a process of zae-limiter sends writes: by botocore, which repeats requests without a
+// response.
 #pragma once
 
 #include <functional>
@@ -17,11 +18,12 @@ using ZaeAnswerDone = std::move_only_function<void(const ZaeAnswer&)>;
 /// Fleet and ledger must outlive it, and it its last write. Not thread-safe.
 class ZaeSender {
  public:
-  /// `ledger`: null for writes that charge nothing.
+  /// `ledger` may be null if no write charges anything.
   ZaeSender(Fleet& fleet, FleetLedger* ledger, std::uint64_t seed);
 
-  /// One write by itself, several as a transaction. The ledger notes `charges`, with how often they
-  /// were stored: a write that is repeated may count again, a transaction counts once.
+  /// Sends one write by itself, several as a transaction. Records `charges` in the ledger, with the
+  /// number of times that they were stored: a write that is repeated may count again, a transaction
+  /// counts once.
   void Send(std::vector<Write> writes, std::vector<Charge> charges, ZaeAnswerDone done);
 
   UnixMillis now() const { return process_.now(); }

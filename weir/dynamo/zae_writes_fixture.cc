@@ -38,7 +38,7 @@ void SetParameters(Expression& e, const Limit& limit) {
   e.Set(LimitAttribute(limit.name, "rp"), Of(limit.quota.period));
 }
 
-// What a condition of the item says of its attribute now: the same, or absent.
+// Requires a numeric attribute to be as it is in `item`: equal, or absent.
 void RequireAsRead(Expression& e, const Item& item, const std::string& attribute) {
   const auto value = GetNumber(item, attribute);
   e.RequireSame(attribute, value ? std::optional(Of(*value)) : std::nullopt);
@@ -54,7 +54,7 @@ void Seed(Expression& e, const Limit& limit, std::int64_t share, std::int64_t am
   e.Set(LimitAttribute(limit.name, "tc"), Of(amount));
 }
 
-// False if the refilled balance does not pay.
+// Returns false if the refilled balance does not pay.
 bool RefillAndTake(Expression& e, const std::string& limit, const ZaeMeter& meter,
                    std::int64_t refill, std::int64_t amount) {
   const std::string tokens = LimitAttribute(limit, "tk");

@@ -31,7 +31,7 @@ void AppendVarint(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
-/// A tag, a length and so many bytes.
+/// Returns the size of a field with contents of this length: tag, length and contents.
 std::size_t FieldSize(std::size_t length) { return 1 + VarintSize(length) + length; }
 
 void AppendField(std::string& out, char tag, std::string_view bytes) {

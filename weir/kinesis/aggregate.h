@@ -19,10 +19,10 @@ namespace weir::kinesis {
 
 inline constexpr std::string_view kAggregateMagic = "\xF3\x89\x9A\xC2";
 inline constexpr std::size_t kAggregateFrame = 4 + 16;  ///< bytes around the message
-/// The partition key of an aggregate; where it goes is said by its explicit hash key.
+/// The partition key of an aggregate. Its explicit hash key decides its shard.
 inline constexpr std::string_view kAggregateKey = "a";
 
-/// What a producer was given. The views belong to somebody else.
+/// The parts of a user record. The views do not own their text.
 struct UserRecordView {
   std::string_view partition_key;
   std::optional<std::string_view> explicit_hash_key;  ///< decimal, without leading zeros
@@ -31,22 +31,22 @@ struct UserRecordView {
   friend bool operator==(const UserRecordView&, const UserRecordView&) = default;
 };
 
-/// Writes user records, copying them, and knows at each moment how long the data of the Kinesis
-/// record would be, to the byte.
+/// Writes user records into the data of one Kinesis record. Copies them. The size of the data is
+/// known to the byte after each record. Not thread-safe.
 class AggregateWriter {
  public:
   void Add(const UserRecordView& record);
   std::size_t count() const { return count_; }
-  /// Of the data as Take would return it.
+  /// Returns the size of the data that Take would return.
   std::size_t size() const { return SizeOf(count_, message_size()); }
-  /// The same, with this record added.
+  /// Returns the size that the data would have with this record added.
   std::size_t SizeWith(const UserRecordView& record) const;
-  /// The data of the Kinesis record: empty without records, one alone as it was given. Leaves the
-  /// writer empty.
+  /// Returns the data of the Kinesis record and leaves the writer empty. The data of a single user
+  /// record are returned as they were added; without records the result is empty.
   std::string Take();
 
  private:
-  /// Strings of one table, serialized, and where each one stands.
+  /// The strings of one table, serialized, and the index of each.
   struct Table {
     struct Hash {
       using is_transparent = void;
@@ -58,24 +58,28 @@ class AggregateWriter {
     std::string bytes;
     absl::flat_hash_map<std::string, std::uint64_t, Hash, std::equal_to<>> places;
 
-    /// Where the text stands or would be put, and what putting it there costs.
+    /// Returns the index of the text in the table, or the index that it would get.
     std::uint64_t PlaceOf(std::string_view text) const;
+    /// Returns the number of bytes that adding the text would take; 0 if the table has it.
     std::size_t CostOf(std::string_view text) const;
+    /// Adds the text if the table does not have it. Returns its index.
     std::uint64_t Put(char tag, std::string_view text);
   };
 
+  /// Returns the size of the data with this number of records and a message of this size.
   std::size_t SizeOf(std::size_t count, std::size_t message) const;
   std::size_t message_size() const {
     return keys_.bytes.size() + hashes_.bytes.size() + records_.size();
   }
+  /// Returns the size of the message Record of this record, without its tag and length.
   std::size_t BodySize(const UserRecordView& record) const;
 
   Table keys_;
   Table hashes_;
   std::string records_;
   std::size_t count_ = 0;
-  std::size_t first_data_ = 0;  // bytes of the first record's data, which end where it ends ...
-  std::size_t first_end_ = 0;   // ... in records_
+  std::size_t first_data_ = 0;  // bytes of the first record's data, which end ...
+  std::size_t first_end_ = 0;   // ... at this offset in records_
 };
 
 }  // namespace weir::kinesis

@@ -1,4 +1,4 @@
-// Writing and reading aggregated records: vectors of other implementations, and properties.
+// Tests of writing and reading aggregates: vectors of other implementations, and properties.
 #include "weir/kinesis/aggregate.h"
 
 #include <absl/strings/escaping.h>
@@ -89,7 +89,7 @@ std::string ChecksumOf(const std::string& aggregate) {
   return hex;
 }
 
-// Indexes of two bytes (V8) and lengths of two and three (V9), known by size and checksum.
+// Indexes of two bytes (V8) and lengths of two and three bytes (V9), checked by size and checksum.
 TEST(Aggregate, WritesLongNumbers) {
   std::vector<Given> many;
   for (int i = 0; i < 130; ++i) many.push_back({fmt::format("k{:03}", i), std::nullopt, "D"});
@@ -124,7 +124,7 @@ std::vector<Given> Arbitrary() {
     return *rc::gen::container<std::string>(static_cast<std::size_t>(*rc::gen::inRange(0, longest)),
                                             rc::gen::arbitrary<char>());
   };
-  // Few keys, so that many repeat.
+  // few keys, so that many repeat
   std::vector<std::string> keys;
   for (int i = *rc::gen::inRange(1, 200); i > 0; --i) keys.push_back(text(40));
   std::vector<Given> records;
@@ -136,8 +136,8 @@ std::vector<Given> Arbitrary() {
   return records;
 }
 
-// Fails if: an index is taken for one byte; a key that is there is counted again; the frame is
-// counted for one record.
+// Fails if: an index is counted as one byte; the size of a known key is counted again; the frame is
+// counted for a single record.
 RC_GTEST_PROP(Aggregate, KnowsItsSizeAndIsReadBack, ()) {
   const std::vector<Given> records = Arbitrary();
   AggregateWriter writer;
@@ -155,7 +155,7 @@ RC_GTEST_PROP(Aggregate, KnowsItsSizeAndIsReadBack, ()) {
   RC_ASSERT(*read == Views(records));
 }
 
-/// A message in a good frame.
+/// Returns the message in a valid frame.
 std::string Framed(const std::string& message) {
   const Md5 sum = Md5Of({message});
   return std::string(kAggregateMagic) + message + std::string(sum.begin(), sum.end());
@@ -225,8 +225,8 @@ TEST(Deaggregate, PassesOverFieldsThatItDoesNotKnow) {
   EXPECT_THAT(*read, ElementsAreArray({UserRecordView{"a", std::nullopt, "x"}}));
 }
 
-// The rule of the consumer library: five records in range, five below, five above, and nothing of
-// them is delivered.
+// The rule of the consumer library: if some of the records are inside the range and others below or
+// above it, no record of the aggregate is delivered.
 TEST(Deaggregate, DeliversAllOfAnAggregateOrNothing) {
   std::vector<Given> records;
   for (int i = 0; i < 15; ++i) records.push_back({"k", fmt::format("{}", 100 + i), "d"});

@@ -7,7 +7,7 @@
 namespace weir::kinesis {
 namespace {
 
-// An assignment of nothing would keep the allocation.
+// Frees the allocation, too, which an assignment of an empty string would keep.
 void Free(std::string& text) { std::string().swap(text); }
 
 }  // namespace
@@ -45,7 +45,7 @@ Aggregator::Group Aggregator::GroupOf(const UserRecord& record,
                                       std::optional<ShardId> shard) const {
   if (options_.mode == AggregatorOptions::Mode::kByShard && shard) return {.shard = shard};
   Group group{.shard = shard, .hash = record.hash};
-  // Explicit hash keys may be equal where partition keys are not.
+  // Two partition keys may have equal explicit hash keys.
   if (options_.mode == AggregatorOptions::Mode::kByPartitionKey) {
     group.partition_key = record.partition_key;
   }
@@ -71,7 +71,8 @@ void Aggregator::Add(const Group& group, UserRecord record) {
   }
   batch.expires = std::min(batch.expires, record.expires);
   batch.writer.Add(record.View());
-  // The writer has a copy. The keys of the first are needed again if it stays alone.
+  // The writer has copied the data. The keys of the first record are kept: if it stays alone, they
+  // are needed.
   Free(record.data);
   if (!is_new) {
     Free(record.partition_key);

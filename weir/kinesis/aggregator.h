@@ -1,4 +1,4 @@
-// User records into Kinesis records.
+// Combines user records into Kinesis records.
 #pragma once
 
 #include <compare>
@@ -17,9 +17,13 @@ namespace weir::kinesis {
 
 struct AggregatorOptions {
   enum class Mode {
-    kByShard,  ///< together what is expected on one shard; where that is not known, as kByKey
-    kByKey,    ///< together what has one hash key: right on every shard, whatever splits
-    /// As kByKey, and of one partition key, which the Kinesis record has, too.
+    /// A Kinesis record has records that are expected on one shard; as kByKey if the shard is not
+    /// known.
+    kByShard,
+    /// A Kinesis record has records of one hash key, which all land on the same shard whichever
+    /// shards split.
+    kByKey,
+    /// As kByKey, and of one partition key, which is the Kinesis record's, too.
     kByPartitionKey,
     kSeparately  ///< each user record is a Kinesis record
   };
@@ -28,41 +32,46 @@ struct AggregatorOptions {
   std::size_t max_bytes = 51'200;         ///< of its data, to the byte
 };
 
-/// Gives the user records of a Kinesis record their data and keys back, which it holds for them
-/// from the aggregator on. `record.data` is not to be used any more.
+/// Restores the data and keys of the user records of a Kinesis record, which hold none since the
+/// aggregator. `record.data` must not be used after this.
 void Unframe(KinesisRecord& record);
 
-/// A value. What it holds leaves when the next record would not fit, when the most urgent of a
-/// batch is due, or on demand. Records of one hash key leave in the order of their puts. One that
-/// alone is larger than max_bytes leaves alone and at once, after those before it.
+/// A state machine without I/O; not thread-safe. A batch leaves before a record that would not fit,
+/// when its most urgent record is due, or on demand. Records of one hash key leave in the order of
+/// their puts. A record that alone is larger than max_bytes leaves alone and at once, after the
+/// records before it.
 class Aggregator {
  public:
   explicit Aggregator(const AggregatorOptions& options) : options_(options) {}
 
-  /// `shard`: where it is expected to go. What it makes leave is appended to `out`.
+  /// Adds a record. `shard` is the shard that is expected to store it; nothing if it is not known.
+  /// Batches that leave because of this are appended to `out`.
   void Put(UserRecord record, std::optional<ShardId> shard, std::vector<KinesisRecord>& out);
-  /// Batches whose deadline has come.
+  /// Appends the batches whose deadline has come.
   void TakeDue(Instant now, std::vector<KinesisRecord>& out);
+  /// Appends all batches.
   void TakeAll(std::vector<KinesisRecord>& out);
-  /// What was put without a shard.
+  /// Appends the batches of records that were put without a shard.
   void TakeUnplaced(std::vector<KinesisRecord>& out);
-  /// When the next batch is due; nothing where there is none.
+  /// Returns when the next batch is due; nothing if there is none.
   std::optional<Instant> Wake() const;
 
+  /// Returns the number of batches that have not left.
   std::size_t batches() const { return batches_.size(); }
 
  private:
-  /// What may stand in one frame: one shard's records, or one key's.
+  /// Records of equal groups may be in one batch: they have one shard or one key.
   struct Group {
     std::optional<ShardId> shard;
-    HashKey hash = 0;             ///< 0 where the shard says it all
-    std::string partition_key{};  ///< empty unless it counts
+    HashKey hash = 0;             ///< 0 if the records are grouped by shard
+    std::string partition_key{};  ///< empty unless the records are grouped by partition key
 
     friend bool operator<(const Group& a, const Group& b) {
       return std::tie(a.shard, a.hash, a.partition_key) <
              std::tie(b.shard, b.hash, b.partition_key);
     }
   };
+  /// Is never empty.
   struct Batch {
     std::vector<UserRecord> records;
     AggregateWriter writer;
@@ -71,16 +80,20 @@ class Aggregator {
   };
   using Batches = std::map<Group, Batch>;
 
-  /// Not of one hash key, of which there may be thousands.
+  /// Returns whether the batches of this group hold all keys of a shard, and not only one of
+  /// perhaps thousands of hash keys.
   bool IsOfShard(const Group& group) const;
   Group GroupOf(const UserRecord& record, std::optional<ShardId> shard) const;
+  /// Adds the record to the batch of its group, and begins one if there is none.
   void Add(const Group& group, UserRecord record);
   bool IsFull(const Batch& batch) const;
+  /// Makes a Kinesis record of the batch and removes it.
   void Take(Batches::iterator batch, std::vector<KinesisRecord>& out);
 
   AggregatorOptions options_;
-  Batches batches_;        // those without a shard first
-  std::size_t usual_ = 1;  // size of a shard's batch lately, in user records
+  Batches batches_;        // sorted; those without a shard come first
+  std::size_t usual_ = 1;  // average number of user records in a batch of a shard, lately
+  // The deadlines of all batches.
   std::set<std::pair<Instant, Group>> due_;
 };
 

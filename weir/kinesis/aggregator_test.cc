@@ -52,7 +52,8 @@ TEST(Aggregator, SendsABatchWhenItHasItsCount) {
   EXPECT_EQ(aggregator.Wake(), std::nullopt);
 }
 
-// Fails if: records that consumers tell apart by their key share an aggregate, which has one.
+// Fails if: an aggregate, which has only one partition key, holds records of several keys, which
+// consumers distinguish by it.
 TEST(Aggregator, ByPartitionKeyItMixesNoKeysAndKeepsTheKey) {
   Aggregator aggregator({.mode = Mode::kByPartitionKey});
   std::vector<KinesisRecord> out;
@@ -103,7 +104,8 @@ TEST(Aggregator, KeepsShardsApart) {
   EXPECT_THAT(NumbersIn(out[1]), ElementsAre(2));
 }
 
-// aiokpl puts records of all shards together while it does not know them; consumers drop the lot.
+// aiokpl aggregates records of all shards while it does not know the shards; consumers drop such
+// aggregates.
 TEST(Aggregator, PutsOnlyOneHashKeyTogetherWhileTheShardIsNotKnown) {
   Aggregator aggregator({});
   std::vector<KinesisRecord> out;
@@ -168,7 +170,7 @@ TEST(Aggregator, ABatchExpiresWithItsFirstToExpire) {
   EXPECT_EQ(out[0].expires, kStart + milliseconds(300));
 }
 
-// There it may wait behind more urgent ones for its own deadline.
+// In a batch it might wait behind more urgent records until its own deadline.
 TEST(Aggregator, SendsARecordLargerThanABatchAloneAndAtOnce) {
   Aggregator aggregator({.max_bytes = 100});
   std::vector<KinesisRecord> out;
@@ -180,8 +182,8 @@ TEST(Aggregator, SendsARecordLargerThanABatchAloneAndAtOnce) {
   EXPECT_EQ(aggregator.batches(), 0U);
 }
 
-// Fails if: a batch is sent before the next record would overflow it, or after; a timer of a batch
-// that left stays behind; records of one key leave out of order.
+// Fails if: a batch is sent long before the next record would overflow it, or after; the timer of a
+// batch that left remains; records of one key leave out of order.
 RC_GTEST_PROP(AggregatorProperty, LosesNothingAndFillsWhatItSends, ()) {
   const std::size_t most = *rc::gen::inRange<std::size_t>(64, 600);
   Aggregator aggregator({.max_bytes = most});
@@ -195,7 +197,7 @@ RC_GTEST_PROP(AggregatorProperty, LosesNothingAndFillsWhatItSends, ()) {
                    ShardId{*rc::gen::inRange<std::uint64_t>(0, 3)}, out);
   }
   const std::size_t before_flush = out.size();
-  // Keys and framing take at most 44 bytes more where one more record is added to a first.
+  // Keys and framing take at most 44 bytes more when a record is added to a single one.
   for (std::size_t i = 0; i < before_flush; ++i) {
     RC_ASSERT(out[i].data.size() + largest + 44 > most);
   }

@@ -10,7 +10,7 @@
 
 namespace weir::kinesis {
 
-/// A FakeStream as a service that answers at once.
+/// Makes a FakeStream a service that responds before Call returns.
 class FakeClient final : public JsonClient {
  public:
   FakeClient(FakeStream& stream, const Clock& clock) : stream_(stream), clock_(clock) {}

@@ -21,6 +21,7 @@ void BudgetGate::Put(KinesisRecord record) {
 BudgetAmount BudgetGate::MostOf(const Lane& lane) const {
   BudgetAmount most{.records = options_.max_records / lane.divisor,
                     .bytes = options_.max_bytes / lane.divisor};
+  // A paced lane requests its portion. The divisor applies to unpaced lanes only.
   if (!lane.pace.is_paced()) return most;
   const BudgetAmount portion = lane.pace.portion();
   return {.records = std::min(portion.records, options_.max_records),
@@ -28,11 +29,12 @@ BudgetAmount BudgetGate::MostOf(const Lane& lane) const {
 }
 
 BudgetAsk BudgetGate::AskFor(ShardId shard, const Lane& lane, Instant now) const {
-  // Also if a record expires before: a question without time would find the store away, and a
-  // grant.
+  // The deadline is the same if a record expires before it: with less time, the request would end
+  // as if the store were unavailable, and that counts as a grant.
   BudgetAsk ask{
       .shard = shard, .until = now + options_.answer_within, .is_paced = lane.pace.is_paced()};
   const BudgetAmount most = MostOf(lane);
+  // The first record is requested whatever its size, except in the second request of a turn.
   const bool takes_one = !lane.pace.is_paced() || !lane.pace.has_looked();
   for (const KinesisRecord& record : lane.waiting) {
     const bool fits = ask.records < most.records && ask.bytes + record.bytes() <= most.bytes;
@@ -56,6 +58,7 @@ bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
   lane.asked_at = now;
   lane.asked = lane.ask.records;
   lane.refused.reset();
+  // The first record does not fit into the rest of the turn, which ends without a request.
   if (lane.asked == 0) {
     lane.pace.EndTurn();
   } else {
@@ -64,9 +67,10 @@ bool BudgetGate::TakeAsk(ShardId shard, Lane& lane, Instant now) {
   return lane.asked > 0;
 }
 
-// In an overload the first ones are always about to expire: asked for, they would use up the budget
-// and not be sent. What has just come, with the lead, waits for one answer at most before it is
-// asked for.
+// In an overload the first records are always about to expire. If the budget were requested for
+// them, they would use it up and not be sent. A decision takes about half of the lead. The shard
+// limiter prefers records that have more time left than the lead: time for the decision on one
+// other request, and for their own.
 void BudgetGate::PassOver(Lane& lane, Instant now) const {
   const Instant answered = now + lead_ / 2;
   if (lane.waiting.back().expires <= answered) return;
@@ -85,6 +89,7 @@ void BudgetGate::TakeAsks(Instant now, std::vector<BudgetAsk>& asks) {
   std::erase_if(lanes_, [&](const auto& lane) { return Forget(lane.second, now); });
   for (auto& [shard, lane] : lanes_) {
     if (lane.asked > 0) continue;
+    // Records that were passed over are requested when no other record waits.
     if (lane.waiting.empty()) lane.waiting.swap(lane.passed);
     if (lane.waiting.empty()) continue;
     if (TakeAsk(shard, lane, now)) {
@@ -104,13 +109,16 @@ std::optional<Instant> BudgetGate::Wake() const {
 void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant now,
                           std::vector<KinesisRecord>& granted) {
   const auto at = lanes_.find(shard);
+  // The lane may have been removed by TakeAll meanwhile.
   if (at == lanes_.end() || at->second.asked == 0) return;
   Lane& lane = at->second;
   const std::size_t asked = std::exchange(lane.asked, 0);
+  // The lead falls by at most an eighth per decision: one fast decision does not make it too short.
   lead_ = std::clamp(2 * (now - lane.asked_at), lead_ * 7 / 8, 2 * options_.answer_within);
   const auto end = lane.waiting.begin() + static_cast<std::ptrdiff_t>(asked);
   lane.pace.OnAnswer(lane.ask, decision, lane.waiting.size() > asked, now);
   if (decision.granted) {
+    // A grant doubles the next amount, up to the whole.
     lane.divisor = std::max<std::size_t>(1, lane.divisor / 2);
     std::move(lane.waiting.begin(), end, std::back_inserter(granted));
     lane.waiting.erase(lane.waiting.begin(), end);
@@ -121,6 +129,7 @@ void BudgetGate::OnAnswer(ShardId shard, const BudgetDecision& decision, Instant
       now + std::clamp<nanoseconds>(decision.retry_after, milliseconds(1), options_.longest_wait);
   const Instant due = DueAt(lane);
   again_ = std::min(again_.value_or(due), due);
+  // expires_ did not include the records of the pending request.
   for (auto record = lane.waiting.begin(); record != end; ++record) {
     expires_ = std::min(expires_.value_or(record->expires), record->expires);
   }
@@ -136,7 +145,7 @@ void BudgetGate::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   }
 }
 
-// Usually they expire in their order; then only those that have expired are looked at.
+// Records usually expire in their order; then only those that have expired are visited.
 void BudgetGate::TakeExpired(std::deque<KinesisRecord>& from, const Kept& kept, Instant now,
                              std::vector<KinesisRecord>& out) {
   const auto is_expired = [now](const KinesisRecord& record) { return record.expires <= now; };

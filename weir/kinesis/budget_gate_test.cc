@@ -82,7 +82,7 @@ TEST_F(BudgetGateTest, ShardsDoNotWaitForEachOther) {
   EXPECT_THAT(Answer(0, true), ElementsAre(1));
 }
 
-// Fails if: a refusal ends what waits, or is asked about before it may change.
+// Fails if: a refusal ends the waiting records, or their budget is requested again before its time.
 TEST_F(BudgetGateTest, K9WhatIsRefusedIsAskedForAgainInSmallerParts) {
   for (std::uint64_t i = 1; i <= 4; ++i) gate_.Put(RecordOfShard(i, 0));
   EXPECT_EQ(Asks()[0].records, 3U);
@@ -96,8 +96,8 @@ TEST_F(BudgetGateTest, K9WhatIsRefusedIsAskedForAgainInSmallerParts) {
   EXPECT_EQ(Asks(kStart + milliseconds(2))[0].records, 3U) << "a grant restores the size";
 }
 
-// Fails if: a paced lane asks again at once, and again, because its first record is about to
-// expire.
+// Fails if: a paced lane repeats its budget request at once, and again, because its first record is
+// about to expire.
 TEST_F(BudgetGateTest, I14ARefusalOfAPacedLaneIsHeeded) {
   const BudgetBalance little{.left = {100, 100'000}, .capacity = {1'000, 1'000'000}};
   for (std::uint64_t i = 0; i < 10; ++i) {
@@ -114,8 +114,8 @@ TEST_F(BudgetGateTest, I14ARefusalOfAPacedLaneIsHeeded) {
   EXPECT_GT(*gate_.Wake(), now);
 }
 
-// Against a look at every record. Fails if: one expires late, or stays, because its queue is taken
-// to be in order.
+// Compares with a scan of all records. Fails if: a record expires late or stays, because its queue
+// is treated as sorted.
 TEST_F(BudgetGateTest, RecordsExpireInTimeInWhateverOrderTheyCome) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     Rng rng(seed);
@@ -146,7 +146,7 @@ TEST_F(BudgetGateTest, WhatIsRefusedExpires) {
   EXPECT_THAT(Expired(kStart + milliseconds(5)), ElementsAre(1));
 }
 
-// Fails if: a question goes on for as long as a record lives, and with it the end of the producer.
+// Fails if: a budget request lasts as long as a record lives, and delays the end of the producer.
 TEST_F(BudgetGateTest, K10AQuestionIsAnsweredWithinASecondAndRepeatedWithinOne) {
   gate_.Put(RecordOfShard(1, 0, 10, kStart + std::chrono::minutes(10)));
   EXPECT_EQ(Asks()[0].until, kStart + std::chrono::seconds(1));

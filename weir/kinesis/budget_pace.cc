@@ -5,43 +5,46 @@
 namespace weir::kinesis {
 namespace {
 
-/// Paced if less of the bucket is left, and unpaced if more is found.
+/// The pace begins if a smaller part of the bucket is left, and ends if a larger part is found.
 constexpr double kShortBelow = 0.7;
 constexpr double kNearlyFull = 0.95;
 /// At this level and below it, turns are kLongest apart.
 constexpr double kLongestUpTo = 0.5;
-/// A turn changes the spacing by no more than this factor: others learn of the change only in their
-/// own turns.
+/// A turn changes the spacing by no more than this factor, since other producers learn of the
+/// change only in their own turns.
 constexpr double kMostChange = 1.6;
-/// A producer that needs less than its share asks at least a quarter of the spacing later; one that
-/// took more, because of a large record, at most two.
+/// The wait after a turn, in units of the spacing: at least a quarter for a producer that needs
+/// less than its share, and at most two for one that took more because of a large record.
 constexpr double kLeastWait = 0.25;
 constexpr double kMostWait = 2;
-/// A question is due so long before its record expires.
+/// A budget request is due this long before its record expires.
 constexpr nanoseconds kBeforeExpiry = milliseconds(200);
 
 double FractionOf(std::size_t amount, std::size_t of) {
   return static_cast<double>(amount) / static_cast<double>(std::max<std::size_t>(of, 1));
 }
 
-/// Of the limit of which less is left.
+/// Returns the filled part of the bucket, of the limit of which less is left.
 double LevelOf(const BudgetAmount& left, const BudgetAmount& capacity) {
   return std::min(FractionOf(left.records, capacity.records),
                   FractionOf(left.bytes, capacity.bytes));
 }
 
+/// `from` less `amount`, and not less than 0.
 std::size_t Less(std::size_t from, std::size_t amount) { return from - std::min(from, amount); }
 
 nanoseconds Times(nanoseconds time, double factor) {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) * factor));
 }
 
+/// Returns the part of the balance that one turn takes, at least one record and one byte.
 BudgetAmount TargetOf(const BudgetBalance& balance) {
   return {.records = std::max<std::size_t>(balance.left.records / BudgetPace::kPart, 1),
           .bytes = std::max<std::size_t>(balance.left.bytes / BudgetPace::kPart, 1)};
 }
 
-/// The fuller the bucket, the fewer producers take from it.
+/// Returns the spacing of turns at this level. The fuller the bucket, the fewer producers take from
+/// it, and the shorter the spacing.
 nanoseconds SpacingAt(double level) {
   const double rest = std::clamp((1 - level) / (1 - kLongestUpTo), 0.0, 1.0);
   return Times(BudgetPace::kLongest, rest * rest);
@@ -96,7 +99,8 @@ void BudgetPace::OnAsk(Instant now) {
   used_ = 0;
 }
 
-// A store that is away tells no balance: the producer goes on with the share that it had.
+// If the store is unavailable the decision has no balance, and the producer goes on with the share
+// that it had.
 void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, bool more,
                           Instant now) {
   if (!paced_) return OnUnpaced(ask, decision, now);
@@ -108,7 +112,8 @@ void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, 
     used_ +=
         std::max(FractionOf(ask.records, target_.records), FractionOf(ask.bytes, target_.bytes));
   } else {
-    used_ = std::max(used_, kLeastWait);  // a refusal is no reason to ask again at once
+    // After a refusal the next turn does not begin at once.
+    used_ = std::max(used_, kLeastWait);
   }
   if (!looked_ && paced_ && decision.granted && more && used_ < 1) {
     looked_ = true;
@@ -117,7 +122,7 @@ void BudgetPace::OnAnswer(const BudgetAsk& ask, const BudgetDecision& decision, 
   }
 }
 
-// Turns that nearly coincide would stay together: one lane's wait must differ from another's.
+// Turns that nearly coincide would stay together, so that the wait of each turn is random.
 void BudgetPace::EndTurn() {
   looked_ = false;
   const double jitter = 0.6 + 0.8 * rng_.Unit();

@@ -17,7 +17,7 @@ class BudgetPaceTest : public testing::Test {
   static BudgetBalance Left(std::size_t records, std::size_t bytes = kCapacity.bytes) {
     return {.left = {records, bytes}, .capacity = kCapacity};
   }
-  /// Asks for so much; the bucket has `balance` before.
+  /// Requests this number of records; the bucket has `balance` before the decision.
   void Ask(std::size_t records, const std::optional<BudgetBalance>& balance, bool granted = true,
            bool more = true) {
     pace_.OnAsk(now_);
@@ -67,7 +67,7 @@ TEST_F(BudgetPaceTest, ATurnLooksWithOneRecordAndTakesItsPartOfTheBalance) {
 }
 
 // Fails if: a producer that needs little waits as long as one that takes its whole share, or a
-// record expires for the pace alone.
+// record expires only because of the pace.
 TEST_F(BudgetPaceTest, WhoTakesLessMayAskSooner) {
   MakeShort();
   Ask(1, Left(400), true, false);
@@ -105,7 +105,7 @@ TEST_F(BudgetPaceTest, TheFullerTheBucketTheShorterTheTurns) {
   EXPECT_LE(Wait(), milliseconds(400));
 }
 
-// Fails if: producers forget their shares while the store is away.
+// Fails if: producers forget their shares while the store is unavailable.
 TEST_F(BudgetPaceTest, WithoutAStoreTheShareStays) {
   MakeShort();
   Ask(1, Left(400));
@@ -132,7 +132,7 @@ TEST_F(BudgetPaceTest, ALargeRecordIsPaidForByALongerWait) {
   EXPECT_LE(Wait(), BudgetPace::kLongest * 28 / 10) << "bounded";
 }
 
-// Fails if: a lane asks without a pause while its records expire.
+// Fails if: a lane sends budget requests without a pause while its records expire.
 TEST_F(BudgetPaceTest, ARefusalIsNoReasonToAskAgainAtOnce) {
   MakeShort();
   Ask(1, Left(400), false);

@@ -9,7 +9,7 @@ namespace {
 
 bool IsNothing(const Load& load) { return load.records == 0 && load.bytes == 0; }
 
-/// See buffer_quota.h: an eighth of what is free, divided by the number of shards.
+/// See buffer_quota.h: an eighth of the free space, divided by the number of shards.
 constexpr std::size_t kPartsOfTheFree = 8;
 
 bool IsWithin(const Load& load, const Load& most) {
@@ -26,7 +26,7 @@ void Shrink(Load& used, const Load& load) {
   used.bytes -= load.bytes;
 }
 
-/// What is over `used`, or nothing.
+/// Returns the part of `most` that `used` leaves, or 0.
 Load Over(const Load& most, const Load& used) {
   return {.records = most.records - std::min(most.records, used.records),
           .bytes = most.bytes - std::min(most.bytes, used.bytes)};
@@ -45,13 +45,16 @@ Load BufferQuota::used(const Tenant& tenant) const {
 }
 
 bool BufferQuota::Fits(const Tenant& tenant, Load load) const {
+  // Even a load larger than the quota is accepted if nothing is held.
   if (IsNothing(used_)) return true;
   const Stream& stream = streams_[tenant.stream];
   const Load free = Over({options_.max_records, options_.max_bytes}, used_);
+  // A stream may take the free space less its load, and a shard may take that less its own load.
   Load left = free;
   if (streams_.size() > 1) left = Over(left, stream.used);
   if (stream.shards > 1) left = Over(left, used(tenant));
   if (IsWithin(load, left)) return true;
+  // In any case a shard may take its equal part of an eighth of the free space.
   const std::size_t parts = kPartsOfTheFree * stream.shards;
   return stream.shards > 1 &&
          IsWithin(load, Over({free.records / parts, free.bytes / parts}, used(tenant)));
@@ -118,6 +121,7 @@ void BufferQuota::GiveBack(const Tenant& tenant, Load load) {
 
 void BufferQuota::Serve(std::vector<Ticket>& served) {
   if (waiting_.empty()) return;
+  // Tenants and streams with a load that was passed: later loads of them must not overtake it.
   absl::flat_hash_set<Tenant> stuck;
   std::vector<bool> is_short(streams_.size());
   for (auto at = waiting_.begin(); at != waiting_.end();) {

@@ -37,7 +37,7 @@ TEST(BufferQuota, IsBoundedByRecordsAndByBytes) {
   EXPECT_TRUE(quota.Take(tenant, {5, 500}));
 }
 
-// Fails if: bytes are still held without a record, and the quota counts as empty.
+// Fails if: the quota counts as empty while bytes are held without a record.
 TEST(BufferQuota, I14BytesThatAreHeldWithoutARecordCount) {
   BufferQuota quota(kSmallQuota);
   const BufferQuota::Tenant tenant{quota.AddStream(), {}};
@@ -85,7 +85,7 @@ TEST(BufferQuota, WhoLeavesIsNotServed) {
   EXPECT_EQ(quota.used().records, 9U);
 }
 
-// Fails if: a load behind a large one that leaves waits on, though there is room for it.
+// Fails if: after a large load has left, a load behind it still waits although it fits.
 TEST(BufferQuota, I14ALoadThatLeavesLetsThoseBehindItIn) {
   BufferQuota quota(kSmallQuota);
   const BufferQuota::Tenant tenant{quota.AddStream(), {}};
@@ -99,7 +99,7 @@ TEST(BufferQuota, I14ALoadThatLeavesLetsThoseBehindItIn) {
   EXPECT_TRUE(quota.Take(tenant, {1, 1}));
 }
 
-// Fails without the share: the stuck one takes the quota as it is given back.
+// Fails if: without the bound of a tenant, the one that is stuck takes all space that is freed.
 TEST(BufferQuota, OneTenantThatIsStuckLeavesRoomForOthers) {
   BufferQuota quota(kSmallQuota);
   const BufferQuota::Tenant stuck{quota.AddStream(), {}};
@@ -115,12 +115,12 @@ TEST(BufferQuota, OneTenantThatIsStuckLeavesRoomForOthers) {
   EXPECT_THAT(Back(quota, stuck, {1, 1}), ElementsAre(more));
 }
 
-/// Shard `number` of a stream.
+/// Returns the tenant of shard `number` of a stream.
 BufferQuota::Tenant ShardOf(std::size_t stream, std::uint64_t number) {
   return {stream, ShardId{number}};
 }
 
-// Fails if: one shard of a stream may take all of the quota.
+// Fails if: one shard of a stream may take the whole quota.
 TEST(BufferQuota, OneShardThatIsStuckLeavesRoomForOthers) {
   BufferQuota quota({.max_records = 1'000, .max_bytes = 1'000'000});
   const std::size_t stream = quota.AddStream();
@@ -137,7 +137,7 @@ TEST(BufferQuota, TheOnlyShardOfTheOnlyStreamHasAllOfIt) {
   EXPECT_EQ(Fill(quota, ShardOf(stream, 0)), 10U);
 }
 
-// Fails if: a stream of many shards has more of the quota than a stream of one.
+// Fails if: a stream with many shards gets more of the quota than a stream with one.
 TEST(BufferQuota, OneStreamOfManyShardsThatAreStuckLeavesRoomForOthers) {
   BufferQuota quota({.max_records = 1'000, .max_bytes = 1'000'000});
   const std::size_t stuck = quota.AddStream();
@@ -152,7 +152,7 @@ TEST(BufferQuota, OneStreamOfManyShardsThatAreStuckLeavesRoomForOthers) {
   EXPECT_GE(Fill(quota, {lively, {}}), 245U);
 }
 
-// Fails if: a busy shard has all that its stream may have beside other streams.
+// Fails if: a busy shard takes all of its stream's part while other streams exist.
 TEST(BufferQuota, OneShardThatIsStuckLeavesItsStreamRoomBesideOtherStreams) {
   BufferQuota quota({.max_records = 999, .max_bytes = 999'000});
   const std::size_t stream = quota.AddStream();
@@ -162,7 +162,7 @@ TEST(BufferQuota, OneShardThatIsStuckLeavesItsStreamRoomBesideOtherStreams) {
   EXPECT_EQ(Fill(quota, ShardOf(stream, 1)), 111U);
 }
 
-// Fails if: a shard that is gone keeps a part of the quota, or an entry in the memory of the quota.
+// Fails if: a shard that no longer exists keeps a part of the quota, or an entry in its memory.
 TEST(BufferQuota, ATenantIsForgottenWhenItHasNoRoom) {
   BufferQuota quota(kSmallQuota);
   const std::size_t stream = quota.AddStream();
@@ -176,7 +176,7 @@ TEST(BufferQuota, ATenantIsForgottenWhenItHasNoRoom) {
   EXPECT_EQ(quota.used().records, 0U);
 }
 
-// Fails if: a caller of another shard waits behind one whose shard has its part.
+// Fails if: a caller of another shard waits behind one whose shard has used its part.
 TEST(BufferQuota, ACallerOfAHotShardDoesNotHoldUpOthers) {
   BufferQuota quota({.max_records = 100, .max_bytes = 100'000});
   const std::size_t stream = quota.AddStream();
@@ -190,7 +190,8 @@ TEST(BufferQuota, ACallerOfAHotShardDoesNotHoldUpOthers) {
   EXPECT_THAT(Back(quota, ShardOf(stream, 0), {1, 1}), ElementsAre(hot));
 }
 
-// Fails if: a busy shard shuts out the others of its stream because another stream is busy, too.
+// Fails if: a busy shard excludes the other shards of its stream because another stream is busy,
+// too.
 TEST(BufferQuota, I14AShardHasRoomBesideABusyOneAndABusyStream) {
   BufferQuota quota({.max_records = 9'990, .max_bytes = 9'990'000});
   const std::size_t stream = quota.AddStream();
@@ -202,7 +203,7 @@ TEST(BufferQuota, I14AShardHasRoomBesideABusyOneAndABusyStream) {
   EXPECT_EQ(Fill(quota, ShardOf(stream, 0)), 0U);
 }
 
-// Fails if: a large load waits for ever because another stream takes all that it gives back.
+// Fails if: a large load waits for ever because another stream takes all space that is freed.
 TEST(BufferQuota, I14ALargeLoadBesideABusyStreamIsLetIn) {
   BufferQuota quota({.max_records = 1'000, .max_bytes = 1'000});
   const std::size_t stream = quota.AddStream();
@@ -221,7 +222,7 @@ TEST(BufferQuota, I14ALargeLoadBesideABusyStreamIsLetIn) {
   EXPECT_TRUE(quota.Take(other, {1, 1}));
 }
 
-// Fails if: a large load that does not fit beside a stuck stream stops all others.
+// Fails if: a large load that does not fit while another stream is stuck stops all other loads.
 TEST(BufferQuota, I14ALargeLoadBesideAStuckStreamStopsNobody) {
   BufferQuota quota({.max_records = 1'000, .max_bytes = 1'000});
   const std::size_t stream = quota.AddStream();
@@ -239,7 +240,7 @@ TEST(BufferQuota, I14ALargeLoadBesideAStuckStreamStopsNobody) {
   EXPECT_LE(quota.used().bytes, 1'000U + 700U);
 }
 
-// Fails if: who waited before the shards were known waits for what the unknown shard gives back.
+// Fails if: callers that waited before the shards were known wait for space of the unknown shard.
 TEST(BufferQuota, I14WhoWaitsMovesToItsShard) {
   BufferQuota quota({.max_records = 1'000, .max_bytes = 1'000'000});
   const std::size_t stream = quota.AddStream();
@@ -251,7 +252,7 @@ TEST(BufferQuota, I14WhoWaitsMovesToItsShard) {
   EXPECT_THAT(Back(quota, unknown, {20, 20}), ElementsAre(early));
 }
 
-// Fails if: small loads of other shards take what is given back before a large one fits.
+// Fails if: small loads of other shards take all space that is freed before a large load fits.
 TEST(BufferQuota, ALargeLoadOfAnEmptyShardIsNotPassedForEver) {
   BufferQuota quota({.max_records = 1'000, .max_bytes = 1'000});
   const std::size_t stream = quota.AddStream();

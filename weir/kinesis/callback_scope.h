@@ -1,12 +1,13 @@
-// Whether this thread runs callbacks of a producer.
+// Detects whether this thread runs a callback of a producer.
 #pragma once
 
 #include <utility>
 
 namespace weir::kinesis {
 
-/// While it lives, this thread runs a callback as a task of `runner`, a Scheduler or an Executor: a
-/// call that waits for another task of it may never end. Scopes nest.
+/// While a scope lives, this thread runs a callback as a task of `runner`, a Scheduler or an
+/// Executor. A call that waits for another task of that runner may never end. Scopes nest, and
+/// belong to one thread.
 class CallbackScope {
  public:
   explicit CallbackScope(const void* runner) : outer_(std::exchange(current, runner)) {}
@@ -14,7 +15,7 @@ class CallbackScope {
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
-  /// Null runs nothing.
+  /// Returns whether this thread runs a callback of `runner`; false if it is null.
   static bool IsIn(const void* runner) { return runner != nullptr && current == runner; }
 
  private:

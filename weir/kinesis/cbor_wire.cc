@@ -13,7 +13,7 @@ std::string_view TextOrNull(CborReader& in) {
   return {};
 }
 
-/// Where the texts of a map belong; what is not among them is passed over.
+/// A member of a map, and where its text goes. Other members are skipped.
 struct Member {
   std::string_view name;
   std::string& text;

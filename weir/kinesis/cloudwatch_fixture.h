@@ -1,4 +1,4 @@
-// CloudWatch, as a test writes it: adds up what it is sent, and fails as it is told. Tests only.
+// A fake CloudWatch that adds up the data it gets and fails as a test asks. Tests only.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace weir::kinesis {
 
-/// Metrics by "NAME,DIMENSION=VALUE,..." in the order of the request, and by the minute since 1970.
+/// Metrics by the minute since 1970, and by "NAME,DIMENSION=VALUE,..." in the order of the request.
 using ShownMetrics = std::map<std::pair<std::int64_t, std::string>, Statistic>;
 
 inline void ShowMetrics(const std::string& body, ShownMetrics& shown) {
@@ -37,7 +37,7 @@ inline void ShowMetrics(const std::string& body, ShownMetrics& shown) {
 
 class FakeCloudWatch final : public JsonClient {
  public:
-  /// Null: it answers before Call returns.
+  /// Null: it responds before Call returns.
   explicit FakeCloudWatch(Scheduler* scheduler = nullptr) : scheduler_(scheduler) {}
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override {
@@ -59,7 +59,7 @@ class FakeCloudWatch final : public JsonClient {
       Tell(std::move(failure), done);
     });
   }
-  /// Of all minutes.
+  /// Returns the samples of a metric in all minutes.
   Statistic Of(const std::string& metric) const {
     Statistic all;
     for (const auto& [key, samples] : shown) {
@@ -68,8 +68,8 @@ class FakeCloudWatch final : public JsonClient {
     return all;
   }
 
-  nanoseconds after{0};                            ///< from a call to its answer
-  std::deque<std::optional<AwsFailure>> failures;  ///< of the next calls
+  nanoseconds after{0};                            ///< from a call to its response
+  std::deque<std::optional<AwsFailure>> failures;  ///< results of the next calls; nothing: success
   std::vector<JsonCall> calls;
   std::vector<Deadline> deadlines;
   ShownMetrics shown;

@@ -61,7 +61,7 @@ std::string MetricIdentity(std::string_view name, std::string_view unit,
   return text + "]";
 }
 
-// A time is in seconds since 1970, as AWS's JSON has it.
+// Times in AWS's JSON are seconds since 1970.
 std::string MetricDatum(std::string_view identity, UnixMillis at, const Statistic& samples) {
   return fmt::format(
       R"({},"Timestamp":{},"StatisticValues":{{"SampleCount":{},"Sum":{},"Minimum":{},"Maximum":{}}}}})",

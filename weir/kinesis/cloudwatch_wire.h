@@ -25,35 +25,37 @@ struct MetricDimension {
   friend bool operator==(const MetricDimension&, const MetricDimension&) = default;
 };
 
-/// CloudWatch accepts this namespace from a customer: 1 to 255 letters, digits and ".-_/#: ", not
-/// only blanks, and neither "AWS/" nor ':' first.
+/// Returns whether CloudWatch accepts this namespace from a customer: 1 to 255 letters, digits and
+/// ".-_/#: ", not only blanks, and neither "AWS/" nor ':' first.
 bool IsMetricsNamespace(std::string_view name);
-/// What CloudWatch accepts as a dimension's value: printable ASCII, at most 1024 characters. Bytes
-/// that are not are written as '?'; what is longer is cut.
+/// Returns the text as CloudWatch accepts it as the value of a dimension: printable ASCII, at most
+/// 1024 characters. Other bytes become '?'; a longer text is cut.
 std::string DimensionValue(std::string_view text);
-/// CloudWatch accepts this name: 1 to 255 printable ASCII characters, not only blanks, no ':'
-/// first.
+/// Returns whether CloudWatch accepts this name of a dimension: 1 to 255 printable ASCII
+/// characters, not only blanks, and not ':' first.
 bool IsDimensionName(std::string_view name);
 
-/// A metric as JSON: name, unit and dimensions, the first members of a MetricDatum. It is equal for
-/// equal parts. Dimensions with a blank value are left out. REQUIRES: at most kMostDimensions.
+/// Returns a metric as JSON: name, unit and dimensions, the first members of a MetricDatum, without
+/// the closing brace. Equal parts have equal text. Dimensions with a blank value are left out.
+/// REQUIRES: at most kMostDimensions.
 std::string MetricIdentity(std::string_view name, std::string_view unit,
                            std::span<const MetricDimension> dimensions);
 
-/// A MetricDatum: the samples of one metric, dated `at`. `identity`: of MetricIdentity.
+/// Returns a MetricDatum: the samples of one metric at a time. `identity`: of MetricIdentity.
 std::string MetricDatum(std::string_view identity, UnixMillis at, const Statistic& samples);
 
+/// Builds the body of one request.
 class PutMetricDataBody {
  public:
   explicit PutMetricDataBody(std::string_view metrics_namespace);
 
-  /// `datum`: of MetricDatum.
+  /// Adds a datum, a result of MetricDatum.
   void Add(std::string_view datum);
-  /// Of the whole body, if this datum is added.
+  /// Returns the size of the whole body with this datum added, in bytes.
   std::size_t SizeWith(std::string_view datum) const {
     return body_.size() + (is_empty_ ? 0 : 1) + datum.size() + 2;
   }
-  /// The body. Once.
+  /// Returns the body. Call it once.
   std::string Finish() &&;
 
  private:

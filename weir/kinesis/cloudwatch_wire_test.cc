@@ -1,4 +1,5 @@
-// The body of PutMetricData. Names and limits are of the Amazon CloudWatch API Reference.
+// Tests of the body of PutMetricData. Names and limits are those of the Amazon CloudWatch API
+// Reference.
 #include "weir/kinesis/cloudwatch_wire.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +56,7 @@ TEST(CloudWatchWire, ABodyKnowsItsSize) {
   EXPECT_EQ(json::parse(PutMetricDataBody("n").Finish())["MetricData"].size(), 0U);
 }
 
-// CloudWatch refuses a whole request for one bad dimension.
+// CloudWatch refuses a whole request because of one invalid dimension.
 TEST(CloudWatchWire, DimensionsAreWhatCloudWatchAccepts) {
   EXPECT_EQ(DimensionValue("It's \"ok\": 100 %"), "It's \"ok\": 100 %");
   EXPECT_EQ(DimensionValue("a\nb\xC3\xBC\x7F"), "a?b???");

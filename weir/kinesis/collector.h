@@ -1,4 +1,4 @@
-// Kinesis records into PutRecords requests.
+// Collects Kinesis records into PutRecords requests.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,33 @@
 namespace weir::kinesis {
 
 struct CollectorOptions {
-  /// What the service takes in one request (Amazon Kinesis Data Streams, PutRecords).
+  /// The limits of the service for one request (Amazon Kinesis Data Streams, PutRecords).
   std::size_t max_count = 500;
   std::size_t max_bytes = std::size_t{5} << 20;  ///< data and partition keys
-  /// So much for one shard sends the request: a larger burst is only throttled.
+  /// A request with this many bytes for one shard leaves at once: a larger burst would only be
+  /// throttled.
   std::size_t max_shard_bytes = std::size_t{256} << 10;
-  /// A record waits so long for others to go with it, and not longer: its shard's rate was counted
-  /// when it came here, and what leaves later leaves in a heap.
+  /// How long a record waits for others to join its request. Not longer, since its shard's rate was
+  /// counted when the record came, and records that wait longer leave in a burst.
   nanoseconds linger = milliseconds(20);
 };
 
-/// A value. A request leaves when the next record would not fit, when it is full or due, or on
-/// demand. Records leave in the order in which they came.
+/// A state machine without I/O; not thread-safe. A request leaves before a record that would not
+/// fit, when it is full or due, or on demand. Records leave in the order in which they came.
 class Collector {
  public:
   using Request = std::vector<KinesisRecord>;
 
   explicit Collector(const CollectorOptions& options) : options_(options) {}
 
-  /// What it makes leave is appended to `out`. A record beyond max_bytes leaves alone.
+  /// Adds a record. Requests that leave because of this are appended to `out`. A record larger than
+  /// max_bytes leaves alone.
   void Put(KinesisRecord record, Instant now, std::vector<Request>& out);
+  /// Appends the request if it is due.
   void TakeDue(Instant now, std::vector<Request>& out);
+  /// Appends the request if it has any record.
   void TakeAll(std::vector<Request>& out);
+  /// Returns when the request is due; nothing if it has no record.
   std::optional<Instant> Wake() const;
 
  private:
@@ -41,8 +46,10 @@ class Collector {
   CollectorOptions options_;
   Request request_;
   std::size_t bytes_ = 0;
+  // The bytes of each shard in request_, and the largest of them.
   std::map<ShardId, std::size_t> shard_bytes_;
   std::size_t fullest_shard_ = 0;
+  // Set if request_ is not empty.
   Instant due_;
 };
 

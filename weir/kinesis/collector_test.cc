@@ -90,7 +90,7 @@ TEST_F(CollectorTest, SendsNothingWhereThereIsNothing) {
   EXPECT_THAT(out_, IsEmpty());
 }
 
-// Fails if: a request goes beyond a bound, a record is lost or overtakes another.
+// Fails if: a request exceeds a bound; a record is lost; a record overtakes another.
 RC_GTEST_PROP(CollectorProperty, KeepsEveryBoundAndEveryRecord, ()) {
   const auto bytes = *rc::gen::inRange<std::size_t>(100, 3000);
   const auto count = *rc::gen::inRange<std::size_t>(1, 10);

@@ -41,7 +41,7 @@ ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config) {
   ConnectionOptions options = ConnectionFor(config);
   options.endpoint_url = UrlOf(config.cloudwatch_endpoint, config.cloudwatch_port);
   options.content_type = kCloudWatchContentType;
-  options.max_connections = 1;  // as many requests are in flight
+  options.max_connections = 1;  // one request is in flight at a time
   options.service = ConnectedService::kCloudWatch;
   return options;
 }

@@ -1,4 +1,4 @@
-// Kinesis, and CloudWatch for its metrics, ready to be called.
+// Connections to Kinesis, and to CloudWatch for its metrics.
 #pragma once
 
 #include <functional>
@@ -16,31 +16,30 @@ namespace weir::kinesis {
 enum class ConnectedService { kKinesis, kCloudWatch };
 
 struct ConnectionOptions {
-  std::string region;        ///< empty: as AWS's SDKs find it
-  std::string endpoint_url;  ///< empty: the region's, or as AWS's SDKs find it
-  std::string content_type;  ///< of the bodies: wire.h, cloudwatch_wire.h
+  std::string region;        ///< empty: found as AWS's SDKs do
+  std::string endpoint_url;  ///< empty: the region's, or found as AWS's SDKs do
+  std::string content_type;  ///< of the request bodies: wire.h, cloudwatch_wire.h
   milliseconds connect_timeout{6'000};
   milliseconds request_timeout{6'000};  ///< of one request, from when it has a connection
   std::size_t max_connections = 24;
-  CrtOptions tls;                    ///< whose certificates are trusted
+  CrtOptions tls;                    ///< the trusted certificates
   std::optional<HttpProxy> proxy{};  ///< nothing: as TransportOptions says
-  /// 1: what failed is told at once, except that rejected credentials and a wrong clock are mended
-  /// first. A producer wants that; who reads wants more.
+  /// Attempts of a call. 1: a failure is returned at once, except that rejected credentials are
+  /// replaced and a wrong clock is corrected first. A producer uses 1; readers use more.
   int max_attempts = 1;
-  /// As TransportOptions has it.
+  /// As TransportOptions::gives_up.
   std::function<bool()> gives_up{};
   ConnectedService service = ConnectedService::kKinesis;
   Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
 };
 
-/// Where and how a producer of this configuration connects. content_type and log are left to the
-/// caller.
+/// Returns the options for a producer of this configuration. The caller sets content_type and log.
 ConnectionOptions ConnectionFor(const ProducerConfig& config);
-/// The same for the upload of its metrics (metrics_uploader.h); the log is left to the caller.
+/// Returns the options for the upload of its metrics (metrics_uploader.h). The caller sets log.
 ConnectionOptions CloudWatchConnectionFor(const ProducerConfig& config);
 
-/// Reads files and environment; asks nobody yet. Errors of ServiceConnection::Open. `clock` must be
-/// a real one and outlive it.
+/// Opens a connection. Reads files and environment, and sends no request yet. Returns the errors of
+/// ServiceConnection::Open. `clock` must be a real clock and outlive the connection.
 [[nodiscard]] Result<std::unique_ptr<ServiceConnection>> Connect(
     const ConnectionOptions& options, const Clock& clock, const HostEnvironment& surroundings);
 

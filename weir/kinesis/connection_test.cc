@@ -16,7 +16,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// An engine that answers as the test says, and the keys of somebody it does not check.
+// Connects to a server whose responses the test sets, with fixed credentials that it does not
+// check.
 class ConnectionTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -24,7 +24,7 @@ struct Field {
 /// Reads the fields of one message, one after the other.
 class Reader {
  public:
-  /// `start`: where `message` stands in the data, for errors.
+  /// `start`: the offset of `message` in the data, for errors.
   Reader(std::string_view message, std::size_t start) : rest_(message), at_(start) {}
 
   bool done() const { return rest_.empty(); }
@@ -82,7 +82,7 @@ struct Tables {
   std::vector<std::string_view> hashes;
 };
 
-/// A record before its indexes are looked up: tables may follow it.
+/// A record with unresolved indexes, since tables may follow it.
 struct Indexed {
   std::optional<std::uint64_t> key;
   std::optional<std::uint64_t> hash;
@@ -119,7 +119,7 @@ Result<UserRecordView> Resolve(const Indexed& record, const Tables& tables) {
   return view;
 }
 
-// `data` is known to be framed.
+// REQUIRES: IsAggregate(data).
 Result<std::vector<UserRecordView>> ParseMessage(std::string_view data) {
   Reader reader(data.substr(kAggregateMagic.size(), data.size() - kAggregateFrame),
                 kAggregateMagic.size());

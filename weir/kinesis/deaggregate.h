@@ -1,4 +1,4 @@
-// Kinesis records back into user records. The format: aggregate.h.
+// Parses aggregates back into user records. The format: aggregate.h.
 #pragma once
 
 #include <string_view>
@@ -10,24 +10,25 @@
 
 namespace weir::kinesis {
 
-/// True where `data` begins with the magic, is long enough, and ends with the checksum of what is
-/// in between. Everything else is a user record as it is, also if it begins with the magic.
+/// Returns whether `data` begins with the magic, is long enough, and ends with the checksum of the
+/// bytes between. Other data are one user record as they are, even if they begin with the magic.
 bool IsAggregate(std::string_view data);
 
-/// The user records of an aggregate, in order; their places are their sub-sequence numbers. The
-/// views point into `data`. Strict: kDataLoss, saying at which byte, unless IsAggregate, every
-/// length and index is within bounds and every record has a key and data. Fields that are not known
-/// are passed over where they are varints or length-delimited. Never takes more than about twelve
-/// times `data` of memory.
+/// Returns the user records of an aggregate, in order; their indexes are their sub-sequence
+/// numbers. The views point into `data`. Strict: returns kDataLoss with the byte offset unless
+/// IsAggregate, every length and index is within its bounds, and every record has a key and data.
+/// Unknown fields are skipped if they are varints or length-delimited. Uses no more memory than
+/// about twelve times the size of `data`.
 [[nodiscard]] Result<std::vector<UserRecordView>> ParseAggregate(std::string_view data);
 
-/// The hash that decides to which shard a user record belongs. kDataLoss: its explicit hash key is
-/// none.
+/// Returns the hash that decides which shard a user record belongs to. kDataLoss: its explicit hash
+/// key is not a hash key.
 [[nodiscard]] Result<HashKey> HashOf(const UserRecordView& record);
 
-/// What a consumer delivers of a Kinesis record with this data and partition key, read from a shard
-/// of this range (rules of awslabs/amazon-kinesis-client, AggregatorUtil): a plain record always;
-/// of an aggregate everything or, if one hash lies outside of the range, nothing.
+/// Returns the user records that a consumer delivers of a Kinesis record with this data and
+/// partition key, read from a shard of this range (rules of awslabs/amazon-kinesis-client,
+/// AggregatorUtil): a plain record always; an aggregate as a whole or, if one hash is outside of
+/// the range, no record. kDataLoss: as ParseAggregate and HashOf.
 [[nodiscard]] Result<std::vector<UserRecordView>> Deaggregate(std::string_view partition_key,
                                                               std::string_view data,
                                                               const HashRange& range);

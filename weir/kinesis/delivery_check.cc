@@ -21,7 +21,8 @@ bool IsInside(const KinesisRecord& record, const HashRange& range) {
 DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map) {
   using enum DeliveryCheck::Verdict;
   const std::optional<HashRange> range = map.RangeOf(actual);
-  // A shard older than the expected one is an answer from before what the map knows.
+  // Only a younger shard than the expected one is a surprise. A response from an older one is from
+  // before the resharding that the map already has.
   const bool surprises = record.shard && *record.shard < actual;
   DeliveryCheck delivery{.doubt = surprises || !range};
   if (HasOneHash(record)) return delivery;

@@ -1,4 +1,4 @@
-// What it means for a whole Kinesis record that the service stored it.
+// Decides whether consumers deliver a Kinesis record that the service has stored.
 #pragma once
 
 #include "weir/kinesis/record.h"
@@ -8,18 +8,20 @@ namespace weir::kinesis {
 
 struct DeliveryCheck {
   enum class Verdict {
-    kStored,   ///< consumers deliver all of it
-    kMixed,    ///< consumers drop all of it: to be sent again, all of it
-    kUnknown,  ///< nobody knows the shard's range yet: list, then judge again
+    kStored,  ///< consumers deliver all of it
+    kMixed,   ///< consumers drop all of it: it must be sent again as a whole
+    /// The range of the shard is not known: check again after the next listing.
+    kUnknown,
   };
   Verdict verdict = Verdict::kStored;
-  bool doubt = false;  ///< the map is not what it was taken for: ShardMap::Doubt
+  bool doubt = false;  ///< the shard map may be out of date: call ShardMap::Doubt
 };
 
-/// Of a record that `actual` answered for. A consumer drops an aggregate as a whole if one hash in
-/// it is outside of the range of the shard that it was read from (deaggregate.h), so the verdict is
-/// one for all of its user records: stored where every hash is inside, mixed where one is not. What
-/// has one hash only is stored wherever it landed: the shard that took it held that hash.
+/// Checks a record that the shard `actual` has stored. A consumer drops an aggregate as a whole if
+/// one hash in it is outside of the range of the shard that it was read from (deaggregate.h), so
+/// the verdict is the same for all of its user records: kStored if every hash is inside, kMixed if
+/// one is not. A record with only one hash is stored whichever shard it landed on, since that shard
+/// held the hash.
 DeliveryCheck CheckDelivery(const KinesisRecord& record, ShardId actual, const ShardMap& map);
 
 }  // namespace weir::kinesis

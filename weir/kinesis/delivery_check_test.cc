@@ -1,5 +1,5 @@
-// The cases of the Kinesis Producer Library's retrier, where they are right, and those in which it
-// loses records that it acknowledged.
+// The cases of the Kinesis Producer Library's retrier: those in which it is right, and those in
+// which it loses records that it acknowledged.
 #include "weir/kinesis/delivery_check.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Verdict, StoredOnAChildThatHoldsAllOfIt) {
   EXPECT_TRUE(delivery.doubt) << "the map was behind";
 }
 
-// The library acknowledges 1 and 2 here; no consumer ever sees them.
+// The library acknowledges records 1 and 2 here, and no consumer delivers them.
 TEST(Verdict, MixedWhereOneHashIsOutside) {
   const DeliveryCheck delivery =
       Judge({1, 2, 11}, ShardId{0}, 4, {{{4}, {0, 10}}, {{5}, {11, 20}}});
@@ -57,7 +57,7 @@ TEST(Verdict, MixedWhereOneHashIsOutside) {
   EXPECT_TRUE(delivery.doubt);
 }
 
-// The library sends all of it again, and after a merge all of it is delivered twice.
+// The library sends the whole aggregate again; after a merge all of it is then delivered twice.
 TEST(Verdict, UnknownWhereTheShardIs) {
   const DeliveryCheck delivery = Judge({1, 2}, ShardId{0}, 4, {{{0}, {0, 10}}});
   EXPECT_EQ(delivery.verdict, Verdict::kUnknown);
@@ -83,7 +83,7 @@ TEST(Verdict, WithoutAnExpectationTheRangeDecides) {
   EXPECT_EQ(Judge({1, 12}, std::nullopt, 0, {{{0}, {0, 10}}}).verdict, Verdict::kMixed);
 }
 
-// Fails if: what is told as stored is dropped by a consumer of that shard, or the reverse.
+// Fails if: a record that counts as stored is dropped by a consumer of that shard, or the reverse.
 RC_GTEST_PROP(VerdictProperty, IsTheConsumersRule, ()) {
   const auto hashes = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 30)));
@@ -95,7 +95,7 @@ RC_GTEST_PROP(VerdictProperty, IsTheConsumersRule, ()) {
   RC_ASSERT(delivered.has_value());
   const bool one_hash =
       std::ranges::all_of(hashes, [&](std::uint64_t hash) { return hash == hashes[0]; });
-  // A shard never takes a frame of one hash that it does not hold.
+  // A shard never stores a record of one hash that is outside of its range.
   if (one_hash && !range.Contains(hashes[0])) return;
   RC_ASSERT((delivery.verdict == Verdict::kStored) == (delivered->size() == hashes.size()));
 }

@@ -1,5 +1,5 @@
-// A stream that can be read, as a test writes it: shards with parents, records, and a service that
-// misbehaves. Tests only.
+// A fake stream for readers: shards with parents, records, and a service that fails as a test asks.
+// Tests only.
 #pragma once
 
 #include <absl/strings/escaping.h>
@@ -29,7 +29,7 @@ struct FakeShard {
   std::vector<std::uint64_t> parents;
   std::vector<FakeRecord> records;
   bool closed = false;
-  std::vector<Instant> reads;  ///< when GetRecords was answered, with or without success
+  std::vector<Instant> reads;  ///< when GetRecords was called
 };
 
 class FakeStream {
@@ -39,20 +39,21 @@ class FakeStream {
   std::map<std::uint64_t, FakeShard> shards;
   bool tells_children = true;
   std::size_t shards_of_page = 1000;
-  bool pages_end = true;              ///< false: each page of a listing has a token
-  double faults = 0;                  ///< how often an answer is none
-  bool expires = true;                ///< iterators, among the faults
-  int listings = 0;                   ///< answered to their end
-  std::set<std::uint64_t> missing{};  ///< listed, but requests are answered that there is none
+  bool pages_end = true;  ///< false: each page of a listing has a token
+  double faults = 0;      ///< probability that a response is a failure or unreadable
+  bool expires = true;    ///< expired iterators are among the faults
+  int listings = 0;       ///< that were read to their end
+  /// Shards that are listed, and do not exist for other requests.
+  std::set<std::uint64_t> missing{};
   bool is_deleted = false;
-  bool denies = false;      ///< each request
-  bool is_expired = false;  ///< each iterator
+  bool denies = false;      ///< every request fails
+  bool is_expired = false;  ///< every iterator is expired
 
   void Put(std::uint64_t shard, const std::string& key, const std::string& data,
            std::int64_t arrived = 0) {
     shards[shard].records.push_back({std::to_string(next_sequence_++), key, data, arrived});
   }
-  /// The child takes the range of its parents, or the part that is given.
+  /// Adds a shard with this range (by default all hash keys), and closes its parents.
   void AddChild(std::uint64_t child, std::vector<std::uint64_t> parents, HashRange range = {}) {
     for (const std::uint64_t parent : parents) shards[parent].closed = true;
     shards[child].range = range;
@@ -160,7 +161,7 @@ class FakeStream {
     return type == "AT_SEQUENCE_NUMBER" ? place : place + 1;
   }
 
-  /// The shard and the place of an iterator.
+  /// Returns the shard and the index of an iterator.
   static std::pair<std::uint64_t, std::size_t> ReadOf(const Json& body) {
     const std::string iterator = body.at("ShardIterator");
     const std::size_t slash = iterator.find('/');

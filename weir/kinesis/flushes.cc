@@ -7,6 +7,7 @@ namespace weir::kinesis {
 
 std::uint64_t Epochs::Put(Instant at) {
   const bool has_present = !epochs_.empty() && epochs_.rbegin()->first == current_;
+  // The epoch ends kStep after its first record.
   if (has_present) {
     Epoch& present = epochs_.rbegin()->second;
     if (at - present.first < kStep) {

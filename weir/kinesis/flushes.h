@@ -1,5 +1,5 @@
-// What a Flush waits for: the records of streams that were put before it. Inside of the producer
-// only.
+// The records that a Flush waits for: those that were put into its streams before it. Inside of the
+// producer only.
 #pragma once
 
 #include <cstddef>
@@ -15,47 +15,54 @@
 
 namespace weir::kinesis {
 
-/// The records of a stream that are not settled, by epochs. A Flush ends one, and so does kStep
-/// after its first record, so that the age of the oldest record is known without a list of all.
-/// A value.
+/// The records of a stream whose callbacks have not run, counted by epochs: consecutive numbers
+/// that the records get when they are put. A Flush ends an epoch; an epoch also ends kStep after
+/// its first record, so that the age of the oldest record is known without a list of all records.
+/// Not thread-safe.
+///
+///   Put --> without a result --Answer--> callback pending --Settle--> gone
 class Epochs {
  public:
   static constexpr nanoseconds kStep = milliseconds(10);
 
-  /// A record is put. Returns its epoch.
+  /// Counts a record that is put now. Returns its epoch.
   std::uint64_t Put(Instant at);
-  /// A record of this epoch has its result, and its callback is to run. REQUIRES: Put returned it,
-  /// once for each call.
+  /// Notes that a record of this epoch has its result and that its callback is pending. REQUIRES:
+  /// Put returned this epoch; once for each call of Put.
   void Answer(std::uint64_t epoch) { --epochs_.find(epoch)->second.unanswered; }
-  /// The callback of a record of this epoch has run. True: no earlier record is left. REQUIRES: as
-  /// Answer.
+  /// Notes that the callback of a record of this epoch has run. Returns true if that was the last
+  /// record of the oldest epoch. REQUIRES: as Answer.
   bool Settle(std::uint64_t epoch);
-  /// Ends the present epoch and returns it: what was put before is of it, or of an earlier one.
+  /// Ends the present epoch and returns it. All records that were put before belong to it or to an
+  /// earlier one.
   std::uint64_t End() { return current_++; }
-  /// No record of this epoch, or of an earlier one, is left.
+  /// Returns whether the callbacks of all records of this epoch and of earlier ones have run.
   bool IsThrough(std::uint64_t epoch) const;
-  /// Each of these records has its result.
+  /// Returns whether all of these records have their results.
   bool IsAnswered(std::uint64_t epoch) const;
-  /// When the oldest record was put, or up to kStep earlier; nothing: no record is left.
+  /// Returns when the oldest record was put, or a time up to kStep earlier; nothing if there is no
+  /// record.
   std::optional<Instant> oldest() const;
 
  private:
   struct Epoch {
-    std::size_t records = 0;     ///< at least 1
-    std::size_t unanswered = 0;  ///< of them
-    Instant first;               ///< when the first of it was put
+    std::size_t records = 0;     ///< without a settled callback; at least 1
+    std::size_t unanswered = 0;  ///< those of them without a result
+    Instant first;               ///< when its first record was put
   };
 
+  /// Only epochs with records.
   std::map<std::uint64_t, Epoch> epochs_;
   std::uint64_t current_ = 0;
 };
 
-/// A caller that waits, at most until its timer runs.
+/// A caller that waits, at most until its timer fires.
 struct Waiter {
   Done<void> done{};
   std::optional<TimerId> timer{};
 };
 
+/// A caller of Flush that waits.
 struct Flusher {
   /// For each stream, the last epoch that it waits for.
   using Awaits = std::map<Producer::Stream*, std::uint64_t>;
@@ -65,17 +72,19 @@ struct Flusher {
   Waiter waiter{};
 };
 
-/// The callers of Flush that wait. A value.
+/// All callers of Flush that wait. Not thread-safe.
 class Flushes {
  public:
+  /// Adds a caller; the reference is valid until the next call of Add, OnSettled or Take.
   /// REQUIRES: `awaits` is not empty.
   Flusher& Add(Flusher::Awaits awaits, Done<void> done);
-  /// Appends those that waited for nothing but these epochs of the stream to `through`. True: one
-  /// that waited for the stream does so no more.
+  /// Updates the callers after an epoch of the stream was settled. Moves the callers that have
+  /// nothing more to wait for to `through`. Returns true if any caller does not wait for this
+  /// stream any more.
   bool OnSettled(Producer::Stream& stream, const Epochs& epochs, std::vector<Flusher>& through);
-  /// One that waits no more; nothing if it is through.
+  /// Removes and returns a caller; nothing if it does not wait any more.
   std::optional<Flusher> Take(std::uint64_t id);
-  /// One waits for results of the stream, and not only for their callbacks.
+  /// Returns whether a caller waits for results of the stream, and not only for callbacks.
   bool AwaitsResults(Producer::Stream& stream, const Epochs& epochs) const;
 
  private:

@@ -51,7 +51,7 @@ TEST(Epochs, KnowTheOldestToTheirStep) {
   EXPECT_EQ(epochs.oldest(), std::nullopt);
 }
 
-// Fails if: an epoch that is ended by its age is not part of a Flush.
+// Fails if: a Flush does not wait for an epoch that ended because of its age.
 TEST(Epochs, AFlushWaitsForWhatWasPutInEarlierSteps) {
   Epochs epochs;
   const std::uint64_t first = epochs.Put(kStart);

@@ -40,7 +40,8 @@ Result<HashKey> ParseHashKey(std::string_view decimal) {
 }
 
 std::string FormatHashKey(HashKey key) {
-  // Dividing 128 bits is slow: once for all digits that 64 bits hold, not once for each.
+  // Dividing 128 bits is slow: it is done once for each 19 digits, and their digits are divided in
+  // 64 bits.
   std::array<char, 39> digits;
   auto at = digits.end();
   do {

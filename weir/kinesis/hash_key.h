@@ -1,4 +1,4 @@
-// The space that the shards of a stream divide.
+// The hash keys that the shards of a stream divide.
 #pragma once
 
 #include <absl/numeric/int128.h>
@@ -11,10 +11,10 @@
 
 namespace weir::kinesis {
 
-/// A point in it: 0 to 2^128 - 1.
+/// A hash key: 0 to 2^128 - 1.
 using HashKey = absl::uint128;
 
-/// What one shard holds, both ends included.
+/// The range of one shard, both ends included.
 struct HashRange {
   HashKey first = 0;
   HashKey last = std::numeric_limits<HashKey>::max();
@@ -23,14 +23,14 @@ struct HashRange {
   friend bool operator==(const HashRange&, const HashRange&) = default;
 };
 
-/// Where the service puts a record that brings no hash key of its own: the MD5 of the partition
-/// key's bytes, big-endian.
+/// Returns the hash that the service uses for a record without an explicit hash key: the MD5 of the
+/// bytes of its partition key, big-endian.
 HashKey HashOfPartitionKey(std::string_view partition_key);
 
-/// Reads an explicit hash key: decimal digits and nothing else, leading zeros allowed.
-/// kInvalidArgument where it is none, or beyond 2^128 - 1.
+/// Parses an explicit hash key: decimal digits and nothing else, leading zeros allowed.
+/// kInvalidArgument: another form, or a number beyond 2^128 - 1.
 [[nodiscard]] Result<HashKey> ParseHashKey(std::string_view decimal);
-/// As the service wants it: decimal, without leading zeros.
+/// Formats the key as the service expects it: decimal, without leading zeros.
 std::string FormatHashKey(HashKey key);
 
 }  // namespace weir::kinesis

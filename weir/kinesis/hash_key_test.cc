@@ -9,7 +9,8 @@
 namespace weir::kinesis {
 namespace {
 
-// Vectors of the Kinesis Producer Library's tests ("abcd"), the others from Python's hashlib.
+// "abcd" is a vector of the Kinesis Producer Library's tests; the others were computed with
+// Python's hashlib.
 TEST(HashKey, IsTheMd5OfThePartitionKey) {
   const std::pair<std::string_view, std::string_view> vectors[] = {
       {"abcd", "301716283811389038011477436469853762335"},
@@ -24,7 +25,7 @@ TEST(HashKey, IsTheMd5OfThePartitionKey) {
   }
 }
 
-// Fails if: an OpenSSL whose defaults are those of FIPS 140 ends the process.
+// Fails if: the process aborts with an OpenSSL that is restricted to FIPS 140 by default.
 TEST(HashKey, K15IsTheSameWhereOpenSslIsRestrictedToFips) {
   ASSERT_EQ(EVP_default_properties_enable_fips(nullptr, 1), 1);
   std::string hash;
@@ -65,7 +66,7 @@ TEST(HashKey, IsWrittenWithEachOfItsZeros) {
   }
 }
 
-// Fails if: a carry between the halves is lost.
+// Fails if: a carry between the two halves is lost.
 RC_GTEST_PROP(HashKey, SurvivesItsText, (std::uint64_t high, std::uint64_t low)) {
   const HashKey key = absl::MakeUint128(high, low);
   RC_ASSERT(ParseHashKey(FormatHashKey(key)) == key);

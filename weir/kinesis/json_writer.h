@@ -1,5 +1,5 @@
-// Writing JSON to a sink (weir/aws/sized_text.h): CborWriter's verbs, so that a body is described
-// once for both. Nothing is kept of what was written.
+// Writes JSON to a sink (weir/aws/sized_text.h), with the functions of CborWriter, so that one
+// function writes a body in both formats. Keeps nothing of the text.
 #pragma once
 
 #include <absl/strings/escaping.h>
@@ -23,7 +23,7 @@ class JsonWriter {
   void OpenArray(std::size_t /*items*/) { Open("["); }
   void CloseArray() { Close("]"); }
 
-  /// REQUIRES: nothing in it needs an escape.
+  /// Writes the name of a member. REQUIRES: no character of it needs an escape.
   void Name(std::string_view name) {
     Separate();
     Put(sink_, "\"");
@@ -31,12 +31,12 @@ class JsonWriter {
     Put(sink_, "\":");
     is_first_ = true;
   }
-  /// REQUIRES: UTF-8.
+  /// Writes a string. REQUIRES: UTF-8.
   void Text(std::string_view text) {
     Separate();
     WriteJson(sink_, text);
   }
-  /// In base64 (RFC 4648, section 4: the usual alphabet, padded).
+  /// Writes a string in base64 (RFC 4648, section 4: the usual alphabet, padded).
   void Bytes(std::string_view bytes) {
     Separate();
     Put(sink_, "\"");
@@ -51,7 +51,7 @@ class JsonWriter {
     char digits[20];
     Put(sink_, {digits, std::to_chars(digits, digits + sizeof(digits), number).ptr});
   }
-  /// Seconds since 1970 with three decimals, as the service's times are written.
+  /// Writes seconds since 1970 with three decimals, as the service writes times.
   void Time(std::uint64_t millis) {
     Number(millis / 1000);
     const char decimals[] = {'.', Digit(millis / 100), Digit(millis / 10), Digit(millis)};
@@ -75,7 +75,7 @@ class JsonWriter {
   }
 
   Sink& sink_;
-  bool is_first_ = true;  ///< in its map or array, or after its name
+  bool is_first_ = true;  ///< the next item is the first of its map or array, or follows its name
 };
 
 }  // namespace weir::kinesis

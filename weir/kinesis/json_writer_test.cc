@@ -27,7 +27,7 @@ TEST(JsonWriter, WritesBytesAsTheVectorsOfBase64) {
   EXPECT_EQ(Base64("foobar"), R"("Zm9vYmFy")");
 }
 
-// Against another library. Fails if: the room for it is counted otherwise than it is written.
+// Compares with another library. Fails if: the reserved size differs from the written size.
 RC_GTEST_PROP(JsonWriterProperty, WritesBytesAsAnotherLibrary, (const std::string& bytes)) {
   std::string letters(bytes.size() * 2 + 4, '\0');
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(letters.data()),

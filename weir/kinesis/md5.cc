@@ -7,10 +7,10 @@
 namespace weir::kinesis {
 
 Md5 Md5Of(std::initializer_list<std::string_view> parts) {
-  // Nothing secret depends on it, so a restriction to FIPS is none for it.
+  // Nothing secret depends on this hash, so it is allowed under FIPS restrictions, too.
   thread_local const HashFunction md5("MD5", "-fips");
   Md5 sum{};
-  // An OpenSSL without MD5 altogether: no record of this format can be written.
+  // With an OpenSSL that has no MD5, no record of this format can be written.
   if (!md5.Hash(parts, sum)) std::abort();
   return sum;
 }

@@ -1,4 +1,4 @@
-// The checksum of the record format, and the hash of partition keys. Not for anything secret.
+// MD5: the checksum of the record format, and the hash of partition keys. Not for anything secret.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace weir::kinesis {
 
 using Md5 = std::array<std::uint8_t, 16>;
 
-/// Of the parts, one after the other.
+/// Returns the MD5 of the parts, one after the other.
 Md5 Md5Of(std::initializer_list<std::string_view> parts);
 
 }  // namespace weir::kinesis

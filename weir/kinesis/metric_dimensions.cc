@@ -24,7 +24,7 @@ std::string_view WithoutBlanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
-/// The text up to the next comma, which is taken off with it.
+/// Removes the text up to the next comma, and the comma. Returns the text without blanks around it.
 std::string_view TakePart(std::string_view& text) {
   const std::size_t end = std::min(text.find(','), text.size());
   const std::string_view part = WithoutBlanks(text.substr(0, end));

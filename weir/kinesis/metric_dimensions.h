@@ -1,5 +1,5 @@
-// The dimensions of a metric in CloudWatch: the Kinesis Producer Library's, and what a program
-// adds.
+// The dimensions of a metric in CloudWatch: those of the Kinesis Producer Library, and those that a
+// program adds.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace weir::kinesis {
 
-/// A dimension of each metric of this granularity and of those below it: one at kGlobal is on all
-/// metrics, one at kStream on those of streams and shards, one at kShard on those of shards.
+/// A dimension of all metrics of a granularity and of those below it: kGlobal is on all metrics,
+/// kStream on those of streams and shards, kShard on those of shards.
 struct AdditionalDimension {
   std::string name;
   std::string value;
@@ -22,20 +22,21 @@ struct AdditionalDimension {
   friend bool operator==(const AdditionalDimension&, const AdditionalDimension&) = default;
 };
 
-/// "NAME=VALUE:GRANULARITY, ..." as in "Service=checkout:global, Host=i-1:shard"; empty: none. A
-/// value has no ','. kInvalidArgument, saying which and why: a part without that form, a name or
-/// value that CloudWatch does not accept, one of the library's own names, a name twice, more than
-/// CloudWatch allows with the library's three.
+/// Parses "NAME=VALUE:GRANULARITY, ...", for example "Service=checkout:global, Host=i-1:shard";
+/// empty: no dimensions. A value cannot contain ','. kInvalidArgument, with the part and the
+/// reason: a part of another form, a name or value that CloudWatch does not accept, one of the
+/// library's own names, a name twice, more dimensions than CloudWatch allows together with the
+/// library's three.
 [[nodiscard]] Result<std::vector<AdditionalDimension>> ParseAdditionalDimensions(
     std::string_view text);
 
-/// Which node of the library's tree; what does not apply is empty.
+/// A node of the library's tree. Members that do not apply to it are empty.
 struct MetricPlace {
   std::string_view code;
   std::string_view stream;
   std::string_view shard;
 };
-/// ErrorCode, StreamName and ShardId as far as they apply, and the additional ones.
+/// Returns ErrorCode, StreamName and ShardId as far as they apply, and the additional dimensions.
 std::vector<MetricDimension> DimensionsOf(const MetricPlace& place,
                                           const std::vector<AdditionalDimension>& additional);
 

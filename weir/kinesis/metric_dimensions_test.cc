@@ -53,7 +53,8 @@ TEST(AdditionalDimensions, AreAsManyAsCloudWatchAllowsWithTheLibrarysOwn) {
   EXPECT_THAT(MessageFor(text + ",E=v:global"), HasSubstr("at most 27"));
 }
 
-// The library's tree: name, global extras, error code, stream, its extras, shard, its extras.
+// The order of the library's tree: name, additional global dimensions, error code, stream, its
+// additional ones, shard, its additional ones.
 TEST(DimensionsOfAMetric, AreThoseOfItsNodeAndOfAllAboveIt) {
   const auto additional = *ParseAdditionalDimensions("S=s:shard,T=t:stream,G=g:global");
   EXPECT_EQ(NamesOf(DimensionsOf({}, additional)), "G=g ");

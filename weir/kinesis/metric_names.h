@@ -1,4 +1,4 @@
-// The metrics of a producer: their names in the Kinesis Producer Library, and for Prometheus.
+// The metrics of a producer: their names in the Kinesis Producer Library and for Prometheus.
 #pragma once
 
 #include <array>
@@ -12,55 +12,61 @@ namespace weir::kinesis {
 enum class MetricsLevel { kNone, kSummary, kDetailed };
 enum class MetricsGranularity { kGlobal, kStream, kShard };
 
-/// As the library's properties call them; nothing for another name.
+/// Parse the names of the library's properties; nothing for another name.
 std::optional<MetricsLevel> ParseMetricsLevel(std::string_view name);
 std::optional<MetricsGranularity> ParseMetricsGranularity(std::string_view name);
 
-/// Those of the Kinesis Producer Library 1.0.7, less UnhealthyDaemon, as there is no daemon here,
-/// and with two of ours. What one sample stands for is told beside each.
+/// The metrics of the Kinesis Producer Library 1.0.7, without UnhealthyDaemon, as there is no
+/// daemon here, and with two of our own. Next to each: the event that adds a sample, and the
+/// sample.
 enum class Metric : std::uint8_t {
-  kUserRecordsReceived,          ///< a put, 1
-  kUserRecordsDataReceived,      ///< a put, bytes; ours
-  kUserRecordsPending,           ///< every 200 ms in which something happens
-  kUserRecordsPut,               ///< a result, 1 if it was stored, else 0
-  kUserRecordsDataPut,           ///< a result that was stored, bytes
-  kKinesisRecordsPut,            ///< an entry answered, 1 if it was stored, else 0
-  kKinesisRecordsDataPut,        ///< an entry stored, bytes
-  kErrorsByCode,                 ///< an entry or a whole request that failed, 1
-  kAllErrors,                    ///< an entry answered, 1 or 0; a request that failed, 1
-  kRetriesPerRecord,             ///< a result, attempts less the first
-  kUserRecordExpired,            ///< a result whose last attempt is the expiry, 1
-  kBufferingTime,                ///< an attempt, the time before it since the last, or the put
-  kRequestTime,                  ///< an answer
-  kUserRecordsPerKinesisRecord,  ///< a Kinesis record sent
-  kKinesisRecordsPerPutRecordsRequest,  ///< a request sent
-  kUserRecordsPerPutRecordsRequest,     ///< a request sent
-  kTimeToResult,                        ///< a result, the time since the put; ours
+  kUserRecordsReceived,      ///< a put: 1
+  kUserRecordsDataReceived,  ///< a put: the bytes of its data; our own
+  kUserRecordsPending,       ///< at Publish, at most every 200 ms: user records without a result
+  kUserRecordsPut,           ///< a result: 1 if the record was stored, else 0
+  kUserRecordsDataPut,       ///< a stored record: the bytes of its data
+  kKinesisRecordsPut,        ///< a response for an entry: 1 if it was stored, else 0
+  kKinesisRecordsDataPut,    ///< an entry that was stored: the bytes of its data
+  kErrorsByCode,             ///< an entry or a whole request that failed: 1
+  kAllErrors,          ///< a response for an entry: 0 or, if it failed, 1; a failed request: 1
+  kRetriesPerRecord,   ///< a result: the number of attempts less 1
+  kUserRecordExpired,  ///< a result whose last attempt is the expiry: 1
+  kBufferingTime,      ///< an attempt: the time since the last one or the put
+  kRequestTime,        ///< a response: the time since the request was sent
+  kUserRecordsPerKinesisRecord,  ///< a Kinesis record that is sent: its user records
+  /// A request that is sent: its Kinesis records.
+  kKinesisRecordsPerPutRecordsRequest,
+  /// A request that is sent: its user records.
+  kUserRecordsPerPutRecordsRequest,
+  kTimeToResult,  ///< a result: the time since the put; our own
 };
 inline constexpr std::size_t kMetrics = 17;
 
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;  ///< "Count", "Bytes" or "Milliseconds"
-  MetricsLevel level;     ///< the lowest at which it is kept
-  bool is_ours = false;   ///< the library has no such metric, and CloudWatch gets none
+  MetricsLevel level;     ///< the lowest level at which it is kept
+  bool is_ours = false;   ///< the library has no such metric; it is not uploaded to CloudWatch
 };
+/// Returns name, unit and level of a metric.
 const MetricInfo& InfoOf(Metric metric);
-/// The one of this name; nothing where there is none.
+/// Returns the metric of this name; nothing if there is none.
 std::optional<Metric> MetricNamed(std::string_view name);
 
-/// A counter for Prometheus, read out of a metric.
+/// A counter for Prometheus, computed from a metric.
 struct MetricCounter {
   enum class Part {
     kSum,
     kCount,
-    kZeros,  ///< samples less their sum: of a metric whose samples are 0 and 1
+    /// Count less sum: the zeros of a metric whose samples are 0 and 1.
+    kZeros,
   };
   std::string_view name;
   std::string_view help;
   Metric metric;
   Part part;
 };
+/// Returns all counters.
 std::span<const MetricCounter> MetricCounters();
 
 }  // namespace weir::kinesis

@@ -15,6 +15,7 @@ std::string IdentityOf(const MetricReading& reading,
   return MetricIdentity(info.name, info.unit, DimensionsOf(place, additional));
 }
 
+// Returns whether the failure may be temporary.
 bool MayPass(FailureClass kind) {
   return kind != FailureClass::kPermanent && kind != FailureClass::kConditional &&
          kind != FailureClass::kConflict;
@@ -36,7 +37,7 @@ MetricsUpload::MetricsUpload(MetricsUploadOptions options, Instant now, std::uin
 
 MetricsUploadStep MetricsUpload::OnSamples(const std::vector<MetricReading>& samples,
                                            UnixMillis wall, Instant now) {
-  // A late wake-up moves those that follow, too: no two uploads are closer than the delay.
+  // Counted from now, also if this is late: two uploads are never closer than the delay.
   due_ = now + options_.delay;
   KeepSamples(samples, wall);
   return Go(now);
@@ -118,7 +119,7 @@ void MetricsUpload::ReturnFlight() {
   DropBeyondBounds();
 }
 
-// The oldest first.
+// Takes the oldest data first.
 std::string MetricsUpload::TakeRequest() {
   PutMetricDataBody body(options_.metrics_namespace);
   while (!kept_.empty() && flight_data_ < options_.most_data) {

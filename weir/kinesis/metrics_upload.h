@@ -1,5 +1,5 @@
-// When which metrics are uploaded to CloudWatch, without I/O: samples and answers go in; requests
-// and the next wake-up come out. Mechanism: docs/design/kinesis-metrics.md.
+// Decides when which metrics are uploaded to CloudWatch, without I/O: samples and responses go in;
+// requests and the next wake-up come out. Mechanism: docs/design/kinesis-metrics.md.
 //
 //   samples --> kept, merged by metric and minute --> one request --> uploaded
 //                         ^                                |
@@ -23,57 +23,61 @@
 namespace weir::kinesis {
 
 struct MetricsUploadOptions {
-  std::string metrics_namespace = "KinesisProducerLibrary";  ///< as IsMetricsNamespace has it
+  std::string metrics_namespace = "KinesisProducerLibrary";  ///< IsMetricsNamespace accepts it
   milliseconds delay{60'000};                                ///< between two uploads; > 0
-  std::vector<AdditionalDimension> dimensions{};             ///< of ParseAdditionalDimensions
-  std::size_t most_minutes = 15;                  ///< that are kept while uploads fail; > 0
-  std::size_t most_kept = 100'000;                ///< data of them, those in flight included
-  std::size_t most_data = kMostMetricData;        ///< of a request; > 0
-  std::size_t most_bytes = kMostMetricDataBytes;  ///< of a request, unless one datum is larger
+  std::vector<AdditionalDimension> dimensions{};  ///< a result of ParseAdditionalDimensions
+  std::size_t most_minutes = 15;    ///< of samples that are kept while uploads fail; > 0
+  std::size_t most_kept = 100'000;  ///< the most data that are kept, those in flight included
+  std::size_t most_data = kMostMetricData;  ///< the most data of a request; > 0
+  /// The most bytes of a request, except if one datum is larger.
+  std::size_t most_bytes = kMostMetricDataBytes;
   nanoseconds first_backoff = std::chrono::seconds(1);
   nanoseconds longest_backoff = std::chrono::minutes(1);  ///< REQUIRES: >= first_backoff > 0
 };
 
-/// As a configuration that ParseProperties accepted says.
+/// Returns the options of a configuration that ParseProperties accepted.
 MetricsUploadOptions MetricsUploadOf(const ProducerConfig& config);
 
 /// A datum is the samples of one metric in one minute.
 struct MetricsUploadStats {
-  std::uint64_t uploaded = 0;       ///< data that CloudWatch has
-  std::uint64_t requests = 0;       ///< that were sent
-  std::uint64_t failures = 0;       ///< of them
-  std::uint64_t maybe_doubled = 0;  ///< data that CloudWatch may have had, and that were kept
-  std::uint64_t dropped = 0;        ///< data that found no room, the oldest first
-  std::uint64_t refused = 0;        ///< data of requests that CloudWatch will never accept
-  std::size_t kept = 0;             ///< data, those in flight included, now
+  std::uint64_t uploaded = 0;  ///< data that CloudWatch has accepted
+  std::uint64_t requests = 0;  ///< requests that were sent
+  std::uint64_t failures = 0;  ///< requests that failed
+  /// Data that CloudWatch may have counted, and that are sent again.
+  std::uint64_t maybe_doubled = 0;
+  /// Data that were discarded beyond the bounds, the oldest first.
+  std::uint64_t dropped = 0;
+  std::uint64_t refused = 0;  ///< data of requests that CloudWatch will never accept
+  std::size_t kept = 0;       ///< data that are kept now, those in flight included
 };
 
+/// The actions that follow an event.
 struct MetricsUploadStep {
-  std::optional<std::string> body{};  ///< PutMetricData, then OnAnswer
-  std::optional<Instant> wake{};      ///< then OnWake, or OnSamples if IsDue says so
-  bool ended = false;                 ///< after OnLastSamples: nothing follows
+  std::optional<std::string> body{};  ///< send PutMetricData, then OnAnswer
+  std::optional<Instant> wake{};      ///< call OnWake then, or OnSamples if IsDue
+  bool ended = false;                 ///< after OnLastSamples: no step follows
 };
 
-/// A value; not thread-safe. One request is in flight at a time. A datum is uploaded until
-/// CloudWatch has accepted it: one whose request was not answered may be counted there twice, as
-/// PutMetricData has no token by which it would know a request again.
+/// A state machine; not thread-safe. One request is in flight at a time. A datum is uploaded until
+/// CloudWatch has accepted it. If its request had no response, it may be counted twice there, since
+/// PutMetricData has no token by which CloudWatch could recognize a repeated request.
 class MetricsUpload {
  public:
   MetricsUpload(MetricsUploadOptions options, Instant now, std::uint64_t seed);
 
-  /// It is time for OnSamples with what ProducerMetrics::Take returns.
+  /// Returns whether it is time to call OnSamples with the result of ProducerMetrics::Take.
   bool IsDue(Instant now) const { return !is_closing_ && now >= due_; }
-  /// Dated `wall`. Metrics that the library does not have are left out.
+  /// Adds samples, dated `wall`. Metrics that the library does not have are left out.
   MetricsUploadStep OnSamples(const std::vector<MetricReading>& samples, UnixMillis wall,
                               Instant now);
-  /// The same, and no more come. What is kept is uploaded at once, and again after failures, until
-  /// Abandon; credentials or permissions that fail end it.
+  /// Adds the last samples. All kept data are uploaded at once, and again after failures, until
+  /// Abandon; a failure of credentials or permissions ends this.
   MetricsUploadStep OnLastSamples(const std::vector<MetricReading>& samples, UnixMillis wall,
                                   Instant now);
   MetricsUploadStep OnWake(Instant now) { return Go(now); }
-  /// No failure: CloudWatch accepted the request.
+  /// Handles the end of the request. No failure: CloudWatch accepted it.
   MetricsUploadStep OnAnswer(const std::optional<AwsFailure>& failure, Instant now);
-  /// After OnLastSamples: no more is sent. It ends when nothing is in flight.
+  /// Stops sending, after OnLastSamples. It ends when no request is in flight.
   MetricsUploadStep Abandon(Instant now);
 
   MetricsUploadStats stats() const;
@@ -85,20 +89,25 @@ class MetricsUpload {
   };
   using Minute = std::map<std::string, Datum>;  // by MetricIdentity
 
+  /// Keeps a datum, or merges it with the kept one of the same metric and minute.
   void Keep(std::int64_t minute, const std::string& identity, const Datum& datum);
   void KeepSamples(const std::vector<MetricReading>& samples, UnixMillis wall);
+  /// Discards the oldest data beyond the bounds.
   void DropBeyondBounds();
+  /// Moves the oldest kept data to flight_. Returns the body of their request.
   std::string TakeRequest();
+  /// Keeps the data of the request that failed.
   void ReturnFlight();
+  /// Returns the next step.
   MetricsUploadStep Go(Instant now);
 
   const MetricsUploadOptions options_;
   Rng rng_;
   Backoff backoff_;
-  Instant due_;                            // of the next samples
-  std::optional<Instant> retry_;           // after a failure: not before
+  Instant due_;                            // when the next samples are due
+  std::optional<Instant> retry_;           // after a failure: no request before this time
   std::map<std::int64_t, Minute> kept_;    // by minutes since 1970
-  std::map<std::int64_t, Minute> flight_;  // the same
+  std::map<std::int64_t, Minute> flight_;  // data of the request in flight, by the same minutes
   std::size_t kept_data_ = 0;
   std::size_t flight_data_ = 0;
   bool is_closing_ = false;

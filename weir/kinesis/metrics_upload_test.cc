@@ -19,9 +19,9 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::SizeIs;
 
-constexpr UnixMillis kWall{1'767'225'600'013};  // a minute's first second
+constexpr UnixMillis kWall{1'767'225'600'013};  // in the first second of a minute
 
-/// What CloudWatch would show: the slow obvious version, which adds up what it is sent.
+/// The samples that CloudWatch would show: a simple model that adds up the data it gets.
 using Shown = ShownMetrics;
 
 void Apply(const std::string& body, Shown& shown) { ShowMetrics(body, shown); }
@@ -181,13 +181,13 @@ TEST(MetricsUpload, AnEndDoesNotWaitForPermissionsOrBeyondItsDeadline) {
   EXPECT_TRUE(late.OnAnswer(FailureOfKind(FailureClass::kTransient), kStart).ended);
 }
 
-/// An upload against a service that fails in every way, and what was recorded.
+/// An upload to a service that fails in every way, and the samples that were recorded.
 class FailingService {
  public:
   FailingService()
       : upload_({.delay = seconds(10), .most_data = 4, .most_bytes = 900}, kStart, 3) {}
 
-  /// Samples at a time of their own.
+  /// Records samples at a later time.
   void Record() {
     std::vector<MetricReading> readings;
     wall_ = wall_ + seconds(*rc::gen::inRange(10, 40));
@@ -249,8 +249,8 @@ class FailingService {
   Shown recorded_, shown_, doubled_;
 };
 
-// Whatever fails on the way. Fails if a failure loses or doubles what was in flight (OnAnswer
-// without ReturnFlight, or without clearing it), or if merging forgets samples (Keep without Add).
+// Fails if: a failure loses or doubles the data in flight (OnAnswer without ReturnFlight, or
+// without clearing it); merging loses samples (Keep without Add).
 RC_GTEST_PROP(MetricsUploadProperty, CloudWatchShowsWhatWasRecordedAndTwiceOnlyWhatWasInDoubt, ()) {
   FailingService run;
   const auto rounds = *rc::gen::inRange(1, 12);
@@ -259,7 +259,7 @@ RC_GTEST_PROP(MetricsUploadProperty, CloudWatchShowsWhatWasRecordedAndTwiceOnlyW
   run.Check();
 }
 
-// Fails if DropBeyondBounds does not count what it drops, or what is in flight.
+// Fails if: DropBeyondBounds does not count the data that it discards, or the data in flight.
 RC_GTEST_PROP(MetricsUploadProperty, EachDatumIsUploadedKeptDroppedOrRefused, ()) {
   MetricsUpload upload({.most_minutes = 3, .most_kept = 20, .most_data = 7}, kStart, 3);
   std::uint64_t recorded = 0;

@@ -21,7 +21,8 @@ tl::unexpected<Error> Gone() { return Fail(Code::kCancelled, "the uploader was d
 
 }  // namespace
 
-/// Steps are made and carried out by tasks of the scheduler, one after the other.
+/// Steps are made and carried out by tasks of the scheduler, one after the other. Tasks have weak
+/// pointers, so that they do not keep it alive.
 class MetricsUploader::State : public std::enable_shared_from_this<State> {
  public:
   State(const MetricsUploaderParts& parts, MetricsUploadOptions options, milliseconds timeout,
@@ -31,10 +32,11 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
         upload_(std::move(options), parts.scheduler.clock().Now(), seed) {}
   ~State();
 
-  // By tasks, unless the uploader is gone then.
+  // Post a task. If the uploader is destroyed before the task runs, it does nothing, except that
+  // `done` of CloseSoon fails.
   void WakeSoon();
   void CloseSoon(Deadline deadline, Done<void> done);
-  /// No task uses the metrics after this.
+  /// No task uses the metrics after this has returned.
   void Detach();
   MetricsUploadStats stats() const;
 
@@ -43,17 +45,22 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
 
   Instant Now() const { return parts_.scheduler.clock().Now(); }
   UnixMillis WallNow() const { return parts_.scheduler.clock().WallNow(); }
+  /// Takes samples if they are due, and continues.
   void Wake();
   void Close(Deadline deadline, Done<void> done);
+  /// Makes a step under the lock, unless detached, and carries it out.
   template <class MakeStep>
   void Advance(const MakeStep& make);
   void CarryOut(MetricsUploadStep step);
   void Send(std::string body);
   void OnAnswer(const Failure& failure);
+  /// Abandons the upload: the deadline of Close has come.
   void OnDeadline();
   void Arm(std::optional<Instant> wake);
+  /// Logs a failure, at most once in 10 s.
   void Report(std::string_view message);
   void ReportDropped();
+  /// Runs the `done` of Close.
   void End();
 
   const MetricsUploaderParts parts_;
@@ -63,13 +70,13 @@ class MetricsUploader::State : public std::enable_shared_from_this<State> {
   MetricsUpload upload_ WEIR_GUARDED_BY(mutex_);
   bool is_detached_ WEIR_GUARDED_BY(mutex_) = false;
 
-  // Of the scheduler's tasks alone.
+  // Used by tasks of the scheduler only.
   std::optional<TimerId> timer_, end_timer_;
   Deadline deadline_ = Deadline::Never();
-  bool is_late_ = false;  // the deadline of Close is over
+  bool is_late_ = false;  // the deadline of Close has passed
   std::optional<Done<void>> closed_;
   Error last_failure_;
-  std::uint64_t dropped_ = 0;  // as reported
+  std::uint64_t dropped_ = 0;  // number that was reported last
   RepeatedEvent failed_{std::chrono::seconds(10)};
 };
 
@@ -165,7 +172,8 @@ void MetricsUploader::State::OnAnswer(const Failure& failure) {
     step = upload_.OnAnswer(failure, Now());
   }
   if (failure) Report(failure->message);
-  CarryOut(std::move(step));  // last: Close may answer, and the log may be gone then
+  // Last: the `done` of Close may run, and the log may be destroyed then.
+  CarryOut(std::move(step));
 }
 
 void MetricsUploader::State::OnDeadline() {
@@ -174,7 +182,7 @@ void MetricsUploader::State::OnDeadline() {
   Advance([this](MetricsUpload& upload) { return upload.Abandon(Now()); });
 }
 
-// A timer that is too early wakes for nothing.
+// A timer that fires too early finds nothing to do.
 void MetricsUploader::State::Arm(std::optional<Instant> wake) {
   if (timer_) parts_.scheduler.Cancel(*timer_);
   timer_.reset();
@@ -214,7 +222,7 @@ void MetricsUploader::State::End() {
                fmt::format("{} metrics were not uploaded to CloudWatch: {}", lost, why.message)));
 }
 
-// Without a failure that was logged: too many at once.
+// Data may be discarded without a failure that was logged: if too many come at once.
 void MetricsUploader::State::ReportDropped() {
   const std::uint64_t dropped = stats().dropped;
   if (dropped > std::exchange(dropped_, dropped)) Report(kNoRoom);

@@ -15,37 +15,38 @@
 
 namespace weir::kinesis {
 
-/// What is used and not owned. `metrics` must outlive the uploader; client, scheduler and log also
-/// what is under way on them.
+/// Objects that the uploader uses and does not own. `metrics` must outlive the uploader; client,
+/// scheduler and log must also outlive its requests and tasks.
 struct MetricsUploaderParts {
-  ProducerMetrics& metrics;  ///< of Producer::metrics(); one uploader for each producer
-  /// Of CloudWatch (CloudWatchConnectionFor in connection.h). It must not try again by itself what
-  /// may have been applied.
+  ProducerMetrics& metrics;  ///< Producer::metrics(); one uploader for each producer
+  /// A client of CloudWatch (CloudWatchConnectionFor in connection.h). It must not itself retry a
+  /// request that may have been applied.
   JsonClient& client;
-  /// Where the work is done. One that is not the producer's keeps large uploads away from puts.
+  /// Runs the work. A scheduler other than the producer's keeps large uploads away from puts.
   Scheduler& scheduler;
-  Log& log = NoLog();  ///< what goes wrong: docs/design/log.md
+  Log& log = NoLog();  ///< events of failures: docs/design/log.md
 };
 
-/// Thread-safe. Puts never wait for it: it takes what the producer counted, and the producer knows
-/// nothing of it. At MetricsLevel none there is nothing to upload. Close the producer first, so
+/// Thread-safe. Puts never wait for it: it takes the samples of the producer, and the producer does
+/// not depend on it. At MetricsLevel none there is nothing to upload. Close the producer first, so
 /// that its last results are uploaded, too.
 class MetricsUploader {
  public:
-  /// The first upload is one delay later. `request_timeout`: of one request.
+  /// Begins the first upload after one delay. `request_timeout`: of one request.
   MetricsUploader(const MetricsUploaderParts& parts, MetricsUploadOptions options,
                   milliseconds request_timeout, std::uint64_t seed);
-  /// What is under way is abandoned, and nothing more is taken from the metrics.
+  /// Abandons the request in flight, and does not use the metrics any more.
   ~MetricsUploader();
   MetricsUploader(const MetricsUploader&) = delete;
   MetricsUploader& operator=(const MetricsUploader&) = delete;
 
-  /// Uploads what is left, and ends. `done` runs on the scheduler when nothing is under way any
-  /// more: by `deadline`, or when a request that was sent before Close is answered, which takes no
-  /// longer than its time-out. An error says how much was not uploaded and why: kDeadlineExceeded,
-  /// or as the last failure. Once. kCancelled: the uploader was destroyed before.
+  /// Uploads the remaining samples and ends. `done` runs once, on the scheduler, when no request is
+  /// in flight: by `deadline`, or when a request that was sent before Close ends, which takes no
+  /// longer than its timeout. An error says how many metrics were not uploaded and why:
+  /// kDeadlineExceeded, or as the last failure. kCancelled: the uploader was destroyed before. Call
+  /// it once.
   void Close(Deadline deadline, Done<void> done);
-  /// The same, and waits. Not from a task of the scheduler.
+  /// The same, but blocks. Not from a task of the scheduler.
   Status Close(Deadline deadline);
 
   MetricsUploadStats stats() const;

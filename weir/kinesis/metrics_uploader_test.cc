@@ -32,7 +32,7 @@ class MetricsUploaderTest : public testing::Test {
         MetricsUploaderParts{metrics_, cloudwatch_, scheduler_, log_}, std::move(options),
         seconds(6), 1);
   }
-  /// So many puts, of `bytes` each.
+  /// Counts this number of puts of 10 bytes each.
   void Put(int records) {
     StreamMetrics& stream = metrics_.Stream("orders");
     for (int i = 0; i < records; ++i) stream.OnPut(10);
@@ -41,7 +41,7 @@ class MetricsUploaderTest : public testing::Test {
   }
   std::uint64_t Shown() const { return cloudwatch_.Of("UserRecordsReceived").count; }
   Deadline In(nanoseconds wait) { return Deadline::After(scheduler_.clock(), wait); }
-  /// Closes, and lets time pass until it says how that went.
+  /// Closes the uploader, and advances the time until the close completes.
   void CloseWithin(MetricsUploader& uploader, nanoseconds wait) {
     closed_.reset();
     uploader.Close(In(wait), [this](const Result<void>& closed) { closed_ = closed; });
@@ -140,7 +140,7 @@ TEST_F(MetricsUploaderTest, AnEndThatFailsSaysHowMuchIsMissingAndWhy) {
   EXPECT_THAT(cloudwatch_.calls, SizeIs(1));
 }
 
-// Fails if: what CloudWatch never accepts is not told of.
+// Fails if: the error of Close does not include the metrics that CloudWatch never accepts.
 TEST_F(MetricsUploaderTest, I14AnEndTellsWhatWasRefused) {
   const auto uploader = Begin();
   Put(1);
@@ -152,7 +152,7 @@ TEST_F(MetricsUploaderTest, I14AnEndTellsWhatWasRefused) {
               HasSubstr("metrics were not uploaded to CloudWatch: a bad timestamp"));
 }
 
-// Fails if: metrics for which there is no room are lost in silence.
+// Fails if: metrics that are discarded beyond the bound are not logged.
 TEST_F(MetricsUploaderTest, I14WhatFindsNoRoomIsLoggedAndTold) {
   const auto uploader = Begin({.most_kept = 1});
   Put(1);
@@ -192,7 +192,7 @@ TEST_F(MetricsUploaderTest, AnEndWaitsForARequestThatIsUnderWay) {
   EXPECT_THAT(cloudwatch_.calls, SizeIs(1));
 }
 
-// Fails if a task that is still to come uses the metrics of an uploader that is gone.
+// Fails if: a pending task uses the metrics of an uploader that was destroyed.
 TEST_F(MetricsUploaderTest, WhatIsUnderWayWhenItIsDestroyedIsAbandoned) {
   cloudwatch_.after = seconds(1);
   auto uploader = Begin();

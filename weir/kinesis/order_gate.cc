@@ -15,6 +15,8 @@ void OrderGate::Done(Ticket ticket, std::vector<KinesisRecord>& passed) {
 void OrderGate::Split(Ticket ticket, std::vector<KinesisRecord> parts,
                       std::vector<KinesisRecord>& passed) {
   const Standing whole = std::move(standing_.extract(ticket).mapped());
+  // The parts are queued before `whole` leaves, so that no other record becomes the first in one of
+  // their lanes meanwhile.
   for (KinesisRecord& part : parts) Stand(std::move(part), &whole, passed);
   Leave(whole, passed);
 }
@@ -36,6 +38,7 @@ std::vector<OrderGate::Place> OrderGate::PlacesOf(const KinesisRecord& record) {
   places.reserve(record.records.size());
   for (const UserRecord& user : record.records) places.push_back({user.hash, {}});
   std::ranges::sort(places, {}, &Place::hash);
+  // A hash key of several user records is one lane; otherwise the record would wait for itself.
   const auto repeated = std::ranges::unique(places, {}, &Place::hash);
   places.erase(repeated.begin(), repeated.end());
   return places;
@@ -46,6 +49,8 @@ void OrderGate::Stand(KinesisRecord record, const Standing* before,
   const Ticket ticket = ++last_ticket_;
   record.ticket = ticket;
   Standing standing{.places = PlacesOf(record)};
+  // Tickets behind `before` do not have to be counted: they were blocked by it, and now are by its
+  // part.
   for (Place& place : standing.places) {
     Lane& lane = lanes_[place.hash];
     const auto behind = before == nullptr ? lane.end() : before->In(place.hash);
@@ -68,6 +73,7 @@ OrderGate::Lane::iterator OrderGate::Standing::In(HashKey lane) const {
 void OrderGate::Leave(const Standing& standing, std::vector<KinesisRecord>& passed) {
   for (const Place& place : standing.places) {
     const auto lane = lanes_.find(place.hash);
+    // A lifted ticket may leave from the middle of a lane, which does not change the first one.
     const bool was_first = place.at == lane->second.begin();
     lane->second.erase(place.at);
     if (lane->second.empty()) {
@@ -81,6 +87,7 @@ void OrderGate::Leave(const Standing& standing, std::vector<KinesisRecord>& pass
 void OrderGate::OnFirst(Ticket ticket, std::vector<KinesisRecord>& passed) {
   Standing& standing = standing_.at(ticket);
   --standing.blocked;
+  // A lifted ticket has no record here any more; it only keeps its positions.
   if (standing.blocked == 0 && standing.record) passed.push_back(TakeOut(ticket, standing));
 }
 

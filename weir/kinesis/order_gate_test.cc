@@ -23,7 +23,7 @@ constexpr Instant kLate = kStart + seconds(3600);
 
 using Records = std::vector<KinesisRecord>;
 
-/// With one user record for each lane given, numbered from `number` on.
+/// Returns a record with one user record for each of these lanes, numbered from `number`.
 KinesisRecord RecordOfLanes(std::uint64_t number, const std::vector<int>& lanes,
                             Instant expires = kLate) {
   KinesisRecord record{.data = "frame", .deadline = kStart, .expires = expires};
@@ -36,7 +36,7 @@ KinesisRecord RecordOfLanes(std::uint64_t number, const std::vector<int>& lanes,
 
 std::uint64_t Number(const KinesisRecord& record) { return record.records.front().number; }
 
-/// A gate and what it let pass in the last call.
+/// A gate, and the records that the last call let pass.
 struct Gate {
   OrderGate gate;
   std::map<std::uint64_t, OrderGate::Ticket> tickets;
@@ -99,7 +99,7 @@ TEST(OrderGate, WaitsForEachOfItsHashKeys) {
   EXPECT_THAT(Numbers(gate.Done(1)), ElementsAre(21));
 }
 
-// Otherwise a record of hot keys never finds them all free at once.
+// Otherwise a record of several busy keys would never find all of them free at once.
 TEST(OrderGate, IsNotOvertakenInALaneItWaitsIn) {
   Gate gate;
   gate.Put(RecordOfLanes(1, {1}));
@@ -161,7 +161,7 @@ TEST(OrderGate, ALaneThatNoPartHasGoesOn) {
   EXPECT_EQ(gate.gate.waiting(), 1U);
 }
 
-// What no longer fits into one frame.
+// The parts of a record whose user records do not fit into one frame any more.
 TEST(OrderGate, PartsOfOneLaneGoOneAfterTheOther) {
   Gate gate;
   gate.Put(RecordOfLanes(1, {1, 1}));
@@ -229,11 +229,11 @@ TEST(OrderGate, GivesAllBackWhoeverClosesIt) {
   EXPECT_EQ(gate.gate.Wake(), std::nullopt);
 }
 
-/// The rule itself: all records in one list, each looked at with all before it.
+/// The rule itself: all records in one list, each compared with all records before it.
 class SlowGate {
  public:
   struct Standing {
-    Records record;  ///< one
+    Records record;  ///< exactly one
     bool out = false;
   };
 
@@ -276,7 +276,7 @@ class SlowGate {
   std::vector<Standing> list_;
 };
 
-/// Both gates, and the records that are out of the one that is tested.
+/// Both gates, and the records that have left the tested one.
 struct Pair {
   OrderGate gate;
   SlowGate slow;
@@ -285,7 +285,8 @@ struct Pair {
     bool has_passed = false;
   };
   std::map<std::uint64_t, Out> out;
-  std::map<HashKey, std::vector<std::uint64_t>> sent;  ///< of each lane, in order
+  /// The numbers sent from each lane, in order.
+  std::map<HashKey, std::vector<std::uint64_t>> sent;
   std::uint64_t next = 1;
   std::size_t ended = 0;
 
@@ -312,7 +313,8 @@ struct Pair {
     RC_ASSERT(Take(std::move(passed), true) == slow.Pass());
   }
 
-  // The first `results` of its user records have theirs, the rest is cut into frames of `size`.
+  // The first `results` user records have their results; the others are framed again in frames of
+  // `size`.
   void Split(std::ptrdiff_t which, std::size_t results, std::size_t size) {
     const auto [whole, has_passed] = std::move(out.extract(std::next(out.begin(), which)).mapped());
     Records parts;
@@ -344,7 +346,7 @@ struct Pair {
   }
 };
 
-/// Over the whole range, however small the case.
+/// Draws from the whole range, however small the test case is.
 template <typename T>
 T Pick(T first, T end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<T>(first, end));
@@ -364,10 +366,10 @@ void Step(Pair& pair) {
   }
 }
 
-// Also that what was put comes out once, in the order of each lane, and nothing stays behind.
-// Fails if parts stand at the end of their lanes (Stand ignores `before`), if a repeated hash key
-// counts for itself (PlacesOf without its unique), or if a lane's first is told that it is when
-// another leaves (Leave without was_first).
+// Also checks that each user record leaves once, in the order of each lane, and that no record
+// remains. Fails if: parts are queued at the end of their lanes (Stand ignores `before`); a
+// repeated hash key counts twice (PlacesOf without unique); a ticket that was already the first of
+// its lane is counted again when another leaves (Leave without was_first).
 RC_GTEST_PROP(OrderGateProperty, PassesWhatTheSlowOnePasses, ()) {
   Pair pair;
   for (int steps = Pick(1, 100); steps > 0; --steps) Step(pair);

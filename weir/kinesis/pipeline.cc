@@ -9,15 +9,18 @@
 namespace weir::kinesis {
 namespace {
 
-/// A record that is granted so shortly after it expired is sent all the same: if a shard has more
-/// load than it takes, each record that its budget is asked for is about to expire.
+/// A record that is granted shortly after its expiry, by less than this, is sent all the same: if a
+/// shard has more load than it takes, each record that its budget is requested for is about to
+/// expire.
 constexpr nanoseconds kLateGrant = milliseconds(100);
 
+// Sets `wake` to `other` if that is earlier.
 void Earlier(std::optional<Instant>& wake, const std::optional<Instant>& other) {
   if (other && (!wake || *other < *wake)) wake = other;
 }
 
-/// Of a record in flight; nothing if it never expires.
+/// Returns when a record in flight with this expiry gets its result at the latest; nothing if it
+/// never expires.
 std::optional<Instant> LatestResult(const std::optional<Instant>& expires) {
   if (!expires || Deadline::Never().at() - *expires < kLastWait) return std::nullopt;
   return *expires + kLastWait;
@@ -72,6 +75,8 @@ PipelineStep Pipeline::Flush(Instant now) {
 
 PipelineStep Pipeline::Go(Instant now) {
   PipelineStep step;
+  // The order matters: expired records leave before they could be sent, and granted records are
+  // collected after that, so that they are sent although they may have expired.
   GiveUpExpired(now);
   ReportOverdue(now);
   ExpireWaiting(now);
@@ -82,7 +87,8 @@ PipelineStep Pipeline::Go(Instant now) {
   Limit(now);
   std::vector<Collector::Request> due;
   collector_.TakeDue(now, due);
-  // While shards hold something back it comes in small portions: a request for each would be waste.
+  // While the rates of shards hold records back, records come in small portions, and a request for
+  // each portion would be waste.
   if (hurries_ && lane_wakes_.empty()) collector_.TakeAll(due);
   for (Collector::Request& request : due) window_.Put(std::move(request));
   if (budget_) budget_->TakeAsks(now, step.asks);
@@ -98,6 +104,7 @@ PipelineStep Pipeline::Go(Instant now) {
   step.results = std::exchange(results_, {});
   step.released = std::exchange(released_, {});
   step.wake = Wake();
+  // If requests go one at a time, the response to the one in flight is the next event.
   const bool is_paced = refusal_pace_.is_slow() && window_.Wake() && window_.in_flight() == 0;
   if (is_paced && refusal_pace_.next() > now) Earlier(step.wake, refusal_pace_.next());
   return step;
@@ -108,7 +115,7 @@ void Pipeline::Aggregate(UserRecord record) {
   aggregator_.Put(std::move(record), place, aggregated_);
 }
 
-// In ordered mode the gate comes between; what it holds back expires there.
+// In ordered mode the gate comes between; records that it holds back expire there.
 void Pipeline::PassGate() {
   for (KinesisRecord& record : std::exchange(aggregated_, {})) {
     if (gate_) {
@@ -119,7 +126,8 @@ void Pipeline::PassGate() {
   }
 }
 
-// What expires on the way may go back into the aggregator and come out of it again.
+// A loop, since records that expire here may go back through the aggregator and come out of it
+// again.
 void Pipeline::Limit(Instant now) {
   PassGate();
   while (!passed_.empty() || (!lane_wakes_.empty() && lane_wakes_.begin()->first <= now)) {

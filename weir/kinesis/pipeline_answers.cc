@@ -1,4 +1,4 @@
-// From an answer to results, or to another try.
+// From a response to results, or to a retry.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weir::kinesis {
 namespace {
 
-/// One entry that the service does not understand makes it refuse all of them.
+/// One entry that the service does not accept makes it refuse the whole request.
 bool MayBePoisoned(const AwsFailure& failure) {
   return failure.code == "ValidationException" || failure.code == "InvalidArgumentException" ||
          failure.code == "SerializationException" || failure.http_status == 413;
@@ -19,6 +19,7 @@ bool MayBePoisoned(const AwsFailure& failure) {
 
 Attempts::Shared Share(const Attempt& attempt) { return std::make_shared<const Attempt>(attempt); }
 
+// A request that may have been applied is ambiguous, whatever its error.
 FailureClass ClassOf(const AwsFailure& failure) {
   if (failure.maybe_applied) return FailureClass::kAmbiguous;
   return failure.kind == FailureClass::kDeadline ? FailureClass::kTransient : failure.kind;
@@ -70,7 +71,7 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
                                Instant now) {
   const auto attempt = std::make_shared<const Attempt>(Attempt{
       .began = flight.began, .ended = now, .code = CodeOf(failure), .message = failure.message});
-  // No connection, or no time: the service has seen none of it.
+  // There was no connection, or no time for the request: the service has not received any of it.
   if (failure.http_status == 0 && !failure.maybe_applied) {
     --counts_.requests;
     counts_.kinesis_records -= flight.records.size();
@@ -88,7 +89,7 @@ void Pipeline::OnRequestFailed(RequestWindow::Flight flight, const AwsFailure& f
   }
 }
 
-// The result of a record that expires before it is alone names the failures it had met.
+// These attempts are reported if the record expires before it is alone in a request.
 void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& attempt) {
   for (KinesisRecord& record : records) {
     for (UserRecord& user : record.records) {
@@ -98,7 +99,7 @@ void Pipeline::Remember(Collector::Request& records, const Attempts::Shared& att
   }
 }
 
-// Half of it is good; at last the one that is not stands alone.
+// One of the two halves is accepted; in the end the entry at fault is alone.
 void Pipeline::Bisect(Collector::Request records, const Attempts::Shared& attempt) {
   Remember(records, attempt);
   const auto middle = records.begin() + std::ssize(records) / 2;
@@ -129,7 +130,7 @@ void Pipeline::ApplyShardList(Instant now) {
   }
 }
 
-// The shards cannot be listed: those that have answered are the only ones known.
+// The shards cannot be listed: the shards that have responded are the only known ones.
 void Pipeline::RateLane(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return;
@@ -137,8 +138,8 @@ void Pipeline::RateLane(Instant now) {
   if (!lane->second.limiter.empty()) Drain(std::nullopt, lane->second, now);
 }
 
-// What waits for company without a shard finds more of it now. In ordered mode the rest leaves
-// before what the new map says, so that it stays first.
+// Records that wait for batching without a shard can be aggregated by the new listing. In ordered
+// mode all batches of the old listing leave first, so that older records of a key stay ahead.
 void Pipeline::RerouteUnplaced(Instant now) {
   std::vector<KinesisRecord> unplaced;
   aggregator_.TakeUnplaced(unplaced);
@@ -150,8 +151,8 @@ void Pipeline::RerouteUnplaced(Instant now) {
   PlaceLane(now);
 }
 
-// What waits for the rate of the stream as a whole has shards of its own now. In ordered mode it
-// keeps its turns.
+// Records that wait for the rate of the whole stream have known shards now. In ordered mode they
+// keep their positions.
 void Pipeline::PlaceLane(Instant now) {
   const auto lane = lanes_.find(std::nullopt);
   if (lane == lanes_.end()) return;
@@ -166,7 +167,8 @@ void Pipeline::Judge(Parked parked, Instant now) {
   const std::optional<ShardId>& shard = parked.attempt.shard;
   if (!shard) return GiveUp(std::move(parked), now);
   const DeliveryCheck delivery = CheckDelivery(parked.record, *shard, map_);
-  // A listing that was begun since then has not told it either.
+  // If the range is unknown, a listing that has begun since the attempt did not return it either,
+  // so a new one is needed.
   const bool unknown = delivery.verdict == DeliveryCheck::Verdict::kUnknown;
   if (delivery.doubt) map_.Doubt(unknown ? now : parked.attempt.began);
   switch (delivery.verdict) {
@@ -185,7 +187,8 @@ void Pipeline::Judge(Parked parked, Instant now) {
   }
 }
 
-// Stored, and perhaps delivered. One that stands alone is.
+// The record is stored, but it is not known whether consumers deliver it. A record that is not
+// aggregated is delivered in any case; an aggregate is sent again, and may then be delivered twice.
 void Pipeline::GiveUp(Parked parked, Instant now) {
   if (parked.record.records.size() == 1) {
     return Succeed(std::move(parked.record), Share(parked.attempt), parked.sequence_number);

@@ -1,4 +1,4 @@
-// Records with a bound on their attempts.
+// Tests of records with a bound on their attempts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ PutAnswer InDoubt() {
       AwsFailure{.kind = FailureClass::kAmbiguous, .message = "no answer", .maybe_applied = true});
 }
 
-/// One shard, without aggregates, before a service that answers at once.
+/// One shard, without aggregates, and a service that responds at once.
 class AttemptsRun {
  public:
   using Service = std::function<PutAnswer(const std::vector<KinesisRecord>&)>;
@@ -91,7 +91,7 @@ PipelineOptions WithAttempts(std::uint32_t most, std::int64_t budget = 1'000) {
   return options;
 }
 
-// Fails if: it is tried again, or the result does not say what it failed for and why it ended.
+// Fails if: the record is retried; the result does not say why it failed and why it ended.
 TEST(PipelineAttempts, ARecordThatWasRefusedSoOftenFailsWithItsLastError) {
   AttemptsRun run(WithAttempts(3),
                   [](const auto& records) { return AllAre(records, ThrottledEntry()); });
@@ -132,7 +132,7 @@ TEST(PipelineAttempts, WhatIsStoredByTheLastAttemptIsStored) {
   EXPECT_TRUE(run.results.at(0).stored);
 }
 
-// Fails if: a request that was refused for one of its records counts for the others.
+// Fails if: a request that was refused for one of its records counts as an attempt of the others.
 TEST(PipelineAttempts, TheHalvingOfARequestIsNoAttemptOfItsRecords) {
   std::map<std::string, int> throttles;
   AttemptsRun run(WithAttempts(2), [&](const std::vector<KinesisRecord>& records) -> PutAnswer {
@@ -158,7 +158,7 @@ TEST(PipelineAttempts, TheHalvingOfARequestIsNoAttemptOfItsRecords) {
   EXPECT_EQ(run.results.at(5).attempts.LastCause()->message, "poison") << "it is not tried again";
 }
 
-// Fails if: a record that is not tried again takes from the budget, and others wait for that.
+// Fails if: a record that is not retried takes from the budget, and others wait because of that.
 TEST(PipelineAttempts, TheLastAttemptTakesNothingOfTheRetryBudget) {
   int asked = 0;
   AttemptsRun run(WithAttempts(2, 2), [&](const auto& records) -> PutAnswer {

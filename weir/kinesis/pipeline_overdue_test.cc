@@ -1,4 +1,5 @@
-// Records of different ages in one request that the service answers late, or never.
+// Tests of records with different expiries in one request to which the service responds late, or
+// never.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +39,7 @@ class OverdueRun {
     record.hash = HashOfPartitionKey(record.partition_key);
     Take(pipeline.Put(std::move(record), now));
   }
-  /// Wakes the pipeline as it asks for it; no request is answered.
+  /// Wakes the pipeline at the times that it returns; no request gets a response.
   void AdvanceTo(Instant until) {
     while (wake && *wake <= until) {
       now = std::max(now, *wake);
@@ -46,9 +47,9 @@ class OverdueRun {
     }
     now = until;
   }
-  /// The shared budget's answer to the latest question.
+  /// Grants the latest budget request.
   void Grant() { Take(pipeline.OnBudget(asks.back().shard, {.granted = true}, now)); }
-  /// The service's answer to the oldest request.
+  /// Passes the response to the oldest request.
   void Answer(const PutAnswer& answer) {
     const std::uint64_t id = requests.front();
     requests.erase(requests.begin());
@@ -68,10 +69,11 @@ class OverdueRun {
   Pipeline pipeline;
   Instant now = kStart;
   std::optional<Instant> wake;
-  std::vector<std::uint64_t> requests;  // that are not answered
-  std::vector<BudgetAsk> asks;          // all of them
+  std::vector<std::uint64_t> requests;  // without a response
+  // All budget requests.
+  std::vector<BudgetAsk> asks;
   std::map<std::uint64_t, std::vector<RecordResult>> results;
-  std::map<std::uint64_t, Instant> latest;  // of the last result
+  std::map<std::uint64_t, Instant> latest;  // when the last result came
   std::map<std::uint64_t, int> released;
 };
 
@@ -89,7 +91,7 @@ PutAnswer NoAnswer(FailureClass kind, const std::string& code) {
   return tl::unexpected(failure);
 }
 
-// Fails if: a record waits for the answer as long as the youngest of its request.
+// Fails if: a record waits for the response as long as the youngest record of its request.
 TEST(PipelineOverdue, I14ARecordInFlightHasItsResultASecondAfterItExpires) {
   for (const bool ordered : {false, true}) {
     OverdueRun run({.ordered = ordered});
@@ -115,7 +117,8 @@ TEST(PipelineOverdue, I14ARecordInFlightHasItsResultASecondAfterItExpires) {
   }
 }
 
-// Fails if: the late answer reports the older record again, or gives the younger one its place.
+// Fails if: the late response reports the older record again, or changes the index of the younger
+// one.
 TEST(PipelineOverdue, I14ALateSuccessIsOneResultForEachRecord) {
   OverdueRun run;
   run.AdvanceTo(kStart + seconds(4));
@@ -129,8 +132,8 @@ TEST(PipelineOverdue, I14ALateSuccessIsOneResultForEachRecord) {
   EXPECT_THAT(run.released, ElementsAre(std::pair(0, 1)));
 }
 
-// Fails if: on some way of a late answer the older record has a second result, is tried again, or
-// is never released.
+// Fails if: after a late response of some kind the older record gets a second result, is retried,
+// or is never released.
 TEST(PipelineOverdue, I14WhateverTheLateAnswerIsThereIsOneResult) {
   const std::map<std::string, PutAnswer> answers{
       {"throttled", RefusedFor("ProvisionedThroughputExceededException")},
@@ -156,7 +159,7 @@ TEST(PipelineOverdue, I14WhateverTheLateAnswerIsThereIsOneResult) {
   }
 }
 
-// Fails if: records of a request that is cut in halves are sent or reported again.
+// Fails if: reported records of a request that is halved are sent or reported again.
 TEST(PipelineOverdue, I14ARequestThatIsCutInHalvesLeavesTheReportedOut) {
   OverdueRun run({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   run.AdvanceTo(kStart + seconds(4));
@@ -179,7 +182,8 @@ TEST(PipelineOverdue, I14CloseReportsTheYoungerRecordAlone) {
   EXPECT_EQ(run.pipeline.pending(), 0U);
 }
 
-// Fails if: a key's next record is sent while an older one, which has its result, may be stored.
+// Fails if: a key's next record is sent while an older one, which has its result, may still be
+// stored.
 TEST(PipelineOverdue, I14InOrderedModeAReportedRecordKeepsItsTurn) {
   OverdueRun run({.ordered = true});
   run.AdvanceTo(kStart + seconds(4));
@@ -191,8 +195,8 @@ TEST(PipelineOverdue, I14InOrderedModeAReportedRecordKeepsItsTurn) {
   EXPECT_THAT(run.requests, SizeIs(1)) << "the third record";
 }
 
-// Fails if: a record is sent that expired while its shared budget was asked, or its result comes
-// later than the budget's answer.
+// Fails if: a record is sent that expired while its budget request was pending; its result comes
+// later than the decision.
 TEST(PipelineOverdue, I14ARecordThatExpiredBeforeItsBudgetIsGrantedIsNotSent) {
   for (const bool ordered : {false, true}) {
     OverdueRun run({.shared_budget = BudgetOptions{}, .ordered = ordered});

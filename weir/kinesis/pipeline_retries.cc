@@ -1,4 +1,4 @@
-// What was not stored: tried again, expired, or ended.
+// Records that were not stored: retried, expired or failed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,11 +32,12 @@ Attempts::Shared LastOf(const Attempts::Shared& attempt, std::uint32_t max_attem
   return std::make_shared<const Attempt>(std::move(last));
 }
 
-/// With the one that failed now and is not among them yet.
+/// Returns the number of attempts, with the one that failed now and is not in the list yet.
 std::uint32_t AttemptsOf(const UserRecord& user) {
   return user.attempts.count() - user.halvings + 1;
 }
 
+// Whether any of the records may be tried again as far as max_attempts is concerned.
 bool HasAttemptsLeft(const RetryOptions& options, const std::vector<UserRecord>& records) {
   return options.max_attempts == 0 || std::ranges::any_of(records, [&](const UserRecord& user) {
            return AttemptsOf(user) < options.max_attempts;
@@ -45,20 +46,22 @@ bool HasAttemptsLeft(const RetryOptions& options, const std::vector<UserRecord>&
 
 }  // namespace
 
-// All of one Kinesis record at one instant, so that they travel together again.
+// All user records of one Kinesis record are retried at one time, so that they are aggregated
+// together again.
 void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, FailureClass kind,
                         Instant now) {
   Unframe(record);
   std::vector<UserRecord> rest;
   std::optional<Instant> earliest;
   Attempts::Shared last;
-  // What is not tried again takes nothing of the budget, which it could not give back.
+  // A record that is not retried takes nothing from the budget, since it could not give it back.
   const bool is_over_budget =
       HasAttemptsLeft(options_.retry, record.records) && !retry_budget_.Take(kind);
   for (UserRecord& user : record.records) {
     if (Release(user)) continue;
     user.maybe_duplicate = user.maybe_duplicate || kind == FailureClass::kAmbiguous;
     if (MayCome(kind, attempt->code) && !user.held_since) user.held_since = attempt->began;
+    // Each user record draws the same random number, so that their waits are equal.
     Rng same = rng_;
     const Failed failed{kind,           AttemptsOf(user), user.expires,
                         is_over_budget, attempt->code,    user.held_since.value_or(now)};
@@ -79,6 +82,7 @@ void Pipeline::TryAgain(KinesisRecord record, const Attempts::Shared& attempt, F
 }
 
 void Pipeline::Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Instant at) {
+  // The ticket ends if no user record is left. Otherwise it keeps its positions until the retry.
   if (gate_ && rest.empty()) {
     gate_->Done(ticket, passed_);
   } else if (gate_) {
@@ -91,6 +95,7 @@ void Pipeline::Keep(OrderGate::Ticket ticket, std::vector<UserRecord> rest, Inst
 void Pipeline::TakeAgain(Instant now) {
   while (!again_.empty() && again_.begin()->first <= now) {
     UserRecord record = std::move(again_.extract(again_.begin()).mapped());
+    // A retry that would come too late was scheduled for the expiry (RetryAt).
     if (record.expires <= now) {
       FailExpired(std::move(record), now);
       continue;
@@ -104,7 +109,7 @@ void Pipeline::TakeAgain(Instant now) {
   }
 }
 
-// By what the map says now: its shard may have been split since.
+// By the present shard map: the shard may have been split since.
 std::vector<KinesisRecord> Pipeline::Reaggregate(std::vector<UserRecord> records) {
   Aggregator aggregator(options_.aggregator);
   std::vector<KinesisRecord> framed;
@@ -138,7 +143,7 @@ void Pipeline::ExpireNewcomers(Instant now) {
   }
 }
 
-// A Kinesis record expires with the first of its user records; the others go on.
+// A Kinesis record expires with the first of its user records; the others are framed again.
 void Pipeline::Expire(KinesisRecord record, Instant now) {
   Unframe(record);
   FrameLiving(record.ticket, std::move(record.records), now);
@@ -161,7 +166,7 @@ void Pipeline::FailExpired(UserRecord record, Instant now) {
   Fail(std::move(record));
 }
 
-// The request may still succeed: what it holds has its result and is not tried again.
+// The request may still succeed. Its records with a result are neither reported nor retried again.
 void Pipeline::ReportOverdue(Instant now) {
   std::vector<RequestWindow::Overdue> overdue;
   window_.ReportOverdue(now - kLastWait, overdue);
@@ -177,7 +182,7 @@ void Pipeline::ReportOverdue(Instant now) {
   }
 }
 
-// True: it has its result, and this was the last of it.
+// Returns true if the record already has its result: this was the end of its request.
 bool Pipeline::Release(const UserRecord& record) {
   if (record.is_reported) released_.push_back(record.number);
   return record.is_reported;
@@ -206,6 +211,7 @@ PipelineStep Pipeline::Close(Instant now) {
                     .code = std::string(kClosed),
                     .message = "the producer was closed before it was stored"};
   const auto closed = std::make_shared<const Attempt>(end);
+  // All stages are emptied; the records that are not in flight get the same attempt.
   std::vector<KinesisRecord> waiting = std::exchange(aggregated_, {});
   std::ranges::move(std::exchange(passed_, {}), std::back_inserter(waiting));
   aggregator_.TakeAll(waiting);
@@ -228,6 +234,7 @@ PipelineStep Pipeline::Close(Instant now) {
     Fail(std::move(user));
   }
   for (auto& [at, held] : std::exchange(held_, {})) FailAll(std::move(held.records), closed, false);
+  // Records in flight may still be stored.
   for (RequestWindow::Flight& flight : window_.TakeUnderWay()) {
     Attempt late = end;
     late.began = flight.began;
@@ -235,6 +242,7 @@ PipelineStep Pipeline::Close(Instant now) {
     const auto cut = std::make_shared<const Attempt>(std::move(late));
     for (KinesisRecord& record : flight.records) FailAll(std::move(record.records), cut, true);
   }
+  // A parked record is stored. One that is not aggregated is delivered; an aggregate may be.
   for (auto& [expires, parked] : std::exchange(parked_, {})) {
     if (parked.record.records.size() == 1) {
       GiveUp(std::move(parked), now);
@@ -242,6 +250,7 @@ PipelineStep Pipeline::Close(Instant now) {
       FailAll(std::move(parked.record.records), closed, true);
     }
   }
+  // No ticket is left.
   if (gate_) gate_.emplace();
   return Go(now);
 }

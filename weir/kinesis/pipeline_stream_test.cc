@@ -1,4 +1,5 @@
-// A pipeline with the settings of a producer on a simulated stream that counts as the service does.
+// Tests of a pipeline, with the settings of a producer, on a simulated stream that enforces limits
+// as the service does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +27,8 @@ nanoseconds LongestWait(const SimStream& run) {
   return longest;
 }
 
-// Fails if: the pages after the first name the stream's ARN, which the service refuses.
+// Fails if: the requests for pages after the first one name the stream's ARN, which the service
+// refuses.
 TEST(PipelineStream, K1AStreamByArnOf2500ShardsHasACompleteMap) {
   SimStream run(2'500, AsProducer());
   run.address = StreamAddress{.name = {}, .arn = run.server.Stream("s")->arn()};
@@ -39,7 +41,7 @@ TEST(PipelineStream, K1AStreamByArnOf2500ShardsHasACompleteMap) {
   EXPECT_EQ(run.StoredSince(Instant{}), 1'000U);
 }
 
-// Fails if: what came before the shards were known leaves at the rate of one shard.
+// Fails if: records that were put before the shards were known leave at the rate of one shard.
 TEST(PipelineStream, K5WhatWaitsWithoutAMapIsPlacedWhenThereIsOne) {
   for (const bool ordered : {false, true}) {
     PipelineOptions options = AsProducer();
@@ -89,7 +91,8 @@ TEST(PipelineStream, K5OneHotKeyOfAStreamThatMayNotBeListedIsSentAtItsShardsRate
   EXPECT_LT(counts.throttled, counts.kinesis_records / 4);
 }
 
-// 2,000 records a second with one key, each with two seconds to live: twice the rate of a shard.
+// Puts 2,000 records per second of one key, each with two seconds to live: twice the rate of a
+// shard.
 void PutTwiceARate(SimStream& run, milliseconds time, milliseconds step) {
   for (milliseconds at{0}; at < time; at += step) {
     for (std::int64_t k = 0; k < 2 * step.count(); ++k) run.Put("key", "x", seconds(2));
@@ -115,7 +118,8 @@ TEST(PipelineStream, I14AShardWithTwiceItsLoadIsSentItsWholeRate) {
   }
 }
 
-// Fails if: records are asked for that expire before the budget's answer, and use it up.
+// Fails if: the budget is requested for records that expire before the decision, and is used up by
+// them.
 TEST(PipelineStream, I14AnOverloadedShardIsFilledThoughItsBudgetAnswersLate) {
   for (const std::int64_t trip : {1, 10, 50, 90, 150, 300}) {
     PipelineOptions options = AsProducer();
@@ -135,7 +139,7 @@ TEST(PipelineStream, I14AnOverloadedShardIsFilledThoughItsBudgetAnswersLate) {
   }
 }
 
-// Fails if: what is granted late, and fills a request, expires before the request is sent.
+// Fails if: records that are granted late, and fill a request, expire before the request is sent.
 TEST(PipelineStream, I14WhatIsGrantedAndFillsARequestIsSent) {
   PipelineOptions options = AsProducer();
   options.aggregator.mode = AggregatorOptions::Mode::kSeparately;
@@ -150,7 +154,7 @@ TEST(PipelineStream, I14WhatIsGrantedAndFillsARequestIsSent) {
   EXPECT_GE(run.StoredSince(half), 5 * 900U);
 }
 
-// Fails if: a large record waits until no small ones come.
+// Fails if: a large record waits as long as small ones come.
 TEST(PipelineStream, K2LargeRecordsAreStoredAmongSmallOnes) {
   for (const std::size_t mib : {std::size_t{5}, std::size_t{9}}) {
     PipelineOptions options = AsProducer();

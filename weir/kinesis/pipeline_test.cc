@@ -1,4 +1,5 @@
-// The stages together, against a small stream that splits, throttles, loses and lies.
+// Tests of all stages together, on a small stream that splits, throttles, and loses or falsifies
+// responses.
 #include "weir/kinesis/pipeline.h"
 
 #include <fmt/format.h>
@@ -21,21 +22,29 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 struct Faults {
-  double throttle = 0;        ///< an entry
-  double fail = 0;            ///< an entry: InternalFailure; half of them stored
-  double lose = 0;            ///< the answer to a request; half of them stored
-  double refuse = 0;          ///< a request, before it is read
-  double miscount = 0;        ///< an answer with one entry less
-  double fail_list = 0;       ///< ListShards
-  double split_or_merge = 0;  ///< before a request
-  bool calm = false;          ///< none before the one before was listed
+  /// Of an entry.
+  double throttle = 0;
+  /// Of an entry: InternalFailure; half of these entries are stored.
+  double fail = 0;
+  /// Of the response to a request; half of these requests are stored.
+  double lose = 0;
+  /// Of a request, before its records are read.
+  double refuse = 0;
+  /// Of a response, which has one entry less.
+  double miscount = 0;
+  /// Of ListShards.
+  double fail_list = 0;
+  /// Of a reshard before a request.
+  double split_or_merge = 0;
+  /// If true, a reshard happens only after the one before it was listed.
+  bool calm = false;
 };
 
 struct Counts {
   int throttled = 0, failed = 0, lost = 0, refused = 0, miscounted = 0, reshards = 0, poisoned = 0;
 };
 
-/// A stream. What a consumer would deliver of it, by record number.
+/// A stream, and the records that a consumer delivers of it, by their number.
 class TestStream {
  public:
   TestStream(std::uint64_t seed, Faults faults) : rng_(seed), faults_(faults) {
@@ -72,7 +81,7 @@ class TestStream {
     return page;
   }
 
-  /// The oldest shard into two, or with the one above it into one.
+  /// Splits the oldest shard in two, or merges it with the one above it.
   void Reshard() {
     ++counts_.reshards;
     is_listed_ = false;
@@ -92,7 +101,7 @@ class TestStream {
   }
 
   const std::map<std::uint64_t, int>& delivered() const { return delivered_; }
-  /// By key, in the order in which a consumer sees them.
+  /// Returns the numbers by key, in the order in which a consumer delivers them.
   const std::map<std::string, std::vector<std::uint64_t>>& log() const { return log_; }
   const Counts& counts() const { return counts_; }
   int stored() const { return stored_; }
@@ -149,7 +158,8 @@ class TestStream {
   int stored_ = 0;
 };
 
-/// Runs a pipeline on a stream: answers come after a trip, time moves to what is next.
+/// Runs a pipeline on a stream: responses come after a delay, and the time advances to the next
+/// event.
 class Trial {
  public:
   Trial(std::uint64_t seed, Faults faults, const PipelineOptions& options = {})
@@ -179,7 +189,7 @@ class Trial {
     now = until;
   }
   void Close() { Follow(pipeline.Close(now)); }
-  /// Until nothing happens any more.
+  /// Runs until nothing happens any more.
   void Finish() {
     for (int i = 0; i < 100'000 && Next(now + std::chrono::hours(1)); ++i) {
     }
@@ -234,11 +244,13 @@ class Trial {
   std::map<std::uint64_t, std::vector<RecordResult>> results;
 };
 
-/// Small aggregates and requests, so that there are many of them, and more than the budget fail.
+/// Small aggregates and requests, so that there are many of them, and more than the retry budget
+/// fail.
 const PipelineOptions kSmallBatches{
     .aggregator = {.max_bytes = 300}, .collector = {.max_count = 4}, .retry = {.budget = 3}};
 
-/// The first listing of it fails: no shard is known, and nothing waits for one.
+/// Returns a pipeline whose first listing has failed: it knows no shard, and no record waits for
+/// one.
 Pipeline WithoutShards(const PipelineOptions& options) {
   Pipeline pipeline(options, 1);
   EXPECT_TRUE(pipeline.OnWake(kStart).list);
@@ -250,7 +262,8 @@ UserRecord Numbered(std::uint64_t number) {
   return {.number = number, .partition_key = "k", .expires = kStart + seconds(9)};
 }
 
-/// One result each; what is acknowledged is delivered, and twice only where that is said.
+/// Checks that each record has one result, that acknowledged records are delivered, and that
+/// records are delivered twice only if their result says so.
 void ExpectHonest(Trial& run, std::uint64_t seed) {
   ASSERT_EQ(run.pipeline.pending(), 0U) << seed;
   ASSERT_THAT(run.results, SizeIs(run.numbers)) << seed;
@@ -266,7 +279,7 @@ void ExpectHonest(Trial& run, std::uint64_t seed) {
   }
 }
 
-// Fails if: what is over the budget is sent again as soon as other records, or is not sent again.
+// Fails if: records over the budget are retried as soon as others, or never.
 TEST(Pipeline, InAnOutageSendsNoMoreAgainThanItsBudget) {
   constexpr int kRecords = 500;
   constexpr int kBudget = 100;
@@ -299,9 +312,9 @@ TEST(Pipeline, SendsWhatIsPutOnceAndInAggregates) {
   EXPECT_EQ(run.pipeline.OnWake(run.now).wake, std::nullopt) << "nothing to do, nothing to poll";
 }
 
-// The line of R3: nothing that was acknowledged is dropped by a consumer, and only what is flagged
-// is delivered twice. Fails if: the verdict is taken for each user record; what is parked is sent
-// again at once or forgotten; an answer for one count is taken for another.
+// No acknowledged record is dropped by a consumer, and only flagged records are delivered twice.
+// Fails if: the verdict differs between user records of an aggregate; a parked record is sent again
+// at once or forgotten; a response with the wrong number of entries is used.
 TEST(Pipeline, IsHonestWhateverTheStreamDoes) {
   Counts met;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -331,8 +344,8 @@ TEST(Pipeline, IsHonestWhateverTheStreamDoes) {
   }
 }
 
-// Without other faults there is no duplicate at all, unless a shard closes before anybody listed
-// it.
+// Without other faults there is no duplicate at all, unless a shard closes before any listing
+// returned it.
 TEST(Pipeline, SplitsAndMergesCostNoRecordAndNoDuplicate) {
   int reshards = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -349,8 +362,8 @@ TEST(Pipeline, SplitsAndMergesCostNoRecordAndNoDuplicate) {
   EXPECT_GT(reshards, 25);
 }
 
-/// Each record for the first time after all that its key had before. (Sent again, some stand there
-/// twice.)
+/// Returns whether each record comes for the first time after all earlier records of its key. A
+/// record may come again later.
 bool IsInOrder(const std::vector<std::uint64_t>& log) {
   std::set<std::uint64_t> seen;
   for (const std::uint64_t number : log) {
@@ -359,8 +372,8 @@ bool IsInOrder(const std::vector<std::uint64_t>& log) {
   return true;
 }
 
-// R10. Fails if the gate lets all pass, if what is tried again goes through the aggregator, and if
-// a new shard map is used before what is aggregated by the old one has left.
+// Fails if: the gate lets all records pass; retried records go through the aggregator; a new shard
+// map is used before the records that were aggregated by the old one have left.
 TEST(Pipeline, KeepsTheOrderOfEachKeyWhateverTheStreamDoes) {
   int out_of_order = 0;
   for (const bool ordered : {true, false}) {
@@ -403,8 +416,8 @@ TEST(Pipeline, FindsThePoisonedRecordAmongMany) {
   EXPECT_LE(run.stream.counts().poisoned, 10) << "log2(500) and one";
 }
 
-// Fails if: a refusal that every request meets is taken for one of each record, and all requests
-// are divided at once.
+// Fails if: a refusal that all requests get counts as one of a single record, and all requests are
+// halved at once.
 TEST(Pipeline, K13ARefusalOfEveryRequestIsNoReasonToDivideThemAll) {
   Trial run(1, {}, {.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   for (int i = 0; i < 500; ++i) run.Put(fmt::format("k{}", i), "poison");
@@ -431,7 +444,8 @@ TEST(Pipeline, K13WhatIsGoodIsStoredAfterManyThatAreNot) {
   }
 }
 
-/// Two records in an aggregate that were stored on a shard that no listing has named yet.
+/// Puts two records in an aggregate, to be stored on a shard that no listing has returned. Returns
+/// the id of their request.
 std::uint64_t ParkTwo(Pipeline& pipeline) {
   EXPECT_TRUE(pipeline.OnWake(kStart).list);
   (void)pipeline.OnListed(ShardPage{{{{0}, {0, kMaxHashKey}}}, ""}, kStart);
@@ -446,7 +460,7 @@ std::uint64_t ParkTwo(Pipeline& pipeline) {
   return step.sends.front().id;
 }
 
-// Fails if: the last listing that is waited for is not read.
+// Fails if: the last listing that parked records wait for is not used.
 TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
   Pipeline pipeline({}, 1);
   const std::uint64_t id = ParkTwo(pipeline);
@@ -469,8 +483,8 @@ TEST(Pipeline, K6TheLastListingThatIsWaitedForDecides) {
   }
 }
 
-// Fails if: a record whose shard no listing names waits for a listing when it has expired, or for
-// another record that expires later.
+// Fails if: a record whose shard no listing returns waits for a listing after it has expired, or
+// for another record that expires later.
 TEST(Pipeline, I14ARecordOnAnUnknownShardHasItsResultWhenItExpires) {
   Pipeline pipeline({}, 1);
   std::vector<std::uint64_t> requests{ParkTwo(pipeline)};
@@ -505,7 +519,7 @@ TEST(Pipeline, I14ARecordOnAnUnknownShardHasItsResultWhenItExpires) {
                                  std::pair(2, seconds(5)), std::pair(3, seconds(5))));
 }
 
-// Fails if: a record fails before its time to live ends, for its next try would have been later.
+// Fails if: a record fails before its time to live ends, because its next retry would be later.
 TEST(Pipeline, K12WhatMayBeTriedAgainFailsWhenItExpiresAndNotBefore) {
   for (const bool ordered : {false, true}) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -525,7 +539,7 @@ TEST(Pipeline, K12WhatMayBeTriedAgainFailsWhenItExpiresAndNotBefore) {
   }
 }
 
-// Nothing in a request can be at fault there, so nothing is tried again in halves.
+// The cause is not in a record of the request, so the request is not halved.
 TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnceIfNothingIsHeld) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
                                      .retry = {.hold = nanoseconds(0)}});
@@ -540,7 +554,7 @@ TEST(Pipeline, AStreamThatDoesNotExistFailsAllAtOnceIfNothingIsHeld) {
   EXPECT_THAT(step.sends, IsEmpty());
 }
 
-// Fails if: records put while their stream is being created fail.
+// Fails if: records that are put while their stream is being created fail.
 TEST(Pipeline, K4WhatIsPutBeforeTheStreamIsThereIsHeld) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   Instant now = kStart;
@@ -562,7 +576,7 @@ TEST(Pipeline, K4WhatIsPutBeforeTheStreamIsThereIsHeld) {
   EXPECT_EQ(pipeline.pending(), 1U);
 }
 
-// U9. Fails if: what surely did not reach the service counts as sent.
+// Fails if: records and requests that did not reach the service count as sent.
 TEST(Pipeline, U9WithoutAConnectionNothingIsSent) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   std::vector<UserRecord> records;
@@ -576,7 +590,7 @@ TEST(Pipeline, U9WithoutAConnectionNothingIsSent) {
   EXPECT_EQ(pipeline.counts().kinesis_records, 0U);
 }
 
-// Fails if: a request whose answer is lost counts as not sent.
+// Fails if: a request whose response was lost counts as not sent.
 TEST(Pipeline, U9WhatMayHaveReachedTheServiceCountsAsSent) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately}});
   std::vector<UserRecord> records;
@@ -630,7 +644,8 @@ TEST(Pipeline, FlushDoesNotWaitForCompanyButForTheRate) {
   EXPECT_EQ(held.wake, run.now + seconds(1));
 }
 
-// Fails if: it leaves when it is due, which its shard's rate does not see, each key by itself.
+// Fails if: the records leave when they are due, before the rate of their shard can be applied,
+// each key in a Kinesis record of its own.
 TEST(Pipeline, WhatIsPutBeforeTheFirstListingWaitsForIt) {
   Pipeline pipeline({.collector = {.linger = nanoseconds(0)}}, 1);
   EXPECT_TRUE(pipeline.OnWake(kStart).list);
@@ -677,8 +692,8 @@ TEST(Pipeline, HasSoManyRequestsUnderWayAndNotMore) {
   EXPECT_THAT(step.sends, SizeIs(1));
 }
 
-// Wherever they stand: waiting for company, for the rate, for a connection, for another try, for an
-// answer.
+// The records are in all stages: they wait for batching, for the rate, for a connection, for a
+// retry or for a response.
 TEST(Pipeline, CloseGivesEachRecordItsResultAtOnce) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Trial run(seed,
@@ -707,7 +722,7 @@ TEST(Pipeline, ManyPutAtOnceAreAsManyPutOneByOne) {
   EXPECT_THAT(step.sends.front().records->front().records, SizeIs(10));
 }
 
-// Fails if: a record waits for others until it expires.
+// Fails if: a record waits for batching until it expires.
 TEST(Pipeline, I14ARecordThatLivesShorterThanItMayWaitIsSent) {
   for (const bool ordered : {false, true}) {
     for (const int ttl : {10, 90, 100}) {
@@ -720,7 +735,7 @@ TEST(Pipeline, I14ARecordThatLivesShorterThanItMayWaitIsSent) {
   }
 }
 
-// K16. Fails if: a retry waits for company until it expires.
+// Fails if: a retry waits for batching until it expires.
 TEST(Pipeline, K16ARetryIsSentBeforeItExpires) {
   for (const bool ordered : {false, true}) {
     Trial run(1, {.throttle = 1}, {.retry_linger = seconds(10), .ordered = ordered});
@@ -733,7 +748,7 @@ TEST(Pipeline, K16ARetryIsSentBeforeItExpires) {
   }
 }
 
-// K4. Fails if: the time for which rejected credentials are waited for begins with another failure.
+// Fails if: the hold time for rejected credentials begins with a failure of another kind.
 TEST(Pipeline, K4TheTimeToHoldBeginsWithTheFirstRejection) {
   Pipeline pipeline = WithoutShards({.aggregator = {.mode = AggregatorOptions::Mode::kSeparately},
                                      .retry = {.hold = seconds(3)}});

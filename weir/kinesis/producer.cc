@@ -1,4 +1,4 @@
-// What callers ask for. What it does: producer_callers.cc.
+// The interface of the producer. Its implementation: producer_callers.cc.
 #include "weir/kinesis/producer.h"
 
 #include <utility>
@@ -14,7 +14,7 @@ Producer::Producer(const ProducerParts& parts, ProducerConfig config, std::uint6
 Producer::~Producer() {
   if (state_->HasEnded()) return;
   Close(Deadline::At(state_->Now()));
-  // What it waited for ends it, well or not.
+  // It succeeds in any case: on_end_ is called without an error.
   static_cast<void>(Await<void>([&](Done<void> done) { state_->WhenEnded(std::move(done)); }));
 }
 

@@ -1,4 +1,4 @@
-// Results on an executor of the caller's choice.
+// Tests of callbacks on an executor of the caller's choice.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class ProducerCallbacksTest : public ProducerTest {
   HeldTasks tasks_;
 };
 
-// Fails if: a callback runs on the scheduler, or twice, or the results of a stream change places.
+// Fails if: a callback runs on the scheduler, or twice; the results of a stream are reordered.
 TEST_F(ProducerCallbacksTest, EachRunsOnceInATaskOfItsOwnInTheOrderOfTheResults) {
   auto& stream = Begin();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(stream));
@@ -79,7 +79,7 @@ TEST_F(ProducerCallbacksTest, EachRunsOnceInATaskOfItsOwnInTheOrderOfTheResults)
   EXPECT_THAT(tasks_.tasks, IsEmpty());
 }
 
-// Fails if: results that nobody takes grow without bound.
+// Fails if: results whose tasks do not run accumulate without bound.
 TEST_F(ProducerCallbacksTest, AResultThatWaitsForItsTaskOccupiesRoom) {
   auto& stream = Begin({.max_outstanding_records = 2});
   ASSERT_TRUE(TryPut(stream));
@@ -99,7 +99,7 @@ TEST_F(ProducerCallbacksTest, AResultThatWaitsForItsTaskOccupiesRoom) {
   EXPECT_EQ(producer_->oldest_age(), nanoseconds(0));
 }
 
-// Fails if: Flush answers before the last callback of its records has run.
+// Fails if: Flush completes before the last callback of its records has run.
 TEST_F(ProducerCallbacksTest, FlushAnswersWhenTheCallbacksHaveRun) {
   auto& stream = Begin({.record_max_buffered_time = seconds(20)});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(TryPut(stream));
@@ -125,7 +125,7 @@ TEST_F(ProducerCallbacksTest, FlushAnswersWhenTheCallbacksHaveRun) {
   EXPECT_THAT(results_, SizeIs(3));
 }
 
-// Fails if: Flush answers while the last callback still runs.
+// Fails if: Flush completes while the last callback still runs.
 TEST_F(ProducerCallbacksTest, FlushDoesNotAnswerWhileACallbackRuns) {
   auto& stream = Begin();
   std::optional<Status>& flushed = NewStatus();
@@ -142,7 +142,7 @@ TEST_F(ProducerCallbacksTest, FlushDoesNotAnswerWhileACallbackRuns) {
   EXPECT_TRUE(flushed);
 }
 
-// Fails if: the stream goes on hurrying after a Flush that ended with a callback.
+// Fails if: records of the stream do not wait for batching after a Flush that a callback completed.
 TEST_F(ProducerCallbacksTest, K8AFlushThatEndedWithACallbackLeavesNoHurryBehind) {
   auto& stream = Begin({.record_max_buffered_time = seconds(20)});
   ASSERT_TRUE(TryPut(stream));
@@ -161,7 +161,7 @@ TEST_F(ProducerCallbacksTest, K8AFlushThatEndedWithACallbackLeavesNoHurryBehind)
   EXPECT_THAT(kinesis_.requests["s"], SizeIs(2));
 }
 
-// Fails if: what is put while a Flush waits for a slow callback is sent without company.
+// Fails if: records that are put while a Flush waits for a slow callback do not wait for batching.
 TEST_F(ProducerCallbacksTest, I14AFlushThatWaitsForCallbacksOnlyHurriesNobody) {
   auto& stream = Begin({.record_max_buffered_time = seconds(20)});
   ASSERT_TRUE(TryPut(stream));
@@ -195,7 +195,7 @@ TEST_F(ProducerCallbacksTest, CloseAnswersWhenTheCallbacksHaveRunAlsoAfterItsDea
   EXPECT_TRUE(results_.front().maybe_duplicate) << "it was in flight";
 }
 
-// Fails if: a call within a callback waits for room, or for callbacks, that need this thread.
+// Fails if: a call within a callback waits for space, or for callbacks, that need this thread.
 TEST_F(ProducerCallbacksTest, WhatWouldWaitForCallbacksIsRefusedWithinOne) {
   auto& stream = Begin({.max_outstanding_records = 1});
   std::vector<Code> codes;
@@ -223,7 +223,7 @@ TEST_F(ProducerCallbacksTest, WhatWouldWaitForCallbacksIsRefusedWithinOne) {
   EXPECT_TRUE(TryPut(stream)) << "nothing was closed";
 }
 
-// Fails if: a callback runs twice or never, or room is not given back, whatever the order is.
+// Fails if: a callback runs twice or never, or its space is not freed, in any order of tasks.
 TEST_F(ProducerCallbacksTest, EachRunsOnceInAnyOrder) {
   constexpr std::uint64_t kSeed = 7;
   SCOPED_TRACE(kSeed);

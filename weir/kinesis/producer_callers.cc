@@ -1,4 +1,4 @@
-// What a producer does on the threads of its callers. What follows from it: producer_tasks.cc.
+// The work of a producer on the threads of its callers. The work that follows: producer_tasks.cc.
 #include <utility>
 
 #include "weir/kinesis/producer_state.h"
@@ -53,6 +53,7 @@ Result<Producer::Stream*> Producer::State::Open(const StreamAddress& address) {
     stream =
         std::make_unique<Stream>(address, buffer_quota.AddStream(), Pipeline(options, rng_.Next()),
                                  metrics.Stream(name), parts.log);
+    // The first step requests the listing of the stream's shards.
     parts.scheduler.Post([self = shared_from_this(), opened = stream.get()] {
       self->Follow(*opened, opened->pipeline.OnWake(self->Now()));
     });
@@ -65,6 +66,7 @@ void Producer::State::PutIn(Stream& stream, Incoming incoming) {
   stats.bytes += incoming.record.data.size();
   incoming.debt.epoch = stream.epochs.Put(incoming.debt.origin.put);
   stream.inbox.push_back(std::move(incoming));
+  // If the inbox had records, the task that empties it is already posted.
   if (stream.inbox.size() > 1) return;
   parts.scheduler.Post([self = shared_from_this(), &stream] { self->Receive(stream); });
 }
@@ -100,7 +102,8 @@ Status Producer::State::PutAtOnce(Stream& stream, Incoming incoming) {
   return is_full ? CheckMayBlock() : put;
 }
 
-// What waits for room, for a Flush or for Close may wait for callbacks that wait for this thread.
+// A call that waits for space, for a Flush or for Close may wait for callbacks, and these for this
+// thread.
 bool Producer::State::IsInCallback() const {
   return CallbackScope::IsIn(&parts.scheduler) || CallbackScope::IsIn(parts.callbacks);
 }
@@ -129,6 +132,7 @@ void Producer::State::Queue(Putter putter) {
   const Debt& debt = putter.incoming.debt;
   const BufferQuota::Ticket ticket = buffer_quota.Wait(debt.tenant, {1, debt.bytes});
   const Deadline end = Deadline::After(parts.scheduler.clock(), Saturated(config.put_timeout));
+  // Without a timer the caller waits for as long as it takes.
   if (config.put_timeout != milliseconds::max() && !end.is_never()) {
     putter.waiter.timer = parts.scheduler.At(
         end.at(), [self = shared_from_this(), ticket] { self->GiveUpWaiting(ticket); });
@@ -201,9 +205,10 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
     const MutexLock lock(mutex);
     closed_ = true;
     refused = Refused();
-    ++deliveries_;  // of `done`
+    ++deliveries_;  // one for `done`
   }
   for (Waiter& waiter : refused) Tell(waiter, Closed());
+  // Runs when the flush has ended, or at `deadline`.
   auto cut_off = [self = shared_from_this(), done = std::move(done)](const Status&) mutable {
     self->parts.scheduler.Post([self, done = std::move(done)]() mutable {
       self->CutOff();
@@ -213,7 +218,7 @@ void Producer::State::Close(Deadline deadline, Done<void> done) {
                          });
     });
   };
-  // Without time, nothing that could only be cut off is sent.
+  // With a deadline that has passed, records are not sent only to be cut off.
   if (deadline.ExpiredAt(Now())) return cut_off({});
   AwaitResults(Streams(), deadline, std::move(cut_off));
 }

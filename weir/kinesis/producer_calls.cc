@@ -1,4 +1,4 @@
-// What a producer asks of the service and of who counts for all producers, and the answers.
+// The calls of a producer to the service and to the shared budget, and their results.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,8 @@
 namespace weir::kinesis {
 namespace {
 
-/// A request in flight ends before its records have their results, so that they say why it failed.
+/// The producer waits this long after the last expiry in a request for its response. It is less
+/// than kLastWait, so that the results of the records say why the request failed.
 constexpr nanoseconds kAnswerWait = kLastWait - std::chrono::milliseconds(100);
 
 Instant LastExpiry(const std::vector<KinesisRecord>& records) {
@@ -22,6 +23,7 @@ PutAnswer ToAnswer(WireFormat format, tl::expected<JsonReply, AwsFailure> reply)
   if (!reply) return tl::unexpected(std::move(reply.error()));
   auto entries = ReadPutRecords(format, reply->body);
   if (entries) return *std::move(entries);
+  // The response cannot be read: the records may have been stored.
   return tl::unexpected(AwsFailure{.kind = FailureClass::kAmbiguous,
                                    .code = "UnreadableAnswer",
                                    .message = std::move(entries.error().message),
@@ -41,7 +43,7 @@ void Producer::State::EnterRing(Stream& stream) {
   ring_.push_back(&stream);
 }
 
-// One request of each stream in turn. Nothing passes one that waits for bytes.
+// Streams take turns with one request each. No stream passes one whose request waits for bytes.
 void Producer::State::Dispatch() {
   while (!ring_.empty() && std::cmp_less(requests_, config.max_connections)) {
     Stream& stream = *ring_.front();
@@ -76,8 +78,8 @@ void Producer::State::Send(Stream& stream, PipelineStep::Send send, std::size_t 
               --self->requests_;
               self->bytes_ -= bytes;
               self->OnAnswer(stream, id, std::move(answer));
-              self->EndCall();  // last: the producer's owner may then destroy the store and the
-                                // scheduler
+              // Last: the producer's owner may then destroy the store and the scheduler.
+              self->EndCall();
             });
       });
 }
@@ -102,7 +104,7 @@ void Producer::State::List(Stream& stream, const std::string& token) {
                       self->parts.scheduler.Post(
                           [self, &stream, page = ToPage(self->config.wire, reply)]() mutable {
                             const Instant now = self->Now();
-                            // Without records it does not matter yet.
+                            // Without records the failure of a listing does not matter yet.
                             if (stream.pipeline.pending() > 0) stream.events.OnListed(page, now);
                             self->Follow(stream, stream.pipeline.OnListed(std::move(page), now));
                             self->EndCall();
@@ -123,7 +125,7 @@ void Producer::State::Ask(Stream& stream, const BudgetAsk& ask) {
       });
 }
 
-// The store did not answer: this producer's own limiter alone limits it then.
+// An error: the store did not respond, and this producer's own limiter alone limits the shard.
 void Producer::State::OnBudget(Stream& stream, ShardId shard,
                                const Result<BudgetDecision>& answer) {
   const Instant now = Now();
@@ -137,7 +139,8 @@ Deadline Producer::State::CallDeadline() const {
                          Saturated(config.connect_timeout) + Saturated(config.request_timeout));
 }
 
-// When nothing of a request can be sent again, its answer is waited for a little longer only.
+// If no record of a request can be retried any more, the producer waits only a little longer for
+// its response.
 Deadline Producer::State::PutDeadline(const std::vector<KinesisRecord>& records) const {
   const Deadline usual = CallDeadline();
   const Instant enough = usual.at() - kAnswerWait;

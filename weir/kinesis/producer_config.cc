@@ -18,8 +18,8 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostPercent = 10'000;
 constexpr std::int64_t kShardRecords = 1'000;
 constexpr std::int64_t kShardBytes = 1024 * 1024;
-// Percent. Bytes come in pieces of up to 50 KiB and more, each of which waits up to a millisecond
-// longer than it had to: that is 1 % more that does not arrive.
+// In percent. Bytes often come in pieces of 50 KiB, each of which waits up to a millisecond longer
+// than needed, which costs 1 % of the rate. So more of them may flow.
 constexpr std::int64_t kRecordFlow = 96;
 constexpr std::int64_t kByteFlow = 97;
 
@@ -187,18 +187,19 @@ nanoseconds Bounded(milliseconds time) {
   return std::min(time, std::chrono::floor<milliseconds>(nanoseconds::max()));
 }
 
-// As the library: a fifth of what a record may wait in all, and not more than 50 ms.
+// As in the library: a fifth of the time that a record may wait in all, and at most 50 ms.
 nanoseconds LingerFor(milliseconds buffered) {
   constexpr milliseconds kLongest{50};
   return std::min(buffered, 5 * kLongest) / 5;
 }
 
-// What is tried again waits for half of what a new record waits, as in the Kinesis Producer
-// Library ("KPL Retries and Rate Limiting").
+// A retried record waits for batching for half of the time that a new record waits, as in the
+// Kinesis Producer Library ("KPL Retries and Rate Limiting").
 nanoseconds HalfOf(milliseconds buffered) { return Bounded(buffered) / 2; }
 
-// So that no second, however it is cut, sees more than `whole`: what flows and what may go at once
-// are less than that together. The rest is for what arrives less evenly than it was sent.
+// The even rate and the burst together are less than `whole`, so that no interval of a second,
+// wherever it begins, has more. The rest is for records that arrive less evenly than they were
+// sent.
 Quota EvenFlow(std::int64_t whole, std::int64_t percent) {
   constexpr std::int64_t kBurstPercent = 2;
   const auto part = [whole](std::int64_t of) {

@@ -1,4 +1,5 @@
-// How a producer works: defaults, ranges, and the properties files of the Kinesis Producer Library.
+// The settings of a producer: defaults, ranges, and the properties files of the Kinesis Producer
+// Library.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace weir::kinesis {
 
-/// Beside each member: the property that sets it, its unit where it has one, and its range. Names,
+/// Next to each member: the property that sets it, its unit if it has one, and its range. Names,
 /// defaults and ranges are those of the Kinesis Producer Library 1.0.7 (class
 /// KinesisProducerConfiguration), except where a comment says otherwise.
 struct ProducerConfig {
@@ -27,15 +28,16 @@ struct ProducerConfig {
   milliseconds record_ttl{30'000};                  ///< RecordTtl: 100 to 2^63 - 1
   std::int64_t max_user_record_bytes = 1'048'576;   ///< MaxUserRecordSize: 64 to 10485760
   bool fail_if_throttled = false;                   ///< FailIfThrottled
-  /// RateLimit, percent of what a shard takes: 1 to 2^63 - 1. Here 100, where the library has 150:
-  /// one that sends more than a shard takes throttles itself. (More than 10000 counts as that.)
-  /// Of these 96 % (of bytes 97 %) flow evenly and 2 % may go at once: docs/design/kinesis.md.
+  /// RateLimit, in percent of the rate that a shard takes: 1 to 2^63 - 1; more than 10000 counts as
+  /// 10000. Here the default is 100, in the library 150: a producer that sends more than a shard
+  /// takes throttles itself. Of this rate 96 % of the records and 97 % of the bytes flow evenly,
+  /// and 2 % may leave at once: docs/design/kinesis.md.
   std::int64_t rate_limit_percent = 100;
-  /// rate_limit_records_per_sec_per_shard, rate_limit_bytes_per_sec_per_shard (aiokpl's): 1 to
-  /// 10^9; 0: as RateLimit says.
+  /// rate_limit_records_per_sec_per_shard, rate_limit_bytes_per_sec_per_shard (names of aiokpl): 1
+  /// to 10^9. 0: as RateLimit says.
   std::int64_t shard_records_per_second = 0;
   std::int64_t shard_bytes_per_second = 0;
-  std::string region;                   ///< Region; empty: as AWS's SDKs find it
+  std::string region;                   ///< Region; empty: found as AWS's SDKs do
   std::string endpoint;                 ///< KinesisEndpoint: a host name; empty: the region's
   std::int64_t port = 443;              ///< KinesisPort: 1 to 65535
   bool verify_certificate = true;       ///< VerifyCertificate
@@ -50,66 +52,72 @@ struct ProducerConfig {
   std::string ca_file;    ///< CaCertFile: PEM
   std::string metrics_level = "detailed";     ///< MetricsLevel: none, summary or detailed
   std::string metrics_granularity = "shard";  ///< MetricsGranularity: global, stream or shard
-  // What is uploaded to CloudWatch by who makes a MetricsUploader (metrics_uploader.h).
+  // For the upload to CloudWatch, if the program makes a MetricsUploader (metrics_uploader.h).
   std::string metrics_namespace = "KinesisProducerLibrary";  ///< MetricsNamespace: 1 to 255
   milliseconds metrics_upload_delay{60'000};                 ///< MetricsUploadDelay: 1 to 60000
   std::string cloudwatch_endpoint;     ///< CloudwatchEndpoint: a host name; empty: the region's
   std::int64_t cloudwatch_port = 443;  ///< CloudwatchPort: 1 to 65535
-  /// AdditionalMetricDims, as ParseAdditionalDimensions reads them. (The library's files cannot.)
+  /// AdditionalMetricDims, as ParseAdditionalDimensions reads them. The library cannot read them
+  /// from a file.
   std::vector<AdditionalDimension> metric_dimensions;
 
-  // What the library has not.
+  // Settings that the library does not have.
 
-  /// wire_format: cbor or json. CBOR, as data go in as they are: a full request and its answer take
-  /// less time than in JSON (bench: wire), and are a quarter smaller.
+  /// wire_format: cbor or json. CBOR by default, since it carries data as they are: a full request
+  /// and its response take less time than in JSON (bench: wire), and are a quarter smaller.
   WireFormat wire = WireFormat::kCbor;
-  /// max_outstanding_records (aiokpl's): without a result at once. One shard or stream among others
-  /// has a part of it, as of max_outstanding_bytes (buffer_quota.h). 1 to 10^9.
+  /// max_outstanding_records (name of aiokpl): the number of records without a result at one time.
+  /// One shard or stream among others may have a part of it, and of max_outstanding_bytes
+  /// (buffer_quota.h). 1 to 10^9.
   std::int64_t max_outstanding_records = 100'000;
-  /// max_outstanding_bytes: what these records occupy in this process: data twice (as they came and
-  /// as they are sent), keys, and kRecordOverhead (buffer_quota.h) for each. 1048576 to 2^63 - 1.
+  /// max_outstanding_bytes: the memory that these records occupy in this process: data twice (as
+  /// they came and as they are sent), keys, and kRecordOverhead (buffer_quota.h) for each. 1048576
+  /// to 2^63 - 1.
   std::int64_t max_outstanding_bytes = std::int64_t{64} << 20;
-  /// max_in_flight_bytes: data and partition keys in requests under way. 1048576 to 2^63 - 1.
+  /// max_in_flight_bytes: data and partition keys of the requests in flight. 1048576 to 2^63 - 1.
   std::int64_t max_in_flight_bytes = std::int64_t{4} << 20;
-  /// put_timeout: how long a put waits if there is no room. 0: it fails at once. 0 to 2^63 - 1,
-  /// which stands for as long as it takes.
+  /// put_timeout: how long a put waits if there is no space. 0: it fails at once. 0 to 2^63 - 1,
+  /// which means without end.
   milliseconds put_timeout = milliseconds::max();
-  /// hold_time: how long a record is tried again after AWS credentials could not be fetched or were
-  /// rejected, or its stream did not exist, as it is with one that is being created. At most as
-  /// long as it lives. 0: it fails at once. 0 to 2^63 - 1.
+  /// hold_time: how long a record is retried after AWS credentials could not be fetched or were
+  /// rejected, or its stream did not exist (for example, since it is being created). At most until
+  /// it expires. 0: it fails at once. 0 to 2^63 - 1.
   milliseconds hold_time = milliseconds::max();
-  /// ordered: what has one partition key (or explicit hash key) is stored in the order of its puts.
+  /// ordered: records of one partition key (or explicit hash key) are stored in the order of their
+  /// puts.
   bool ordered = false;
   /// aggregate_same_key_only: an aggregate holds records of one partition key only and has this
-  /// key, for consumers that divide a shard's records by it. Nothing with AggregationEnabled =
+  /// key, for consumers that divide a shard's records by it. Without effect if AggregationEnabled =
   /// false.
   bool aggregate_same_key_only = false;
-  /// max_attempts: a record that was in so many requests without being stored fails with the last
-  /// error. A request counts also if it had no answer, or no connection. 0: it is tried until it
-  /// expires. 0 to 1000000.
+  /// max_attempts: a record that was in this number of requests without being stored fails with the
+  /// last error. A request without a response or a connection counts, too. 0: the record is tried
+  /// until it expires. 0 to 1000000.
   std::int64_t max_attempts = 0;
-  /// max_requests_per_shard: requests under way that hold records of one shard, or of those whose
-  /// shard is not known. A request holds records of many shards, so this bounds those of a stream
-  /// whose shards are all busy. 1 to 256.
+  /// max_requests_per_shard: the most requests in flight that hold records of one shard, or records
+  /// whose shard is not known. A request holds records of many shards, so this bounds the requests
+  /// of a stream whose shards are all busy. 1 to 256.
   std::int64_t max_requests_per_shard = 16;
 
+  /// Returns the options of the pipeline of each stream.
   PipelineOptions Pipeline() const;
 };
 
 struct LoadedConfig {
   ProducerConfig config;
-  /// Properties of the library that mean nothing here, in the order of the file: its child process,
-  /// for example.
+  /// Properties of the library that have no meaning here, such as those of its child process, in
+  /// the order of the file.
   std::vector<std::string> ignored;
   /// Names that neither the library nor this producer has, in the order of the file. The library
-  /// warns of them, too.
+  /// warns of such names, too.
   std::vector<std::string> unknown{};
 };
 
-/// Reads a properties file as the library does (java.util.Properties: '=' or ':' or a blank between
+/// Parses a properties file as the library does (java.util.Properties: '=', ':' or a blank between
 /// name and value, comments with '#' and '!', a backslash at the end continues a line; of equal
-/// names the last counts). kInvalidArgument, naming line and property: a value out of
-/// range with the range. What the file does not name is as in `defaults`.
+/// names the last one counts). Properties that the file does not have are as in `defaults`.
+/// kInvalidArgument, with line and property: a value that cannot be parsed or is out of its range,
+/// which the message has.
 [[nodiscard]] Result<LoadedConfig> ParseProperties(std::string_view text,
                                                    const ProducerConfig& defaults = {});
 

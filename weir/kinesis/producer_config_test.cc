@@ -30,7 +30,7 @@ std::string Read(std::string_view text) {
   return properties ? NamesAndValues(*properties) : properties.error().message;
 }
 
-// As java.util.Properties reads them.
+// Compares with java.util.Properties.
 TEST(PropertiesFile, ReadsWhatJavaReads) {
   EXPECT_EQ(Read("a=1\nb : 2\nc 3\nd\n"), "1[a][1]2[b][2]3[c][3]4[d][]");
   EXPECT_EQ(Read("  a  =  1  \r\n\r\n# no\n  ! no\nb=#2"), "1[a][1]5[b][#2]");
@@ -177,7 +177,7 @@ TEST(ProducerConfig, RefusesWithTheRange) {
   }
 }
 
-// Fails if: a retried record lingers for another time than half of a new one's.
+// Fails if: a retried record waits for batching for another time than half of a new record's.
 TEST(ProducerConfig, K16WhatIsTriedAgainWaitsForHalfTheBufferedTime) {
   EXPECT_EQ(ProducerConfig{}.Pipeline().retry_linger, milliseconds(50));
   EXPECT_EQ(ProducerConfig{.record_max_buffered_time = milliseconds(3'000)}.Pipeline().retry_linger,

@@ -8,7 +8,7 @@ void ProducerEvents::OnListed(const Result<ShardPage>& page, Instant now) {
   if (!page) Warn("kinesis.listing_failed", listing_failed_, page.error(), now);
 }
 
-// Throttles of a shard are answers to entries, and no events.
+// Throttles of a shard are responses for single entries. They are not logged.
 void ProducerEvents::OnAnswer(const PutAnswer& answer, Instant now) {
   if (!answer) Warn("kinesis.request_failed", request_failed_, ToError(answer.error()), now);
 }

@@ -1,4 +1,4 @@
-// What a producer's stream writes to the log (docs/design/log.md).
+// The events of a stream that the producer writes to the log (docs/design/log.md).
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace weir::kinesis {
 
-/// Each kind of event at most once in 10 s; each says how many were left out. Thread-safe. The log
-/// must outlive it.
+/// Writes each kind of event at most once in 10 s, with the number of events that were suppressed.
+/// Thread-safe. The log must outlive it.
 class ProducerEvents {
  public:
   ProducerEvents(Log& log, std::string stream) : log_(log), stream_(std::move(stream)) {}

@@ -1,4 +1,4 @@
-// A producer in simulated time, before a service that a test writes. Tests only.
+// A producer in simulated time, with a service that a test controls. Tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace weir::kinesis {
 
-/// One shard; stores everything, after a trip.
+/// A service with one shard. It stores every record, after `trip`.
 class FakeKinesis final : public JsonClient {
  public:
   explicit FakeKinesis(sim::SimScheduler& scheduler) : scheduler_(scheduler) {}
@@ -37,11 +37,13 @@ class FakeKinesis final : public JsonClient {
   }
 
   bool is_silent = false;
-  bool connects = true;  ///< false: a request to a silent service has not been sent at its deadline
-  bool fails = false;    ///< every call, for want of credentials
+  /// False: a request to a silent service has not been sent at its deadline.
+  bool connects = true;
+  bool fails = false;  ///< every call, as the credentials are rejected
   nanoseconds trip = milliseconds(10);
-  std::map<std::string, std::vector<std::size_t>> requests;  ///< entries of each, by stream
-  std::vector<std::string> order;                            ///< the streams, in turn
+  /// The number of entries of each request, by stream.
+  std::map<std::string, std::vector<std::size_t>> requests;
+  std::vector<std::string> order;  ///< the streams of the requests, in order
   int under_way = 0;
   int most_under_way = 0;
 
@@ -94,7 +96,7 @@ class ProducerTest : public testing::Test {
   Producer::Stream& Open(const std::string& name) {
     return **producer_->Open({.name = name, .arn = ""});
   }
-  /// Lives as long as the producer, the end of which may tell it.
+  /// Returns a status that lives as long as the fixture; the end of the producer may set it.
   std::optional<Status>& NewStatus() { return statuses_.emplace_back(); }
   PutDone Keep() {
     return [this](RecordResult result) { results_.push_back(std::move(result)); };

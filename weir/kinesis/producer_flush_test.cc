@@ -1,4 +1,4 @@
-// Flush of one stream, and of all.
+// Tests of Flush, of one stream and of all streams.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class ProducerFlushTest : public ProducerTest {
   }
 };
 
-// Fails if: the records of another stream are sent, or waited for.
+// Fails if: the records of another stream are sent, or are waited for.
 TEST_F(ProducerFlushTest, OfOneStreamLeavesTheOthersWaitingForCompany) {
   ASSERT_TRUE(TryPut(Open("a")));
   ASSERT_TRUE(TryPut(Open("b")));
@@ -59,7 +59,8 @@ TEST_F(ProducerFlushTest, OfAllWaitsForEachStream) {
   EXPECT_THAT(results_, SizeIs(2));
 }
 
-// Fails if: a stream hurries for the Flush of another, or as long as a Flush of several waits.
+// Fails if: the records of a stream skip batching because of the Flush of another stream, or as
+// long as a Flush of several streams is pending.
 TEST_F(ProducerFlushTest, AStreamWhoseRecordsAreStoredHurriesNoMore) {
   kinesis_.trip = milliseconds(10);
   ASSERT_TRUE(TryPut(Open("a")));
@@ -79,7 +80,8 @@ TEST_F(ProducerFlushTest, AStreamWhoseRecordsAreStoredHurriesNoMore) {
   EXPECT_THAT(kinesis_.requests["a"], ElementsAre(1));
 }
 
-// Fails if: a deadline in the past leaves the stream without its time for company.
+// Fails if: after a Flush whose deadline has passed, records of the stream do not wait for
+// batching.
 TEST_F(ProducerFlushTest, K8OfOneStreamWithoutTimeLeavesNoHurryBehind) {
   kinesis_.trip = seconds(1);
   ASSERT_TRUE(TryPut(Open("a")));
@@ -95,7 +97,8 @@ TEST_F(ProducerFlushTest, K8OfOneStreamWithoutTimeLeavesNoHurryBehind) {
   EXPECT_THAT(kinesis_.requests["a"], SizeIs(1));
 }
 
-// Fails if: a Flush whose deadline came while its records were in flight leaves the hurry behind.
+// Fails if: after a Flush whose deadline came while its records were in flight, records of the
+// stream do not wait for batching.
 TEST_F(ProducerFlushTest, K8ItsDeadlineEndsTheHurryOfItsStream) {
   kinesis_.trip = seconds(8);
   ASSERT_TRUE(TryPut(Open("a")));
@@ -144,7 +147,7 @@ TEST_F(ProducerFlushTest, OfOneStreamIsRefusedAfterCloseAndWhereItWouldWaitForIt
   EXPECT_EQ(flushed->error().code, Code::kCancelled);
 }
 
-// Fails if: a Flush within a callback answers before the callback has returned.
+// Fails if: a Flush within a callback completes before the callback has returned.
 TEST_F(ProducerFlushTest, AnswersAfterTheCallbacksOfItsRecords) {
   auto& stream = Open("a");
   std::string order;

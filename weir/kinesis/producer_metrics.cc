@@ -10,7 +10,8 @@ namespace {
 
 using Counts = std::vector<Labelled<std::uint64_t>>;
 
-// Without what is forgotten: under another label it would look like a burst. The series ends.
+// The rows for Prometheus, without those of forgotten shards, whose series end: under another label
+// their counts would look like a burst.
 std::vector<StreamMetrics::Row> Told(const StreamMetrics& metrics, Metric metric) {
   auto rows = metrics.Rows(metric, [](const auto& samples) { return samples.total(); });
   std::erase_if(rows, [](const StreamMetrics::Row& row) { return row.forgotten; });
@@ -21,6 +22,7 @@ std::string ShardName(const std::optional<ShardId>& shard) {
   return shard ? FormatShardId(*shard) : std::string();
 }
 
+// Returns the part of the statistic that a counter exports.
 std::uint64_t PartOf(const Statistic& statistic, MetricCounter::Part part) {
   const auto sum = static_cast<std::uint64_t>(statistic.sum);
   if (part == MetricCounter::Part::kSum) return sum;
@@ -135,7 +137,7 @@ Status ProducerMetrics::Register(Registry& registry) const {
                         {"weir_kinesis_time_to_result_seconds", "From a put to its result."});
 }
 
-// Only the places where a number is kept, without the sums: Prometheus makes these.
+// Exports only the nodes that store samples, without the sums, which Prometheus computes.
 Status ProducerMetrics::RegisterCounters(Registry& registry) const {
   for (const MetricCounter& counter : MetricCounters()) {
     if (!Keeps(counter.metric)) continue;

@@ -1,4 +1,4 @@
-// What the metrics of a producer cost for each user record, from its put to its result.
+// Measures the cost of the metrics of a producer for each user record, from its put to its result.
 #include <benchmark/benchmark.h>
 
 #include "weir/kinesis/producer_metrics.h"
@@ -10,7 +10,7 @@ using namespace weir::kinesis;
 
 constexpr std::uint64_t kShards = 20;
 
-/// A request of 500 Kinesis records, each of so many user records.
+/// A request of 500 Kinesis records, each with this number of user records.
 struct Turn {
   std::vector<KinesisRecord> records;
   std::vector<RecordResult> results;

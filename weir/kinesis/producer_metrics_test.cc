@@ -24,7 +24,7 @@ KinesisRecord RecordOfThree(ShardId shard) {
   return {.records = std::vector<UserRecord>(3), .data = "123456789", .shard = shard};
 }
 
-/// Every kind of event in a shard: a record stored, one that failed, one that expired.
+/// Adds every kind of event of a shard: a record that is stored, one that fails, one that expires.
 void Feed(StreamMetrics& metrics, ShardId shard, Instant now = kStart) {
   const std::vector<KinesisRecord> sent = {RecordOfThree(shard), RecordOfThree(shard)};
   const EntryAnswer good{.shard = FormatShardId(shard), .sequence_number = "1"};
@@ -56,7 +56,7 @@ std::set<std::string_view> NamesAt(Level level) {
 TEST(ProducerMetrics, HasTheLibrarysNamesByLevel) {
   const std::set<std::string_view> summary = {
       "UserRecordsPut",    "KinesisRecordsPut", "ErrorsByCode", "AllErrors",
-      "UserRecordExpired", "BufferingTime",     "TimeToResult"};  // ours
+      "UserRecordExpired", "BufferingTime",     "TimeToResult"};  // our own
   std::set<std::string_view> detailed = {"UserRecordsReceived",
                                          "UserRecordsPending",
                                          "UserRecordsDataPut",
@@ -66,7 +66,7 @@ TEST(ProducerMetrics, HasTheLibrarysNamesByLevel) {
                                          "UserRecordsPerKinesisRecord",
                                          "KinesisRecordsPerPutRecordsRequest",
                                          "UserRecordsPerPutRecordsRequest",
-                                         "UserRecordsDataReceived"};  // ours
+                                         "UserRecordsDataReceived"};  // our own
   detailed.insert(summary.begin(), summary.end());
   EXPECT_EQ(NamesAt(Level::kDetailed), detailed);
   EXPECT_EQ(NamesAt(Level::kSummary), summary);
@@ -88,7 +88,7 @@ struct Cut {
 
 class ProducerMetricsCuts : public testing::TestWithParam<Cut> {};
 
-// Two streams of two shards: seven nodes under a name of the library.
+// Two streams with two shards each: seven nodes for each name of the library.
 TEST_P(ProducerMetricsCuts, SumUpToEveryAncestor) {
   ProducerMetrics metrics({.granularity = GetParam().granularity});
   for (const char* stream : {"a", "b"}) {
@@ -165,7 +165,7 @@ TEST(ProducerMetrics, SpreadsAreOfAllStreams) {
   EXPECT_EQ(metrics.Spread(Metric::kBufferingTime).max(), 8'000'000);
 }
 
-/// The lines that are samples, without the buckets of histograms.
+/// Returns the lines that are samples, without the buckets of histograms.
 std::vector<std::string> Samples(const std::string& text) {
   std::vector<std::string> lines;
   std::size_t begin = 0;
@@ -207,7 +207,7 @@ TEST(ProducerMetrics, AreTextForPrometheus) {
           k + "user_records_sent_total" + shard + "6"));
 }
 
-// Added to another series its count would look like a burst.
+// Under another label its counts would look like a burst.
 TEST(ProducerMetrics, TheSeriesOfAShardThatIsForgottenEnds) {
   ProducerMetrics metrics({});
   Registry registry;

@@ -1,4 +1,5 @@
-// From a pipeline's results to the callbacks of their records, and to those who wait for them.
+// From the results of a pipeline to the callbacks of their records, and to the callers that wait
+// for them.
 #include <absl/container/flat_hash_map.h>
 
 #include <utility>
@@ -8,7 +9,7 @@
 namespace weir::kinesis {
 namespace {
 
-// As many debts as a processor fetches from memory at a time.
+// The number of debts to prefetch ahead: as many as a processor fetches from memory at a time.
 constexpr std::size_t kAhead = 8;
 
 }  // namespace
@@ -35,10 +36,11 @@ void Producer::State::Pay(Stream& stream, PipelineStep step) {
   }
   const bool are_elsewhere = !settled.elsewhere.empty();
   Deliver(stream, std::move(settled));
-  if (are_elsewhere) EndHurry(stream);  // their callbacks may take long
+  if (are_elsewhere) EndHurry(stream);  // callbacks on the executor may take long
 }
 
-// Else who waits for the room of a tenant that is no more waits longer than who comes later.
+// Otherwise a caller that waits for space of a tenant that no longer exists would wait longer than
+// later callers.
 void Producer::State::MoveWaiting(const Stream& stream) {
   absl::flat_hash_map<BufferQuota::Ticket, BufferQuota::Tenant> tenants;
   for (auto& [ticket, putter] : putters_) {
@@ -86,7 +88,7 @@ Settled Producer::State::Settle(Stream& stream, PipelineStep& step) {
   return settled;
 }
 
-// A request in flight occupies the memory of its records, also of those that have results.
+// A request in flight occupies the memory of its records, also of those that have their results.
 Debt Producer::State::TakeDebt(Stream& stream, const RecordResult& result) {
   return result.is_in_flight ? stream.ledger.TakeAllButBytes(result.number)
                              : stream.ledger.Take(result.number);
@@ -109,12 +111,12 @@ std::vector<Waiter> Producer::State::PutServed(const std::vector<BufferQuota::Ti
   return served;
 }
 
-// Callers come last: what they do in `done` may take time, and may put again.
+// Callbacks come last, since they may take time and may put again.
 void Producer::State::Deliver(Stream& stream, Settled settled) {
   {
     const CallbackScope callbacks(&parts.scheduler);
     for (Delivery& delivery : settled.here) {
-      PutDone done = std::move(delivery.debt.done);  // gone before a Flush ends
+      PutDone done = std::move(delivery.debt.done);  // is destroyed before a Flush ends
       done(std::move(delivery.result));
     }
     for (Waiter& waiter : settled.served) Tell(waiter);
@@ -133,7 +135,7 @@ void Producer::State::Deliver(Stream& stream, Settled settled) {
   TellFlushed(stream, std::move(concluded));
 }
 
-// The record has left the memory of the producer, and its callback may put again.
+// The producer does not hold the record any more, and its callback may put again.
 void Producer::State::DeliverElsewhere(Stream& stream, Delivery delivery) {
   std::vector<Waiter> served;
   {
@@ -157,7 +159,7 @@ Concluded Producer::State::Conclude(Stream& stream) {
   return concluded;
 }
 
-// The scheduler tells who waits, and has a part in the delivery until then.
+// A task of the scheduler notifies the callers; it counts as a delivery until then.
 void Producer::State::ConcludeElsewhere(Stream& stream, std::uint64_t epoch) {
   Concluded concluded;
   {
@@ -183,7 +185,7 @@ void Producer::State::TellFlushed(Stream& stream, Concluded concluded) {
 void Producer::State::TellClosed(Done<void> done) {
   {
     const CallbackScope callbacks(&parts.scheduler);
-    Done<void> closed = std::move(done);  // gone before the producer may be
+    Done<void> closed = std::move(done);  // is destroyed before the producer may be
     closed({});
   }
   EndDelivery();

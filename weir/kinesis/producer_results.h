@@ -1,4 +1,4 @@
-// What results mean to callers. Inside of the producer only.
+// What follows from results. Inside of the producer only.
 #pragma once
 
 #include <vector>
@@ -8,30 +8,32 @@
 
 namespace weir::kinesis {
 
-/// A caller that waits for room, blocked as long as this is kept.
+/// A caller that waits for space. It is blocked while this exists, so the references are valid.
 struct Putter {
   Producer::Stream& stream;
   Incoming& incoming;
   Waiter waiter{};
 };
 
-/// A result, and whom it is told.
+/// A result, and the debt of its record: the callback that gets it.
 struct Delivery {
   RecordResult result;
   Debt debt;
 };
 
-/// What results mean to others.
+/// The effects of the results of one step.
 struct Settled {
-  std::vector<Delivery> here{};       ///< their room is free
-  std::vector<Delivery> elsewhere{};  ///< in tasks of ProducerParts::callbacks
-  std::vector<Waiter> served{};
+  /// Deliver on the scheduler; their space is already free.
+  std::vector<Delivery> here{};
+  /// Deliver in tasks of ProducerParts::callbacks; their space is freed when the task begins.
+  std::vector<Delivery> elsewhere{};
+  std::vector<Waiter> served{};  ///< callers whose records have space now
 };
 
-/// What callbacks that have run mean to those who wait for them.
+/// The effects of callbacks that have run, on callers of Flush.
 struct Concluded {
-  std::vector<Flusher> flushed{};
-  bool ended_wait = false;  ///< one waits for the stream no more
+  std::vector<Flusher> flushed{};  ///< they have nothing to wait for any more
+  bool ended_wait = false;         ///< a caller does not wait for this stream any more
 };
 
 }  // namespace weir::kinesis

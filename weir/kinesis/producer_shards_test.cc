@@ -1,4 +1,5 @@
-// A producer on simulated streams of several shards, which count as the service does.
+// Tests of a producer on simulated streams of several shards, which enforce limits as the service
+// does.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// A producer that sends each shard up to 100 KB a second.
+/// A producer that sends up to 100 KB per second to each shard.
 class ProducerShards : public testing::Test {
  protected:
   explicit ProducerShards(std::uint64_t shards = 10) {
@@ -40,7 +41,7 @@ class ProducerShards : public testing::Test {
     return **producer_->Open({.name = "s", .arn = {}});
   }
   Instant Now() const { return scheduler_.clock().Now(); }
-  /// A key that this shard of the stream holds.
+  /// Returns a hash key that this shard of the stream holds.
   std::string KeyOf(std::size_t shard) const {
     return FormatHashKey(sim::MiddleOf(server_.Stream("s")->shards()[shard].range));
   }
@@ -54,22 +55,23 @@ class ProducerShards : public testing::Test {
 
 constexpr std::size_t kShards = 10;
 constexpr std::size_t kHotShard = 3;
-/// Records of 1,000 bytes that one shard takes in a second.
+/// The number of records of 1,000 bytes that one shard takes in a second.
 constexpr std::size_t kShardRate = 95;
 
-/// One caller for each shard: it puts its records in their order, and waits for room as long as its
-/// patience lasts, as Put does.
+/// One caller for each shard, which puts its records in their order and waits for space up to its
+/// timeout, as Put does.
 class HotShard : public ProducerShards, public testing::WithParamInterface<milliseconds> {
  protected:
   struct Caller {
     std::size_t demand = 0;
     std::size_t taken = 0;
     std::size_t stored = 0;
-    std::size_t due = 0;  ///< not put yet
+    std::size_t due = 0;  ///< records that it has not put yet
     Instant waits_since;
   };
 
-  /// The hot shard has the demand of three, each other one 60 % of its rate.
+  /// Puts records for `time`: the hot shard has three times the demand of its rate, each other
+  /// shard 60 % of its rate.
   void Run(Producer::Stream& stream, seconds time) {
     for (std::size_t step = 0; step < static_cast<std::size_t>(time.count()) * 100; ++step) {
       for (std::size_t shard = 0; shard < kShards; ++shard) {
@@ -108,7 +110,7 @@ class HotShard : public ProducerShards, public testing::WithParamInterface<milli
 
 INSTANTIATE_TEST_SUITE_P(Patience, HotShard, testing::Values(milliseconds(0), milliseconds(1'000)));
 
-// Fails if: the records of the hot shard fill the room of the producer.
+// Fails if: the records of the hot shard fill the space of the producer.
 TEST_P(HotShard, TheOtherShardsOfItsStreamHaveTheirDemand) {
   Producer::Stream& stream = Make({.max_outstanding_records = 2'000});
   Run(stream, seconds(40));
@@ -122,7 +124,7 @@ TEST_P(HotShard, TheOtherShardsOfItsStreamHaveTheirDemand) {
   }
 }
 
-/// A stream of one shard at first.
+/// A stream that has one shard at first.
 class GrowingStream : public ProducerShards {
  protected:
   GrowingStream() : ProducerShards(1) {}
@@ -143,8 +145,8 @@ class GrowingStream : public ProducerShards {
   }
 };
 
-// Fails if: the parts of the room are those of the first listing, or a record that is put before a
-// listing gives its room back to another tenant than it took it from.
+// Fails if: the parts of the space are those of the first listing; a record that is put before a
+// listing returns its space to another tenant than the one that it took it from.
 TEST_F(GrowingStream, EachShardHasItsPartOfTheRoomAsTheStreamIsResharded) {
   Producer::Stream& stream = Make({.max_outstanding_records = 80});
   EXPECT_EQ(Fill(stream, 0), 80U) << "its shards are not known yet";

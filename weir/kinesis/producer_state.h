@@ -1,4 +1,28 @@
-// What the threads of a producer share. Inside of the producer only.
+// The state that the threads of a producer share. Inside of the producer only.
+//
+//   caller                   scheduler, one task at a time          other threads
+//   ------                   -----------------------------          -------------
+//   Put, TryPut: take
+//   space, fill inbox --->   Receive: inbox into the pipeline
+//                              |
+//                              v                                    client, shared budget
+//                            Follow: carries out a step ----------> Send, List, Ask
+//                              |    ^                                  |
+//                              |    +--- OnAnswer, OnListed, OnBudget -+
+//                              v
+//                            Pay: Settle, metrics                   callbacks' executor
+//                              |       |
+//                              |       +-------------------------> DeliverElsewhere
+//                              v                                        |
+//                            Deliver: callbacks                      ConcludeElsewhere
+//                              |                                        |
+//                              v                                        |
+//                            TellFlushed: callers of Flush <------------+
+//
+// The end: Close sets closed_ (no more puts) and flushes; at its deadline or after the flush CutOff
+// sets cut_off_ (no more requests) and gives each record its result. When no call is in flight,
+// calls_have_ended_ is set; when no delivery is pending either, ended_ is set and the destructor
+// may return.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +42,34 @@
 
 namespace weir::kinesis {
 
-/// Callers take room and put into a stream's inbox, under the lock; all else happens in tasks of
-/// the scheduler, of which each keeps this alive.
+/// Callers take space and put records into a stream's inbox, under the lock. All other work happens
+/// in tasks of the scheduler, each of which keeps this object alive.
 struct Producer::State : std::enable_shared_from_this<State> {
   State(const ProducerParts& parts, ProducerConfig config, std::uint64_t seed);
 
-  // producer_callers.cc: for callers, on any thread.
+  // producer_callers.cc: called on any thread.
   Result<Stream*> Open(const StreamAddress& address) WEIR_EXCLUDES(mutex);
+  /// Puts a record if there is space now.
   Status TryPut(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
-  /// Waits for room as the configuration says.
+  /// Puts a record; blocks until there is space, as the configuration says.
   Status Put(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
-  /// kFailedPrecondition: this thread runs a callback, on which a call that blocks might wait.
+  /// Returns kFailedPrecondition if this thread runs a callback, since a call that blocks might
+  /// wait for it.
   Status CheckMayBlock() const;
-  /// The same for a call that waits for no callback.
+  /// Checks the same for a call that waits for a result and for no callback.
   Status CheckMayAwaitResult() const;
+  /// As Producer::Flush.
   void Flush(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
       WEIR_EXCLUDES(mutex);
-  /// As Flush, also when the producer is closed.
+  /// As Flush, also if the producer is closed.
   void AwaitResults(const std::vector<Stream*>& streams, Deadline deadline, Done<void> done)
       WEIR_EXCLUDES(mutex);
+  /// As Producer::Close.
   void Close(Deadline deadline, Done<void> done) WEIR_EXCLUDES(mutex);
-  /// `done` runs when nothing is under way any more, after Close.
+  /// `done` runs when no call is in flight and no delivery is pending, after Close. At most one
+  /// caller, the destructor.
   void WhenEnded(Done<void> done) WEIR_EXCLUDES(mutex);
+  /// Returns whether WhenEnded would run at once, or no stream was ever opened.
   bool HasEnded() const WEIR_EXCLUDES(mutex);
   std::vector<Stream*> Streams() const WEIR_EXCLUDES(mutex);
   ProducerStats Stats() const WEIR_EXCLUDES(mutex);
@@ -57,59 +87,89 @@ struct Producer::State : std::enable_shared_from_this<State> {
  private:
   using Key = std::pair<std::string, std::string>;
 
-  /// Within a callback: what cannot be taken now must not be waited for.
+  /// Puts a record within a callback, which must not wait for space.
   Status PutAtOnce(Stream& stream, Incoming incoming) WEIR_EXCLUDES(mutex);
+  /// Returns whether this thread runs a callback of this producer's scheduler or executor.
   bool IsInCallback() const;
+  /// Adds a record whose space is taken to the inbox, and posts the task that empties it.
   void PutIn(Stream& stream, Incoming incoming) WEIR_REQUIRES(mutex);
-  /// By the pipeline's latest listing. A record keeps its tenant when later listings differ.
+  /// Returns the tenant of a record, by the latest listing of the pipeline. A record keeps its
+  /// tenant when later listings differ.
   BufferQuota::Tenant TenantOf(const Stream& stream, HashKey hash) const WEIR_REQUIRES(mutex);
-  /// False: there is no room.
+  /// Takes space and puts the record. Returns false if there is no space.
   Result<bool> PutIfRoom(Stream& stream, Incoming& incoming) WEIR_REQUIRES(mutex);
+  /// Puts a record; if there is no space, queues the caller until there is.
   void PutWhenRoom(Stream& stream, Incoming& incoming, Done<void> done) WEIR_EXCLUDES(mutex);
+  /// Queues a caller that waits for space, with a timer for put_timeout.
   void Queue(Putter putter) WEIR_REQUIRES(mutex);
+  /// Ends the wait of a caller that has waited for space for put_timeout.
   void GiveUpWaiting(BufferQuota::Ticket ticket) WEIR_EXCLUDES(mutex);
   bool IsClosed() const WEIR_EXCLUDES(mutex);
+  /// Ends the wait of a caller of Flush whose deadline has come.
   void EndFlusher(std::uint64_t id) WEIR_EXCLUDES(mutex);
+  /// Removes all callers that wait for space and returns them; their puts fail with kCancelled.
   std::vector<Waiter> Refused() WEIR_REQUIRES(mutex);
 
-  // producer_results.cc: for tasks of the scheduler, unless said otherwise.
+  // producer_results.cc: called by tasks of the scheduler, unless said otherwise.
+  /// Delivers the results of a step, and publishes its counts and shards.
   void Pay(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
-  /// Gives back the room of what is not delivered elsewhere, and of what the pipeline holds no
-  /// more.
+  /// Frees the space of the records whose callbacks run here, and of those that the pipeline does
+  /// not hold any more, and serves callers that wait.
   Settled Settle(Stream& stream, PipelineStep& step) WEIR_REQUIRES(mutex);
+  /// Moves callers that wait for space to the tenants of the new listing.
   void MoveWaiting(const Stream& stream) WEIR_REQUIRES(mutex);
   void TellMetrics(Stream& stream, const Settled& settled);
+  /// Removes the debt of a result; its bytes stay if its request is still in flight.
   static Debt TakeDebt(Stream& stream, const RecordResult& result);
-  /// Puts the records that have room now; returns their callers.
+  /// Puts the records of callers for which there is space now. Returns these callers. Also called
+  /// on threads of the executor.
   std::vector<Waiter> Serve() WEIR_REQUIRES(mutex);
+  /// Puts the records of tickets that the quota has served. Returns their callers.
   std::vector<Waiter> PutServed(const std::vector<BufferQuota::Ticket>& tickets)
       WEIR_REQUIRES(mutex);
+  /// Runs the callbacks of results on this thread, and notifies the callers that were served.
   void Deliver(Stream& stream, Settled settled) WEIR_EXCLUDES(mutex);
-  /// On a thread of the callbacks; so are the next three.
+  /// Runs one callback and what follows from it. On a thread of the callbacks' executor, as
+  /// ConcludeElsewhere.
   void DeliverElsewhere(Stream& stream, Delivery delivery) WEIR_EXCLUDES(mutex);
   void ConcludeElsewhere(Stream& stream, std::uint64_t epoch) WEIR_EXCLUDES(mutex);
+  /// Counts that a delivery has ended; if it was the last one after Close, runs the caller of
+  /// WhenEnded.
   void EndDelivery() WEIR_EXCLUDES(mutex);
+  /// Runs the `done` of Close.
   void TellClosed(Done<void> done) WEIR_EXCLUDES(mutex);
+  /// Ends the wait of a caller with this status.
   void Tell(Waiter& waiter, Status status = {});
-  /// After the callbacks of a record: a Flush must not end while they run.
+  /// Returns the callers of Flush that have nothing to wait for any more. Called after the
+  /// callbacks of a record, since a Flush must not end while they run.
   Concluded Conclude(Stream& stream) WEIR_REQUIRES(mutex);
   void TellFlushed(Stream& stream, Concluded concluded) WEIR_EXCLUDES(mutex);
 
-  // producer_tasks.cc: for tasks of the scheduler.
+  // producer_tasks.cc: called by tasks of the scheduler.
+  /// Moves the records of the inbox into the pipeline.
   void Receive(Stream& stream) WEIR_EXCLUDES(mutex);
+  /// Flushes the pipelines of these streams.
   void Hurry(const std::vector<Stream*>& streams) WEIR_EXCLUDES(mutex);
+  /// Carries out a step of a pipeline.
   void Follow(Stream& stream, PipelineStep step) WEIR_EXCLUDES(mutex);
+  /// Sets the timer of a stream for the pipeline's next wake-up.
   void Arm(Stream& stream, std::optional<Instant> wake);
-  /// Unless somebody waits for a Flush of it.
+  /// Ends the Flush of the pipeline, unless a caller waits for results of the stream.
   void EndHurry(Stream& stream) WEIR_EXCLUDES(mutex);
+  /// Counts that a request, listing or budget request has ended.
   void EndCall() WEIR_EXCLUDES(mutex);
+  /// Ends all pipelines: each record has its result, and no more requests are sent.
   void CutOff() WEIR_EXCLUDES(mutex);
+  /// Notes whether all calls have ended after CutOff.
   void EndIfThrough() WEIR_EXCLUDES(mutex);
-  /// Who waits for the end, where it has come.
+  /// Sets ended_ if nothing is pending any more. Returns the caller of WhenEnded, to be run; empty
+  /// if none waits.
   Done<void> EndIfIdle() WEIR_REQUIRES(mutex);
 
-  // producer_calls.cc: the same.
+  // producer_calls.cc: called by tasks of the scheduler.
+  /// Sends requests while there are connections and bytes for them.
   void Dispatch();
+  /// Queues a stream in the ring if its pipeline has a request that may be sent.
   void EnterRing(Stream& stream);
   void Send(Stream& stream, PipelineStep::Send send, std::size_t bytes);
   void OnAnswer(Stream& stream, std::uint64_t id, PutAnswer answer) WEIR_EXCLUDES(mutex);
@@ -117,7 +177,9 @@ struct Producer::State : std::enable_shared_from_this<State> {
   void Ask(Stream& stream, const BudgetAsk& ask);
   void OnBudget(Stream& stream, ShardId shard, const Result<BudgetDecision>& answer)
       WEIR_EXCLUDES(mutex);
+  /// Returns the deadline of a call that begins now.
   Deadline CallDeadline() const;
+  /// Returns the deadline of a PutRecords request that begins now with these records.
   Deadline PutDeadline(const std::vector<KinesisRecord>& records) const;
 
   Rng rng_ WEIR_GUARDED_BY(mutex);
@@ -125,17 +187,18 @@ struct Producer::State : std::enable_shared_from_this<State> {
   std::map<BufferQuota::Ticket, Putter> putters_ WEIR_GUARDED_BY(mutex);
   Flushes flushes_ WEIR_GUARDED_BY(mutex);
   bool closed_ WEIR_GUARDED_BY(mutex) = false;
-  std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;  // elsewhere or of Close, under way
+  // Deliveries on the executor that have not ended, and calls of Close whose `done` has not run.
+  std::size_t deliveries_ WEIR_GUARDED_BY(mutex) = 0;
   bool calls_have_ended_ WEIR_GUARDED_BY(mutex) = false;
   bool ended_ WEIR_GUARDED_BY(mutex) = false;
   Done<void> on_end_ WEIR_GUARDED_BY(mutex);
 
-  // For tasks of the scheduler.
-  std::deque<Stream*> ring_;  // that have something to send, in turn
-  std::size_t requests_ = 0;  // under way
-  std::size_t bytes_ = 0;     // of these, as the outboxes count them
-  std::size_t calls_ = 0;     // under way: requests and listings
-  bool cut_off_ = false;
+  // Used by tasks of the scheduler only.
+  std::deque<Stream*> ring_;  // streams with a request to send, in turn
+  std::size_t requests_ = 0;  // PutRecords requests in flight
+  std::size_t bytes_ = 0;     // of these requests, of data and partition keys
+  std::size_t calls_ = 0;     // in flight: requests, listings and budget requests
+  bool cut_off_ = false;      ///< CutOff has run
 };
 
 }  // namespace weir::kinesis

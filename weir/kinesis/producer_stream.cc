@@ -45,7 +45,7 @@ Status CheckData(const ProducerConfig& config, const Record& record) {
   return {};
 }
 
-/// The record as it goes into the pipeline.
+/// Checks the record and makes the form that the pipeline takes.
 Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Clock& clock) {
   WEIR_RETURN_IF_ERROR(CheckKey(record.partition_key));
   WEIR_RETURN_IF_ERROR(CheckData(config, record));
@@ -63,9 +63,9 @@ Result<UserRecord> Prepare(const ProducerConfig& config, Record record, const Cl
   return user;
 }
 
-/// What a record takes of the quota. Data count twice: as they came and as they are framed, which
-/// are allocations of two threads, so that the memory of the first is not used again for the
-/// second.
+/// Returns the bytes of the quota that a record occupies. Data count twice, as they came and as
+/// they are framed: these are allocations of two threads, and memory that the first one frees is
+/// not reused by the second.
 std::size_t BytesOf(const UserRecord& record) {
   return kRecordOverhead + 2 * record.data.size() + record.partition_key.size();
 }

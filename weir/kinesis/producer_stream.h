@@ -16,34 +16,36 @@
 
 namespace weir::kinesis {
 
-/// What a record owes: its result to its caller, its place to the room, and to Flush that it is
-/// through.
+/// The obligations of a record: its result to its caller, its space to the quota, and the end of
+/// its epoch to Flush.
 struct Debt {
   PutDone done;
-  BufferQuota::Tenant tenant;  ///< that gets its room back
+  BufferQuota::Tenant tenant;  ///< the tenant that took its space
   std::size_t bytes = 0;
-  std::uint64_t epoch = 0;  ///< of its stream
+  std::uint64_t epoch = 0;  ///< of its stream's epochs
   PutOrigin origin;
-  bool is_awaited = false;  ///< PutBlocking waits in `done`, which only wakes it
+  /// PutBlocking waits for `done`, which only wakes it. So it needs no executor.
+  bool is_awaited = false;
 };
 
-/// A record that was taken and has not reached its pipeline.
+/// A record that was accepted and has not reached its pipeline.
 struct Incoming {
   UserRecord record;
   Debt debt;
 };
 
-/// Debts by small numbers that are used again. A value.
+/// Stores debts under small numbers, which are reused. Not thread-safe.
 class Ledger {
  public:
+  /// Stores a debt. Returns its number.
   std::uint64_t Add(Debt debt);
-  /// REQUIRES: Add gave this number, and nobody has taken it since.
+  /// Removes and returns a debt. REQUIRES: Add returned this number, and it was not taken since.
   Debt Take(std::uint64_t number);
-  /// As Take, but its bytes are owed to its tenant until Take. REQUIRES: as Take; once for each
-  /// number.
+  /// Removes and returns all of a debt but its bytes, which its tenant owes until Take. REQUIRES:
+  /// as Take; at most once for each number.
   Debt TakeAllButBytes(std::uint64_t number);
-  /// This number is taken soon. Debts are far apart in memory, and one that is not in the
-  /// processor's cache delays Take for 100 ns.
+  /// Prefetches a debt that is taken soon. Debts are far apart in memory, and one that is not in
+  /// the processor's cache delays Take by 100 ns.
   void Prefetch(std::uint64_t number) const { __builtin_prefetch(&debts_[number], 1); }
 
  private:
@@ -62,9 +64,9 @@ class Producer::Stream {
         shards(pipeline.shards()) {}
 
   const StreamAddress address;
-  const std::size_t number;  ///< to the room
+  const std::size_t number;  ///< in the BufferQuota
 
-  // For tasks of the scheduler.
+  // Used by tasks of the scheduler only.
   Pipeline pipeline;
   StreamMetrics& metrics;
   ProducerEvents events;
@@ -76,16 +78,18 @@ class Producer::Stream {
   std::vector<Incoming> inbox;
   Epochs epochs;
   PipelineCounts counts;
-  std::shared_ptr<const ShardRanges> shards;  ///< the pipeline's
+  std::shared_ptr<const ShardRanges> shards;  ///< those of the pipeline's latest listing
 };
 
-/// As if it were put at `now`: the time in which it waited for room is none of its times.
+/// Moves the times of the record as if it were put at `now`: the time that it waited for space does
+/// not count.
 void BeginAt(Incoming& incoming, Instant now);
 
-/// In nanoseconds; what is beyond them stands for ever.
+/// Converts to nanoseconds; a time beyond their range becomes the longest one.
 nanoseconds Saturated(milliseconds time);
 
-/// A record that is put now. kInvalidArgument, naming what is wrong, where it can never be put.
+/// Checks and hashes a record that is put now. kInvalidArgument, with the reason: the record can
+/// never be put.
 [[nodiscard]] Result<Incoming> Receipt(const ProducerConfig& config, const Clock& clock,
                                        Record record, PutDone done);
 

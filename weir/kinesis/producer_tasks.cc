@@ -1,4 +1,4 @@
-// What a producer does in tasks of its scheduler, one at a time.
+// The work of a producer in tasks of its scheduler, one at a time.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -27,13 +27,14 @@ void Producer::State::Hurry(const std::vector<Stream*>& streams) {
   for (Stream* stream : streams) {
     Receive(*stream);
     Follow(*stream, stream->pipeline.Flush(Now()));
-    EndHurry(*stream);  // the deadline of a Flush may end it before its task runs
+    EndHurry(*stream);  // its caller's deadline may have passed before this task runs
   }
 }
 
 void Producer::State::Follow(Stream& stream, PipelineStep step) {
   EnterRing(stream);
   Arm(stream, step.wake);
+  // After CutOff no new call begins.
   if (!cut_off_) {
     if (step.list) List(stream, *std::move(step.list));
     for (const BudgetAsk& ask : step.asks) Ask(stream, ask);
@@ -58,11 +59,12 @@ void Producer::State::EndFlusher(std::uint64_t id) {
   }
   if (!flusher) return;
   for (const auto& [stream, epoch] : flusher->awaits) EndHurry(*stream);
+  // Under a CallbackScope, since `done` runs on the scheduler like a callback.
   const CallbackScope callbacks(&parts.scheduler);
   flusher->waiter.done(Fail(Code::kDeadlineExceeded, "not every record had its result in time"));
 }
 
-// A timer that comes too early costs less than one that is cancelled at each step.
+// A timer that fires too early costs less than a timer that is canceled at each step.
 void Producer::State::Arm(Stream& stream, std::optional<Instant> wake) {
   if (!wake || cut_off_ || (stream.timer && stream.timer->first <= *wake)) return;
   if (stream.timer) parts.scheduler.Cancel(stream.timer->second);
@@ -100,6 +102,7 @@ void Producer::State::EndIfThrough() {
 }
 
 Done<void> Producer::State::EndIfIdle() {
+  // Called after each call and each delivery that ends, as either may be the last one.
   if (!calls_have_ended_ || deliveries_ > 0) return nullptr;
   ended_ = true;
   return std::exchange(on_end_, nullptr);

@@ -1,4 +1,4 @@
-// A producer in simulated time, before a service that a test writes.
+// Tests of a producer in simulated time, with a service that the test controls.
 #include "weir/kinesis/producer.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Grants what a test lets it.
+/// Decides as the test sets it.
 class FakeBudget final : public SharedBudget {
  public:
   void Ask(const StreamAddress& stream, const BudgetAsk& ask, Done<BudgetDecision> done) override {
@@ -82,7 +82,7 @@ TEST_F(ProducerTest, CountsUnderTheLibrarysNames) {
   EXPECT_EQ(of(Metric::kRequestTime).max, 10);
 }
 
-// Fails if: the age is that of a younger record, or goes on after the last result.
+// Fails if: the age is that of a younger record, or continues after the last result.
 TEST_F(ProducerTest, TellsTheAgeOfTheOldestRecordWithoutAResult) {
   Make();
   Registry registry;
@@ -210,7 +210,7 @@ TEST_F(ProducerTest, FlushEndsByItsDeadline) {
   EXPECT_THAT(results_, IsEmpty()) << "the record goes on";
 }
 
-// Fails if: records put after a Flush whose time had ended do not linger.
+// Fails if: records that are put after a Flush whose deadline has passed do not wait for batching.
 TEST_F(ProducerTest, K8AFlushWithoutTimeLeavesNoHurryBehind) {
   Make({.record_max_buffered_time = seconds(20)});
   auto& stream = Open("s");
@@ -247,7 +247,7 @@ TEST_F(ProducerTest, K7WhatWaitsForAConnectionExpiresInTime) {
   EXPECT_TRUE(results_.back().maybe_duplicate);
 }
 
-// Fails if: an answer is waited for that is of no use to any record.
+// Fails if: the producer waits for a response that is of no use to any record.
 TEST_F(ProducerTest, K7EveryResultOfASilentServiceComesByASecondAfterTheTimeToLive) {
   Make({.record_ttl = seconds(30)});
   kinesis_.is_silent = true;
@@ -269,7 +269,7 @@ TEST_F(ProducerTest, K7EveryResultOfASilentServiceComesByASecondAfterTheTimeToLi
   EXPECT_LE(latest, seconds(31));
 }
 
-// Fails if: a record waits for the answer as long as the youngest of its request.
+// Fails if: a record waits for the response as long as the youngest record of its request.
 TEST_F(ProducerTest, I14EachResultOfASilentServiceComesByASecondAfterItsOwnTimeToLive) {
   Make({.record_max_buffered_time = milliseconds(500)});
   auto& stream = Open("s");
@@ -294,7 +294,7 @@ TEST_F(ProducerTest, I14EachResultOfASilentServiceComesByASecondAfterItsOwnTimeT
   EXPECT_EQ(producer_->pending_bytes(), 0U);
 }
 
-// Fails if: the result comes before the call has ended, and does not say why it failed.
+// Fails if: the result comes before the call has ended, and does not have the cause of its failure.
 TEST_F(ProducerTest, I14ARequestThatNeverHadAConnectionIsNotReportedAsPerhapsStored) {
   for (const seconds ttl : {seconds(1), seconds(2), seconds(5)}) {
     Make({.record_ttl = ttl});
@@ -313,7 +313,8 @@ TEST_F(ProducerTest, I14ARequestThatNeverHadAConnectionIsNotReportedAsPerhapsSto
   }
 }
 
-// Fails if: a late success gives a second result, or room is given back that a request occupies.
+// Fails if: a late success returns a second result, or space is freed that a request still
+// occupies.
 TEST_F(ProducerTest, I14ALateSuccessIsNoSecondResult) {
   Make();
   auto& stream = Open("s");
@@ -338,7 +339,7 @@ TEST_F(ProducerTest, I14ALateSuccessIsNoSecondResult) {
   EXPECT_EQ(producer_->stats().stored + producer_->stats().failed, 2U);
 }
 
-// Fails if: Close reports records as perhaps stored that were never sent.
+// Fails if: Close reports records that were never sent as possibly stored.
 TEST_F(ProducerTest, K7CloseReportsWhatWaitedForAConnectionAsNotStored) {
   Make({.max_connections = 1});
   kinesis_.is_silent = true;
@@ -443,7 +444,8 @@ TEST_F(ProducerTest, ABatchIsTakenAsFarAsItGoes) {
   EXPECT_EQ(producer_->PutBatch(stream, records, ignore).error().code, Code::kResourceExhausted);
 }
 
-// Fails if: what waits for company is sent only to be cut off, and then reported as perhaps stored.
+// Fails if: records that wait for batching are sent only to be cut off, and are then reported as
+// possibly stored.
 TEST_F(ProducerTest, K15ACloseWithoutTimeSendsNothing) {
   Make({.record_max_buffered_time = seconds(20)});
   auto& stream = Open("s");
@@ -469,7 +471,7 @@ TEST_F(ProducerTest, K15AFlushAfterCloseIsCancelled) {
   EXPECT_EQ(flushed->error().code, Code::kCancelled);
 }
 
-// Fails if: a record that waited for room has less time than others.
+// Fails if: a record that waited for space has less time than others.
 TEST_F(ProducerTest, K11TheTimeInWhichARecordWaitsForRoomIsNoneOfItsTimes) {
   const ProducerConfig config;
   auto incoming = Receipt(config, scheduler_.clock(), {.partition_key = "k"}, Keep());
@@ -540,7 +542,7 @@ TEST_F(ProducerTest, SendsToASharedShardOnlyWhatIsGranted) {
   EndProducer();
 }
 
-// Fails if: an error of the shared budget holds records until they expire, or is not reported.
+// Fails if: an error of the shared budget holds records until they expire, or is not logged.
 TEST_F(ProducerTest, K3AnErrorOfTheSharedBudgetIsNoRefusalAndIsReported) {
   FakeBudget budget;
   RecordingLog log;
@@ -558,7 +560,8 @@ TEST_F(ProducerTest, K3AnErrorOfTheSharedBudgetIsNoRefusalAndIsReported) {
   EndProducer();
 }
 
-// Fails if: nothing says why a stream is sent to without its shards, or why its requests fail.
+// Fails if: the log does not say why records are sent to a stream without its shards, or why its
+// requests fail.
 TEST_F(ProducerTest, K5WhatGoesWrongIsReportedOnceInAWhile) {
   RecordingLog log;
   kinesis_.fails = true;
@@ -575,7 +578,7 @@ TEST_F(ProducerTest, K5WhatGoesWrongIsReportedOnceInAWhile) {
 }
 
 // Fails if: a call that blocks within a callback waits for a result that only this thread can
-// give.
+// deliver.
 TEST_F(ProducerTest, K14ACallThatBlocksWithinACallbackIsRefused) {
   Make({.max_outstanding_records = 1});
   auto& stream = Open("s");

@@ -25,13 +25,13 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(0, text.find_last_not_of(kBlanks) + 1));
 }
 
-/// Lines as the format has them: continued ones in one piece, comments and empty ones left out.
+/// The logical lines of the format: continued lines are joined, comments and empty lines left out.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
 
   struct Line {
-    std::string text;  ///< escapes are still in it
+    std::string text;  ///< with its escapes
     int number;
   };
   std::optional<Line> Next() {
@@ -58,7 +58,7 @@ class Lines {
     return line;
   }
 
-  // An even number of backslashes at the end stands for half as many.
+  // Only an odd number of backslashes at the end continues a line: a pair is an escaped backslash.
   static bool IsContinued(std::string_view line) {
     const std::size_t last = line.find_last_not_of('\\');
     const std::size_t backslashes = line.size() - (last == line.npos ? 0 : last + 1);

@@ -1,4 +1,4 @@
-// The text format of java.util.Properties.
+// Parses the text format of java.util.Properties.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@ namespace weir::kinesis {
 struct Property {
   std::string name;
   std::string value;  ///< without blanks around it
-  int line = 0;       ///< on which it begins, from 1
+  int line = 0;       ///< the line on which it begins, from 1
 };
 
-/// All properties, in order. kInvalidArgument: an escape "\u" without four hexadecimal digits.
+/// Returns all properties, in order. kInvalidArgument: an escape "\u" without four hexadecimal
+/// digits.
 [[nodiscard]] Result<std::vector<Property>> ReadProperties(std::string_view text);
 
 }  // namespace weir::kinesis

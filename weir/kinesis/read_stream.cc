@@ -10,19 +10,21 @@
 namespace weir::kinesis {
 namespace {
 
+// The time between two calls of `interrupted` while no event comes.
 constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kRequestDeadline{30};
 
-/// The answer to a request, or with id 0 that it is time to wake.
+/// The response to a request or, with id 0, a wake-up.
 struct Event {
   std::uint64_t id = 0;
   StreamReader::Answer answer;
 };
 
-/// From the threads of client and scheduler to the one that reads; lives as long as the last of
-/// them needs it.
+/// Passes events from the threads of client and scheduler to the reading thread. Shared by all of
+/// them.
 class Mailbox {
  public:
+  /// Announces a response.
   void Expect() {
     const std::lock_guard lock(mutex_);
     ++expected_;
@@ -33,7 +35,7 @@ class Mailbox {
     events_.push_back(std::move(event));
     arrived_.notify_one();
   }
-  /// Nothing where nothing comes for a while.
+  /// Returns nothing if there is no event for this time.
   std::optional<Event> Take(milliseconds wait) {
     std::unique_lock lock(mutex_);
     if (!arrived_.wait_for(lock, wait, [this] { return !events_.empty(); })) return std::nullopt;
@@ -41,7 +43,7 @@ class Mailbox {
     events_.pop_front();
     return event;
   }
-  /// Until each answer that was expected is there.
+  /// Blocks until all announced responses have come.
   void AwaitAnswers() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return expected_ == 0; });

@@ -1,4 +1,4 @@
-// Carries out what a StreamReader asks, blocking.
+// Runs a StreamReader, blocking.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,24 @@
 
 namespace weir::kinesis {
 
-/// All are used and not owned.
+/// Objects and functions that are used during the call and not owned.
 struct ReadParts {
   JsonClient& client;
   Scheduler& scheduler;
-  /// Takes records as they come, on the thread that reads; nothing more is asked for meanwhile.
-  /// False: enough.
+  /// Gets records as they come, on the calling thread; no request is sent meanwhile. Returns false
+  /// to stop.
   std::function<bool(std::vector<StreamRecord>)> take;
-  /// True: stop. Asked several times a second while nothing comes.
+  /// Returns true to stop. Called several times per second while there is no response.
   std::function<bool()> interrupted;
-  /// Requests fail and are retried: the first of these failures. Null: all of them succeeded. May
-  /// be empty.
+  /// Called when requests have failed and are retried, with the first of these failures, and with
+  /// null when all of them have succeeded. May be empty.
   std::function<void(const Error*)> failing{};
 };
 
-/// Until the reader is done, enough was taken, or it is interrupted; then for the answers to what
-/// is in flight, at most half a minute unless the client gives up (ConnectionOptions::gives_up).
-/// Not from a task of the scheduler. The reader's error.
+/// Blocks until the reader is done, `take` returns false or `interrupted` returns true; then until
+/// the requests in flight have ended, at most half a minute unless the client gives up earlier
+/// (ConnectionOptions::gives_up). Must not be called from a task of the scheduler. Returns the
+/// reader's error.
 [[nodiscard]] Status ReadStream(StreamReader& reader, const ReadParts& parts);
 
 }  // namespace weir::kinesis

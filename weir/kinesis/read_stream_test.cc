@@ -59,7 +59,8 @@ TEST_F(ReadStreamTest, EndsWhenInterrupted) {
   EXPECT_EQ(looks_, 21);
 }
 
-/// Answers what is asked of shard 1 on another thread, and when it is told to.
+/// Calls another client. Requests for records of shard 1 are held until AnswerNow, which makes the
+/// call on another thread.
 class LateClient final : public JsonClient {
  public:
   explicit LateClient(JsonClient& client) : client_(client) {}
@@ -75,7 +76,7 @@ class LateClient final : public JsonClient {
   }
   void AnswerNow() { thread_ = std::jthread(std::move(late_)); }
 
-  std::atomic<bool> is_out = false;  ///< set back before the answer is given
+  std::atomic<bool> is_out = false;  ///< reset before the call is made
 
  private:
   JsonClient& client_;

@@ -32,7 +32,7 @@ void ReadSequence(JsonObject fields, ShardFields& shard) {
   });
 }
 
-// A shard of ListShards or, with ParentShards, a child of GetRecords.
+// Reads a shard of ListShards or, with ParentShards, a child of GetRecords.
 ShardFields ReadShardFields(JsonObject fields) {
   ShardFields shard;
   ForMembers(fields, [&](std::string_view name, JsonValue json) {
@@ -78,7 +78,7 @@ Result<std::vector<ReadShard>> ParseShards(std::string_view operation,
   return shards;
 }
 
-// A record without a sequence number, or without data in base64, leaves `good` false.
+// Sets `good` to false if the record has no sequence number, or no data in base64.
 StoredRecord ReadStored(JsonObject fields, bool& good) {
   StoredRecord record;
   bool has_data = false;
@@ -95,7 +95,7 @@ StoredRecord ReadStored(JsonObject fields, bool& good) {
   return record;
 }
 
-/// An object with the members that `write` writes.
+/// Returns an object with the members that `write` writes.
 template <class Write>
 std::string JsonBody(const Write& write) {
   return WriteSized([&](auto& sink) {

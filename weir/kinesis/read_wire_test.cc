@@ -103,7 +103,8 @@ TEST(ReadWire, WhatIsNoSuchAnswerIsDamaged) {
   EXPECT_FALSE(ReadGetRecords(R"({"Records":[],"MillisBehindLatest":"soon"})"));
 }
 
-// Fails if: a record that lacks a part is delivered as one that is empty, or is read from on.
+// Fails if: a record that lacks a member is delivered with an empty one, or reading continues after
+// it.
 TEST(ReadWire, I14ARecordWithoutDataOrSequenceNumberIsDamaged) {
   for (const char* record : {R"({"SequenceNumber":"7","PartitionKey":"k"})",
                              R"({"SequenceNumber":"7","PartitionKey":"k","Data":null})",

@@ -1,4 +1,4 @@
-// How fast requests go while the service refuses each of them for its content.
+// The pace of requests while the service refuses each of them for its content.
 #pragma once
 
 #include <optional>
@@ -9,25 +9,28 @@
 
 namespace weir::kinesis {
 
-/// A value. A request that is refused for its content is divided until the entry at fault is alone.
-/// If every request is refused, the stream or the client is at fault, and dividing them all would
-/// only be load. So after kMostRefusals in a row requests go one at a time, after random waits that
-/// grow to kLongest. The first request that the service understands ends this.
+/// Without I/O; not thread-safe. A request that is refused for its content is halved until the
+/// entry at fault is alone. If every request is refused, the stream or the client is at fault, and
+/// halving all of them would only be load. So after kMostRefusals in a row requests are sent one at
+/// a time, after random waits that grow to kLongest. The first request that the service accepts
+/// ends this.
 class RefusalPace {
  public:
   static constexpr int kMostRefusals = 32;
   static constexpr nanoseconds kFirst = milliseconds(10);
   static constexpr nanoseconds kLongest = milliseconds(100);
 
+  /// Notes that a request was refused for its content.
   void OnRefused(Instant now, Rng& rng) {
     if (++refusals_ >= kMostRefusals) next_ = now + backoff_.Next(rng);
   }
+  /// Notes that the service accepted the content of a request.
   void OnUnderstood() {
     refusals_ = 0;
     next_.reset();
     backoff_.Reset();
   }
-  /// Requests have to wait, and go one at a time then.
+  /// Returns whether requests must be sent one at a time, each not before next().
   bool is_slow() const { return next_.has_value(); }
   /// REQUIRES: is_slow().
   Instant next() const { return *next_; }

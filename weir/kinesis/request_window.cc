@@ -7,7 +7,8 @@
 namespace weir::kinesis {
 namespace {
 
-// How far behind the first a request may pass it: looking further would cost more than it brings.
+// A request may pass up to this number of requests. Searching further would cost more than it
+// gains.
 constexpr std::size_t kLookAhead = 64;
 
 }  // namespace
@@ -37,6 +38,7 @@ void RequestWindow::Put(Request request) { waiting_.push_back(Admit(std::move(re
 void RequestWindow::PutFirst(Request request) { waiting_.push_front(Admit(std::move(request))); }
 
 bool RequestWindow::HasBytesFor(const Load& load) const {
+  // A request larger than the limit is sent alone.
   return under_way_.empty() || bytes_ + load.bytes <= options_.max_bytes;
 }
 
@@ -49,6 +51,8 @@ bool RequestWindow::HasShardsFor(const Load& load) const {
 
 std::deque<RequestWindow::Waiting>::const_iterator RequestWindow::Next() const {
   if (under_way_.size() >= options_.max_requests) return waiting_.end();
+  // A request with a busy shard is passed. The first one without must also fit into the bytes, or
+  // no request leaves.
   const std::size_t far = std::min(waiting_.size(), kLookAhead);
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(far);
   const auto next = std::find_if(
@@ -67,9 +71,11 @@ std::optional<RequestWindow::Sent> RequestWindow::Send(Instant now) {
   if (next == waiting_.end()) return std::nullopt;
   Waiting goes = std::move(*next);
   waiting_.erase(next);
+  // Otherwise expires_ may now be too early, until TakeExpired computes it again.
   if (waiting_.empty()) expires_.reset();
   Count(goes.load);
   const std::uint64_t id = next_id_++;
+  // A Kinesis record expires with the first of its user records.
   const Instant expires =
       std::ranges::min_element(goes.records, {}, &KinesisRecord::expires)->expires;
   expiries_.emplace(expires, id);
@@ -96,6 +102,8 @@ const RequestWindow::Flight* RequestWindow::UnderWay(std::uint64_t id) const {
 
 void RequestWindow::ReportOverdue(Instant by, std::vector<Overdue>& out) {
   while (!expiries_.empty() && expiries_.begin()->first <= by) {
+    // A request is in expiries_ with its earliest expiry that is not reported, and returns there
+    // with the next one.
     const std::uint64_t id = expiries_.extract(expiries_.begin()).value().second;
     Out& late = under_way_.at(id);
     late.expires = Report(late.flight, by, out);
@@ -127,6 +135,7 @@ std::optional<Instant> RequestWindow::OverdueWake() const {
 
 void RequestWindow::TakeExpired(Instant now, std::vector<KinesisRecord>& out) {
   if (!expires_ || *expires_ > now) return;
+  // Put computes it again from the remaining records.
   expires_.reset();
   for (Waiting& waiting : std::exchange(waiting_, {})) {
     Request good;

@@ -26,7 +26,7 @@ std::uint64_t FirstOf(const RequestWindow::Request& request) {
   return request.front().records.front().number;
 }
 
-/// The numbers of what may go now.
+/// Sends the requests that may leave now. Returns the number of the first record of each.
 std::vector<std::uint64_t> Sends(RequestWindow& window) {
   std::vector<std::uint64_t> numbers;
   while (const auto sent = window.Send(kStart)) numbers.push_back(FirstOf(*sent->records));
@@ -51,7 +51,7 @@ TEST(RequestWindow, SendsInOrderUpToItsBound) {
   EXPECT_FALSE(window.Take(1)) << "it is under way no more";
 }
 
-// Fails if: a record under way is reported twice, or not as soon as it has expired.
+// Fails if: a record in flight is reported twice, or later than at its expiry.
 TEST(RequestWindow, I14ReportsEachExpiredRecordUnderWayOnce) {
   RequestWindow window({});
   EXPECT_EQ(window.OverdueWake(), std::nullopt);

@@ -7,6 +7,7 @@
 namespace weir::kinesis {
 namespace {
 
+// Codes of entries are classified as those of a response with this HTTP status.
 constexpr int kServerError = 500;
 
 bool MayGoBetter(FailureClass kind) {
@@ -23,6 +24,7 @@ bool MayBeRetried(const RetryOptions& options, const Failed& failed, Instant now
 nanoseconds WaitAfter(const RetryOptions& options, const Failed& failed, Instant now, Rng& rng) {
   const nanoseconds usual = Backoff(options.base, options.cap, failed.attempts - 1).Next(rng);
   if (!failed.is_over_budget) return usual;
+  // Over the budget: from half of the cap to the cap.
   const nanoseconds half = options.cap / 2;
   const nanoseconds slow = half + Backoff(half, half).Next(rng);
   return now + slow < failed.expires ? slow : usual;

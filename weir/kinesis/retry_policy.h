@@ -1,4 +1,4 @@
-// Whether and when a user record is sent again: the one place that decides it.
+// Decides whether and when a user record is sent again.
 #pragma once
 
 #include <cstdint>
@@ -15,60 +15,63 @@ namespace weir::kinesis {
 struct RetryOptions {
   bool fail_if_throttled = false;
   std::uint32_t max_attempts = 0;  ///< of a user record; 0: until it expires
-  /// The k-th wait is random up to base * 2^k, and up to the cap. REQUIRES: 0 < base <= cap.
+  /// The k-th wait is random, up to base * 2^k and up to cap. REQUIRES: 0 < base <= cap.
   nanoseconds base = milliseconds(50);
   nanoseconds cap = std::chrono::seconds(5);
-  /// Missing credentials and a missing stream may come: a stream that was just created is not there
-  /// at once, and a source of credentials may be away. A record is tried again for this time after
-  /// the first attempt that failed for this. At most as long as it lives.
+  /// How long a record is retried after the first attempt that failed for missing credentials or a
+  /// missing stream, and at most until it expires. These causes may pass: a stream that was just
+  /// created does not exist at once, and a source of credentials may be unavailable.
   nanoseconds hold = nanoseconds::max();
-  /// So many Kinesis records of a stream may be on their way again without an end that is known,
-  /// and not for a throttle: that slows its shard down. Others wait from half the cap to the cap,
-  /// whatever their number. REQUIRES: >= 1.
+  /// The number of Kinesis records of a stream that may be retried with the usual waits. Throttled
+  /// records do not count, since a throttle slows their shard down. Records over the budget wait
+  /// from cap / 2 to cap, whatever the number of their attempts. REQUIRES: >= 1.
   std::int64_t budget = 1'000;
 };
 
-/// The class of one entry of a PutRecords answer, or of a whole request's, by its code. Errors of
-/// the server may have been applied; codes that nobody knows count as such.
+/// Returns the failure class of one entry of a PutRecords response, or of a whole request, by its
+/// code. An error of the server, and an unknown code, may have been applied.
 FailureClass ClassOfEntry(std::string_view code);
 
-/// Whether an attempt failed for what may be there later: the stream, or credentials that the
-/// service accepts.
+/// Returns whether an attempt failed because the stream or credentials that the service accepts do
+/// not exist, which may change.
 bool MayCome(FailureClass kind, std::string_view code);
 
-/// What became of one attempt of a user record.
+/// One failed attempt of a user record.
 struct Failed {
   FailureClass kind = FailureClass::kPermanent;
-  std::uint32_t attempts = 1;  ///< with this one
-  Instant expires;             ///< the record
+  std::uint32_t attempts = 1;  ///< including this one
+  Instant expires;             ///< of the record
   bool is_over_budget = false;
-  std::string_view code{};  ///< the service's
-  Instant held_since{};     ///< when the first attempt began that failed for what may come
+  std::string_view code{};  ///< the service's error code
+  /// When the first attempt began that failed for a cause that may pass (MayCome).
+  Instant held_since{};
 };
 
-/// It would be tried again if RetryOptions::max_attempts were larger.
+/// Returns whether the record would be retried if RetryOptions::max_attempts were larger.
 bool IsSpent(const RetryOptions& options, const Failed& failed, Instant now);
 
-/// What RetryOptions::budget is of: a service in trouble is not met with several times the load.
-/// Sending again takes from it, being stored gives back, a fifth where it was stored at once. What
-/// an earlier attempt failed for is not asked then: where nothing is stored nothing comes back.
+/// The budget of RetryOptions::budget, so that a service in trouble does not get several times the
+/// load. A retry takes from it; a record that is stored after a retry gives the same amount back,
+/// and one that is stored at once a fifth of it. A stored record gives back whatever its earlier
+/// attempts failed for: without stored records, nothing is given back.
 class RetryBudget {
  public:
   explicit RetryBudget(std::int64_t records);
-  /// A Kinesis record failed so. False: it is over the budget. What was throttled, and what is not
-  /// tried again, takes nothing.
+  /// Takes the budget for the retry of a Kinesis record that failed with `kind`. Returns false if
+  /// it is over the budget. Throttled records, and failures that are retried only within
+  /// RetryOptions::hold or not at all, take nothing.
   bool Take(FailureClass kind);
-  /// It was stored, after so many attempts.
+  /// Gives budget back for a Kinesis record that was stored in its `attempts`-th attempt.
   void OnStored(std::uint32_t attempts);
 
  private:
   RetryQuota quota_;
 };
 
-/// When to try again, at the latest when it expires; nothing: it has failed for good. Throttled,
-/// transient and ambiguous are tried again, and for a while what may come (RetryOptions::hold);
-/// permissions and other permanent errors are not. What is over budget waits as usual where the
-/// longer wait would outlive it.
+/// Returns when to retry, at the latest when the record expires; nothing if it has failed for good.
+/// Throttled, transient, conflicting and ambiguous failures are retried, and for a while those for
+/// a cause that may pass (RetryOptions::hold); permissions and other permanent errors are not. A
+/// record over the budget waits as usual if it would expire during the longer wait.
 std::optional<Instant> RetryAt(const RetryOptions& options, const Failed& failed, Instant now,
                                Rng& rng);
 

@@ -37,8 +37,8 @@ TEST_F(RetryPolicyTest, TriesAgainWhatMayGoBetter) {
   EXPECT_FALSE(At(FailureClass::kPermanent));
 }
 
-// Fails if: credentials that are away for a moment, or a stream that is being created, fail a
-// record at once.
+// Fails if: a record fails at once because credentials are unavailable for a moment or a stream is
+// being created.
 TEST_F(RetryPolicyTest, K4WhatMayComeIsWaitedForAsLongAsTheRecordLives) {
   const auto at = [this](FailureClass kind, std::string_view code, nanoseconds since = {},
                          const RetryOptions& options = {}) {
@@ -149,7 +149,7 @@ TEST(Attempts, KeepTheFirstAndTheLatest) {
   EXPECT_EQ(attempts.kept().back()->code, "99");
 }
 
-// Other producers tell "Expired" alone, and nobody learns that a permission was missing.
+// Other producers report only "Expired", and not, for example, that a permission was missing.
 TEST(Attempts, TellTheRealCause) {
   Attempts attempts;
   EXPECT_EQ(attempts.LastCause(), nullptr);

@@ -10,7 +10,8 @@ std::int64_t MillisBetween(Instant from, Instant to) {
   return std::chrono::floor<milliseconds>(to - from).count();
 }
 
-// Twice the period is half the rate: exact where a percentage of the amount would be rounded.
+// Scales the period as well, since a percentage of a small amount would be rounded. `shards` is
+// bounded so that the products do not overflow.
 Quota RatedAt(const Quota& quota, std::int64_t percent, std::int64_t shards) {
   const std::int64_t most = kMaxMillitokens / std::max(quota.capacity, quota.amount * 100);
   const std::int64_t times = std::clamp<std::int64_t>(shards, 1, std::max<std::int64_t>(1, most));
@@ -21,6 +22,7 @@ std::int64_t CostIn(const KinesisRecord& record) {
   return static_cast<std::int64_t>(record.bytes()) * kMillitokens;
 }
 
+// A cost larger than the capacity waits for a full bucket.
 milliseconds WaitUntilThere(const Meter& meter, std::int64_t cost) {
   return RetryAfter(meter, std::min(cost, meter.quota.capacity));
 }
@@ -57,6 +59,7 @@ ShardLimiter::Drained ShardLimiter::Drain(Instant now) {
 ShardLimiter::Queue::iterator ShardLimiter::First(Instant now) {
   const auto first = queue_.begin();
   if (first->second.record.expires > now + lead_) return first;
+  // Of the records that expire after the lead, the one that expires first.
   const auto living = expiries_.upper_bound(now + lead_);
   return living == expiries_.end() ? first : living->second;
 }
@@ -75,6 +78,8 @@ ShardLimiter::Drained ShardLimiter::DrainAll(Instant now) {
 std::optional<Instant> ShardLimiter::Wake(Instant now) {
   if (queue_.empty()) return std::nullopt;
   const milliseconds wait = WaitFor(First(now)->second.record);
+  // Meters are refilled in whole milliseconds since origin_, so the wait counts from the last of
+  // these.
   const Instant fits = origin_ + milliseconds(millis_) + wait;
   return std::max(now, std::min(fits, expiries_.begin()->first));
 }
@@ -84,6 +89,8 @@ void ShardLimiter::OnThrottled(Instant now) {
   BringTo(now);
   slowed_ = now;
   recovered_ = now;
+  // The limiter of n shards may slow down to n times less of its rate: to the least rate of one
+  // shard, and at least 1 %.
   const std::int64_t least = std::max<std::int64_t>(1, options_.at_least / shards_);
   SetPercent(std::max(percent_ * options_.after_throttle / 100, least));
 }
@@ -95,6 +102,7 @@ void ShardLimiter::BringTo(Instant now) {
     Refill(bytes_, millis - millis_);
     millis_ = millis;
   }
+  // The rate comes back in whole steps. The rest of the time counts for the next step.
   const std::int64_t steps = (now - recovered_) / options_.recovery;
   if (steps <= 0) return;
   recovered_ = recovered_ + steps * options_.recovery;

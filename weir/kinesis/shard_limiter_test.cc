@@ -28,7 +28,7 @@ struct Departure {
   std::uint64_t number;
 };
 
-/// Drains whenever the limiter says, until it is empty.
+/// Drains the limiter at the times that it returns, until it is empty.
 std::vector<Departure> RunDry(ShardLimiter& limiter, Instant now = kStart) {
   std::vector<Departure> departures;
   while (true) {
@@ -49,9 +49,9 @@ struct Load {
   Quota bytes;
   int count;
   std::size_t size;
-  // What must be:
+  // Expected:
   int at_once;
-  milliseconds second;  ///< when the next one leaves
+  milliseconds second;  ///< when the next record leaves
   milliseconds last;
 };
 
@@ -73,8 +73,8 @@ TEST_P(ShardLimiterLoads, LeaveWhenTheyFit) {
 constexpr Quota kRecords = PerSecond(1000);
 constexpr Quota kBytes = PerSecond(1024 * 1024);
 
-// The loads of the vectors V-K11 to V-A11, of which the Kinesis Producer Library lets ten times the
-// bytes out at once, and both it and aiokpl look only every 25 ms.
+// The loads of the vectors V-K11 to V-A11. With them the Kinesis Producer Library sends ten times
+// the bytes at once, and both it and aiokpl check the bucket only every 25 ms.
 INSTANTIATE_TEST_SUITE_P(
     Vectors, ShardLimiterLoads,
     testing::Values(Load{"LargeRecords", kRecords, kBytes, 300, 51'200, 20, milliseconds(26),
@@ -82,15 +82,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Load{"SmallRecords", kRecords, kBytes, 2000, 100, 1000, milliseconds(1),
                          milliseconds(1000)},
                     Load{"Mebibytes", kRecords, kBytes, 5, 1 << 20, 1, seconds(1), seconds(4)},
-                    // V-A9: never admitted there, and in the way of everything else.
+                    // V-A9: never admitted there, and blocks all other records.
                     Load{"BeyondTheBucket", kRecords, kBytes, 2, (1 << 20) + 1024, 1,
                          milliseconds(1001), milliseconds(1001)},
-                    // V-A10: the same with a rate below one aggregate.
+                    // V-A10: the same with a rate of less than one aggregate per second.
                     Load{"SlowBytes", kRecords, PerSecond(50'000), 2, 51'200, 1, milliseconds(1024),
                          milliseconds(1024)},
                     Load{"TenASecond", PerSecond(10), kBytes, 50, 100, 10, milliseconds(100),
                          seconds(4)},
-                    // V-K16: a rate of 1 %, whose burst stays at 1000 there.
+                    // V-K16: a rate of 1 %, with which the burst stays at 1000 there.
                     Load{"OnePercent", PerSecond(10).Burst(10), kBytes, 12, 100, 10,
                          milliseconds(100), milliseconds(200)}),
     [](const auto& load) { return std::string(load.param.name); });
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ShardLimiter, LetsOutInTheOrderOfDeadlines) {
   ShardLimiter limiter({}, kStart);
   for (std::uint64_t i = 0; i < 4000; ++i) {
-    const std::uint64_t place = i * 2'741 % 4'000;  // each once
+    const std::uint64_t place = i * 2'741 % 4'000;  // each number once
     limiter.Put(RecordDueAt(place, 1, kStart + milliseconds(place)));
   }
   const std::vector<Departure> out = RunDry(limiter);
@@ -114,7 +114,7 @@ TEST(ShardLimiter, KeepsTheOrderOfEqualDeadlines) {
   EXPECT_THAT(Numbers(limiter.Drain(kStart).admitted), ElementsAre(0, 1, 2, 3, 4));
 }
 
-// V-P11: one record a second.
+// V-P11: one record per second.
 TEST(ShardLimiter, HoldsBackTheLaterDeadline) {
   ShardLimiter limiter({.records = PerSecond(1), .bytes = PerSecond(100)}, kStart);
   limiter.Put(RecordDueAt(2, 10, kStart + milliseconds(1)));
@@ -143,7 +143,7 @@ TEST(ShardLimiter, WakesForWhatExpiresBeforeItFits) {
   EXPECT_EQ(limiter.Wake(kStart + milliseconds(300)), std::nullopt);
 }
 
-// V-P13, V-P16; what was let out is owed.
+// V-P13, V-P16. The admitted records leave a debt.
 TEST(ShardLimiter, LetsEverythingOutOnDemandAndOwesIt) {
   ShardLimiter limiter({.records = PerSecond(1)}, kStart);
   for (std::uint64_t i = 0; i < 3; ++i) limiter.Put(RecordDueAt(i, 1, kStart));
@@ -187,8 +187,8 @@ TEST(ShardLimiter, SendsAtTheRateItWasSlowedTo) {
   EXPECT_EQ(RunDry(limiter).back().at, seconds(1));
 }
 
-// Fails if: a record that does not fit is passed by a later one; tokens are taken for what expired;
-// the debt of a large record is forgotten.
+// Fails if: a later record passes one that does not fit; an expired record is charged; the debt of
+// a large record is forgotten.
 RC_GTEST_PROP(ShardLimiterProperty, NeverSendsMoreThanTheShardTakes, ()) {
   const auto tokens = *rc::gen::inRange(1, 50);
   const auto bytes = *rc::gen::inRange(1, 5000);
@@ -220,7 +220,7 @@ RC_GTEST_PROP(ShardLimiterProperty, NeverSendsMoreThanTheShardTakes, ()) {
       sum += static_cast<std::int64_t>(sent[to].second);
       const std::int64_t ms = (sent[to].first - sent[from].first).count();
       RC_ASSERT(static_cast<std::int64_t>(to - from + 1) * 1000 <= tokens * (1000 + ms));
-      // The last one may be sent on debt.
+      // The last record may be sent on debt.
       const std::int64_t room = bytes + static_cast<std::int64_t>(largest);
       RC_ASSERT(sum * 1000 <= room * 1000 + bytes * ms);
     }

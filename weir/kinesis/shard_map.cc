@@ -26,6 +26,7 @@ std::optional<HashRange> ShardMap::RangeOf(ShardId id) const {
 }
 
 void ShardMap::Doubt(Instant requested) {
+  // A listing that runs is newer than the one in use.
   const bool under_way = asked_ || !next_token_.empty();
   const std::optional<Instant> newest = under_way ? std::optional(begins_) : began_;
   if (!newest || requested >= *newest) wanted_ = true;
@@ -35,6 +36,7 @@ ShardMap::Step ShardMap::Next(Instant now) {
   if (asked_) return {};
   const bool goes_on = !next_token_.empty();
   if (!goes_on && !wanted_) return {};
+  // Only the first page waits for its time; the others follow at once.
   if (now < begins_ && !goes_on) return {.wake = begins_};
   if (!goes_on) {
     wanted_ = false;
@@ -49,6 +51,7 @@ void ShardMap::OnListed(Result<ShardPage> page, Instant now) {
   Status taken = page ? Take(std::move(*page), now) : Status(Fail(std::move(page.error())));
   if (!taken) {
     error_ = std::move(taken.error());
+    // The next try begins at the first page. The ranges in use stay.
     listing_.clear();
     pages_ = 0;
     next_token_.clear();
@@ -71,7 +74,8 @@ Status ShardMap::Take(ShardPage page, Instant now) {
   return {};
 }
 
-// A token may be followed by another one, or by itself, without end.
+// The pages of a listing could go on without end: a token may be followed by another one, or by
+// itself.
 Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
   if (++pages_ > options_.most_pages) {
     return Fail(Code::kResourceExhausted,
@@ -89,10 +93,11 @@ Status ShardMap::CheckNext(const ShardPage& page, Instant now) {
 }
 
 void ShardMap::Finish(Instant now) {
+  // Shards that this listing has are set to open again below.
   for (auto& [number, known] : known_) {
     if (!known.closed) known.closed = now;
   }
-  // From the youngest: what a child holds stays its own.
+  // From the youngest shard to the oldest: keys of a child do not go to its parent.
   std::ranges::sort(listing_, std::ranges::greater(), &Shard::id);
   const auto ranges = std::make_shared<ShardRanges>();
   for (const Shard& shard : listing_) {
@@ -104,6 +109,7 @@ void ShardMap::Finish(Instant now) {
   pages_ = 0;
   ForgetClosed(now);
   ++listings_;
+  // The gap counts from the beginning of this listing.
   began_ = begins_;
   begins_ = begins_ + options_.least_gap;
   error_.reset();

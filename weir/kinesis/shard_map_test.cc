@@ -26,14 +26,14 @@ TEST(ShardId, IsTheNumberInTheName) {
 
 class ShardMapTest : public testing::Test {
  protected:
-  /// Answers what Next asks for, which must be a first page, with a whole listing.
+  /// Responds to the step of Next, which must request a first page, with a complete listing.
   void List(std::vector<Shard> shards) {
     const ShardMap::Step step = map_.Next(now_);
     ASSERT_TRUE(step.list);
     ASSERT_EQ(step.next_token, "");
     map_.OnListed(ShardPage{std::move(shards), ""}, now_);
   }
-  /// The listings that are asked for from now on, each of which fails.
+  /// Lets this number of listings fail. Returns the time before each.
   std::vector<nanoseconds> FailedTries(int tries) {
     std::vector<nanoseconds> waits;
     Instant last = now_;
@@ -54,7 +54,7 @@ class ShardMapTest : public testing::Test {
   Instant now_ = kStart;
 };
 
-// The listing of the Kinesis Producer Library's test.
+// The listing is that of the Kinesis Producer Library's test.
 TEST_F(ShardMapTest, FindsTheShardOfBothEndsOfEachRange) {
   EXPECT_EQ(map_.ShardOf(0), std::nullopt);
   EXPECT_FALSE(map_.answered());
@@ -80,13 +80,13 @@ TEST_F(ShardMapTest, KnowsNoShardForAGap) {
   EXPECT_EQ(map_.ShardOf(41), std::nullopt);
 }
 
-// Fails if: a parent that is still listed hides a child, or what no child holds yet is lost.
+// Fails if: a parent that is still listed hides a child; keys that no child holds yet are lost.
 RC_GTEST_PROP(ShardMapOfOverlaps, TheYoungestShardThatHoldsAKeyWins, ()) {
   std::vector<Shard> shards;
   const auto count = *rc::gen::inRange<std::uint64_t>(0, 12);
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto first = *rc::gen::inRange<std::uint64_t>(0, 60);
-    // In an order that is neither up nor down.
+    // In an order that is neither ascending nor descending.
     shards.push_back({{i * 7 % 13}, {first, *rc::gen::inRange<std::uint64_t>(first, 64)}});
   }
   ShardMap map({}, 1);
@@ -169,7 +169,7 @@ TEST_F(ShardMapTest, ListsAtMostOnceASecondHoweverOftenItIsDoubted) {
   EXPECT_EQ(listings, 10);
 }
 
-// A listing that was begun before the request that met the split may not know of it yet.
+// The listing may have begun before the split that the response revealed.
 TEST_F(ShardMapTest, ListsOnceMoreForADoubtDuringAListing) {
   List({{{1}, {0, kMaxHashKey}}});
   now_ = now_ + seconds(5);
@@ -209,8 +209,8 @@ TEST_F(ShardMapTest, RefusesAListingThatCannotBe) {
   EXPECT_EQ(small.last_error()->code, Code::kResourceExhausted);
 }
 
-// Fails if: a listing whose pages never end is followed without end, or if its pages, or those of
-// the listings before, count for the next one.
+// Fails if: a listing whose pages never end continues without end; its pages, or those of earlier
+// listings, count for the next one.
 TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
   ShardMap map({.most_pages = 3}, 1);
   for (int page = 1; page <= 4; ++page) {
@@ -234,7 +234,8 @@ TEST_F(ShardMapTest, I14AListingOfTooManyPagesIsRefused) {
   }
 }
 
-// Fails if: what is put before the first listing waits for a listing without end until it expires.
+// Fails if: records that are put before the first listing wait, until they expire, for a listing
+// that does not end.
 TEST_F(ShardMapTest, I14AListingThatTakesTooLongIsGivenUp) {
   ShardMap map({}, 1);
   const Instant begin = now_;

@@ -30,6 +30,7 @@ std::optional<ShardId> ShardRanges::ShardOf(HashKey key) const {
 }
 
 void ShardRanges::PutUncovered(const Shard& shard) {
+  // Fills the gaps between the pieces that overlap the range.
   HashKey first = shard.range.first;
   auto next = pieces_.lower_bound(first);
   while (next != pieces_.end() && next->second.first <= shard.range.last) {

@@ -1,4 +1,4 @@
-// Shards, and which of them holds a hash key.
+// Shards, and the ranges of hash keys that they hold.
 #pragma once
 
 #include <compare>
@@ -13,15 +13,16 @@
 
 namespace weir::kinesis {
 
-/// The number in the name that the service gives a shard. Children have higher ones than parents.
+/// The number in the name of a shard. The service gives children higher numbers than parents.
 struct ShardId {
   std::uint64_t number = 0;
 
   friend auto operator<=>(ShardId, ShardId) = default;
 };
 
-/// Reads "shardId-000000000012". kInvalidArgument where it is no such name.
+/// Parses "shardId-000000000012". kInvalidArgument: another form.
 [[nodiscard]] Result<ShardId> ParseShardId(std::string_view name);
+/// Returns the name of the shard.
 std::string FormatShardId(ShardId id);
 
 struct Shard {
@@ -29,23 +30,24 @@ struct Shard {
   HashRange range;
 };
 
-/// The hash keys of a stream by shard, as one listing has them.
+/// The hash keys of a stream by shard, as of one listing.
 class ShardRanges {
  public:
-  /// The shard gets the part of its range that no shard has yet.
+  /// Gives the shard the keys of its range that no shard has yet.
   void PutUncovered(const Shard& shard);
-  /// Nothing if no shard has the key.
+  /// Returns the shard that holds the key; nothing if no shard does.
   std::optional<ShardId> ShardOf(HashKey key) const;
-  /// At least as many as there are shards that hold a key.
+  /// Returns the number of pieces: at least the number of shards that hold a key.
   std::size_t size() const { return pieces_.size(); }
 
  private:
+  /// A range of keys of one shard; its last key is the key in the map.
   struct Piece {
     HashKey first;
     ShardId id;
   };
 
-  std::map<HashKey, Piece> pieces_;  // by their last key; none overlap
+  std::map<HashKey, Piece> pieces_;  // by their last key; they do not overlap
 };
 
 }  // namespace weir::kinesis

@@ -1,4 +1,4 @@
-// Which shards have answered lately.
+// The shards that have responded lately.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -10,20 +10,22 @@
 
 namespace weir::kinesis {
 
-/// A value: an estimate of how many shards a stream has, if they cannot be listed. A shard counts
-/// for kKept after its last answer, so that one that was closed leaves.
+/// Estimates how many shards a stream has, for a stream that cannot be listed. A shard counts for
+/// kKept after its last response, so that a closed shard is forgotten. Not thread-safe.
 class ShardSightings {
  public:
   static constexpr nanoseconds kKept = std::chrono::seconds(60);
-  static constexpr std::size_t kMost = 10'000;  ///< further ones are not counted
+  static constexpr std::size_t kMost = 10'000;  ///< further shards are not counted
 
+  /// Notes that a shard responded at `now`.
   void See(ShardId shard, Instant now);
-  /// At least 1.
+  /// Returns the estimate, at least 1.
   std::int64_t Count(Instant now);
 
  private:
+  /// The last response of each shard, by its number.
   absl::flat_hash_map<std::uint64_t, Instant> seen_;
-  Instant swept_{};
+  Instant swept_{};  ///< when old entries were last removed
 };
 
 }  // namespace weir::kinesis

@@ -1,4 +1,4 @@
-// Who counts what producers on several hosts send to one shard.
+// The interface of a budget that producers on several hosts share for each shard.
 #pragma once
 
 #include "weir/base/done.h"
@@ -7,12 +7,13 @@
 
 namespace weir::kinesis {
 
-/// Thread-safe.
+/// Thread-safe. Must outlive the producers that use it.
 class SharedBudget {
  public:
   virtual ~SharedBudget() = default;
-  /// `done` runs exactly once, on any thread, soon after `ask.until` at the latest. An error is no
-  /// refusal: the store did not answer, and the producer goes on with its own limiter alone.
+  /// Requests an amount of a shard's budget. `done` runs exactly once, on any thread, by
+  /// `ask.until` or soon after it. An error is not a refusal: the store did not respond, and the
+  /// producer goes on with its own limiter alone.
   virtual void Ask(const StreamAddress& stream, const BudgetAsk& ask,
                    Done<BudgetDecision> done) = 0;
 };

@@ -1,4 +1,5 @@
-// Calls of a producer on a simulated stream, over its wire, in simulated time. Tests only.
+// Sends the calls of a producer to a simulated stream, over its wire, in simulated time. Tests
+// only.
 #pragma once
 
 #include <string>

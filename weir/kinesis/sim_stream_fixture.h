@@ -1,4 +1,4 @@
-// A pipeline on a simulated stream, over its wire, in simulated time. Tests only.
+// Runs a pipeline on a simulated stream, over its wire, in simulated time. Tests only.
 #pragma once
 
 #include <map>
@@ -17,12 +17,13 @@
 
 namespace weir::kinesis {
 
-/// Stream "s" of `shards` shards. Answers take 1 to 20 ms.
+/// Stream "s" of `shards` shards. Responses take 1 to 20 ms.
 class SimStream {
  public:
+  /// A result, and when it came.
   struct Told {
     RecordResult result;
-    nanoseconds after;  ///< the put
+    nanoseconds after;  ///< since the put
     Instant at;
   };
 
@@ -53,7 +54,8 @@ class SimStream {
     record.hash = HashOfPartitionKey(record.partition_key);
     Follow(pipeline.Put(std::move(record), Now()));
   }
-  /// So many in a second, evenly, each with a key of its own; `data` bytes each.
+  /// Puts this number of records in each second, evenly, each with a key of its own and `data`
+  /// bytes.
   void PutEvenly(std::size_t a_second, nanoseconds time, std::size_t data = 20) {
     constexpr nanoseconds kStep = milliseconds(10);
     for (nanoseconds spent{0}; spent < time; spent += kStep) {
@@ -76,7 +78,7 @@ class SimStream {
   sim::SimTransport network;
   Pipeline pipeline;
   StreamAddress address{.name = "s", .arn = {}};
-  nanoseconds budget_trip{0};  ///< until a shared budget grants what it is asked for
+  nanoseconds budget_trip{0};  ///< until the shared budget grants a request
   std::uint64_t records = 0;
   std::map<std::uint64_t, Told> results;
 

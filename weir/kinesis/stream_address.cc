@@ -19,7 +19,7 @@ bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, fits);
 }
 
-/// arn, partition, service, region, account, resource.
+/// Splits an ARN into: arn, partition, service, region, account, resource.
 std::array<std::string_view, 6> PartsOf(std::string_view arn) {
   std::array<std::string_view, 6> parts;
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {

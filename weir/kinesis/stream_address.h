@@ -1,4 +1,4 @@
-// Streams as people name them.
+// Parses the names and ARNs of streams.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace weir::kinesis {
 
-/// A name (1 to 128 of a-z A-Z 0-9 _ . -) or an ARN (arn:aws...:kinesis:REGION:ACCOUNT:stream/NAME,
-/// the account 12 digits). kInvalidArgument where it is neither.
+/// Parses a name (1 to 128 of a-z A-Z 0-9 _ . -) or an ARN
+/// (arn:aws...:kinesis:REGION:ACCOUNT:stream/NAME, with an account of 12 digits). kInvalidArgument:
+/// neither.
 [[nodiscard]] Result<StreamAddress> ParseStreamAddress(std::string_view text);
 
-/// The region of a stream's ARN; empty where it is addressed by its name.
-/// REQUIRES: as ParseStreamAddress returns it.
+/// Returns the region of a stream's ARN; empty if the stream has a name.
+/// REQUIRES: ParseStreamAddress returned `stream`.
 std::string RegionOf(const StreamAddress& stream);
 
 }  // namespace weir::kinesis

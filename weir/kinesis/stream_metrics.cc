@@ -90,7 +90,7 @@ void StreamMetrics::OnBuffered(Fresh& fresh, const Attempts& attempts, Instant p
   Instant since = put;
   for (std::size_t i = 0; i < attempts.kept().size(); ++i) {
     const Attempt& attempt = *attempts.kept()[i];
-    // The gap behind the first one kept holds those that are gone.
+    // Attempts that are not kept lie between the first kept one and the second.
     if (i != 1 || !some_are_gone) {
       fresh.Add(Metric::kBufferingTime, InMillis(attempt.began - since));
       buffering_.Record((attempt.began - since).count());
@@ -152,6 +152,7 @@ void StreamMetrics::Take(Fresh& fresh, Instant now) {
 
 void StreamMetrics::ForgetIdle(Instant now) {
   swept_ = now;
+  // latest_ may point to a shard that is forgotten below.
   latest_shard_.reset();
   for (auto at = nodes_.begin(); at != nodes_.end();) {
     const auto& [shard, node] = *at;

@@ -158,7 +158,7 @@ TEST_F(StreamMetricsTest, CountsRetriesAndTheTimeBeforeEachAttempt) {
   EXPECT_EQ(metrics_.Spread(Metric::kBufferingTime).sum(), 150'000'000U);
 }
 
-// Attempts keeps eight; between the first and the second stood others.
+// Attempts keeps eight; between the first and the second kept one there were others.
 TEST_F(StreamMetricsTest, DoesNotTakeAttemptsThatAreGoneForBuffering) {
   RecordResult result;
   for (int i = 0; i < 20; ++i) {
@@ -291,8 +291,9 @@ TEST(StreamMetrics, MayBeReadWhileItCounts) {
   }
 }
 
-// Whatever is forgotten meanwhile. Fails if ForgetIdle does not hand on what a shard counted
-// (without AddOld), or forgets one that has samples (without the comparison with its last).
+// Checks the sums whichever shards are forgotten meanwhile. Fails if: ForgetIdle does not keep the
+// samples of a shard (without AddOld); it forgets a shard that has recent samples (without the
+// comparison with `last`).
 RC_GTEST_PROP(StreamMetricsProperty, NothingThatWasCountedIsLost, ()) {
   StreamMetrics metrics({});
   Instant now = kStart;

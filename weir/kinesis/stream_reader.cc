@@ -86,6 +86,7 @@ std::optional<Instant> StreamReader::Wake() const {
 bool StreamReader::finished() const {
   const bool asks = listing_.wanted || listing_.id != 0 || !under_way_.empty() || !due_.empty();
   const bool lists = listing_.wanted || listing_.id != 0;
+  // With `only`, the reading ends with this shard, even if it follows.
   const bool is_over = options_.only && listed_ && !lists && ended_ == readings_.size();
   return is_over || (!options_.follow && !asks);
 }
@@ -107,7 +108,9 @@ void StreamReader::Learn(const ReadShard& shard, Instant now) {
   }
   Reading reading{.shard = shard,
                   .tries = {.backoff = Backoff(options_.first_backoff, options_.longest_backoff)}};
+  // Shards that are found after the first listing are read from their beginning.
   if (!listed_) reading.position = options_.from;
+  // A closed shard gets no records behind its present end.
   if (reading.position.at == Position::At::kLatest && shard.closed) {
     reading.stage = Stage::kEnded;
     ++ended_;
@@ -115,7 +118,7 @@ void StreamReader::Learn(const ReadShard& shard, Instant now) {
   readings_.emplace(shard.id, std::move(reading));
 }
 
-// Its children wait until it is read to its end for good.
+// Its children wait until the shard is read to its end for good.
 void StreamReader::MarkClosed(Reading& reading, Instant now) {
   reading.shard.closed = true;
   if (reading.stage == Stage::kCaughtUp) Ask(reading, Stage::kReads, now);
@@ -126,7 +129,8 @@ void StreamReader::OpenReady(Instant now) {
     if (reading.stage != Stage::kWaits) continue;
     const bool ready = std::ranges::all_of(reading.shard.parents, [&](ShardId parent) {
       const auto at = readings_.find(parent);
-      // Parents come before their children, or a circle of them would never open.
+      // Only parents with a lower number count: shards that name each other as parents would never
+      // begin.
       return at == readings_.end() || parent >= id || at->second.stage == Stage::kEnded ||
              reading.position.at == Position::At::kLatest;
     });
@@ -148,19 +152,21 @@ void StreamReader::Close(Reading& reading, const std::vector<ReadShard>& childre
   const auto known = [&](ShardId id) { return readings_.contains(id); };
   const bool all_known = std::ranges::all_of(
       children, [&](const ReadShard& child) { return std::ranges::all_of(child.parents, known); });
-  // A child of two of which one is not known yet: whether that is to be waited for, a listing
-  // tells.
+  // A child may have another parent that is not known yet. A listing shows whether the child must
+  // wait for that parent.
   if (!all_known || (children.empty() && !HasChild(reading.shard.id))) {
     WantListing();
     return;
   }
+  // The other parents of these children are closed, too, and may have records that are not read
+  // yet.
   for (const ReadShard& child : children) {
     Learn(child, now);
     for (const ShardId parent : child.parents) MarkClosed(readings_.at(parent), now);
   }
 }
 
-// The pages of one that is under way may be from before what is looked for.
+// The pages of a listing that runs may be older than the shards that are needed.
 void StreamReader::WantListing() {
   const bool under_way = listing_.id != 0 || !listing_.token.empty();
   (under_way ? listing_.again : listing_.wanted) = true;

@@ -1,4 +1,4 @@
-// What the answers mean to a reader.
+// The effects of responses on a reader.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace weir::kinesis {
 namespace {
 
 constexpr nanoseconds kListingGap = std::chrono::seconds(1);
-/// Of a listing. A page has at most 1,000 shards.
+/// The most pages of a listing. A page has at most 1,000 shards.
 constexpr std::size_t kMostPages = 1'000;
 
-/// An answer that cannot be read is as good as lost.
+/// A response that cannot be read counts as lost.
 AwsFailure Unreadable(const Error& error) {
   AwsFailure failure;
   failure.kind = FailureClass::kAmbiguous;
@@ -58,7 +58,7 @@ Status StreamReader::OnListingFailed(const AwsFailure& failure, Instant now) {
   return {};
 }
 
-// All pages at once: a child may stand before its parent.
+// Pages are processed together, since a child may be listed before its parent.
 Status StreamReader::OnListed(Instant now) {
   listing_.pages = 0;
   for (const ReadShard& shard : std::exchange(listing_.found, {})) {
@@ -76,7 +76,7 @@ Status StreamReader::OnListed(Instant now) {
     listing_.tries.backoff.Reset();
     return {};
   }
-  // Nothing is open to be waited for, so a child must come.
+  // No shard is open, so new shards must come.
   listing_.wanted = true;
   listing_.due = listing_.due + listing_.tries.backoff.Next(rng_);
   return {};
@@ -106,11 +106,12 @@ Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, 
                               "was read again, so records may be missing; begin at a time instead",
                               FormatShardId(reading.shard.id)));
     }
+    // The new iterator begins at reading.position: after the last record that was read, if any.
     Ask(reading, Stage::kBegins, now + options_.least_gap);
     return {};
   }
-  // What a shard held is forgotten after a while, and the shard with it. Whether it was the stream
-  // that is gone, a listing tells.
+  // Records are removed from a shard after a while, and the shard with them. If the stream itself
+  // was deleted, the listing fails.
   if (failure.code == "ResourceNotFoundException") {
     reading.is_missing = true;
     Close(reading, {}, now);
@@ -124,6 +125,7 @@ Status StreamReader::OnShardFailed(Reading& reading, const AwsFailure& failure, 
 
 Result<Instant> StreamReader::TryAgain(Tries& tries, const AwsFailure& failure, Instant now) {
   if (!IsRetriable(failure.kind)) return Fail(ToError(failure));
+  // Throttles are retried without an end and do not count as failures.
   if (failure.kind != FailureClass::kThrottle && tries.failures++ == 0 && failing_++ == 0) {
     first_failure_ = ToError(failure);
   }
@@ -145,7 +147,7 @@ void StreamReader::OnPage(Reading& reading, RecordPage page, Instant now, Reader
   }
   if (page.next_iterator.empty()) return Close(reading, page.children, now);
   reading.iterator = std::move(page.next_iterator);
-  // Some engines always say that nothing is behind; a full page belies them.
+  // Some engines always respond that no record is behind a page; a full page shows the contrary.
   const bool at_end = page.behind.count() == 0 && page.records.size() < options_.page_records;
   if (at_end && !reading.shard.closed && !options_.follow) {
     reading.stage = Stage::kCaughtUp;

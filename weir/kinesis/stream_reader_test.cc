@@ -21,7 +21,7 @@ constexpr HashKey kMiddle = HashKey(1) << 127;
 constexpr HashRange kLow{0, kMiddle - 1};
 constexpr HashRange kHigh{kMiddle, std::numeric_limits<HashKey>::max()};
 
-/// Carries out what a reader asks, each answer a millisecond later, in simulated time.
+/// Runs a reader in simulated time; each response comes after a millisecond.
 struct Session {
   explicit Session(FakeStream& from, const ReaderOptions& options = {}, std::uint64_t seed = 1)
       : stream(from), reader({.name = "s", .arn = {}}, options, seed), rng(seed) {}
@@ -38,7 +38,7 @@ struct Session {
     if (step.failing) failing.push_back(*step.failing);
     recoveries += step.recovered ? 1 : 0;
   }
-  /// Until it is done or nothing happens before `end`.
+  /// Runs until the reader is done, or nothing happens before `end`.
   void Run(Instant end = Instant{INT64_MAX}) {
     if (!begun) Take(reader.OnWake(now));
     begun = true;
@@ -96,7 +96,7 @@ TEST(StreamReader, AnEmptyStreamIsReadToItsEndToo) {
   EXPECT_THAT(session.data, IsEmpty());
 }
 
-// Children hold higher keys than their parents here, so that the order is seen.
+// Here children have higher numbers than their parents, so that the order is visible.
 void Reshard(FakeStream& stream) {
   stream.shards_of_page = 2;
   stream.Put(0, "k", "old");
@@ -188,7 +188,8 @@ TEST(StreamReader, BeginsEachShardAtATime) {
   EXPECT_TRUE(session.done);
 }
 
-// A child that is found later has nothing from before its parent's end, so that it is begun there.
+// A child that is found later has no records from before the end of its parent, so it is read from
+// its beginning.
 TEST(StreamReader, AChildThatIsFoundLaterIsReadFromItsBeginning) {
   FakeStream stream;
   stream.Put(0, "k", "early", 1);
@@ -321,7 +322,7 @@ TEST(StreamReader, AnOpenShardThatTheServiceDoesNotKnowIsAnError) {
   }
 }
 
-// Fails if: the deletion of the stream passes for the end of its only shard.
+// Fails if: the deletion of the stream is treated as the end of its only shard.
 TEST(StreamReader, AStreamThatIsDeletedIsAnErrorForOneShardToo) {
   FakeStream stream;
   stream.Put(0, "k", "a");
@@ -334,8 +335,8 @@ TEST(StreamReader, AStreamThatIsDeletedIsAnErrorForOneShardToo) {
   EXPECT_EQ(session.error->code, Code::kNotFound);
 }
 
-// A process that was stopped for minutes. Fails if: it begins again at the end of the stream, and
-// records that arrived meanwhile are lost in silence.
+// The case of a process that was stopped for minutes. Fails if: the reader begins again at the end
+// of the stream, so that records that arrived meanwhile are lost without an error.
 TEST(StreamReader, APositionAtTheEndThatExpiresIsAnError) {
   FakeStream stream;
   stream.shards[0];
@@ -358,7 +359,7 @@ TEST(StreamReader, AServiceThatOnlyFailsIsGivenUp) {
   EXPECT_TRUE(session.error);
 }
 
-// Fails if: a listing whose pages never end is followed without end.
+// Fails if: a listing whose pages never end continues without end.
 TEST(StreamReader, I14AListingOfTooManyPagesIsAnError) {
   FakeStream stream;
   stream.shards[0];
@@ -381,7 +382,7 @@ TEST(StreamReader, I14ManyListingsAreNoLongListing) {
   EXPECT_FALSE(session.done);
 }
 
-// Fails if: the count of failures ends a reading that follows.
+// Fails if: the number of failures ends a reading with `follow`.
 TEST(StreamReader, OneThatFollowsOutlastsAnyNumberOfFailuresAndReportsThemOnce) {
   FakeStream stream;
   stream.Put(0, "k", "a");
@@ -406,7 +407,7 @@ TEST(StreamReader, OneThatFollowsOutlastsAnyNumberOfFailuresAndReportsThemOnce) 
   EXPECT_EQ(session.failing.size(), 2U);
 }
 
-// Fails if: a failure that no retry can change is retried because the reader follows.
+// Fails if: a failure that no retry can change is retried because of `follow`.
 TEST(StreamReader, OneThatFollowsEndsAtOnceIfTheRequestCannotSucceed) {
   FakeStream stream;
   stream.shards[0];
@@ -420,7 +421,7 @@ TEST(StreamReader, OneThatFollowsEndsAtOnceIfTheRequestCannotSucceed) {
   EXPECT_EQ(session.failing.size(), 0U);
 }
 
-/// A stream that is written and resharded at random: shards but the first have neighbours' parents.
+/// A stream that is written and resharded at random, by splits of a shard and merges of neighbours.
 struct Growing {
   explicit Growing(std::uint64_t seed) : rng(seed) {
     stream.tells_children = rng.Chance(0.5);
@@ -476,8 +477,8 @@ void ExpectAll(const FakeStream& stream, const Session& session) {
   }
 }
 
-// Fails if: a child opens before its last parent is read to its end, a shard that was begun again
-// begins at its first record, or what failed is asked again at once.
+// Fails if: a child is read before its last parent was read to its end; a shard that was begun
+// again begins at its first record; a failed request is repeated at once.
 RC_GTEST_PROP(StreamReaderProperty, EachRecordComesOnceAfterThoseOfItsParents,
               (std::uint64_t seed)) {
   Growing growing(seed);
@@ -491,8 +492,8 @@ RC_GTEST_PROP(StreamReaderProperty, EachRecordComesOnceAfterThoseOfItsParents,
   ExpectAll(growing.stream, session);
 }
 
-// Fails if: a shard's end without children is not followed by a listing, or a child that is found
-// later is begun at its end.
+// Fails if: no listing follows the end of a shard without children; a child that is found later is
+// read from its end.
 RC_GTEST_PROP(StreamReaderProperty, WhatFollowsAStreamMissesNothing, (std::uint64_t seed)) {
   Growing growing(seed);
   growing.stream.expires = false;

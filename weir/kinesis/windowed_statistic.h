@@ -1,5 +1,5 @@
-// A number over time, read as the Kinesis Producer Library lets its metrics be read: since the
-// start, or of the last seconds.
+// A metric over time, readable as in the Kinesis Producer Library: since the start, or of the last
+// seconds.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace weir::kinesis {
 
-/// What is known of a set of samples.
+/// A summary of a set of samples.
 struct Statistic {
   std::uint64_t count = 0;
-  double sum = 0;  ///< exact up to 2^53 where the samples are whole
-  double min = 0;  ///< 0 where there is no sample
-  double max = 0;  ///< the same
+  double sum = 0;  ///< exact up to 2^53 if the samples are whole numbers
+  double min = 0;  ///< 0 without samples
+  double max = 0;  ///< 0 without samples
 
   double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
 
@@ -32,28 +32,30 @@ struct Statistic {
   friend bool operator==(const Statistic&, const Statistic&) = default;
 };
 
-/// A value. 88 bytes until the first sample, then 2.4 KiB more.
+/// Not thread-safe. Takes 88 bytes until the first sample, then 2.4 KiB more.
 class WindowedStatistic {
  public:
   static constexpr std::int64_t kSeconds = 60;
 
-  /// Samples of the second that holds `now`, which never goes back.
+  /// Adds samples of the second that holds `now`, which must not go back.
   void Add(const Statistic& samples, Instant now);
-  /// Samples of no second: they count in the total only.
+  /// Adds samples that belong to no second: they count in the total only.
   void AddOld(const Statistic& samples) {
     total_.Add(samples);
     untaken_.Add(samples);
   }
-  /// Those of another, of no second: what was taken there is not taken again here.
+  /// Adds the samples of another object, which belong to no second. Samples that were taken there
+  /// are not taken again here.
   void AddOld(const WindowedStatistic& other) {
     total_.Add(other.total_);
     untaken_.Add(other.untaken_);
   }
-  /// The samples since the last Take: each is taken once. What others read stays as it is.
+  /// Returns the samples since the last Take: each is taken once. total() and Last() do not change.
   Statistic Take() { return std::exchange(untaken_, {}); }
 
   const Statistic& total() const { return total_; }
-  /// Of so many whole seconds, the last of which holds `now` and is not over. REQUIRES: 1 to 60.
+  /// Returns the samples of the last seconds, the present one, which holds `now`, included.
+  /// REQUIRES: 1 to 60 s.
   Statistic Last(std::chrono::seconds window, Instant now) const;
 
  private:
@@ -64,7 +66,8 @@ class WindowedStatistic {
 
   Statistic total_;
   Statistic untaken_;
-  std::vector<Bucket> ring_;  // second s is at s modulo kSeconds; none before the first sample
+  // Second s is at index s modulo kSeconds; empty before the first sample.
+  std::vector<Bucket> ring_;
 };
 
 }  // namespace weir::kinesis

@@ -32,9 +32,9 @@ TEST(Statistic, OfNothingIsAllZero) {
 struct StatisticVector {
   const char* name;
   int buckets;     ///< seconds, one after the other
-  int per_bucket;  ///< samples, each larger by 1 than the one before
+  int per_bucket;  ///< samples of each, each larger by 1 than the one before
   std::optional<seconds> window;
-  // What must be:
+  // Expected:
   std::uint64_t count;
   double mean;
   double sum;
@@ -69,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
         StatisticVector{"All", 100, 100, std::nullopt, 10'000, 4999.5, 49'995'000, 0}),
     [](const auto& vector) { return std::string(vector.param.name); });
 
-// The vector's 1 to 5 vanish, 6 to 10 are there; here by time, in the library when it uploads.
+// As in the vector, samples 1 to 5 are gone and 6 to 10 are there. Here the time decides, in the
+// library the upload.
 TEST(WindowedStatistic, ForgetsWhatIsOlderThanTheWindow) {
   WindowedStatistic statistic;
   statistic.Add(Of(1, 6), kStart);
@@ -105,8 +106,8 @@ TEST(WindowedStatistic, EachSampleIsTakenOnce) {
   EXPECT_EQ(later.total(), statistic.total()) << "readers see what was taken, too";
 }
 
-// Against all samples, kept. Fails if a bucket is not emptied when its second comes round again
-// (Add without the reset), or if the window begins a second early (>= in Last).
+// Compares with all samples, stored. Fails if: a bucket is not emptied when its second comes round
+// again (Add without the reset); the window begins a second early (>= in Last).
 RC_GTEST_PROP(WindowedStatisticProperty, IsTheSumOfTheSamplesInTheWindow, ()) {
   WindowedStatistic statistic;
   std::vector<std::pair<std::int64_t, int>> all;

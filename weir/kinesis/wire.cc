@@ -36,7 +36,7 @@ void WriteFirstPage(Writer& out, const StreamAddress& stream) {
   out.CloseMap();
 }
 
-// The token names the stream: the service refuses it together with a name, and with an ARN
+// The token identifies the stream: the service refuses it together with a name or an ARN
 // (awslabs/amazon-kinesis-producer #481).
 template <class Writer>
 void WriteNextPage(Writer& out, std::string_view next_token) {
@@ -46,7 +46,7 @@ void WriteNextPage(Writer& out, std::string_view next_token) {
   out.CloseMap();
 }
 
-/// What `write` writes to the writer of that format.
+/// Returns the text that `write` writes to a writer of the format.
 template <class Write>
 std::string Body(WireFormat format, const Write& write) {
   return WriteSized([&](auto& sink) {

@@ -1,5 +1,5 @@
 // The bodies of PutRecords and ListShards (Amazon Kinesis Data Streams API reference, version
-// 2013-12-02), in the two formats that the service speaks.
+// 2013-12-02), in the two formats of the service.
 #pragma once
 
 #include <string>
@@ -16,27 +16,28 @@ inline constexpr std::string_view kTargetPrefix = "Kinesis_20131202";
 /// CBOR carries data as they are, JSON in base64: a third more to write, hash, encrypt and send.
 enum class WireFormat { kJson, kCbor };
 
-/// Of a request, which the service answers in the same.
+/// Returns the content type of a request. The response has the same format.
 std::string_view ContentType(WireFormat format);
 
-/// A stream of this account by name, or any by its ARN. One of them, not both.
+/// A stream of this account by name, or any stream by its ARN. Exactly one of them is set.
 struct StreamAddress {
   std::string name;
   std::string arn;
 };
 
-/// One allocation, of the size of the body. REQUIRES: partition keys in UTF-8.
+/// Returns the body, in one allocation of its size. REQUIRES: the partition keys are UTF-8.
 std::string PutRecordsBody(WireFormat format, const StreamAddress& stream,
                            const std::vector<KinesisRecord>& records);
-/// One answer for each entry, in order. kDataLoss, with the place, where it is no such answer.
+/// Returns one response for each entry, in order. kDataLoss, with the position: it is not such a
+/// response.
 [[nodiscard]] Result<std::vector<EntryAnswer>> ReadPutRecords(WireFormat format,
                                                               std::string_view body);
 
-/// The page of this token; the first where it is empty.
+/// Returns the request for the page of this token, or the first page if it is empty.
 std::string ListShardsBody(WireFormat format, const StreamAddress& stream,
                            std::string_view next_token);
-/// kDataLoss, with the place, where it is no such answer, or names a shard or a hash key that
-/// cannot be.
+/// Parses the response. kDataLoss, with the position: it is not such a response, or it names a
+/// shard or a hash key that is not valid.
 [[nodiscard]] Result<ShardPage> ReadListShards(WireFormat format, std::string_view body);
 
 }  // namespace weir::kinesis

@@ -1,4 +1,4 @@
-// Answers of the service in each format, before anybody asked whether they make sense.
+// Responses of the service parsed from each format, before their contents are checked.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace weir::kinesis {
 
-/// Records of PutRecords; nothing where there is no such member.
+/// The records of a PutRecords response; nothing if it has no such member.
 using EntryList = std::optional<std::vector<EntryAnswer>>;
 
 struct ShardText {
@@ -25,15 +25,16 @@ struct ShardListText {
   std::string next_token;
 };
 
-/// kDataLoss, each with the byte at fault: the body is not of that format, or a member that is read
-/// is not of its type. A member that is null is as one that is not there; of equal ones the last
-/// counts; others are passed over.
+/// kDataLoss, with the byte at fault: the body is not of that format, or a member that is read is
+/// not of its type. A member that is null counts as missing; of equal members the last one counts;
+/// other members are skipped.
 [[nodiscard]] Result<EntryList> ReadJsonEntries(std::string_view body);
 [[nodiscard]] Result<EntryList> ReadCborEntries(std::string_view body);
 [[nodiscard]] Result<ShardListText> ReadJsonShards(std::string_view body);
 [[nodiscard]] Result<ShardListText> ReadCborShards(std::string_view body);
 
-/// How many entries to make room for: a PutRecords answer has about a hundred bytes for each.
+/// Returns the number of entries to reserve: a PutRecords response has about a hundred bytes for
+/// each.
 inline std::size_t EntriesIn(std::string_view body) { return body.size() / 96 + 1; }
 
 }  // namespace weir::kinesis

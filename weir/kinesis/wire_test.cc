@@ -24,7 +24,7 @@ KinesisRecord KeyedRecord(std::string key, std::optional<std::string> hash, std:
           .data = std::move(data)};
 }
 
-/// By another library: what a service would read.
+/// Parses the body with another library, as a service would.
 json Decoded(WireFormat format, const std::string& body) {
   return format == WireFormat::kCbor ? json::from_cbor(body) : json::parse(body);
 }
@@ -167,7 +167,7 @@ TEST_P(Wire, RefusesShardsThatCannotBe) {
   }
 }
 
-// The service writes maps and arrays without their lengths, and long texts in chunks.
+// The service writes maps and arrays of unknown length, and long texts in chunks.
 TEST(CborWire, ReadsLengthsThatAreNotTold) {
   const std::string body =
       "\xbf\x67Records\x9f\xbf\x6eSequenceNumber\x7f\x62"
@@ -182,7 +182,7 @@ TEST(CborWire, ReadsLengthsThatAreNotTold) {
   EXPECT_EQ((*entries)[0].shard, "s-1");
 }
 
-// Fails if: the last letters of base64 are written without their padding, or a byte string with a
+// Fails if: the last letters of base64 are written without their padding; a byte string has a
 // length of another width.
 RC_GTEST_PROP(WireProperty, RecordsSurviveTheBodyInBothFormats,
               (const std::vector<std::string>& many)) {
@@ -202,7 +202,7 @@ RC_GTEST_PROP(WireProperty, RecordsSurviveTheBodyInBothFormats,
   }
 }
 
-// Fails if: one of the readers takes a member for another, or drops one.
+// Fails if: one of the readers confuses two members, or drops one.
 RC_GTEST_PROP(WireProperty, AnswersAreTheSameInBothFormats, (const std::vector<bool>& stored)) {
   const auto text =
       rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127)));

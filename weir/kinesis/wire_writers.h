@@ -1,4 +1,4 @@
-// What the bodies of several calls have in common, for a JsonWriter or a CborWriter.
+// Common parts of request bodies, for a JsonWriter or a CborWriter.
 #pragma once
 
 #include <string_view>
@@ -23,7 +23,7 @@ void WriteStream(Writer& out, const StreamAddress& stream) {
   }
 }
 
-/// How long the pages of a listing may be: as long as the service lets them.
+/// Writes the largest page size of a listing that the service allows.
 template <class Writer>
 void WriteMostShards(Writer& out) {
   out.Name("MaxResults");
