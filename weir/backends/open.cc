@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kForms = "write memory:, sqlite:PATH or dynamodb://TABLE";
 
-// A file together with the thread that writes it, and one for the deadlines of those who wait.
+// A file, the thread that writes it, and the thread that fires the deadlines of waiting calls.
 class FileBackend final : public EmbeddedBackend {
  public:
   static Result<std::unique_ptr<Backend>> Open(const std::string& url, const Clock& clock,
@@ -63,7 +63,7 @@ class FileBackend final : public EmbeddedBackend {
         file_io_(clock),
         reservations_([url, &clock] { return OpenReservations(url, clock, {}); }) {}
 
-  // These outlive the file, whose tasks run on them.
+  // Destroyed after the file, whose tasks run on them.
   Loop timers_;
   Loop file_io_;
   std::unique_ptr<EmbeddedBackend> file_;
@@ -111,7 +111,7 @@ Status ReadFileQuery(std::string_view url, std::string_view query, FileUrl& file
   }
 }
 
-// A mistyped id must not make a file of its own.
+// Returns an error for an unknown id, so that a mistyped id does not create a new file.
 Status CheckId(const FileUrl& file, const std::string& vfs) {
   const auto id = IdIn(file.namespace_name);
   if (!id) return {};
@@ -129,7 +129,8 @@ Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clo
                              {.buckets = options.file_use == FileUse::kReadBuckets,
                               .namespace_name = file.namespace_name,
                               .vfs = options.embedded.vfs});
-    // The file of a namespace that is registered and has never been written.
+    // The namespace is registered, but its file was never written: open it as an owner, which
+    // creates it.
     const bool is_new = !reader && reader.error().code == Code::kNotFound;
     if (!is_new || file.namespace_name.empty()) return reader;
   }
@@ -140,7 +141,7 @@ Result<std::unique_ptr<Backend>> OpenFile(std::string_view url, const Clock& clo
   return FileBackend::Open(std::string(url), clock, embedded);
 }
 
-// A namespace of a table together with the connection to it.
+// A namespace of a table, and the connection to the table.
 class TableBackend final : public Backend {
  public:
   static Result<std::unique_ptr<Backend>> Open(std::string_view url, const Clock& clock,
@@ -173,6 +174,7 @@ class TableBackend final : public Backend {
   }
   std::string Describe() const override { return ToText(connection_->url()); }
 
+  // Checks the table's version, and resolves the namespace of the connection's URL to its id.
  private:
   explicit TableBackend(std::unique_ptr<dynamo::Connection> connection)
       : connection_(std::move(connection)) {}
@@ -187,6 +189,7 @@ class TableBackend final : public Backend {
     });
   }
 
+  // Creates the backend for the resolved namespace.
   void Serve(std::string namespace_id, const BackendOptions& options) {
     backend_ = std::make_unique<dynamo::DynamoBackend>(dynamo::BackendParts{
         .client = connection_->client(),

@@ -1,4 +1,4 @@
-// A backend by its URL.
+// Opens a backend by its URL.
 #pragma once
 
 #include <memory>
@@ -14,58 +14,64 @@
 
 namespace weir {
 
-/// The environment and the files of this process.
+/// Returns access to the environment and the files of this process.
 HostEnvironment ProcessSurroundings();
 
-/// What a file is opened for. Tables and memory have one way of being opened.
+/// The purpose of opening a file. For tables and memory it has no effect.
 enum class FileUse {
-  kOwn,          ///< everything; no other process may own it
-  kRead,         ///< as OpenToRead, also next to an owner
-  kReadBuckets,  ///< the same, with the buckets
+  kOwn,          ///< reads and writes; no other process may own the file
+  kRead,         ///< reads all but buckets (OpenToRead), also next to an owner
+  kReadBuckets,  ///< reads all, also next to an owner
 };
 
 struct BackendOptions {
   FileUse file_use = FileUse::kOwn;
   EmbeddedOptions embedded;
   HostEnvironment surroundings = ProcessSurroundings();  ///< for AWS's settings and ZAEL_*
-  /// Who changes limits and entities of a file or a table, for the audit log; nothing: unknown.
-  /// CheckPrincipal accepts it.
+  /// The author of changes to limits and entities of a file or a table, for the audit log; without
+  /// one, the author is unknown. REQUIRES: CheckPrincipal accepts it.
   std::optional<std::string> principal{};
-  std::chrono::seconds dynamo_wait{10};  ///< for the table's first answers
-  /// Gets the events of whichever backend it is. Must outlive it.
+  std::chrono::seconds dynamo_wait{10};  ///< time limit of the first requests to the table
+  /// Gets the events of the backend. Must outlive it.
   Log* log = nullptr;
 };
 
-/// kInvalidArgument, naming the URL, why it is none, and what there is.
+/// Returns kInvalidArgument with a message that names the URL, the reason, and the valid forms.
 tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why);
 
-/// Why `memory:NAME` is no URL.
+/// The reason why `memory:NAME` is not a URL.
 inline constexpr std::string_view kMemoryHasNoName =
     "nothing may follow 'memory:', because no other opening could find it";
 
-/// The file of `sqlite:PATH?namespace=NAME&mode=ro`; without `namespace` none of its namespaces but
-/// the file itself. The first '?' ends the path.
+/// The parts of `sqlite:PATH?namespace=NAME&mode=ro`. Without `namespace` it means the file itself,
+/// not one of its namespaces. The first '?' ends the path.
 struct FileUrl {
   std::string path;
   std::string namespace_name;  ///< as EmbeddedOptions::namespace_name
   bool read_only = false;      ///< `mode=ro`; `mode=rw` is the default
 };
-/// kInvalidArgument for a text that is no such URL, and for a parameter that is unknown, empty or
-/// repeated, by its name.
+/// Parses a file's URL. Returns kInvalidArgument if the text is not such a URL, or if a parameter
+/// is unknown, empty or repeated; the message names the parameter.
 [[nodiscard]] Result<FileUrl> ParseFileUrl(std::string_view url);
 
-/// `memory:`; `sqlite:PATH` (also `sqlite:///ABSOLUTE/PATH`, and either with `?namespace=NAME`, a
-/// namespace that must be registered, also by its id; `mode=ro` is for callers to keep), which is
-/// an EmbeddedBackend; or `dynamodb://TABLE?region=..&endpoint=..&namespace=..`
-/// (dynamo/dynamo_url.h), one namespace of a table that must be there already: nothing is created.
-/// Slots, accounts' limits and accounts' tokens (Backend::reservations) are those that
-/// OpenReservations opens for `memory:` and for `sqlite:PATH` without a namespace; the other
-/// backends, and a file that is opened to read, refuse them by name.
-/// The backend owns the threads it needs: destroy it neither from one of them nor from an answer.
-/// `clock` must outlive it, and for all but memory must be a real one.
+/// Opens the backend that `url` names. The forms are:
 ///
-/// kInvalidArgument for what is no such URL, naming what there is; else as OpenEmbedded, or for a
-/// table as LocateService, OpenCheck and Namespaces::Resolve.
+/// - `memory:`
+/// - `sqlite:PATH` or `sqlite:///ABSOLUTE/PATH`: an EmbeddedBackend. `?namespace=NAME` opens a
+///   namespace, which must be registered; its id is accepted too. This function ignores `mode=ro`:
+///   callers pass BackendOptions::file_use.
+/// - `dynamodb://TABLE?region=..&endpoint=..&namespace=..` (dynamo/dynamo_url.h): one namespace of
+///   an existing table. Nothing is created.
+///
+/// Backend::reservations (slots, accounts' limits and accounts' tokens) is the backend that
+/// OpenReservations opens for `memory:`, and for `sqlite:PATH` without a namespace. The other
+/// backends, and a file that is opened for reading, refuse it with a message that names them.
+///
+/// The backend owns the threads that it needs: it must not be destroyed on one of them, nor in a
+/// callback. `clock` must outlive it, and must be a real clock unless the URL is `memory:`.
+///
+/// Returns kInvalidArgument, naming the valid forms, if `url` is not such a URL. Other errors are
+/// those of OpenEmbedded; for a table, those of LocateService, OpenCheck and Namespaces::Resolve.
 [[nodiscard]] Result<std::unique_ptr<Backend>> OpenBackend(std::string_view url, const Clock& clock,
                                                            const BackendOptions& options = {});
 

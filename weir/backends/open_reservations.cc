@@ -20,13 +20,13 @@
 namespace weir {
 namespace {
 
-// A file together with the thread that works on it, and one for the deadlines of those who wait.
+// A file, the thread that works on it, and the thread that fires the deadlines of waiting calls.
 class QueuedFile final : public ReservationBackend {
  public:
   QueuedFile(std::unique_ptr<ReservationBackend> file, const Clock& clock)
       : loops_(std::make_unique<Loops>(clock)),
         queued_(QueueReservations(std::move(file), loops_->worker, loops_->timers)) {}
-  ~QueuedFile() override { loops_.reset(); }  // what runs ends before what it works on
+  ~QueuedFile() override { loops_.reset(); }  // ends the running tasks before queued_ is destroyed
 
   ReservationStore& slots() override { return queued_->slots(); }
   AccountLimitStore& limits() override { return queued_->limits(); }
@@ -38,7 +38,7 @@ class QueuedFile final : public ReservationBackend {
   struct Loops {
     explicit Loops(const Clock& clock) : timers(clock), worker(clock) {}
     Loop timers;
-    Loop worker;  // ends first: it cancels timers
+    Loop worker;  // destroyed first: its tasks cancel timers
   };
   std::unique_ptr<Loops> loops_;
   const std::unique_ptr<ReservationBackend> queued_;
@@ -55,7 +55,7 @@ Result<std::unique_ptr<ReservationBackend>> OpenFile(std::string_view url, const
   return MakeClosing(std::make_unique<QueuedFile>(std::move(reservations), clock));
 }
 
-// The tables together with the connection to them.
+// rate-limiter-py's tables, and the connection to them.
 class ConnectedTables final : public ReservationBackend {
  public:
   ConnectedTables(std::unique_ptr<dynamo::Connection> connection, rate_limiter_py::TableNames names)

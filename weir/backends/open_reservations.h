@@ -1,4 +1,4 @@
-// A place of slots, accounts' limits and accounts' tokens, by its URL.
+// Opens a store of slots, accounts' limits and accounts' tokens by its URL.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,24 @@
 
 namespace weir {
 
-/// `memory:`; `sqlite:PATH`, which is a file `PATH-reservations` that any number of processes may
-/// have open; or `rate-limiter-py://BASE?region=..&endpoint=..`, rate-limiter-py's three tables,
-/// named by BASE, or by the environment if the URL has none (rate_limiter_py/tables_url.h). They
-/// must exist. The place owns the threads it needs: close and destroy it neither from one of them
-/// nor from an answer; both wait for the calls in flight (store/closing_reservations.h). `clock`
-/// must outlive it, and for tables must be a real one.
+/// Opens the store that `url` names. The forms are:
 ///
-/// `log`, which must outlive the place, gets the events of the calls on AWS; null: none are
+/// - `memory:`
+/// - `sqlite:PATH`: a file `PATH-reservations`, which any number of processes may have open. A file
+///   has no namespaces of slots.
+/// - `rate-limiter-py://BASE?region=..&endpoint=..`: rate-limiter-py's three tables, named by BASE,
+///   or by the environment if the URL has no BASE (rate_limiter_py/tables_url.h). The tables must
+///   exist.
+///
+/// The store owns the threads that it needs: it must not be closed or destroyed on one of them, nor
+/// in a callback. Closing and destroying it wait for the calls in flight
+/// (store/closing_reservations.h). `clock` must outlive it, and must be a real clock for tables.
+///
+/// `log`, which must outlive the store, gets the events of the calls on AWS; with null, none are
 /// written.
 ///
-/// kInvalidArgument for what is no such URL, naming what there is; a file has no namespaces of
-/// slots. Else as LocateService, or as the file's opening.
+/// Returns kInvalidArgument, naming the valid forms, if `url` is not such a URL. Other errors are
+/// those of LocateService or of OpenFileReservations.
 [[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenReservations(
     std::string_view url, const Clock& clock, const HostEnvironment& surroundings,
     Log* log = nullptr);

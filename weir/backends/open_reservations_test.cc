@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Whose wall clock can be set.
+// A clock whose wall time can be set.
 class SettableClock final : public Clock {
  public:
   Instant Now() const override { return system_.Now(); }
@@ -53,7 +53,7 @@ TEST_F(OpenReservationsTest, MemoryAndAFile) {
   EXPECT_NE(Opened("sqlite:" + path).find(path), std::string::npos);
 }
 
-// C4. Fails if: a wrapper around the backend of the file returns its own time.
+// C4. Fails if: a wrapper around the backend of the file returns a time of its own.
 TEST_F(OpenReservationsTest, C4NoSettingOfTheClockMovesTheirTime) {
   const TempFolder folder;
   for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder / "weir.db")}) {
@@ -68,7 +68,7 @@ TEST_F(OpenReservationsTest, C4NoSettingOfTheClockMovesTheirTime) {
   }
 }
 
-// R10. Fails if: a variable beats the base that the URL names.
+// R10. Fails if: a variable overrides the base that the URL names.
 TEST_F(OpenReservationsTest, R10TheUrlNamesTheTablesElseTheEnvironment) {
   variables_["LIMITER_TABLES_BASE_NAME"] = "other";
   variables_["LIMIT_TABLE"] = "mine";
@@ -78,7 +78,7 @@ TEST_F(OpenReservationsTest, R10TheUrlNamesTheTablesElseTheEnvironment) {
             "rate-limiter-py's tables other-fungible-tokens, mine, other-non-fungible-tokens");
 }
 
-// R10. Fails if: a local file, or a guessed name, serves for tables that are not all named.
+// R10. Fails if: a local file, or a guessed name, is used for tables that are not all named.
 TEST_F(OpenReservationsTest, R10TablesThatAreNotAllNamedAreRefused) {
   variables_["FUNGIBLE_TABLE"] = "tokens";
   variables_["LIMIT_TABLE"] = "limits";
@@ -86,7 +86,7 @@ TEST_F(OpenReservationsTest, R10TablesThatAreNotAllNamedAreRefused) {
               HasSubstr("set NON_FUNGIBLE_TABLE or LIMITER_TABLES_BASE_NAME"));
 }
 
-// R10. Fails if: a parameter that has no effect is accepted, or a table of another layout is taken
+// R10. Fails if: a parameter without an effect is accepted, or a table of another layout is taken
 // for a base name.
 TEST_F(OpenReservationsTest, R10WhatTheSchemeCannotDoIsRefusedByName) {
   EXPECT_THAT(Opened("rate-limiter-py://acme?namespace=team"),

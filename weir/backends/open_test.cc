@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class OpenBackendTest : public testing::Test {
  protected:
-  // Takes one of ten tokens that do not come back; whether it was there.
+  // Takes one of ten tokens, which are practically not refilled. Returns whether it was admitted.
   static bool Take(Backend& backend) {
     const std::vector<Charge> charges = {
         {MakeTarget({"acme", "gpt-4", 0}, {{"calls", Quota{10, 1, kMaxPeriodMillis}}}), {1}}};
@@ -71,7 +71,7 @@ TEST_F(OpenBackendTest, APathMayBeRelativeAndLookLikeSomethingElse) {
   std::filesystem::current_path(before);
 }
 
-// One backend. Fails if: slots are opened for those who have none, or outlive the backend.
+// One backend. Fails if: slots are opened although they are not used, or outlive the backend.
 TEST_F(OpenBackendTest, I14SlotsAreOpenedAtFirstUseAndClosedWithTheFile) {
   const std::string path = folder_ / "weir.db";
   for (int opened = 0; opened < 2; ++opened) {
@@ -117,7 +117,7 @@ TEST_F(OpenBackendTest, I14SlotsOfAFileThatIsReadAreOpenedAlone) {
   EXPECT_TRUE(OpenReservations(url, clock_, {}));
 }
 
-// Fails if: a namespace that is not there is made, or the data of two are in one file.
+// Fails if: an unregistered namespace is created, or the data of two namespaces are in one file.
 TEST_F(OpenBackendTest, AFileHasNamespaces) {
   const std::string url = "sqlite:" + (folder_ / "weir.db");
   EXPECT_EQ(OpenError(url + "?namespace=team-a").code, Code::kNotFound);
@@ -136,7 +136,7 @@ TEST_F(OpenBackendTest, AFileHasNamespaces) {
   EXPECT_EQ(OpenError(url + "?namespace=a b").code, Code::kInvalidArgument);
 }
 
-// Fails if: a misspelt parameter becomes a part of the path, or is passed over.
+// Fails if: a misspelt parameter becomes a part of the path, or is ignored.
 TEST_F(OpenBackendTest, U5AFilesParametersAreNamespaceAndMode) {
   const auto read = ParseFileUrl("sqlite:a.db?mode=ro&namespace=team-a");
   ASSERT_TRUE(read);
@@ -154,7 +154,7 @@ TEST_F(OpenBackendTest, U5AFilesParametersAreNamespaceAndMode) {
               HasSubstr("a file has no parameter 'namspace'"));
 }
 
-// U7. Fails if: the principal is not handed on.
+// U7. Fails if: the principal is not passed on.
 TEST_F(OpenBackendTest, U7AFileAuditsWhoMadeTheChange) {
   const auto backend =
       OpenBackend("sqlite:" + (folder_ / "a.db"), clock_, {.principal = "sam@host"});
@@ -171,7 +171,7 @@ TEST_F(OpenBackendTest, U7AFileAuditsWhoMadeTheChange) {
   EXPECT_EQ(events->items[0].principal, "sam@host");
 }
 
-// Fails if: the clock is not handed on.
+// Fails if: the clock is not passed on.
 TEST_F(OpenBackendTest, EveryBackendAuditsWithTheTimeOfTheClock) {
   for (const std::string& url : {std::string("memory:"), "sqlite:" + (folder_ / "a.db")}) {
     const auto backend = OpenBackend(url, clock_);

@@ -1,4 +1,4 @@
-// Numbers in texts that programs write for programs: cursors, keys, items.
+// Reads numbers in texts that programs write for programs: cursors, keys, items.
 #pragma once
 
 #include <charconv>
@@ -7,8 +7,9 @@
 
 namespace weir {
 
-/// The whole text as a number of that type, in decimal digits, with a minus sign where the type has
-/// one; nothing if it is none, or beyond the type.
+/// Returns the number that the whole text is, in decimal digits, with a minus sign if the type is
+/// signed. Returns nothing if the text is not such a number, or if the number does not fit the
+/// type.
 template <class Int>
 std::optional<Int> ReadInteger(std::string_view text) {
   Int number = 0;

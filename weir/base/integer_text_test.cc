@@ -20,7 +20,7 @@ TEST(IntegerText, IsTheWholeTextOrNothing) {
   EXPECT_EQ(ReadInteger<std::uint32_t>("-1"), std::nullopt);
 }
 
-// Fails if: a part of the text, or of the range, is left out.
+// Fails if: a part of the text, or of the range, is ignored.
 RC_GTEST_PROP(IntegerTextProperty, ReadsBackWhatIsWritten, (std::int64_t number)) {
   RC_ASSERT(ReadInteger<std::int64_t>(std::to_string(number)) == number);
 }

@@ -1,5 +1,5 @@
-// std::mutex with the annotations that let clang's -Wthread-safety check which lock guards what
-// (libstdc++'s own carries none; after leveldb's port_stdcxx.h).
+// A mutex with the annotations that clang's -Wthread-safety checks. (libstdc++'s std::mutex has
+// none; the annotations follow leveldb's port_stdcxx.h.)
 #pragma once
 
 #include <mutex>
@@ -17,7 +17,7 @@
 
 namespace weir {
 
-/// Tells the processor that this thread spins.
+/// Hints to the processor that this thread spins.
 inline void SpinPause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -26,9 +26,9 @@ inline void SpinPause() {
 #endif
 }
 
-/// For short critical sections: it spins a little before it sleeps, because what is behind these
-/// locks takes a fraction of what the kernel needs to put a thread to sleep and wake it.
-/// Also a BasicLockable, so that std::condition_variable_any can wait on it.
+/// A mutex for short critical sections. It spins a little before it sleeps, because these sections
+/// take a fraction of the time that the kernel needs to put a thread to sleep and to wake it. It is
+/// also a BasicLockable, so that std::condition_variable_any can wait on it.
 class WEIR_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() WEIR_THREAD_ANNOTATION(acquire_capability()) {

@@ -1,7 +1,7 @@
-// What a call that can fail returns. Nothing of ours throws across a room; std::bad_alloc ends the
-// program.
+// The result type of calls that can fail. No exception crosses a module's interface; std::bad_alloc
+// ends the program.
 //
-// A refusal by a limit is an answer, not an error: see weir/bucket/decision.h.
+// A refusal by a limit is a result, not an error: see weir/bucket/decision.h.
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,32 @@ namespace weir {
 /// gRPC's codes, chosen by what the caller should do next (after absl/status/status.h).
 enum class Code {
   kCancelled = 1,           ///< the caller gave up
-  kUnknown = 2,             ///< nothing better is known
-  kInvalidArgument = 3,     ///< the request can never succeed, whatever the state: mend it
-  kDeadlineExceeded = 4,    ///< time ran out; what was asked may or may not have happened
-  kNotFound = 5,            ///< the thing named does not exist
+  kUnknown = 2,             ///< no better code is known
+  kInvalidArgument = 3,     ///< the request can never succeed, whatever the state: correct it
+  kDeadlineExceeded = 4,    ///< time ran out; the operation may or may not have happened
+  kNotFound = 5,            ///< the named thing does not exist
   kAlreadyExists = 6,       ///< the thing to be created exists
-  kPermissionDenied = 7,    ///< known caller, not allowed
-  kResourceExhausted = 8,   ///< a bound of ours is reached (queue, memory, disk)
-  kFailedPrecondition = 9,  ///< do not retry before somebody changes the state
-  kAborted = 10,            ///< a concurrent change won: redo the read and the write
-  kOutOfRange = 11,         ///< a number beyond what is kept
-  kUnimplemented = 12,      ///< not offered
-  kInternal = 13,           ///< a defect of ours
-  kUnavailable = 14,        ///< retry this very call later
+  kPermissionDenied = 7,    ///< the caller is known, but not allowed to do this
+  kResourceExhausted = 8,   ///< a bound of Weir is reached (queue, memory, disk)
+  kFailedPrecondition = 9,  ///< do not retry before the state has been changed
+  kAborted = 10,            ///< a concurrent change won: repeat the read and the write
+  kOutOfRange = 11,         ///< the number is outside the supported range
+  kUnimplemented = 12,      ///< the operation is not offered
+  kInternal = 13,           ///< a defect of Weir
+  kUnavailable = 14,        ///< retry the same call later
   kDataLoss = 15,           ///< stored data are damaged
-  kUnauthenticated = 16,    ///< unknown caller
+  kUnauthenticated = 16,    ///< the caller is unknown
 };
 
-/// The code's name as gRPC writes it, for example "INVALID_ARGUMENT".
+/// Returns the code's name as gRPC writes it, for example "INVALID_ARGUMENT".
 std::string_view CodeName(Code code);
 
-/// What went wrong. The message is one line and says what, where, and what would be right.
+/// The cause of a failure. The message is one line; it says what failed, where, and what would be
+/// right.
 struct [[nodiscard]] Error {
   Code code = Code::kUnknown;
   std::string message;
-  /// When trying again makes sense, if that is known.
+  /// How long to wait before a retry makes sense, if that is known.
   std::optional<std::chrono::milliseconds> retry_after = std::nullopt;
 
   friend bool operator==(const Error&, const Error&) = default;
@@ -50,7 +51,7 @@ template <class T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
-/// An Error on its way out: `return Fail(Code::kNotFound, "...")` fits every Result.
+/// Wraps an Error for returning it: `return Fail(Code::kNotFound, "...")` converts to every Result.
 inline tl::unexpected<Error> Fail(Code code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
@@ -60,14 +61,15 @@ inline tl::unexpected<Error> Fail(Error error) { return tl::unexpected<Error>(st
 #define WEIR_CONCAT_INNER(a, b) a##b
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 
-/// Leaves the function with the error of `expr`, if it has one.
+/// Returns from the enclosing function with the error of `expr`, if it has one.
 #define WEIR_RETURN_IF_ERROR(expr)                                         \
   do {                                                                     \
     auto weir_status = (expr);                                             \
     if (!weir_status) return ::weir::Fail(std::move(weir_status.error())); \
   } while (false)
 
-/// `WEIR_ASSIGN_OR_RETURN(auto x, F());` names the value of F(), or leaves with its error.
+/// `WEIR_ASSIGN_OR_RETURN(auto x, F());` assigns the value of F() to `x`, or returns from the
+/// enclosing function with its error.
 #define WEIR_ASSIGN_OR_RETURN(name, expr) \
   WEIR_ASSIGN_OR_RETURN_INNER(WEIR_CONCAT(weir_result_, __LINE__), name, expr)
 #define WEIR_ASSIGN_OR_RETURN_INNER(result, name, expr)        \

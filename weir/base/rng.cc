@@ -36,7 +36,7 @@ std::uint64_t Rng::Next() {
 }
 
 std::uint64_t Rng::Below(std::uint64_t bound) {
-  // Draws under 2^64 mod bound are thrown away, so that each residue is equally likely.
+  // Draws below 2^64 mod bound are discarded, so that each residue is equally likely.
   const std::uint64_t threshold = (0 - bound) % bound;
   std::uint64_t draw = Next();
   while (draw < threshold) draw = Next();
@@ -51,12 +51,12 @@ std::int64_t Rng::Between(std::int64_t low, std::int64_t high) {
 
 double Rng::Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
-// By the system call: each std::random_device executes CPUID, which interrupts a virtual machine.
+// Uses the system call: each std::random_device executes CPUID, which interrupts a virtual machine.
 // In a profile of bench/fleet that took 10 % of a decision.
 std::uint64_t SystemSeed() {
   std::uint64_t seed = 0;
   if (getentropy(&seed, sizeof seed) == 0) return seed;
-  std::random_device device;  // a kernel without it
+  std::random_device device;  // for a kernel without getentropy
   return (std::uint64_t{device()} << 32) | device();
 }
 

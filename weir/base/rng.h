@@ -1,5 +1,5 @@
-// Random numbers that are the same on every compiler and library, so that a seed replays a run.
-// (std distributions differ between libraries.) Not for secrets.
+// Random numbers that are the same with every compiler and standard library, so that a seed replays
+// a run. (The distributions of std differ between libraries.) Not for secrets.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +7,32 @@
 
 namespace weir {
 
-/// xoshiro256** 1.0 (Blackman and Vigna, 2018), seeded by splitmix64. A value; not thread-safe.
+/// The generator xoshiro256** 1.0 (Blackman and Vigna, 2018), seeded by splitmix64. Copyable: a
+/// copy continues the same sequence. Not thread-safe.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed);
 
+  /// Returns 64 random bits.
   std::uint64_t Next();
-  /// Uniform in [0, bound), without bias. REQUIRES: bound > 0.
+  /// Returns a number that is uniform in [0, bound), without bias. REQUIRES: bound > 0.
   std::uint64_t Below(std::uint64_t bound);
-  /// Uniform in [low, high], both included. REQUIRES: low <= high.
+  /// Returns a number that is uniform in [low, high], both included. REQUIRES: low <= high.
   std::int64_t Between(std::int64_t low, std::int64_t high);
-  /// Uniform in [0, 1), 53 bits.
+  /// Returns a number that is uniform in [0, 1), with 53 random bits.
   double Unit();
-  /// True with this probability.
+  /// Returns true with this probability.
   bool Chance(double probability) { return Unit() < probability; }
 
  private:
   std::uint64_t state_[4];
 };
 
-/// 64 bits from the system: seeds that nobody else has.
+/// Returns 64 random bits from the operating system, for a seed that no other process has.
 std::uint64_t SystemSeed();
 
-/// Ranks 0 .. n-1, rank k with weight 1 / (k + 1)^exponent. Draws by binary search in a table of
-/// n doubles. Immutable after construction; share it between threads freely.
+/// Draws ranks from 0 to n-1; rank k has the weight 1 / (k + 1)^exponent. A draw is a binary search
+/// in a table of n doubles. Immutable after construction, so threads may share it.
 class Zipf {
  public:
   /// REQUIRES: n > 0, exponent >= 0 (0 is uniform).

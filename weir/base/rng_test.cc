@@ -59,7 +59,7 @@ TEST(Rng, ACopyGoesOnAsTheOriginal) {
   EXPECT_EQ(copy.Next(), rng.Next());
 }
 
-// Fails if: the draw is not reduced, or Between leaves `high` out and its span underflows.
+// Fails if: the draw is not reduced, or Between excludes `high` and its span underflows.
 RC_GTEST_PROP(RngProperty, DrawsAreInRange, ()) {
   Rng rng(*rc::gen::arbitrary<std::uint64_t>());
   const auto bound = *rc::gen::arbitrary<std::uint64_t>() >> *rc::gen::inRange(0, 63) | 1U;
@@ -75,7 +75,8 @@ RC_GTEST_PROP(RngProperty, DrawsAreInRange, ()) {
 }
 
 TEST(Rng, BelowIsUnbiasedWhereAPlainRemainderIsNot) {
-  // 2^64 mod (3 * 2^62) = 2^62: a plain remainder would hit the lowest third half of the time.
+  // 2^64 mod (3 * 2^62) = 2^62: a plain remainder would fall into the lowest third half of the
+  // time.
   constexpr std::uint64_t kBound = std::uint64_t{3} << 62;
   constexpr int kDraws = 100'000;
   Rng rng(11);
@@ -117,8 +118,8 @@ TEST(Rng, ChanceIsNeverAtZeroAlwaysAtOneAndAsOftenAsItSays) {
   EXPECT_NEAR(hits, 3'000, 200);
 }
 
-/// Draws and compares how often each rank came with how often the law says, within five standard
-/// deviations.
+/// Draws, and compares how often each rank was drawn with the expected frequency, within five
+/// standard deviations.
 void ExpectZipf(std::uint64_t n, double exponent, std::uint64_t seed) {
   constexpr int kDraws = 200'000;
   const Zipf zipf(n, exponent);

@@ -9,12 +9,12 @@
 
 namespace weir {
 
-/// A new folder, removed at the end with all that is in it. No other test, and no other run of this
-/// one at the same time, has the same.
+/// Creates a new folder, and removes it at the end with its contents. Its name is unique among all
+/// tests and all concurrent runs of a test.
 class TempFolder {
  public:
   TempFolder() {
-    // In memory where that can be had: some tests sync thousands of times.
+    // In memory if possible: some tests sync thousands of times.
     const std::filesystem::path shared = "/dev/shm";
     const auto parent =
         std::filesystem::is_directory(shared) ? shared : std::filesystem::temp_directory_path();
@@ -25,7 +25,7 @@ class TempFolder {
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
   const std::string& path() const { return path_; }
-  /// The path of a file in it.
+  /// Returns the path of a file in the folder.
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
  private:

@@ -16,7 +16,7 @@ UnixMillis SystemClock::WallNow() const {
 
 nanoseconds SystemClock::BootNow() const {
   std::timespec at{};
-  clock_gettime(CLOCK_BOOTTIME, &at);  // fails only if the clock or the pointer is not one
+  clock_gettime(CLOCK_BOOTTIME, &at);  // fails only for an unknown clock or a bad pointer
   return std::chrono::seconds(at.tv_sec) + nanoseconds(at.tv_nsec);
 }
 

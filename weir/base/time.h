@@ -1,8 +1,9 @@
 // Time, in two kinds that do not convert into each other.
 //
-// `Instant` measures: deadlines, timers, latencies. It is monotonic and means nothing outside the
-// clock it came from. `UnixMillis` leaves the process: buckets that are stored, shared or replayed
-// are kept in it. Both are plain values. (The separation follows kj/time.h.)
+// `Instant` is for measuring: deadlines, timers, latencies. It is monotonic and has no meaning
+// outside the clock that returned it. `UnixMillis` is for time that leaves the process: the times
+// of buckets that are stored, shared or replayed. Both are plain values. (The separation follows
+// kj/time.h.)
 #pragma once
 
 #include <chrono>
@@ -14,8 +15,8 @@ namespace weir {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// A point on a monotonic clock, in nanoseconds since an origin that is not specified.
-/// Instants of two different clocks must not be compared.
+/// A point on a monotonic clock, in nanoseconds since an unspecified origin. Instants of two
+/// different clocks must not be compared.
 struct Instant {
   std::int64_t nanos = 0;
 
@@ -43,18 +44,18 @@ struct UnixMillis {
   }
 };
 
-/// Where time comes from. Everything below `main` is given one; only `main` makes a `SystemClock`.
-/// Implementations may be called from any thread.
+/// A source of time. All code below `main` gets one as a parameter; only `main` creates a
+/// `SystemClock`. Implementations may be called from any thread.
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Never goes backwards.
+  /// Returns the monotonic time, which never goes backwards.
   virtual Instant Now() const = 0;
-  /// May jump, forwards and backwards, when the machine's clock is set.
+  /// Returns the wall time, which may jump forwards and backwards when the machine's clock is set.
   virtual UnixMillis WallNow() const = 0;
-  /// Time since the machine started, suspension included if the machine counts it. Never goes
-  /// backwards until the next start, and does not follow the wall clock. By default a machine that
-  /// is never suspended.
+  /// Returns the time since the machine started, including suspension if the machine counts it. It
+  /// never goes backwards until the next start, and does not follow the wall clock. The default is
+  /// right for a machine that is never suspended.
   virtual nanoseconds BootNow() const { return nanoseconds(Now().nanos); }
 };
 

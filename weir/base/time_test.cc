@@ -6,7 +6,8 @@
 namespace weir {
 namespace {
 
-// What must not compile: the two kinds of time do not mix, and neither is a bare number.
+// Expressions that must not compile: the two kinds of time do not mix, and neither is a bare
+// number.
 template <class A, class B>
 concept Subtract = requires(A a, B b) { a - b; };
 template <class A, class B>
@@ -32,7 +33,7 @@ static_assert(!Compare<Instant, std::int64_t> && !Compare<UnixMillis, std::int64
 static_assert(!std::is_convertible_v<std::int64_t, Instant>);
 static_assert(!std::is_convertible_v<std::int64_t, UnixMillis>);
 
-// A wall clock has no part of a millisecond to add; an instant takes every unit.
+// A UnixMillis does not take fractions of a millisecond; an Instant takes every unit.
 static_assert(!Add<UnixMillis, nanoseconds>);
 static_assert(Add<UnixMillis, std::chrono::seconds> && Add<Instant, std::chrono::hours>);
 
@@ -52,7 +53,7 @@ TEST(UnixMillis, CountsInMilliseconds) {
   EXPECT_GT(at, UnixMillis{-1});
 }
 
-// Fails if: a difference is taken the wrong way round, or counts in another unit than the sum.
+// Fails if: a difference has the wrong sign, or another unit than the sum.
 RC_GTEST_PROP(TimeProperty, WhatIsAddedIsTheDifference, ()) {
   constexpr std::int64_t kHalf = INT64_MAX / 2;
   const auto at = *rc::gen::inRange<std::int64_t>(-kHalf, kHalf);

@@ -1,4 +1,4 @@
-// Producers on many hosts that share one simulated shard through a store, in simulated time.
+// Tests producers on many hosts that share one simulated shard through a store, in simulated time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,17 +25,17 @@ using std::chrono::seconds;
 constexpr std::size_t kFleet = 50;
 constexpr std::size_t kRate = 1'000;  // of the shard
 
-/// A time that can be divided.
+/// A number of seconds as nanoseconds, to be divided without rounding to whole seconds.
 constexpr nanoseconds Evenly(std::int64_t a_second) { return seconds(a_second); }
 
-/// What a host puts.
+/// The records that a host puts: one each `every`.
 struct Load {
   nanoseconds every;
   std::size_t bytes = 100;
   milliseconds ttl{30'000};
 };
 
-/// Three times what the shard takes, from all hosts together.
+/// Three times the records that the shard accepts, from all hosts together.
 constexpr Load kThreeTimes{.every = Evenly(kFleet) / (3 * kRate)};
 
 /// A process: a limiter of its own on the shared store, and a producer.
@@ -52,7 +52,7 @@ class FleetHost {
                   seed),
         stream_(*producer_.Open({.name = "orders", .arn = ""}).value()) {}
 
-  /// Puts records until then.
+  /// Puts records until the instant `until`.
   void Put(const Load& load, Instant until) {
     const Instant now = scheduler_.clock().Now();
     if (now >= until) return;
@@ -99,7 +99,7 @@ class FleetTest : public testing::Test {
     scheduler_.Advance(seconds(60));
   }
 
-  /// Hosts first, first + 1, ...: they begin within a second.
+  /// Starts the hosts first, first + 1, ...; all begin within a second.
   void Put(std::size_t first, std::size_t count, const Load& load, nanoseconds time) {
     for (std::size_t i = first; i < first + count; ++i) {
       FleetHost& host = *hosts_[i];
@@ -109,7 +109,7 @@ class FleetTest : public testing::Test {
   }
   Instant Now() const { return scheduler_.clock().Now(); }
   std::size_t Stored() const { return server_.counts().stored; }
-  /// How much the shard stores meanwhile.
+  /// Advances the time, and returns the number of records that the shard stored meanwhile.
   std::size_t StoredIn(nanoseconds time) {
     const std::size_t before = Stored();
     scheduler_.Advance(time);
@@ -120,7 +120,7 @@ class FleetTest : public testing::Test {
     for (const auto& host : hosts_) stored.push_back(host->stored);
     return stored;
   }
-  /// What each host has stored meanwhile.
+  /// Advances the time, and returns the number of records that each host stored meanwhile.
   std::vector<std::size_t> SharesIn(nanoseconds time) {
     const std::vector<std::size_t> before = StoredByHost();
     scheduler_.Advance(time);
@@ -145,7 +145,7 @@ class FleetTest : public testing::Test {
   std::vector<std::unique_ptr<FleetHost>> hosts_;
 };
 
-// Fails if: a part of the shard is unused, throttles occur, producers ask the store for each few
+// Fails if: a part of the shard is unused, throttles occur, producers call the store for each few
 // records, or one of them gets less than a third of its share.
 TEST_F(FleetTest, K9FiftyProducersSendWhatTheShardTakesWithFewStoreRequests) {
   Put(0, kFleet, kThreeTimes, seconds(30));
@@ -162,7 +162,7 @@ TEST_F(FleetTest, K9FiftyProducersSendWhatTheShardTakesWithFewStoreRequests) {
   EXPECT_LE(store_.counts().calls, Stored() * 5 / 100);
 }
 
-// Fails if: what is asked for expires before it is granted, when records wait as long as they live.
+// Fails if: a request expires before it is granted, because records wait for their whole lifetime.
 TEST_F(FleetTest, I14TheShardIsFilledWhenMostRecordsExpire) {
   store_.faults.longest_delay = milliseconds(100);
   Put(0, kFleet, {.every = kThreeTimes.every, .ttl = milliseconds(5'000)}, seconds(40));
@@ -172,7 +172,7 @@ TEST_F(FleetTest, I14TheShardIsFilledWhenMostRecordsExpire) {
   EXPECT_EQ(server_.counts().over_limit, 0U);
 }
 
-// Fails if: a store that is away loses records, or producers come back late to the shard's rate.
+// Fails if: records are lost while the store is away, or producers return late to the shard's rate.
 TEST_F(FleetTest, K9AStoreThatFailsForFiveSecondsLosesNothing) {
   constexpr Load kLasting{.every = kThreeTimes.every, .ttl = seconds(600)};
   Put(0, kFleet, kLasting, seconds(20));
@@ -195,7 +195,7 @@ TEST_F(FleetTest, K9AStoreThatFailsForFiveSecondsLosesNothing) {
   }
 }
 
-// Fails if: who is left alone keeps the pace of many.
+// Fails if: a producer that is left alone keeps the pace of many.
 TEST_F(FleetTest, WhoIsLeftAloneUsesTheShard) {
   Put(1, kFleet - 1, {.every = kThreeTimes.every, .ttl = milliseconds(1'000)}, seconds(12));
   Put(0, 1, {.every = Evenly(1) / (3 * kRate), .ttl = milliseconds(5'000)}, seconds(30));
@@ -207,7 +207,7 @@ TEST_F(FleetTest, WhoIsLeftAloneUsesTheShard) {
   EXPECT_EQ(server_.counts().over_limit, 0U);
 }
 
-// Fails if: a busy producer keeps the shard for itself, or there is a throttle when others join.
+// Fails if: a busy producer keeps the shard for itself, or throttles occur when others join.
 TEST_F(FleetTest, WhoJoinsABusyProducerGetsItsShare) {
   Put(0, 1, {.every = Evenly(1) / (3 * kRate)}, seconds(40));
   scheduler_.Advance(seconds(5));
@@ -222,7 +222,7 @@ TEST_F(FleetTest, WhoJoinsABusyProducerGetsItsShare) {
   EXPECT_EQ(server_.counts().over_limit, 0U);
 }
 
-// Fails if: records that the shard takes by the bytes are paced as many small ones.
+// Fails if: large records, which the byte limit bounds, are paced like many small ones.
 TEST_F(FleetTest, AShardThatIsShortOfBytesIsFilledAsWell) {
   constexpr std::size_t kBytes = 50'000;
   constexpr std::size_t kTaken = (std::size_t{1} << 20) / (kBytes + 3);  // records in a second
@@ -240,7 +240,7 @@ TEST_F(FleetTest, AShardThatIsShortOfBytesIsFilledAsWell) {
   EXPECT_LE(store_.counts().calls - asked, kFleet * 50);
 }
 
-// Fails if: producers that together ask for less than the shard takes wait for each other.
+// Fails if: producers wait for each other although together they use less than the shard accepts.
 TEST_F(FleetTest, WithoutAShortageNothingWaits) {
   Put(0, kFleet, {.every = Evenly(kFleet) / (kRate * 6 / 10), .ttl = milliseconds(500)},
       seconds(10));

@@ -27,17 +27,19 @@ std::vector<Limit> LimitsFor(const ShardQuotas& quotas) {
           {.name = kBytes, .quota = quotas.bytes, .allowance = quotas.allowance}};
 }
 
-// With the capacities that allowances leave, and none: their debits meet the same bucket.
+// Returns the limits without an allowance. Their capacities are those that the allowances leave, so
+// that debits with and without an allowance use the same bucket.
 std::vector<Limit> WithoutAllowance(std::vector<Limit> usable) {
   for (Limit& limit : usable) limit.allowance = milliseconds(0);
   return usable;
 }
 
+// Converts to whole tokens, rounding down. Debt becomes 0.
 std::size_t TokensOf(std::int64_t millitokens) {
   return static_cast<std::size_t>(std::max<std::int64_t>(millitokens, 0) / kMillitokens);
 }
 
-// Nothing if the store did not tell both.
+// Returns nothing if the store did not return the balance of both limits.
 std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& told) {
   if (told.unprotected()) return std::nullopt;
   const Decision& decision = told.decision();
@@ -48,7 +50,8 @@ std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& told) {
   const auto bytes = status(kBytes);
   if (records == decision.limits.end() || bytes == decision.limits.end()) return std::nullopt;
   if (decision.contended) return std::nullopt;
-  // A store that divides the bucket tells of one part: the others are taken to be as full.
+  // A store that divides the bucket returns the balance of one part. The others are assumed to be
+  // as full.
   const auto left = [&decision](const LimitStatus& limit) {
     return TokensOf(std::min(limit.available * decision.of_shards, limit.capacity));
   };
@@ -57,6 +60,7 @@ std::optional<kinesis::BudgetBalance> BalanceOf(const Outcome& told) {
       .capacity = {TokensOf(records->capacity), TokensOf(bytes->capacity)}};
 }
 
+// Returns the amount to charge: one that exceeds a full bucket takes all of it.
 std::int64_t Cost(std::size_t amount, std::int64_t most) {
   return std::min(static_cast<std::int64_t>(amount), most);
 }

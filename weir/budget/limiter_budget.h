@@ -11,22 +11,23 @@
 
 namespace weir {
 
-/// What a shard takes in a second; the same for all producers that share it.
+/// The limits of a shard. They must be the same for all producers that share it.
 struct ShardQuotas {
   Quota records = PerSecond(1000);
   Quota bytes = PerSecond(1024 * 1024);
-  /// How long a producer may spend what it took ahead: fewer calls on the store, for so much of the
-  /// rates taken off the burst. At most half a second.
+  /// The time for which a producer takes tokens in advance, to spend them without store requests.
+  /// In return, the tokens of this time are taken off the burst. At most half a second.
   milliseconds allowance{250};
 };
 
-/// One bucket for each shard, on the store of the limiter: entity `kinesis:STREAM:SHARD` (an ARN
-/// with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`, made when they are
-/// first used. All producers must name the stream in the same way. Most decisions are made from the
-/// allowance of this process, without a store request; of a shard that is short, all by the store
-/// (BudgetAsk::is_paced). If the store gives no answer within
-/// kStoreTime, it grants: each producer's own limiter alone limits it then. Any other error of the
-/// store is the answer.
+/// Keeps one bucket for each shard, on the store of the limiter: entity `kinesis:STREAM:SHARD` (an
+/// ARN with ':' for '/'), resource `kinesis-shard`, limits `records` and `bytes`. A bucket is
+/// created at its first use. All producers must name the stream in the same way. Most decisions are
+/// made from the allowance of this process, without a store request; for a shard that is short of
+/// tokens, the store makes all decisions (BudgetAsk::is_paced).
+///
+/// If the store does not respond within kStoreTime, the request is granted: then only the
+/// producer's own limiter limits it. Any other error of the store is returned.
 ///
 /// Thread-safe. Limiter and clock must outlive it.
 class LimiterBudget final : public kinesis::SharedBudget {
@@ -42,8 +43,8 @@ class LimiterBudget final : public kinesis::SharedBudget {
   Limiter& limiter_;
   const Clock& clock_;
   const std::vector<Limit> limits_;
-  const std::vector<Limit> paced_limits_;  // of the same buckets, asked of the store
-  const std::int64_t most_records_;        // that one decision can be about
+  const std::vector<Limit> paced_limits_;  // the same buckets, without an allowance
+  const std::int64_t most_records_;        // the largest amount that one decision can cover
   const std::int64_t most_bytes_;
 };
 

@@ -25,7 +25,7 @@ struct Host {
   Host(Backend& store, sim::SimScheduler& on, std::uint64_t seed)
       : scheduler(on), limiter(store, on, {.seed = seed}), budget(limiter, on.clock(), {}) {}
 
-  /// Asks again and again, each time when it may be granted.
+  /// Requests tokens repeatedly, each time as soon as they may be granted.
   void Demand(ShardId shard, std::size_t records, std::size_t bytes, Instant until) {
     const Instant now = scheduler.clock().Now();
     if (now >= until) return;
@@ -57,7 +57,7 @@ class LimiterBudgetTest : public testing::Test {
   std::unique_ptr<Backend> store_ = MakeMemoryBackend({}, &scheduler_.clock());
 };
 
-// Fails if the hosts count on buckets of their own.
+// Fails if: the hosts use separate buckets.
 TEST_F(LimiterBudgetTest, HostsTogetherStayWithinTheShard) {
   Host first(*store_, scheduler_, 1);
   Host second(*store_, scheduler_, 2);
@@ -119,7 +119,7 @@ TEST_F(LimiterBudgetTest, GrantsWhereTheStoreIsAway) {
   EXPECT_TRUE(granted);
 }
 
-// Fails if: each question is a request to the store.
+// Fails if: each request of a producer is a request to the store.
 TEST_F(LimiterBudgetTest, K9MostQuestionsAreAnsweredFromTheAllowance) {
   constexpr int kAsks = 5'000;
   Host host(*store_, scheduler_, 1);
@@ -135,7 +135,7 @@ TEST_F(LimiterBudgetTest, K9MostQuestionsAreAnsweredFromTheAllowance) {
   EXPECT_LE(host.limiter.stats().store_acquires, kAsks * 5U / 100);
 }
 
-// Fails if: producers that ask for more than the shard has leave a part of it unused, or take more.
+// Fails if: producers that want more than the shard has leave a part of it unused, or take more.
 TEST_F(LimiterBudgetTest, FiftyWithoutAQueueFillOneShard) {
   constexpr int kHosts = 50;
   constexpr std::int64_t kSeconds = 20;
@@ -157,7 +157,7 @@ TEST_F(LimiterBudgetTest, FiftyWithoutAQueueFillOneShard) {
   EXPECT_LE(asked, granted / 2) << "one in 125 ms for each producer is 0.4 of the records";
 }
 
-// Fails if: a store that is damaged refuses, or its error is lost.
+// Fails if: a damaged store causes a refusal, or its error is lost.
 TEST_F(LimiterBudgetTest, K3AnErrorOfTheStoreIsTheAnswer) {
   ProbeBackend damaged(*store_);
   damaged.fail = Error{Code::kDataLoss, "the bucket is damaged"};
@@ -193,13 +193,13 @@ TEST_F(LimiterBudgetTest, I14ThePartsOfADividedBucketAreTakenToBeEquallyFull) {
   }
 }
 
-/// A producer's gate in front of a budget: records come evenly and live for a while.
+/// A producer's gate in front of a budget. Records arrive evenly and live for two seconds.
 class GatedHost {
  public:
   GatedHost(Backend& store, sim::SimScheduler& on, std::uint64_t seed)
       : host_(store, on, seed), gate_({}, seed) {}
 
-  /// A record each time `every` has passed.
+  /// Puts a record each time `every` has passed, until the instant `until`.
   void Put(Instant until, nanoseconds every = milliseconds(1)) {
     const Instant now = Now();
     if (now >= until) return;
@@ -239,8 +239,8 @@ class GatedHost {
   std::size_t sent_ = 0;
 };
 
-// Fails if: producers that ask for more than the shard has leave a part of it unused, take more, or
-// ask the store for each few records.
+// Fails if: producers that want more than the shard has leave a part of it unused, take more, or
+// call the store for each few records.
 TEST_F(LimiterBudgetTest, K9FiftyProducersFillOneShard) {
   constexpr std::size_t kHosts = 50;
   constexpr std::size_t kSeconds = 20;
@@ -263,8 +263,8 @@ TEST_F(LimiterBudgetTest, K9FiftyProducersFillOneShard) {
   EXPECT_LE(asked, sent * 6 / 100) << "with those before the shard is known to be short";
 }
 
-// Fails if: records that are about to expire leave a question no time, and the store's silence then
-// counts as a grant.
+// Fails if: a request for records that are about to expire has no time left, so that the store's
+// timeout counts as a grant.
 TEST_F(LimiterBudgetTest, K3WhatIsAboutToExpireIsNoReasonToGrant) {
   sim::FaultyBackend slow(*store_, scheduler_, 1);
   slow.faults.delay = 1;

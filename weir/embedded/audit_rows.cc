@@ -41,7 +41,7 @@ bool ReadEvent(const sqlite::Statement& row, AuditEvent& event) {
   return ReadParts(row.Text(6), event.details) && Check(event);
 }
 
-// Counts on, in the row of the clock.
+// Updates the counted time and the correction in the row of the clock. Returns the new horizon.
 Result<AuditHorizon> CountOn(sqlite::Connection& connection, const AuditMoment& moment) {
   WEIR_ASSIGN_OR_RETURN(std::optional<StoredClock> clock, ReadClock(connection));
   if (!clock) return Fail(Code::kDataLoss, connection.name() + ": damaged: no row in clock");
@@ -53,11 +53,13 @@ Result<AuditHorizon> CountOn(sqlite::Connection& connection, const AuditMoment& 
   return horizon;
 }
 
+// Deletes expired events, and the oldest ones beyond kMostAuditEvents.
 Status DeleteOld(sqlite::Connection& connection, milliseconds counted) {
   WEIR_ASSIGN_OR_RETURN(sqlite::Statement expire,
                         connection.Prepare("DELETE FROM audit WHERE expires <= ?"));
   WEIR_RETURN_IF_ERROR(expire.Bind(1, counted.count()).Run());
-  // Numbers that are missing count too: an event costs an index entry, not a scan.
+  // Uses the difference of numbers, also if some are missing: that costs an index lookup, not a
+  // scan.
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement shorten,
       connection.Prepare("DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - ?"));
@@ -90,7 +92,7 @@ Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection, std::string_
       sqlite::Statement select,
       connection.Prepare("SELECT subject, id, at, action, principal, resource, details FROM audit "
                          "WHERE subject = ? AND id < ? ORDER BY id DESC"));
-  // No ULID begins with more than '7'.
+  // No ULID begins with a character greater than '7'.
   const std::string before = page.cursor.empty() ? "8" : page.cursor;
   select.Bind(1, subject).Bind(2, before);
   Page<AuditEvent> found;

@@ -10,26 +10,27 @@
 
 namespace weir {
 
-/// When events are written.
+/// The times at which events are written.
 struct AuditMoment {
-  UnixMillis label;  ///< of the label clock, whose correction is ...
-  milliseconds correction;
-  nanoseconds boot;  ///< the time since boot
+  UnixMillis label;         ///< time of the label clock, to which ...
+  milliseconds correction;  // ... this correction was applied
+  nanoseconds boot;         ///< time since boot
 };
 
-/// Keeps events, each id once, and deletes those that have expired (AuditHorizon, kept in the row
-/// of the clock, as the correction is) and those beyond kMostAuditEvents that were written first.
-/// REQUIRES: events that Check accepts; a transaction; the row of the clock is of this boot.
+/// Stores events, each id once. Deletes the events that have expired (AuditHorizon, whose state is
+/// in the row of the clock, as is the correction), and the oldest ones beyond kMostAuditEvents, in
+/// the order of writing. REQUIRES: Check accepts the events; a transaction; the row of the clock is
+/// of this boot.
 [[nodiscard]] Status WriteEvents(sqlite::Connection& connection, std::span<const AuditEvent> events,
                                  const AuditMoment& moment);
 
-/// As AuditLog::List. A row that does not read is noted in `damage`, and in Page::unreadable.
-/// REQUIRES: CheckAuditPage holds.
+/// Lists events, as AuditLog::List. An unreadable row is noted in `damage`, and in
+/// Page::unreadable. REQUIRES: CheckAuditPage holds.
 [[nodiscard]] Result<Page<AuditEvent>> ListEvents(sqlite::Connection& connection,
                                                   std::string_view subject, const PageRequest& page,
                                                   DamageReport& damage);
 
-/// Whether a row with all columns in their order is an event.
+/// Returns whether a row is a valid event. `row` has all columns in the order of the table.
 bool IsEventRow(const sqlite::Statement& row);
 
 }  // namespace weir

@@ -1,4 +1,11 @@
-// Calls that block, made one after the other on a thread of their own, and answered in time.
+// Makes blocking calls one after the other on a thread of their own, with deadlines.
+//
+//  Run --> queued --- worker: Begin() ---> running --- call() returns ---> done(result)
+//            |                                |
+//            | deadline                       | deadline
+//            v                                v
+//         done(kDeadlineExceeded);         done(kDeadlineExceeded);
+//         the call is not made             the result is discarded
 #pragma once
 
 #include <cstddef>
@@ -14,17 +21,18 @@
 
 namespace weir {
 
-/// Makes calls on `worker`, which they may block, in the order in which they came. A call whose
-/// deadline passes is answered kDeadlineExceeded on `timers`: it is not made if its turn had not
-/// come, else it goes on and its result is lost. At most `most` calls wait or run; further ones are
-/// kUnavailable. `name` begins each message. Both schedulers must outlive the calls, and it must
-/// outlive the tasks on both. Thread-safe.
+/// Makes calls on `worker`, which they may block, in the order of Run. If the deadline of a call
+/// passes, it completes with kDeadlineExceeded on `timers`: it is not made if it had not begun,
+/// otherwise it continues and its result is discarded. At most `most` calls are queued or running,
+/// including those whose deadline has passed; further ones complete with kUnavailable. Each message
+/// begins with `name`. Both schedulers must outlive the calls, and this object must outlive the
+/// tasks on both. Thread-safe.
 class BlockingCalls {
  public:
   BlockingCalls(Scheduler& worker, Scheduler& timers, std::string name, std::size_t most)
       : worker_(worker), timers_(timers), name_(std::move(name)), most_(most) {}
 
-  /// `call` blocks and returns a Result<T>.
+  /// Queues a call. `call` blocks and returns a Result<T>.
   template <class T, class Call>
   void Run(Deadline deadline, Call call, Done<T> done) {
     if (Status place = Enter(); !place) return done(Fail(std::move(place.error())));
@@ -46,18 +54,19 @@ class BlockingCalls {
   }
 
  private:
-  /// Who is first, the result or the deadline, takes it.
+  /// The completion of one call. The first of the result and the deadline takes `done`.
   template <class T>
   class Answer {
    public:
     explicit Answer(Done<T> done) : done_(std::move(done)) {}
-    /// False: it was answered, so that the call is not to be made.
+    /// Marks the call as begun. Returns false if it has completed already, so that it must not be
+    /// made.
     bool Begin() {
       const MutexLock lock(mutex_);
       begun_ = done_ != nullptr;
       return begun_;
     }
-    /// What is to be answered, empty if it was taken, and whether the call was begun.
+    /// Returns the callback, empty if it was taken before, and whether the call had begun.
     std::pair<Done<T>, bool> Take() {
       const MutexLock lock(mutex_);
       return {std::exchange(done_, nullptr), begun_};
@@ -69,6 +78,7 @@ class BlockingCalls {
     bool begun_ WEIR_GUARDED_BY(mutex_) = false;
   };
 
+  /// Counts one more call. Returns kUnavailable if there are `most` already.
   Status Enter();
   void Leave();
   Error TooLate(bool begun) const;
@@ -78,7 +88,7 @@ class BlockingCalls {
   const std::string name_;
   const std::size_t most_;
   Mutex mutex_;
-  std::size_t count_ WEIR_GUARDED_BY(mutex_) = 0;  // of calls that wait or run
+  std::size_t count_ WEIR_GUARDED_BY(mutex_) = 0;  // of calls that are queued or running
 };
 
 }  // namespace weir

@@ -9,7 +9,7 @@ namespace weir {
 BootIdentity ReadBootIdentity() {
   BootIdentity identity;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> identity.boot;
-  std::error_code error;  // older kernels have no time namespaces: all clocks are the same
+  std::error_code error;  // older kernels have no time namespaces: then all clocks are the same
   identity.time_namespace = std::filesystem::read_symlink("/proc/self/ns/time", error).string();
   return identity;
 }

@@ -1,4 +1,4 @@
-// Which boot of the machine this is: what a time since boot counts from.
+// Identifies the boot of the machine from which a time since boot counts.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 namespace weir {
 
 struct BootIdentity {
-  std::string boot;            ///< drawn by the kernel at each start; empty: not known
-  std::string time_namespace;  ///< clocks differ between these (man 7 time_namespaces)
+  std::string boot;            ///< drawn by the kernel at each start; empty if unknown
+  std::string time_namespace;  ///< clocks differ between time namespaces (man 7 time_namespaces)
 
   friend bool operator==(const BootIdentity&, const BootIdentity&) = default;
 };
 
-/// Of this process, from /proc. What cannot be read is empty.
+/// Reads the identity of this process from /proc. A part that cannot be read is empty.
 BootIdentity ReadBootIdentity();
 
-/// True if times since boot of both can be compared. An unknown boot is like no other.
+/// Returns true if times since boot of both can be compared. An unknown boot equals no other.
 bool IsSameBoot(const BootIdentity& a, const BootIdentity& b);
 
 }  // namespace weir

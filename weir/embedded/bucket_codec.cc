@@ -8,21 +8,22 @@
 namespace weir {
 namespace {
 
-// A row that is longer is followed by another: SQLite's rows end at 10^9 bytes, and whoever reads
-// one holds it whole.
+// Size at which the next change begins a new row: SQLite's rows end at 10^9 bytes, and a reader
+// holds a whole row in memory.
 constexpr std::size_t kRowBytes = 4u << 20;
 
 constexpr std::string_view kEnd = "]]\n";
 
-// The most bytes that an integer takes, with a character after it.
+// The most bytes of an integer, with the character that follows it.
 constexpr std::size_t kIntegerBytes = 21;
 
-// Of one limit.
+// Numbers of one limit, at most.
 constexpr std::size_t kNumbers = 8;
 
 bool NeedsEscape(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
 
-// Writes into memory that is known to suffice: the committer writes a million buckets a second.
+// Writes without bounds checks into memory whose size the caller has checked: the committer writes
+// a million buckets a second.
 class Pen {
  public:
   explicit Pen(char* at) : at_(at) {}
@@ -50,13 +51,14 @@ class Pen {
   char* at_;
 };
 
+// MostQuoted, MostLimit and MostExtras return upper bounds of the bytes of their texts.
 std::size_t MostQuoted(std::string_view text) { return 6 * text.size() + 2; }
 
 std::size_t MostLimit(std::string_view name) {
   return MostQuoted(name) + 3 + kNumbers * kIntegerBytes;
 }
 
-// Appends at most `most` bytes, which `write` puts.
+// Appends the bytes that `write` puts, which are at most `most`.
 template <class Write>
 void AppendWith(std::string& out, std::size_t most, Write&& write) {
   const std::size_t size = out.size();
@@ -68,7 +70,7 @@ void AppendWith(std::string& out, std::size_t most, Write&& write) {
   });
 }
 
-// Six numbers, without the end of their array.
+// Puts the six common numbers of a limit, without the closing bracket.
 void PutNumbers(Pen& pen, std::string_view name, const Meter& meter) {
   pen.Quote(name);
   pen.Put(std::string_view(":["));
@@ -99,7 +101,7 @@ void PutExtra(Pen& pen, const ExtraMeter& extra) {
   pen.Put(']');
 }
 
-// An object of `count` members.
+// Puts an object with `count` members.
 template <class Put>
 void PutObject(Pen& pen, std::size_t count, Put&& put) {
   pen.Put('{');
@@ -145,7 +147,6 @@ void AppendExtras(std::string& out, const ExtraMeters& extras) {
   AppendWith(out, MostExtras(extras), [&](Pen& pen) { PutExtras(pen, extras); });
 }
 
-// `rest` puts what follows the key, at most `most` bytes.
 template <class Rest>
 void ChangeBatch::Append(const BucketKey& key, std::size_t most, Rest&& rest) {
   if (rows_.empty() || rows_.back().size() >= kRowBytes) rows_.emplace_back();
@@ -189,7 +190,7 @@ void ChangeBatch::AddRemoved(const BucketKey& key) {
 }
 
 void ChangeBatch::Clear() {
-  // One row's memory is kept for the next batch.
+  // Keeps the memory of one row for the next batch.
   if (rows_.size() > 1) rows_.resize(1);
   if (!rows_.empty()) rows_.front().clear();
   count_ = 0;

@@ -1,11 +1,14 @@
-// Buckets as text: what stands in the tables `change` and `bucket` (docs/design/embedded.md).
+// Encodes buckets as text, for the tables `change` and `bucket` (docs/design/embedded.md).
 //
-// A change is a JSON array, [entity, resource, shard, time, limits, extras], or [entity, resource,
-// shard] for a bucket that was removed. `limits` is an object of limits by name, in order; each is
-// [tokens, remainder, consumed, capacity, amount, period], all whole numbers, and the
-// remainder_period if it is not the period. `extras` is left out if there are none, else
-// {"limits":{...},"left":[last_left,left_full]}; its limits have 8 numbers, remainder_period and
-// time last.
+// A change is a JSON array: [entity, resource, shard, time, limits, extras], or [entity, resource,
+// shard] for a bucket that was removed.
+//
+// - `limits` is an object of limits by name, in order. Each is [tokens, remainder, consumed,
+//   capacity, amount, period], all whole numbers, followed by remainder_period if it differs from
+//   the period.
+// - `extras` is absent if there are none; otherwise it is
+//   {"limits":{...},"left":[last_left,left_full]}. Its limits have 8 numbers: the last two are
+//   remainder_period and time.
 #pragma once
 
 #include <cstddef>
@@ -18,29 +21,30 @@
 
 namespace weir {
 
-/// Appends a JSON string; `text` is UTF-8.
+/// Appends `text`, which is UTF-8, as a JSON string.
 void AppendQuoted(std::string& out, std::string_view text);
-/// Appends `limits` of a bucket.
+/// Appends the `limits` of a bucket.
 void AppendLimits(std::string& out, const BucketRecord& record);
-/// Appends `extras` of a bucket.
+/// Appends the `extras` of a bucket.
 void AppendExtras(std::string& out, const ExtraMeters& extras);
 
-/// Changes gathered into rows of the table `change`: JSON arrays of changes, of some megabytes at
-/// most. Not thread-safe.
+/// Collects changes into rows of the table `change`. A row is a JSON array of changes, of a few
+/// megabytes at most. Not thread-safe.
 class ChangeBatch {
  public:
-  /// The bucket's present state; null: it was removed.
+  /// Adds the present state of a bucket; null means that it was removed.
   void Add(const BucketKey& key, const BucketState* state);
   void AddRemoved(const BucketKey& key);
   void Clear();
 
   bool empty() const { return count_ == 0; }
-  std::size_t count() const { return count_; }  ///< of changes
+  std::size_t count() const { return count_; }  ///< number of changes
   std::size_t bytes() const;
-  /// Each a whole JSON array. Valid until the next Add or Clear.
+  /// Returns the rows, each a complete JSON array. Valid until the next Add or Clear.
   std::vector<std::string_view> Rows() const;
 
  private:
+  /// Appends a change: its key, and then at most `most` bytes that `rest` writes.
   template <class Rest>
   void Append(const BucketKey& key, std::size_t most, Rest&& rest);
 

@@ -45,7 +45,7 @@ rc::Gen<Meter> AnyMeter() {
                    .amount = *rc::gen::inRange<std::int64_t>(1, kMaxMillitokens + 1),
                    .period = *rc::gen::inRange<std::int64_t>(1, kMaxPeriodMillis + 1)};
     meter.tokens = *rc::gen::inRange<std::int64_t>(-kMaxDebt, meter.quota.capacity + 1);
-    // After a change of the period, the remainder is still of the old one.
+    // After a change of the period, the remainder still counts in the old one.
     meter.remainder_period = *rc::gen::oneOf(
         rc::gen::just(meter.quota.period), rc::gen::inRange<std::int64_t>(1, kMaxPeriodMillis + 1));
     meter.remainder = *rc::gen::inRange<std::int64_t>(0, meter.remainder_period);
@@ -59,7 +59,7 @@ rc::Gen<BucketRecord> AnyRecord() {
     BucketRecord record;
     record.key = {*rc::gen::nonEmpty<std::string>(), *rc::gen::nonEmpty<std::string>(),
                   *rc::gen::arbitrary<std::uint32_t>()};
-    // No store takes control characters or '#'.
+    // No store accepts control characters or '#'.
     for (char& c : record.key.entity) c = static_cast<char>('$' + (c & 0x3f));
     for (char& c : record.key.resource) c = static_cast<char>('$' + (c & 0x3f));
     const auto any_time = rc::gen::inRange(kEarliestBucketTime.value, kLatestBucketTime.value + 1);
@@ -79,8 +79,8 @@ rc::Gen<BucketRecord> AnyRecord() {
   });
 }
 
-// Fails if: the period of a remainder is not written where it differs from the limit's; a quote in
-// a name is not escaped; a number is cut.
+// Fails if: the period of a remainder is not written although it differs from the limit's, a quote
+// in a name is not escaped, or a number is truncated.
 RC_GTEST_PROP(BucketCodec, ReadsBackWhatItWrote, ()) {
   const std::vector<BucketRecord> records =
       *rc::gen::container<std::vector<BucketRecord>>(AnyRecord());

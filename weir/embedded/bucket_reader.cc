@@ -15,7 +15,8 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-// [tokens, remainder, consumed, capacity, amount, period, remainder_period, time]
+// The numbers of a limit: [tokens, remainder, consumed, capacity, amount, period, remainder_period,
+// time].
 using Numbers = std::array<std::int64_t, 8>;
 constexpr std::size_t kFewestNumbers = 6;
 
@@ -31,22 +32,22 @@ Meter ToMeter(const Numbers& n) {
           .consumed = n[2]};
 }
 
-// A file that breaks the invariants of bucket.h would break the arithmetic.
+// Returns whether the invariants of bucket.h hold: other meters would break the arithmetic.
 bool IsSound(const Meter& meter) {
   return Validate(meter.quota).has_value() && meter.tokens <= meter.quota.capacity &&
          meter.tokens >= -kMaxDebt && meter.remainder >= 0 &&
          meter.remainder < meter.remainder_period && meter.remainder_period <= kMaxPeriodMillis;
 }
 
-// What no store accepts was not written by one.
+// A text that no store accepts was not written by one.
 bool IsText(std::string_view text) { return CheckBucketText("text", text).has_value(); }
 
 bool IsTime(std::int64_t time) {
   return time >= kEarliestBucketTime.value && time <= kLatestBucketTime.value;
 }
 
-// Where the line that begins at `from` ends: at a line break, or at the byte that a line break
-// became.
+// Returns the end of the line that begins at `from`. It is a line break, or a damaged byte between
+// "]," and "[\"", where a line break is expected.
 std::size_t EndOfLine(std::string_view row, std::size_t from) {
   for (std::size_t at = from; at < row.size(); ++at) {
     if (row[at] == '\n') return at;
@@ -56,7 +57,7 @@ std::size_t EndOfLine(std::string_view row, std::size_t from) {
   return row.size();
 }
 
-// Behind the JSON string that begins at `at`; npos if none does.
+// Returns the index behind the JSON string that begins at `at`, or npos if there is none.
 std::size_t EndOfString(std::string_view text, std::size_t at) {
   if (at >= text.size() || text[at] != '"') return text.npos;
   for (++at; at < text.size(); ++at) {
@@ -69,7 +70,7 @@ std::size_t EndOfString(std::string_view text, std::size_t at) {
   return text.npos;
 }
 
-// Behind the three elements of a change's key; npos if they are not there.
+// Returns the index behind the three elements of a change's key, or npos if they are not readable.
 std::size_t EndOfKey(std::string_view line) {
   std::size_t at = 1;
   for (int i = 0; i < 2; ++i) {
@@ -77,7 +78,7 @@ std::size_t EndOfKey(std::string_view line) {
     if (at == line.npos || at == line.size() || line[at] != ',') return line.npos;
     ++at;
   }
-  // No number goes on behind a 0.
+  // A number that begins with 0 ends there.
   if (line.substr(at, 1) == "0") return at + 1;
   const std::size_t end = std::min(line.find_first_not_of("0123456789", at), line.size());
   const bool is_number = end > at && end < line.size() && (line[end] == ',' || line[end] == ']');
@@ -89,9 +90,9 @@ bool IsAtEnd(ondemand::document& document) {
   return document.current_location().get(rest) != simdjson::SUCCESS;
 }
 
-// simdjson reports by exception or by code; these use the codes.
+// simdjson reports errors by exception or by code; this file uses the codes.
 
-// How many whole numbers an array has; 0 if it has others, or more than fit.
+// Returns the number of whole numbers in an array; 0 if it has other elements, or more than fit.
 template <std::size_t kMost>
 std::size_t ReadNumbers(ondemand::value value, std::array<std::int64_t, kMost>& numbers) {
   ondemand::array array;
@@ -123,7 +124,7 @@ Result<ExtraMeter> ReadExtra(simdjson::simdjson_result<ondemand::field>& field) 
   return Fail(Damaged(fmt::format("extra limit {} cannot be", extra.name)).error());
 }
 
-// False if the element at `index` of a change is not what stands there.
+// Reads the element at `index` of a change. Returns false if it does not have the right type.
 bool ReadElement(ondemand::value element, std::size_t index, Change& change) {
   if (index == 0) return !element.get_string().get(change.entity);
   if (index == 1) return !element.get_string().get(change.resource);
@@ -155,7 +156,7 @@ bool ReadChange(simdjson::simdjson_result<ondemand::value> value, Change& change
 
 struct BucketReader::State {
   ondemand::parser parser;
-  std::string text;  // simdjson reads a little beyond the end
+  std::string text;  // with padding, because simdjson reads a little beyond the end
 
   simdjson::error_code Iterate(std::string_view json, ondemand::document& document) {
     text.assign(json);
@@ -205,7 +206,8 @@ void BucketReader::SalvageChanges(std::string_view row,
                                   const std::function<void(const Change&)>& sink,
                                   const std::function<void(const DamagedChange&)>& damaged) {
   if (ReadChanges(row, sink)) return;
-  // A row begins with the bracket of the array, and each line ends with a comma or that bracket.
+  // A row begins with the array's bracket, and each line ends with a comma or the array's other
+  // bracket.
   for (std::size_t at = 1; at < row.size();) {
     const std::size_t end = EndOfLine(row, at);
     const std::string_view line = row.substr(at, end - at);

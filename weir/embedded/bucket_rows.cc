@@ -15,7 +15,7 @@ BucketRecord Blank(BucketKey key, UnixMillis time) {
   return {.key = std::move(key), .names = {}, .bucket = {.time = time, .meters = {}}};
 }
 
-// The limits that are configured for a bucket: those of the first level that has any.
+// Returns the limits that are configured for a bucket: those of the first level that has any.
 std::vector<Limit> ConfiguredFor(const BucketKey& key, const ConfigTable& config) {
   for (const Level& level :
        {Level::Entity(key.entity, key.resource), Level::EntityDefault(key.entity),
@@ -31,7 +31,7 @@ void EmptyMeter(Meter& meter) {
   meter.remainder = 0;
 }
 
-// `tokens` counts if it is debt.
+// Adds a limit without tokens, unless the bucket has it. Only a negative `tokens`, a debt, is kept.
 void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
   if (std::ranges::find(record.names, limit.name) != record.names.end()) return;
   record.names.push_back(limit.name);
@@ -39,6 +39,9 @@ void AddEmpty(const Limit& limit, std::int64_t tokens, BucketRecord& record) {
   record.bucket.meters.back().tokens = std::min<std::int64_t>(tokens, 0);
 }
 
+// Loads buckets in three steps: the changes of the log, the rows of the table, and at last the
+// buckets in doubt, whose latest state is unknown. The latter get the limits that any source knows,
+// and no tokens.
 class Loader {
  public:
   Loader(const ChangeIndex& index, const BucketsToLoad& to) : index_(index), to_(to) {}
@@ -58,6 +61,7 @@ class Loader {
 
   void LoadRow(const sqlite::Statement& row) {
     const KeyView view{row.Text(0), row.Text(1), static_cast<std::uint32_t>(row.Integer(2))};
+    // The log overrides this row. Its limits are still used if the bucket is in doubt.
     if (index_.Contains(view)) return KeepLimitsOfDoubtful(view, row.Text(4));
     if (!IsKey(row)) {
       to_.damage.Note("bucket", fmt::format("{}/{}: its key does not read; the row is left out",
@@ -77,10 +81,10 @@ class Loader {
       for (const Limit& limit : ConfiguredFor(key, to_.config)) {
         AddEmpty(limit, 0, record);
       }
-      // A limit that joins later is empty too, whatever it is.
+      // Limits that are added later are empty too.
       record.extras.last_left = to_.now;
       record.extras.left_full = to_.now + milliseconds(kMaxPeriodMillis);
-      // A change, so that the next process does not find the damaged row again.
+      // Loaded as a change, so that the next process does not find the damaged row again.
       to_.buckets.Load(std::move(record), BucketTable::Loaded::kAsChange);
     }
   }
@@ -91,6 +95,7 @@ class Loader {
            std::in_range<std::uint32_t>(row.Integer(2));
   }
 
+  // Returns the entry of a bucket in doubt, and creates it if there is none.
   BucketRecord& Doubt(const BucketKey& key) {
     return doubtful_.try_emplace(key, Blank(key, to_.now)).first->second;
   }
@@ -100,7 +105,7 @@ class Loader {
     Doubt(key);
   }
 
-  // As they are stored; the extras are empty if there are none.
+  // The stored texts of a bucket; `extras` is empty if there are none.
   struct Meters {
     std::string_view limits;
     std::string_view extras;
@@ -111,7 +116,7 @@ class Loader {
     const Status read = ReadMeters(meters, record);
     const bool is_time = time >= kEarliestBucketTime.value && time <= kLatestBucketTime.value;
     if (read && is_time) {
-      // One without limits, whose last was full and left, is like one that was never charged.
+      // A bucket without any limit is treated as one that was never charged.
       const bool is_empty = record.names.empty() && record.extras == ExtraMeters();
       if (!is_empty) to_.buckets.Load(std::move(record));
       return;
@@ -131,7 +136,7 @@ class Loader {
     if (doubtful_.contains(key)) KeepLimits(key, limits);
   }
 
-  // As far as they read.
+  // Adds the readable ones of `limits` to the bucket in doubt.
   void KeepLimits(const BucketKey& key, std::string_view limits) {
     BucketRecord known = Blank(key, to_.now);
     (void)reader_.ReadLimits(limits, known);

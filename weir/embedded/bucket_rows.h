@@ -1,4 +1,4 @@
-// Buckets as a file has them: the log of changes over the table `bucket`.
+// Loads the buckets of a file: the log of changes overrides the table `bucket`.
 #pragma once
 
 #include "weir/embedded/change_index.h"
@@ -9,21 +9,21 @@
 
 namespace weir {
 
-/// What buckets are loaded into, and by what those that do not read get their limits.
+/// The tables to load into, and the sources for the limits of unreadable buckets.
 struct BucketsToLoad {
-  BucketTable& buckets;       ///< empty
-  const ConfigTable& config;  ///< loaded
+  BucketTable& buckets;       ///< loaded into; must be empty
+  const ConfigTable& config;  ///< must be loaded already
   DamageReport& damage;
   UnixMillis now;
 };
 
-/// The bucket without tokens; debt stays.
+/// Returns the bucket without tokens, as of `now` or its own later time. Debt stays.
 BucketRecord EmptiedAt(BucketRecord record, UnixMillis now);
 
-/// Fills `to.buckets`. A bucket whose latest state does not read is noted and is empty (no tokens)
-/// as of `to.now`: never more is admitted than if it had been read. Its limits are those of its row
-/// in the table, and those that are configured for it; one of which no limit is known is noted, and
-/// left out. Errors: SQLite's.
+/// Fills `to.buckets`. If the latest state of a bucket is unreadable, this is noted and the bucket
+/// is loaded without tokens as of `to.now`, so that it never admits more than if it had been read.
+/// Its limits are then those of its row in the table, and those that are configured for it. If no
+/// limit of such a bucket is known, it is noted and left out. Returns errors of SQLite only.
 [[nodiscard]] Status LoadBuckets(sqlite::Connection& connection, const ChangeIndex& index,
                                  const BucketsToLoad& to);
 

@@ -1,4 +1,4 @@
-// U11, C18: a row that does not read costs that row.
+// U11, C18: an unreadable row costs only that row.
 #include "weir/embedded/bucket_rows.h"
 
 #include <fmt/format.h>
@@ -32,8 +32,8 @@ std::string Flipped(std::string bytes, std::size_t at, unsigned mask) {
   return bytes;
 }
 
-// Three buckets of 1000 tokens each: all have a row in the table with 999 left; acme-0 and acme-1
-// have 899 left by the log.
+// Three buckets of 1000 tokens each. In the table, all have 999 tokens left; in the log, acme-0 and
+// acme-1 have 899.
 class DamagedRowsTest : public EmbeddedTest {
  protected:
   static constexpr int kBuckets = 3;
@@ -56,7 +56,7 @@ class DamagedRowsTest : public EmbeddedTest {
     ASSERT_TRUE(client_.Close());
   }
 
-  // The file as it was, but for what `sql` does to it.
+  // Restores the original file, and runs `sql` on it.
   void Damage(const std::string& sql) {
     WriteFile(killed_, original_);
     RunSql(killed_, sql);
@@ -68,7 +68,7 @@ class DamagedRowsTest : public EmbeddedTest {
     return tokens;
   }
 
-  // Opens the damaged file; what did not read, and what the buckets then have.
+  // Opens the damaged file, and returns the reported damage and the tokens of the buckets.
   struct Opened {
     std::vector<std::string> damage;
     std::vector<std::int64_t> tokens;
@@ -110,7 +110,7 @@ TEST_F(DamagedRowsTest, U11ADamagedBucketIsReportedOnce) {
   EXPECT_THAT(Open().tokens, ElementsAre(899, 899, 0));
 }
 
-// Fails if: the row in the table, which is older, counts.
+// Fails if: the row in the table, which is older, is used.
 TEST_F(DamagedRowsTest, U11ABucketWhoseLatestChangeDoesNotReadIsEmpty) {
   Damage(
       "UPDATE change SET data = replace(data, '\"acme-1\",\"gpt-4\",0,', "
@@ -144,8 +144,8 @@ TEST_F(DamagedRowsTest, C18NumbersThatNoBucketHasAreDamage) {
   }
 }
 
-// Each line of the log, with every byte flipped so that it is no text any more. Fails if: the
-// damage is passed over in silence, another bucket changes, or the bucket of the line has tokens.
+// Flips the highest bit of each byte of the log, so that it is not valid text any more. Fails if:
+// the damage is not reported, another bucket changes, or the bucket of the line has tokens.
 TEST_F(DamagedRowsTest, U11EveryByteOfTheLogFlippedCostsItsLineAlone) {
   const auto rows = RunSql(killed_, "SELECT seq || '|' || data FROM change");
   ASSERT_THAT(rows, SizeIs(1));
@@ -158,7 +158,8 @@ TEST_F(DamagedRowsTest, U11EveryByteOfTheLogFlippedCostsItsLineAlone) {
     const auto line = std::count(data.begin(), data.begin() + static_cast<long>(at), '\n');
     const bool separates =
         at == 0 || at + 2 >= data.size() || data[at] == '\n' || data[at + 1] == '\n';
-    // Where the names differ, the damaged one is as near to each of them.
+    // If the byte in which the names differ is damaged, the name differs from each of them in one
+    // byte.
     const bool differs = at > 1 && data.substr(at - 2, 2) == "e-" && data[at + 1] == '"';
     const Opened opened = Open();
     for (int i = 0; i < 2; ++i) {
@@ -176,7 +177,8 @@ TEST_F(DamagedRowsTest, U11EveryByteOfTheLogFlippedCostsItsLineAlone) {
   }
 }
 
-// The same with a flip that often leaves a valid value. Fails if: a bucket of another line changes.
+// Flips the lowest bit, which often leaves a valid value. Fails if: a bucket of another line
+// changes.
 TEST_F(DamagedRowsTest, U11EveryLowBitOfTheLogFlippedTouchesItsLineAlone) {
   const std::string data = RunSql(killed_, "SELECT data FROM change").at(0);
   for (std::size_t at = 0; at < data.size(); ++at) {
@@ -192,8 +194,8 @@ TEST_F(DamagedRowsTest, U11EveryLowBitOfTheLogFlippedTouchesItsLineAlone) {
   }
 }
 
-// Every byte of every text in the tables of rows. Fails if: the file is refused, or another row
-// changes.
+// Flips every byte of every text in the tables of rows. Fails if: the file is refused, or another
+// row changes.
 TEST_F(DamagedRowsTest, U11EveryByteOfEveryRowFlippedCostsThatRowAlone) {
   struct Value {
     std::string table, column, where;
@@ -227,7 +229,8 @@ TEST_F(DamagedRowsTest, U11EveryByteOfEveryRowFlippedCostsThatRowAlone) {
   }
 }
 
-// C1: what an older weir wrote. Fails if: the file is refused, or more than the column is dropped.
+// C1: an older weir wrote such columns. Fails if: the file is refused, or more than the column is
+// dropped.
 TEST_F(DamagedRowsTest, C1ABadColumnOfAnEntityIsDroppedAndReported) {
   Damage(
       "UPDATE entity SET name = CAST(x'41fc' AS TEXT), "

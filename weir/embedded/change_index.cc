@@ -10,12 +10,12 @@
 namespace weir {
 namespace {
 
-// Bounds what damage may cost: more of it is counted, but not compared with every bucket.
+// Bounds the cost of damage: further unknown changes are numbered, but not compared with buckets.
 constexpr std::size_t kMostUnknown = 1000;
 constexpr std::size_t kLongestKeyText = 4096;
 constexpr std::size_t kMostDifferences = 1;
 
-// As a change of this bucket begins.
+// Returns the text with which a change of this bucket begins.
 std::string KeyText(const BucketKey& key) {
   std::string text = "[";
   AppendQuoted(text, key.entity);
@@ -24,7 +24,7 @@ std::string KeyText(const BucketKey& key) {
   return text += fmt::format(",{}", key.shard);
 }
 
-// A line that is cut off resembles all keys that begin with it.
+// A truncated line resembles all keys that begin with it.
 bool Resembles(std::string_view line, std::string_view key) {
   const std::size_t size = std::min(line.size(), key.size());
   std::size_t differences = 0;

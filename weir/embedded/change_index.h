@@ -1,4 +1,4 @@
-// The latest change of each bucket in a log of changes.
+// Indexes the latest change of each bucket in a log of changes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-/// A BucketKey that owns nothing.
+/// A BucketKey that does not own its strings.
 struct KeyView {
   std::string_view entity;
   std::string_view resource;
@@ -26,15 +26,16 @@ struct KeyView {
 };
 
 struct LatestChange {
-  std::optional<std::int64_t> time;  ///< none: the bucket was removed
+  std::optional<std::int64_t> time;  ///< nothing if the bucket was removed
   std::string limits;                ///< JSON
   std::string extras;                ///< JSON; empty if there are none
-  bool is_readable = true;  ///< else the rest is that of an earlier change, if there is one
-  std::size_t order = 0;    ///< among all changes of the log
+  /// If false, the fields above are those of an earlier change, if there is one.
+  bool is_readable = true;
+  std::size_t order = 0;  ///< number of the change in the log
 };
 
-/// Changes that do not read are added too: what they override is not the latest state of a bucket.
-/// Not thread-safe.
+/// Changes must be added in the order of the log, unreadable ones too: a change that they override
+/// is not the latest state of its bucket. Not thread-safe.
 class ChangeIndex {
  public:
   struct Hash {
@@ -48,12 +49,12 @@ class ChangeIndex {
   };
   using Map = std::unordered_map<BucketKey, LatestChange, Hash, Equal>;
 
-  /// Overrides what was added for the same bucket.
+  /// Overrides earlier changes of the same bucket.
   void Add(const Change& change);
   void Add(const DamagedChange& change);
-  /// Whether an unreadable change without a readable key, later than all that was added for this
-  /// bucket, may be one of it: its line differs from one of this bucket in at most one byte, as far
-  /// as it goes.
+  /// Returns true if an unreadable change with an unreadable key may be a change of this bucket,
+  /// and is later than all changes that were added for it. Such a change is taken for one of this
+  /// bucket if the beginning of its line differs from the bucket's key text in at most one byte.
   bool MayBeOverridden(const BucketKey& key) const;
   bool Contains(const KeyView& key) const { return map_.contains(key); }
   const Map& map() const { return map_; }
@@ -64,10 +65,11 @@ class ChangeIndex {
     std::size_t order;
   };
 
+  /// Returns the entry of the bucket, and creates it if there is none.
   LatestChange& At(const KeyView& key);
 
   Map map_;
-  std::vector<UnknownChange> unknown_;  // the first of them
+  std::vector<UnknownChange> unknown_;  // the first kMostUnknown of them
   std::size_t order_ = 0;
 };
 

@@ -11,12 +11,14 @@
 namespace weir {
 namespace {
 
-// How far a fold goes while the log grows: writing, the longer part, ends when the log has grown as
-// long again; deleting takes a quarter of that.
+// The progress of a fold: when the log has grown by a fraction f of its length at the beginning of
+// the fold, kWritePace * f of the buckets are written, or kDeletePace * f of the bytes are deleted.
+// So writing, the longer part, ends when the log has grown by its length again, and deleting takes
+// a quarter of that.
 constexpr double kWritePace = 1;
 constexpr double kDeletePace = 4;
 
-// The least that a step does, so that an idle process gets done too: about a millisecond.
+// The minimum of a step, about a millisecond, so that the fold of an idle process ends too.
 constexpr std::size_t kLeastBuckets = 512;
 constexpr std::size_t kLeastBytes = 1u << 20;
 
@@ -69,12 +71,15 @@ Result<ChangeIndex> ChangeLog::Read(DamageReport& damage) {
   }
   if (!row) return Fail(std::move(row.error()));
   if (!rows_.empty()) next_seq_ = rows_.back().seq + 1;
+  // All buckets of the log belong to the next fold.
   for (const auto& [key, latest] : index.map()) logged_.push_back(key);
   return index;
 }
 
 void ChangeLog::Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
   batch_.Add(key, state);
+  // The mark is the round of the last Add of this bucket. In the current round it is in logged_
+  // already.
   if (std::exchange(mark, round_) != round_) logged_.push_back(key);
 }
 
@@ -99,7 +104,7 @@ Status ChangeLog::AppendRemoved(std::span<const BucketKey> keys,
 Status ChangeLog::Write(const ChangeBatch& batch, const std::function<Status()>& body) {
   const std::vector<std::string_view> rows = batch.Rows();
   Status written = WriteOnce(rows, body);
-  // On a full disk the write-ahead log cannot grow, but it can start over once it is checkpointed.
+  // On a full disk the write-ahead log cannot grow, but it can be restarted after a checkpoint.
   const bool full = !written && written.error().code == Code::kResourceExhausted;
   if (full && connection_->Checkpoint(/*truncate=*/false)) written = WriteOnce(rows, body);
   if (!written) return written;
@@ -147,6 +152,8 @@ Status ChangeLog::FoldSome(const BucketTable& table, std::size_t grown_bytes) {
   if (!fold_) BeginFold();
   const double grown = static_cast<double>(grown_bytes) /
                        static_cast<double>(std::max<std::size_t>(fold_->bytes, 1));
+  // All slices are written before the rows are deleted. A slice that could not be written is
+  // retried.
   if (!fold_->slice.empty() || !fold_->keys.empty()) {
     if (fold_->slice.empty()) TakeSlice(Share(kWritePace * grown, fold_->buckets, kLeastBuckets));
     return WriteSlice(table);
@@ -167,12 +174,14 @@ void ChangeLog::BeginFold() {
   ++round_;
 }
 
-// In the order of the index on (entity, resource, shard), each page is written once.
+// Buckets are written in the order of the index on (entity, resource, shard), so that each page is
+// written once.
 void ChangeLog::TakeSlice(std::size_t count) {
   std::vector<BucketKey>& keys = fold_->keys;
   std::vector<BucketKey>& slice = fold_->slice;
   for (; count > 0 && !keys.empty(); --count) {
     std::ranges::pop_heap(keys, std::greater<>{});
+    // A bucket that is in logged_ twice is written once: equal keys follow each other.
     if (slice.empty() || slice.back() != keys.back()) slice.push_back(std::move(keys.back()));
     keys.pop_back();
   }
@@ -191,7 +200,7 @@ Status ChangeLog::WriteSlice(const BucketTable& table) {
 }
 
 Status ChangeLog::WriteBucket(const BucketTable& table, const BucketKey& key) {
-  // May be newer than the log: then the next commit repeats it.
+  // The state may be newer than the log. Then the next commit writes it to the log again.
   const std::optional<BucketRecord> record = table.Read(key);
   const bool has_extras = record && record->extras != ExtraMeters();
   const bool is_kept = record && (has_extras || !record->names.empty());

@@ -1,4 +1,4 @@
-// The table `change`: what commits append, and how it is folded into the table `bucket`.
+// The table `change`, to which commits append, and folding it into the table `bucket`.
 // docs/design/embedded.md.
 #pragma once
 
@@ -18,11 +18,17 @@
 
 namespace weir {
 
-/// Not thread-safe. The connection must outlive it. Each verb is one transaction, or leaves the
-/// file as it was; after an error it may be tried again.
+/// Not thread-safe. The connection must outlive it. Each function is one transaction, or leaves the
+/// file as it was; it may be retried after an error.
+///
+/// Add, Append ----> rows in `change` -- FoldSome: BeginFold --> folding
+///                      ^                                          |
+///                      |                    TakeSlice, WriteSlice | until no key is left
+///                      |                                          v
+///                      +------------- no row is left ------- DeleteRows
 class ChangeLog {
  public:
-  /// What an append wrote.
+  /// The size of an append.
   struct Written {
     std::size_t buckets = 0;
     std::size_t bytes = 0;
@@ -30,28 +36,29 @@ class ChangeLog {
 
   [[nodiscard]] static Result<ChangeLog> Open(sqlite::Connection& connection);
 
-  /// The latest change of each bucket in the log. What does not read is noted in `damage`. Call it
-  /// once, before anything else.
+  /// Reads the latest change of each bucket in the log. An unreadable change is noted in `damage`.
+  /// Call it once, before anything else.
   [[nodiscard]] Result<ChangeIndex> Read(DamageReport& damage);
 
-  /// Gathers a bucket's present state for the next Append; null: it was removed. `mark` is what the
-  /// last Add for it left there; 0 if there was none.
+  /// Collects the present state of a bucket for the next Append; null means that it was removed.
+  /// `mark` is the value that the last Add of this bucket left in it, or 0 if there was none.
   void Add(const BucketKey& key, const BucketState* state, std::uint32_t& mark);
-  /// Writes what was gathered; nothing if there is nothing. After an error that stays gathered.
+  /// Writes the collected changes, if there are any. After an error they stay collected.
   [[nodiscard]] Result<Written> Append();
-  /// Writes that these buckets were removed, and what `body` writes, in one transaction.
+  /// Writes that these buckets were removed, and the writes of `body`, in one transaction.
   [[nodiscard]] Status AppendRemoved(std::span<const BucketKey> keys,
                                      const std::function<Status()>& body);
 
   std::size_t bytes() const { return bytes_; }
   bool folding() const { return fold_.has_value(); }
-  /// Makes the table `bucket` what `table` is, and the log empty, in one transaction.
+  /// Replaces the table `bucket` by the contents of `table`, and empties the log, in one
+  /// transaction.
   [[nodiscard]] Status Rewrite(const BucketTable& table);
-  /// Begins to fold what is in the log now, or goes on with it: writes the state that each of its
-  /// buckets has in `table`, then deletes the rows. After each step, and so after a crash too, the
-  /// file says the same: rows that are still there come before what was written, or repeat it.
-  /// Goes as far as keeps pace with a log that grew by `grown_bytes` since the last call, so that
-  /// the end is reached before the log is two and a half times as long.
+  /// Begins to fold the present log, or continues: writes the state that each bucket of the log has
+  /// in `table` now, then deletes the folded rows. The file has the same meaning after each step,
+  /// and so after a crash too: rows that are still in the log are older than the written states, or
+  /// repeat them. The step is proportional to `grown_bytes`, the growth of the log since the last
+  /// call, so that the fold ends before the log is two and a half times as long.
   [[nodiscard]] Status FoldSome(const BucketTable& table, std::size_t grown_bytes);
 
  private:
@@ -59,33 +66,40 @@ class ChangeLog {
     std::int64_t seq;
     std::size_t bytes;
   };
+  /// A fold in progress: first `keys` and `slice` are written, then the rows up to last_seq are
+  /// deleted.
   struct Fold {
-    std::vector<BucketKey> keys;   // a heap, the first in SQLite's order on top
-    std::vector<BucketKey> slice;  // taken from it, not written yet
-    std::size_t buckets;           // in all
+    std::vector<BucketKey> keys;   // to be written; a heap with the first in SQLite's order on top
+    std::vector<BucketKey> slice;  // taken from `keys`, not yet written
+    std::size_t buckets;           // initial size of `keys`
     std::int64_t last_seq;
-    std::size_t bytes;  // in all
+    std::size_t bytes;  // size of the log when the fold began
   };
 
   explicit ChangeLog(sqlite::Connection& connection) : connection_(&connection) {}
+  /// Writes the rows of `batch` and runs `body`, in one transaction. Retries once on a full disk.
   Status Write(const ChangeBatch& batch, const std::function<Status()>& body);
+  /// One attempt of Write.
   Status WriteOnce(std::span<const std::string_view> rows, const std::function<Status()>& body);
   void BeginFold();
+  /// Moves the first `count` keys of the heap into the slice.
   void TakeSlice(std::size_t count);
   Status WriteSlice(const BucketTable& table);
+  /// Writes the present state of a bucket to the table `bucket`, or deletes its row.
   Status WriteBucket(const BucketTable& table, const BucketKey& key);
+  /// Deletes folded rows of about this many bytes.
   Status DeleteRows(std::size_t bytes);
 
   sqlite::Connection* connection_;
   std::optional<sqlite::Statement> insert_, delete_, put_bucket_, delete_bucket_;
   ChangeBatch batch_;
-  std::deque<Row> rows_;  // in the table
+  std::deque<Row> rows_;  // of the table `change`, in order
   std::int64_t next_seq_ = 1;
   std::size_t bytes_ = 0;
   std::optional<Fold> fold_;
-  // The buckets in the rows that came after the last fold began; some twice.
+  // The buckets of the rows that were added since the last fold began; a bucket may occur twice.
   std::vector<BucketKey> logged_;
-  std::uint32_t round_ = 1;  // of folding; the mark of a bucket that is in logged_
+  std::uint32_t round_ = 1;  // number of folds plus 1; the mark of buckets in logged_
 };
 
 }  // namespace weir

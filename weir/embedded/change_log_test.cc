@@ -29,7 +29,7 @@ class ChangeLogTest : public testing::Test {
     EXPECT_TRUE(table_.Acquire(charges, kNow)->admitted);
   }
 
-  // What a commit does.
+  // Commits the changes of the table, as the committer does.
   void Commit() {
     table_.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t& mark) {
       log_.Add(key, state, mark);
@@ -37,7 +37,8 @@ class ChangeLogTest : public testing::Test {
     EXPECT_TRUE(log_.Append());
   }
 
-  // Entity and tokens by the log, as one who opens the file reads it; -1: removed.
+  // Returns the tokens of each entity in the log, as a process that opens the file reads it; -1:
+  // removed.
   std::map<std::string, std::int64_t> ReadLog() {
     std::map<std::string, std::int64_t> tokens;
     BucketReader reader;
@@ -115,8 +116,8 @@ TEST_F(ChangeLogTest, AFoldMovesTheLogIntoTheTableStepByStep) {
   EXPECT_FALSE(log_.folding());
 }
 
-// Fails if: what is committed while a fold goes on is deleted with what it folds, or is not noted
-// for the next one.
+// Fails if: changes that are committed during a fold are deleted with the folded rows, or are not
+// noted for the next fold.
 TEST_F(ChangeLogTest, AFoldLeavesWhatCameAfterItBegan) {
   TakeOne(acme_);
   Commit();

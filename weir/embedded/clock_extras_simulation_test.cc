@@ -1,5 +1,5 @@
-// Boots under wrong clocks, on a file whose bucket has more limits than meters and sets of limits
-// that take turns. The seed of a failure is in its message.
+// Boots under wrong clocks, with a file whose bucket has more limits than meters, and sets of
+// limits that alternate. The message of a failure has its seed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@ namespace weir {
 namespace {
 
 constexpr Quota kOfEachName = PerMinute(60);
-constexpr int kNames = 30;  // a bucket has 20 meters for those that are not configured
+constexpr int kNames = 30;  // a bucket has 20 meters for limits that are not configured
 constexpr int kTurns = 300;
 
-/// One machine and the file on it. Each limit admits, in true time, at most what a full bucket of
-/// its own does, which is full again at each boot.
+/// A machine and the file on it. In true time, each limit must admit at most the tokens of a full
+/// bucket of its own, which is filled again at each boot.
 class NamedLimitsWorld {
  public:
   explicit NamedLimitsWorld(std::uint64_t seed) : rng_(seed), seed_(seed) {
@@ -61,7 +61,7 @@ class NamedLimitsWorld {
     while (!answer) scheduler_.RunReady();
     ASSERT_TRUE(*answer) << answer->error().message;
     const Decision& decision = **answer;
-    // A minute until T reaches the stored time, and one until the limit is full.
+    // At most a minute until bucket time reaches the stored time, and one until the limit is full.
     ASSERT_LE(decision.retry_after, std::chrono::minutes(2)) << Where();
     for (std::size_t i = 0; decision.admitted && i < charge.amounts.size(); ++i) {
       const std::string& name = charge.target->limits[i].name;
@@ -111,8 +111,8 @@ class NamedLimitsWorld {
   int boots_ = 0;
 };
 
-// Fails if: any time of a bucket stays far ahead after a boot under a wrong clock: of a configured
-// meter, of an extra one, or of those that left early.
+// Fails if: after a boot under a wrong clock, any time of a bucket stays far ahead: that of a
+// configured meter, of an extra one, or of limits that left early.
 TEST(ClockExtrasSimulation, C4ABootUnderAWrongClockCostsEachLimitACapacityAtMost) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     NamedLimitsWorld world(seed);

@@ -1,4 +1,4 @@
-// The simulation of clocks finds each bug that it exists for: each is planted in a store.
+// Tests that the simulation of clocks finds the bugs that it must find: each is planted in a store.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -28,7 +28,7 @@ enum class ClockBug {
   kKeepsTheBaseOnANewBoot,
 };
 
-// The time since boot, as a buggy store counts it.
+// The time since boot, as a store with a bug counts it.
 class PlantedBootClock final : public Clock {
  public:
   PlantedBootClock(const Clock& clock, ClockBug bug) : clock_(clock), bug_(bug) {}
@@ -56,7 +56,7 @@ class PlantedBootClock final : public Clock {
   const ClockBug bug_;
 };
 
-// A store in memory whose buckets outlive its processes, as a file's do.
+// A store in memory whose buckets survive its processes, as those of a file do.
 class PlantedClockedStore final : public ClockedStore {
  public:
   PlantedClockedStore(ClockWorld& world, ClockBug bug)
@@ -103,7 +103,7 @@ class PlantedClockedStore final : public ClockedStore {
   std::unique_ptr<BucketTable> table_;
 };
 
-// As the tests without planted bugs run them.
+// The scenarios of the tests without planted bugs.
 std::vector<ClockScenario> AllClockScenarios() {
   std::vector<ClockScenario> scenarios;
   for (const ClockFault& fault : FaultsOfClocks()) scenarios.push_back({.fault = fault});

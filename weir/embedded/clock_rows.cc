@@ -16,7 +16,7 @@ bool IsClockRow(const sqlite::Statement& row) {
   for (const int number : {3, 4, 5, 6}) {
     if (!row.IsInteger(number) || !IsSpan(row.Integer(number))) return false;
   }
-  // So labels, bucket time and the counted time stay within the range of valid times.
+  // With these bounds, labels, bucket time and the counted time stay in the range of valid times.
   return row.Integer(5) >= 0 && row.Integer(6) >= 0 && IsUtf8(row.Text(1)) && IsUtf8(row.Text(2));
 }
 
@@ -43,7 +43,7 @@ Status WriteClock(sqlite::Connection& connection, const StoredClock& clock) {
   WEIR_ASSIGN_OR_RETURN(
       sqlite::Statement replace,
       connection.Prepare("INSERT OR REPLACE INTO clock VALUES(1, ?, ?, ?, ?, ?, ?)"));
-  // Rounded down: the rest of a millisecond counts next time.
+  // Rounded down, so that the rest of a millisecond is counted next time.
   const auto at = std::chrono::floor<milliseconds>(clock.horizon.at);
   return replace.Bind(1, clock.on.boot)
       .Bind(2, clock.on.time_namespace)

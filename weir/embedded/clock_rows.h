@@ -1,4 +1,4 @@
-// What a file knows of time: one row. Mechanism: docs/design/time.md.
+// The time that a file stores: one row. Mechanism: docs/design/time.md.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 namespace weir {
 
 struct StoredClock {
-  BootIdentity on;          ///< the boot that `base` holds for
-  UnixMillis base;          ///< bucket time less the time since boot
-  milliseconds correction;  ///< labels less bucket time
+  BootIdentity on;          ///< the boot for which `base` is valid
+  UnixMillis base;          ///< bucket time minus time since boot
+  milliseconds correction;  ///< time of labels minus bucket time
   AuditHorizon::State horizon;
 };
 
-/// The migration that makes its table, whose row the first process that opens the file writes.
+/// The migration that creates its table. The first process that opens the file writes its row.
 inline constexpr const char* kClockTable = R"sql(
 CREATE TABLE clock(  -- one row
   id INTEGER PRIMARY KEY CHECK(id = 1),
@@ -31,21 +31,22 @@ CREATE TABLE clock(  -- one row
 );
 )sql";
 
-/// Nothing if no process has opened the file since it has this row, or if the row does not read:
-/// that is noted in `damage`, if there is one.
+/// Reads the row. Returns nothing if no process has opened the file since the table exists, or if
+/// the row is unreadable, which is noted in `damage` unless that is null.
 [[nodiscard]] Result<std::optional<StoredClock>> ReadClock(sqlite::Connection& connection,
                                                            DamageReport* damage = nullptr);
-/// Whether a row with all columns in their order is one of numbers that can be.
+/// Returns whether a row is valid. `row` has all columns in the order of the table.
 bool IsClockRow(const sqlite::Statement& row);
-/// REQUIRES: a transaction, or that one statement is enough.
+/// Replaces the row. REQUIRES: a transaction, unless this statement is the only change.
 [[nodiscard]] Status WriteClock(sqlite::Connection& connection, const StoredClock& clock);
 
-/// What holds on this boot: as stored, or on a new boot from the wall clock, the horizon kept. True
-/// in `is_new`: it is to be written before it is used.
+/// The time of a boot. `is_new`: it must be written to the file before it is used.
 struct ClockOnBoot {
   StoredClock stored;
   bool is_new = false;
 };
+/// Returns the stored time if it is of `boot`. Otherwise time begins again from the wall clock, and
+/// only the counted time of the horizon is kept.
 ClockOnBoot ClockOn(const BootIdentity& boot, const std::optional<StoredClock>& stored,
                     const Clock& clock);
 

@@ -76,7 +76,7 @@ TEST_F(FileClockTest, AFileOfAnEarlierWeirStartsAtTheWallTime) {
 
 class FileClockSweepTest : public FileClockTest {
  protected:
-  /// All of a limit of 60 a minute; true if it is admitted.
+  /// Takes all tokens of a limit of 60 a minute. Returns true if they are admitted.
   bool TakeSixty(const std::string& entity) {
     const std::vector<Charge> charges{
         Take(MakeTarget({entity, "llm", 0}, {{"rpm", PerMinute(60)}}), 60)};
@@ -88,12 +88,12 @@ class FileClockSweepTest : public FileClockTest {
     });
     return admitted;
   }
-  /// Long enough for a commit, and for the sweep after it.
+  /// Waits long enough for a commit, and for the sweep after it.
   void Idle() { client_.scheduler().Advance(std::chrono::seconds(5)); }
 };
 
-// Fails if: buckets are swept by the latest time that any clock has shown (C3: 240 admitted where
-// 66 are allowed).
+// Fails if: buckets are swept by the latest time that any clock has shown (C3: 240 tokens were
+// admitted instead of 66).
 TEST_F(FileClockSweepTest, C3AfterTheClockIsSetBackIdleSecondsForgetNothing) {
   Open();
   EXPECT_TRUE(TakeSixty("acme"));
@@ -122,7 +122,7 @@ TEST_F(FileClockSweepTest, C3ABucketThatIsAheadMakesNoOtherOneFull) {
 
 class FileClockAuditTest : public FileClockTest {
  protected:
-  /// One command: a process opens the file, changes something, and closes it.
+  /// Runs one command: a process opens the file, changes something, and closes it.
   void Change(const std::string& name, const BootIdentity& boot = kBoot) {
     Open(boot);
     EXPECT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = name}}}}));
@@ -144,7 +144,7 @@ TEST_F(FileClockAuditTest, C4AClockThatIsAheadForAMomentCostsNoEvent) {
   EXPECT_THAT(Subjects(), ElementsAre("a", "b", "c", "d"));
 }
 
-// Fails if: an event expires by its own time, which a clock that was behind has given it, or by the
+// Fails if: an event expires by its own time, which is that of a clock that was behind, or by the
 // wall clock.
 TEST_F(FileClockAuditTest, AnEventOfAClockThatWasBehindIsKeptForItsTime) {
   Change("a");
@@ -169,7 +169,7 @@ TEST_F(FileClockAuditTest, WhatWasWrittenFirstGoesBeyondTheMostThatAreKept) {
   EXPECT_THAT(Subjects(), ElementsAre("b", "c"));
 }
 
-// Fails if: each process has its own base, or an expiry goes by the wall clock.
+// Fails if: each process has its own base, or an expiry follows the wall clock.
 TEST(FileReservationClock, NoLiveSlotIsGivenAwayWithinABoot) {
   TempFolder folder;
   sim::SimClock clock;
@@ -177,7 +177,7 @@ TEST(FileReservationClock, NoLiveSlotIsGivenAwayWithinABoot) {
   const std::string path = folder / "weir.db";
   const AccountKey key{"emr", "acme"};
   int claims = 0;
-  // One command each, under whatever clock.
+  // Each claim is one command, under a wall clock with this error.
   const auto claim = [&](milliseconds error) {
     clock.SetWall(start + error);
     auto backend = OpenFileReservations(path, clock, {.boot = kBoot});
@@ -200,7 +200,7 @@ TEST(FileReservationClock, NoLiveSlotIsGivenAwayWithinABoot) {
   EXPECT_TRUE(claim(hours(-5))) << "and it is free at its expiry";
 }
 
-// Fails if: slots of a boot under a wrong clock are held until that clock's time.
+// Fails if: slots of a boot under a wrong clock are held until the time of that clock.
 TEST(FileReservationClock, C4SlotsOfAWrongBootAreHeldForTheirTimeOnly) {
   TempFolder folder;
   sim::SimClock clock;

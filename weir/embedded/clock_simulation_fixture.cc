@@ -29,7 +29,7 @@ std::int64_t DrawTokens(ClockWorld& world) {
 
 void TakeNow(ClockWorld& world, ClockedStore& store) { TakeSome(world, store, DrawTokens(world)); }
 
-// Who is refused is admitted at the very millisecond that the refusal named.
+// A request that was refused must be admitted at exactly the millisecond that its refusal named.
 void TakeAndPerhapsWait(ClockWorld& world, ClockedStore& store) {
   const std::int64_t tokens = DrawTokens(world);
   const Decision first = TakeSome(world, store, tokens);
@@ -40,7 +40,7 @@ void TakeAndPerhapsWait(ClockWorld& world, ClockedStore& store) {
   }
 }
 
-// The wall clock is 74 years ahead while `times` requests are made, one a second.
+// Sets the wall clock 74 years ahead while `times` requests are made, one a second.
 ClockFault Years74For(int times) {
   return {fmt::format("74 years for {} requests", times),
           [times](ClockWorld& world, ClockedStore& store) {
@@ -135,7 +135,8 @@ const std::vector<ClockFault>& FaultsOfClocks() {
        [](ClockWorld& world, ClockedStore&) { world.Suspend(hours(1), /*is_counted=*/true); }},
       {"suspensions that B does not count",
        [](ClockWorld& world, ClockedStore&) { world.Suspend(hours(1), /*is_counted=*/false); }},
-      {"idle while the clock is behind",  // C3: an idle file forgot buckets that were not full
+      // C3: in an idle file, buckets that were not full were forgotten.
+      {"idle while the clock is behind",
        [](ClockWorld& world, ClockedStore&) {
          world.SetWall(hours(-1));
          world.Pass(seconds(3));

@@ -1,5 +1,5 @@
-// Bucket time under clocks that go wrong, on memory and in a file, against buckets in true time.
-// The fault, the seed and the step of a failure are in its message.
+// Checks bucket time under clocks that go wrong, in memory and in a file, against buckets in true
+// time. The message of a failure has the fault, the seed and the step.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kClockSeeds = 60;
 
-// The answer comes from `run`, or before it is called.
+// Calls `run` until there is a result, unless the call completes before it returns.
 template <class Run>
 Result<Decision> TakeFrom(Backend& backend, std::int64_t tokens, const Run& run) {
   std::optional<Result<Decision>> answer;
@@ -46,7 +46,7 @@ class FileClockedStore final : public ClockedStore {
   }
 
   Result<Decision> Take(std::int64_t tokens) override {
-    // The truth must not pass unseen: a strict commit is due at once.
+    // True time must not pass unnoticed here. A strict commit is due at once.
     return TakeFrom(*backend_, tokens, [&] { world_.scheduler().RunReady(); });
   }
   void Restart(bool by_kill) override {
@@ -86,8 +86,8 @@ void ExpectPromisesKept(const ClockScenario& scenario, std::uint64_t seed_step) 
   }
 }
 
-// Fails if: T follows the wall clock, a process has a T of its own, or idle buckets are swept by
-// the latest time ever seen (C3, C4).
+// Fails if: bucket time follows the wall clock, a process has a bucket time of its own, or idle
+// buckets are swept by the latest time ever seen (C3, C4).
 TEST(ClockSimulation, WithinABootNoClockGivesOrTakesATokenInMemory) {
   for (const ClockFault& fault : FaultsOfClocks()) {
     ExpectPromisesKept<MemoryClockedStore>({.fault = fault}, 1);
@@ -102,12 +102,13 @@ TEST(ClockSimulation, WithinABootNoClockGivesOrTakesATokenInAFile) {
   }
 }
 
-// Fails if: a new boot refills by a stored time that is far ahead, or leaves such a time as it is.
+// Fails if: a new boot refills from a stored time that is far ahead, or does not correct such a
+// time.
 TEST(ClockSimulation, ABootUnderAWrongClockCostsACapacityAtMost) {
   ExpectPromisesKept<FileClockedStore>({.fault = BootUnderAWrongClock(), .lag = kMostAhead}, 5);
 }
 
-// Fails if: a new boot keeps the base of the old one, so that time goes back.
+// Fails if: a new boot keeps the base of the old one, so that time goes backwards.
 TEST(ClockSimulation, ABootUnderARightClockCostsNothing) {
   ExpectPromisesKept<FileClockedStore>(
       {.fault = BootUnderARightClock(), .lag = milliseconds(1000), .first_may_err = false}, 7);

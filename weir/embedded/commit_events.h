@@ -1,4 +1,4 @@
-// What an operator wants to know of the commits of a file, as events of the log.
+// The events of a file's commits, for operators.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,20 @@
 
 namespace weir {
 
-/// A commit that failed: "commit.failed", an error, with file, message, and failures, how many
-/// have failed since one succeeded; the first, and then one in 10 s. The next that succeeds:
-/// "commit.recovered", info, with file and failures. One that took more than a second:
-/// "commit.slow", a warning, with file, took_ms and suppressed; one in 10 s. Not thread-safe. The
-/// log must outlive it.
+/// Writes log events about the commits of a file:
+///
+/// - "commit.failed", an error: file, message, and failures, the number of failed commits since the
+///   last success. Written for the first failure, and then at most once in 10 s.
+/// - "commit.recovered", info: file and failures. Written for the first success after failures.
+/// - "commit.slow", a warning: file, took_ms and suppressed. Written for a commit that took more
+///   than a second, at most once in 10 s.
+///
+/// Not thread-safe. The log must outlive it.
 class CommitEvents {
  public:
   CommitEvents(Log& log, std::string file) : log_(log), file_(std::move(file)) {}
 
+  /// Notes a commit that ended at `now`.
   void Committed(const Status& status, nanoseconds took, Instant now);
 
  private:
@@ -29,7 +34,7 @@ class CommitEvents {
 
   Log& log_;
   const std::string file_;
-  std::int64_t failures_ = 0;  // since the last that succeeded
+  std::int64_t failures_ = 0;  // since the last success
   Instant next_failure_{INT64_MIN};
   RepeatedEvent slow_{std::chrono::seconds(10)};
 };

@@ -1,4 +1,4 @@
-// The log events and the counters of a file.
+// Tests the log events and the counters of a file.
 #include "weir/embedded/commit_events.h"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ class CommitEventsTest : public testing::Test {
   const Status failed_ = Fail(Code::kUnavailable, "no space");
 };
 
-// Fails if a disk that is full for an hour writes a line for each try, or none when it has space
-// again.
+// Fails if: a disk that is full for an hour causes an event for each retry, or none when it has
+// space again.
 TEST_F(CommitEventsTest, FailuresAreOneEventInTenSecondsUntilOneSucceeds) {
   Commit(failed_);
   Commit(failed_);
@@ -60,7 +60,7 @@ TEST_F(CommitEventsTest, SlowCommitsAreOneEventInTenSeconds) {
 
 class FileEventsTest : public EmbeddedTest {
  protected:
-  void TearDown() override { (void)client_.Close(); }  // while there is a disk
+  void TearDown() override { (void)client_.Close(); }  // before disk_ is destroyed
 
   RecordingLog log_;
   FaultyVfs disk_{"events_disk"};
@@ -80,7 +80,7 @@ TEST_F(FileEventsTest, ADiskThatFailsAndIsWellAgainIsReported) {
   EXPECT_THAT(log_.lines().back(), StartsWith("info commit.recovered file="));
 }
 
-// Fails if an operator cannot tell a clean start from one after a kill.
+// Fails if: an operator cannot distinguish a clean start from one after a kill.
 TEST_F(FileEventsTest, AFileThatAKilledProcessLeftIsReported) {
   ASSERT_TRUE(client_.Open(options_));
   ASSERT_TRUE(client_.Acquire({Take(acme_, 1)}));
@@ -94,7 +94,7 @@ TEST_F(FileEventsTest, AFileThatAKilledProcessLeftIsReported) {
                                               HasSubstr(after.path()), HasSubstr(" bytes="))));
 }
 
-// Fails if a clock that was set is noticed only when the configuration is changed.
+// Fails if: a jump of the clock is noticed only when the configuration is changed.
 TEST_F(FileEventsTest, AClockThatWasSetIsReportedWhileTokensAreTaken) {
   ASSERT_TRUE(client_.Open(options_));
   auto& clock = client_.scheduler().sim_clock();

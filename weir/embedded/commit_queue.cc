@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// What the calls of `from` that have expired are answered with; waiters stay for their commit.
+// Takes the callbacks of expired waiters. The waiters stay for their commit.
 void TakeExpiredWaiters(std::vector<CommitQueue::Waiter>& from, Instant now,
                         std::vector<CommitQueue::Expired>& to) {
   for (CommitQueue::Waiter& waiter : from) {
@@ -16,6 +16,7 @@ void TakeExpiredWaiters(std::vector<CommitQueue::Waiter>& from, Instant now,
   }
 }
 
+// Takes expired requests out of `from`, with their jobs.
 template <class Requests>
 void TakeExpiredRequests(Requests& from, Instant now, std::vector<CommitQueue::Expired>& to) {
   const auto is_expired = [&](CommitQueue::Request& request) {
@@ -52,6 +53,7 @@ CommitQueue::Job CommitQueue::StartRequest() {
   if (begun_.empty()) return nullptr;
   running_.emplace(std::move(begun_.front()));
   begun_.pop_front();
+  // The callback stays in running_, so that TakeExpired can take it while the job runs.
   return std::exchange(running_->job, nullptr);
 }
 
@@ -70,6 +72,7 @@ std::vector<CommitQueue::Waiter> CommitQueue::TakeWaiters() {
 
 std::vector<CommitQueue::Waiter> CommitQueue::TakeLateWaiters() {
   std::vector<Waiter> late = TakeWaiters();
+  // Completed waiters have an empty `done`. The others go back to the queue.
   const auto unanswered =
       std::ranges::partition(late, [](const Waiter& waiter) { return !waiter.done; });
   std::ranges::move(unanswered, std::back_inserter(waiters_));
@@ -81,6 +84,7 @@ std::vector<CommitQueue::Expired> CommitQueue::TakeExpired(Instant now) {
   std::vector<Expired> expired;
   TakeExpiredWaiters(committing_, now, expired);
   TakeExpiredWaiters(waiters_, now, expired);
+  // The job of the running request cannot be stopped; only its callback is taken.
   if (running_ && running_->done && running_->deadline.ExpiredAt(now)) {
     expired.push_back({std::exchange(running_->done, nullptr), State::kInFlight, nullptr});
   }

@@ -1,4 +1,5 @@
-// Calls that wait for a commit or for work on the file, and when each must be answered.
+// The calls that wait for a commit or for work on the file, in their states and with their
+// deadlines.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +15,24 @@
 
 namespace weir {
 
-/// A state machine without clock, lock or I/O: its owner locks, and runs what it hands out outside
-/// the lock. A call is answered once: by its commit, by its job, or when its deadline passes.
+/// A state machine without a clock, a lock or I/O: its owner locks it, and runs the callbacks and
+/// jobs that it returns outside the lock. Each call completes once: by its commit, by its job, or
+/// when its deadline passes.
 ///
-/// Waiters: added, in flight (BeginCommit), then handed out (TakeCommitted). Requests: added, in
-/// flight (BeginCommit), then one after the other started (StartRequest) and finished
-/// (FinishRequest).
+/// Waiter:   Add --> new -- BeginCommit --> in flight -- TakeCommitted --> `done` or `if_late`
+/// Request:  Add --> new -- BeginCommit --> in flight -- StartRequest --> running
+///                                                       running -- FinishRequest --> `done`
+///
+/// TakeExpired takes the `done` of a call in any of these states. A waiter then stays until its
+/// commit, for `if_late`. A request that is not running is removed; its job never runs.
 class CommitQueue {
  public:
-  /// What to do to the file between two commits.
+  /// Work on the file between two commits.
   using Job = std::move_only_function<Status(StateFile&)>;
   struct Waiter {
     Deadline deadline;
-    Done<void> done;  ///< empty once it was answered because its deadline passed
-    /// What to do after the commit if `done` was answered before it. May be empty.
+    Done<void> done;  ///< empty once the call has completed because its deadline passed
+    /// Work to do after the commit if `done` ran before it. May be empty.
     std::move_only_function<void()> if_late{};
   };
   struct Request {
@@ -38,35 +43,38 @@ class CommitQueue {
   enum class State { kNotBegun, kInFlight };
   struct Expired {
     Done<void> done;
-    State state;  ///< kNotBegun: its job will never run
-    Job dropped;  ///< to be destroyed outside the lock
+    State state;  ///< kNotBegun: the job will never run
+    Job dropped;  ///< must be destroyed outside the lock
   };
 
   void Add(Waiter waiter) { waiters_.push_back(std::move(waiter)); }
   void Add(Request request) { requests_.push_back(std::move(request)); }
   bool has_new() const { return !waiters_.empty() || !requests_.empty(); }
-  /// All calls that are not answered, and waiters that are but whose change is not committed.
+  /// Returns the number of calls that have not completed, of waiters that have but whose change is
+  /// not committed, and of running requests.
   std::size_t size() const;
 
-  /// A commit begins: it will hold every change added so far. REQUIRES: the last one's waiters and
-  /// requests were taken.
+  /// Begins a commit, which will hold every change that was made before. REQUIRES: the waiters and
+  /// requests of the last commit were taken.
   void BeginCommit();
   bool in_flight() const { return !committing_.empty() || !begun_.empty(); }
-  /// The waiters of the commit in flight.
+  /// Takes the waiters of the commit in flight.
   std::vector<Waiter> TakeCommitted() { return std::exchange(committing_, {}); }
-  /// The next request in flight; an empty job if there is none. It stays known until FinishRequest.
+  /// Returns the job of the next request in flight, or an empty job if there is none. The request
+  /// stays known until FinishRequest.
   Job StartRequest();
-  /// Of the request that was started; empty if its deadline passed meanwhile.
+  /// Returns the callback of the running request, or an empty one if its deadline has passed.
   Done<void> FinishRequest();
-  /// For closing. Requests that are not in flight; they will never run.
+  /// For closing: takes the requests that are not in flight. They will never run.
   std::vector<Request> TakeNewRequests() { return std::exchange(requests_, {}); }
-  /// For closing. Waiters, in flight or not: those that were answered already; all.
+  /// For closing: take waiters, in flight or not. TakeLateWaiters takes those that have completed
+  /// already, TakeWaiters takes all.
   std::vector<Waiter> TakeLateWaiters();
   std::vector<Waiter> TakeWaiters();
 
-  /// The calls whose deadline has passed at `now`.
+  /// Takes the callbacks of the calls whose deadline has passed at `now`.
   std::vector<Expired> TakeExpired(Instant now);
-  /// The earliest deadline of a call that was not answered; never, if there is none.
+  /// Returns the earliest deadline of a call that has not completed, or never if there is none.
   Deadline NextDeadline() const;
 
  private:
@@ -74,7 +82,7 @@ class CommitQueue {
   std::vector<Waiter> committing_;
   std::vector<Request> requests_;
   std::deque<Request> begun_;
-  std::optional<Request> running_;  ///< without its job
+  std::optional<Request> running_;  ///< its job was handed out
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Any traffic through a CommitQueue, against what its callers are promised; and the same with bugs
-// planted in the queue, each of which the simulation must find.
+// Sends random traffic through a CommitQueue, and checks the promises to its callers; then the same
+// with bugs planted in the queue, each of which the simulation must find.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,16 +20,16 @@ namespace {
 constexpr std::uint64_t kQueueSeeds = 300;
 constexpr int kQueueSteps = 200;
 
-// What became of one call.
+// The history of one call.
 struct QueuedCall {
   Deadline deadline;
   bool is_waiter;
-  int commits_begun;  // before it came
+  int commits_begun;  // before the call was added
   int answers = 0;
   int runs = 0;      // of a job
   int followed = 0;  // runs of the task that follows a late commit
   std::optional<CommitQueue::State> expired{};
-  std::optional<int> committed{};  // by which commit, if that succeeded
+  std::optional<int> committed{};  // the commit that included it, whether it succeeded or not
 };
 
 // Drives a queue as the committer does.
@@ -38,7 +38,7 @@ class QueueSimulation {
   QueueSimulation(std::uint64_t seed, QueueBug bug, StateFile& file)
       : rng_(seed), file_(file), queue_(bug) {}
 
-  /// The first promise that is broken.
+  /// Returns the first broken promise, if any.
   std::optional<std::string> Run() {
     for (int step = 0; step < kQueueSteps && !broken_; ++step) {
       Act();
@@ -97,7 +97,7 @@ class QueueSimulation {
     queue_.Add(CommitQueue::Request{deadline, std::move(job), AnswerOf(number)});
   }
 
-  // The next thing that a run of the committer does.
+  // Does the next step of a run of the committer.
   void GoOn() {
     switch (phase_) {
       case Phase::kIdle:
@@ -153,7 +153,7 @@ class QueueSimulation {
     phase_ = Phase::kRunning;
   }
 
-  // Only when the queue says so, as the committer's timer.
+  // Expires calls only when NextDeadline has passed, as the committer's timer does.
   void Expire() {
     if (!queue_.NextDeadline().ExpiredAt(now_)) return;
     for (CommitQueue::Expired& call : queue_.TakeExpired(now_)) {
@@ -190,7 +190,7 @@ class QueueSimulation {
     if (queue_.size() != known) Break(fmt::format("{} calls, not {}", queue_.size(), known));
   }
 
-  // As the committer closes.
+  // Closes as the committer does.
   void End() {
     while (phase_ != Phase::kIdle) GoOn();
     for (CommitQueue::Request& request : queue_.TakeNewRequests()) request.done({});

@@ -30,7 +30,7 @@ class CommitQueueTest : public testing::Test {
   Done<void> Answer(const std::string& name) {
     return [this, name](const Status& status) { log_ += name + (status ? " done;" : " failed;"); };
   }
-  // The states of what expires; each is answered.
+  // Expires calls, completes them, and returns their states.
   std::vector<CommitQueue::State> Expire(std::int64_t now) {
     std::vector<CommitQueue::State> states;
     for (CommitQueue::Expired& call : queue_.TakeExpired({now})) {
@@ -68,7 +68,7 @@ TEST_F(CommitQueueTest, ACommitHoldsWhatWasAddedBeforeItBegan) {
   EXPECT_EQ(queue_.size(), 0U);
 }
 
-// Fails if: a waiter that expired is answered again, or leaves without what follows its commit.
+// Fails if: an expired waiter completes twice, or is removed before its `if_late` has run.
 TEST_F(CommitQueueTest, AWaiterThatExpiresIsAnsweredOnceAndStaysForItsCommit) {
   AddWaiter("new", At(10));
   queue_.BeginCommit();
@@ -82,7 +82,7 @@ TEST_F(CommitQueueTest, AWaiterThatExpiresIsAnsweredOnceAndStaysForItsCommit) {
   EXPECT_EQ(log_, "new failed;new late;");
 }
 
-// Fails if: the job of a request that was answered kDeadlineExceeded, nothing done, runs.
+// Fails if: the job of a request runs although the request has completed as not begun.
 TEST_F(CommitQueueTest, ARequestThatExpiresBeforeItsTurnNeverRuns) {
   AddRequest("a", At(10));
   queue_.BeginCommit();

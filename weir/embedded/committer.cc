@@ -8,11 +8,11 @@
 namespace weir {
 namespace {
 
-// After this long without a change what stands in the log is folded.
+// After this time without a change, the log is folded.
 constexpr nanoseconds kIdle = std::chrono::seconds(1);
 
-// Deadlines that pass within this long of each other are answered together: each time the whole
-// queue is looked through.
+// Deadlines that pass within this time of each other expire together, because each expiry searches
+// the whole queue.
 constexpr nanoseconds kExpirySpacing = std::chrono::milliseconds(5);
 
 constexpr nanoseconds kFirstRetry = std::chrono::milliseconds(20);
@@ -44,7 +44,8 @@ Status Committer::CheckOpen() const { return mode_ != Mode::kClosed ? Status() :
 
 Status Committer::Unavailable() const {
   const MutexLock lock(mutex_);
-  // It may have recovered since the caller looked: then saying "try again" is right as well.
+  // The mode may have changed back to kOpen since the caller read it. The advice to retry is right
+  // then, too.
   if (mode_ == Mode::kClosed) return Fail(Code::kUnavailable, name_ + ": closed");
   return Fail(Code::kUnavailable,
               fmt::format("{} (a commit failed and is being tried again)", cause_.message));
@@ -58,12 +59,14 @@ Status Committer::CheckQueue() const {
 }
 
 void Committer::NoteChange() {
-  // A run clears the flag before it drains the table. Whoever still sees it set changed the table
-  // before that drain came to its bucket: the locks of the table order the two.
+  // A run clears the flag before it drains the table. A thread that still reads it as set has
+  // changed its bucket before that drain reaches the bucket: the locks of the table order the two.
   if (changed_ || changed_.exchange(true)) return;
   const MutexLock lock(mutex_);
-  if (!changed_) return;  // a run took it in between
+  if (!changed_) return;  // a run has taken the change meanwhile
   MarkFirstChange();
+  // During a run, Finish schedules the next one. While commits fail, the next retry commits the
+  // change.
   if (!running_ && mode_ == Mode::kOpen) ScheduleNext(*first_change_);
 }
 
@@ -74,6 +77,7 @@ void Committer::WhenCommitted(CommitQueue::Waiter waiter) {
       ExpireAt(waiter.deadline);
       queue_.Add(std::move(waiter));
       waiting_ = queue_.size();
+      // A waiter needs a commit even if the table has not changed.
       MarkFirstChange();
       if (!running_ && mode_ == Mode::kOpen) ScheduleNext(*first_change_);
       return;
@@ -115,8 +119,10 @@ void Committer::Expire() {
     expired = queue_.TakeExpired(now);
     waiting_ = queue_.size();
     const Deadline next = queue_.NextDeadline();
+    // The queue is searched again after kExpirySpacing at the earliest.
     if (!next.is_never()) ExpireAt(std::max(next, Deadline::At(now + kExpirySpacing)));
   }
+  // Callbacks run, and dropped jobs are destroyed, outside the lock.
   for (CommitQueue::Expired& call : expired) call.done(Fail(TooLate(call.state)));
 }
 
@@ -132,7 +138,7 @@ void Committer::MarkFirstChange() {
   if (!first_change_) first_change_ = file_io_.clock().Now();
 }
 
-// What waits decides when the next run is due.
+// New calls are due at once; changes after half the commit interval and the rest; then folding.
 void Committer::ScheduleNext(Instant now) {
   if (queue_.has_new()) return RunAt(now);
   if (changed_) {

@@ -1,4 +1,11 @@
-// What a run of the committer does to the file.
+// One run of the committer, on the scheduler of the file:
+//
+//   TakeWork ---> Commit ---> DoRequests ---> Maintain ---> Finish ---> RunAt(the next run)
+//   takes calls   writes the  runs the jobs   folds,        kOpen and rest, or
+//   and changes   log                         checkpoints   kFailing and backoff
+//
+// If the commit fails, the requests complete with its error, and Maintain is skipped. The drained
+// changes stay collected in the ChangeLog, and the next run writes them.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -8,8 +15,8 @@
 namespace weir {
 namespace {
 
-// Relaxed: after work of t the committer rests for kRest * t, so that it takes at most one part in
-// kRest + 1 of a core, whatever the load.
+// In relaxed mode, the committer rests for kRest * t after work of t, so that it uses at most one
+// part in kRest + 1 of a core, whatever the load.
 constexpr int kRest = 1;
 
 }  // namespace
@@ -45,8 +52,8 @@ Committer::Work Committer::BeginWork() {
   return work;
 }
 
-// Those who were answered already because their time was up get their `if_late` under the lock that
-// Close waits for: it needs the table.
+// `if_late` of expired waiters runs under io_mutex_, which Close waits for: it accesses the table,
+// which is only required to live until Close has returned.
 std::pair<Status, std::vector<CommitQueue::Waiter>> Committer::Commit(const Work& work) {
   const MutexLock lock(io_mutex_);
   const Status status = file_ == nullptr ? Unavailable() : CommitLocked(work);
@@ -177,11 +184,12 @@ Committer::Closed Committer::Close() {
     work.first_change = std::exchange(first_change_, std::nullopt);
     changed_ = false;
   }
-  const MutexLock lock(io_mutex_);  // waits for the commit that runs
+  const MutexLock lock(io_mutex_);  // waits for the commit in flight
   ReturnLate();
   const Status committed = CommitLocked(work);
-  // Waiters stay in the queue until here, so that their deadlines fire while the disk hangs. What
-  // those took stays taken: no commit follows that could return it.
+  // Waiters stay in the queue until the file is closed, so that their deadlines fire while the disk
+  // hangs. The tokens of waiters that expire now stay taken: no commit follows that could return
+  // them.
   const Status closed = file_->Close(table_);
   file_.reset();
   std::vector<CommitQueue::Waiter> waiters;

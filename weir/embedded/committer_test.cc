@@ -1,4 +1,4 @@
-// When commits happen, and who waits for them.
+// Tests when commits happen, and which calls wait for them.
 #include "weir/embedded/committer.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ const EmbeddedOptions kStrict{.durability = Durability::kStrict};
 
 class CommitterTest : public EmbeddedTest {
  protected:
-  // Begins an acquire; what it will answer.
+  // Begins an acquire. Returns an object that will have its result.
   std::shared_ptr<std::optional<Result<Decision>>> Begin(const TargetPtr& target,
                                                          std::int64_t tokens) {
     auto answer = std::make_shared<std::optional<Result<Decision>>>();
@@ -74,7 +74,7 @@ TEST_F(CommitterTest, NothingIsWrittenWhereNothingChanges) {
   EXPECT_EQ(stats().commits, 1U);
 }
 
-// Fails if: a look or a refused override stores its limits in the file. C2
+// C2. Fails if: an acquire of 0 tokens, or a refused override, stores its limits in the file.
 TEST_F(CommitterTest, C2ALookOrARefusedOverrideWritesNothing) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE((*Begin(acme_, 10))->value().admitted);
@@ -117,7 +117,7 @@ TEST_F(CommitterTest, ARefusalWaitsForNothing) {
   EXPECT_FALSE((*refused)->value().admitted);
 }
 
-// Fails if: an adjust that is known already is answered before the first one is committed.
+// Fails if: a repeated adjust completes before the first one is committed.
 TEST_F(CommitterTest, ARepeatedAdjustWaitsForTheCommitOfTheFirst) {
   ASSERT_TRUE(client_.Open(kStrict));
   int answers = 0;
@@ -169,7 +169,7 @@ TEST_F(CommitterTest, ALogThatAKilledProcessLeftIsFolded) {
   EXPECT_EQ(after.Balance(acme_), 9000);
 }
 
-// Fails if: a fold goes on more slowly than the log grows.
+// Fails if: a fold progresses more slowly than the log grows.
 TEST_F(CommitterTest, TheLogStaysBounded) {
   constexpr std::size_t kBound = 1'000'000;
   constexpr int kBuckets = 10'000;
@@ -238,7 +238,7 @@ TEST_F(CommitterTest, ChangesOfLimitsThatComeTooLateAreNotMade) {
 
 class FailingTest : public CommitterTest {
  protected:
-  void TearDown() override { (void)client_.Close(); }  // while there is a disk
+  void TearDown() override { (void)client_.Close(); }  // before disk_ is destroyed
 
   FaultyVfs disk_{"disk"};
   EmbeddedOptions relaxed_{.vfs = disk_.name()};
@@ -288,7 +288,7 @@ TEST_F(FailingTest, TriesAgainEverMoreSlowly) {
   EXPECT_LE(client_.scheduler().pending(), 1U);
 }
 
-// Fails if: a setting that is answered follows, in the write-ahead log, pages that a sync lost.
+// Fails if: a completed change of settings follows, in the write-ahead log, pages that a sync lost.
 TEST_F(FailingTest, SettingsAnsweredAfterALostSyncSurviveAPowerLoss) {
   ASSERT_TRUE(client_.Open(relaxed_));
   const auto create = [](EmbeddedClient& client, const std::string& id) {
@@ -372,10 +372,10 @@ TEST_F(FailingTest, ClosingTellsWhatCouldNotBeKept) {
   EXPECT_EQ(client_.Balance(acme_), 10'000) << "as of the last commit";
 }
 
-// Several threads charge a backend until another one closes it.
+// Several threads charge a backend until another thread closes it.
 class ClosingTest : public testing::TestWithParam<Durability> {
  protected:
-  // How many tokens were admitted, one by one.
+  // Returns the number of admitted tokens, which are taken one by one.
   std::int64_t ChargeAndClose() {
     Loop loop(clock_);
     auto backend = *OpenEmbedded(path_, loop, {.durability = GetParam(), .fold_bytes = 1000});
@@ -409,7 +409,7 @@ class ClosingTest : public testing::TestWithParam<Durability> {
   const TargetPtr shared_ = StillTarget("shared", kTokens);
 };
 
-// Fails if: an acquire that comes after the last drain is answered as if it had been in it.
+// Fails if: an acquire after the last drain completes as if it had been included.
 TEST_P(ClosingTest, KeepsWhatWasAdmittedMeanwhile) {
   std::int64_t admitted = 0;
   for (int round = 0; round < 20; ++round) {
@@ -418,7 +418,7 @@ TEST_P(ClosingTest, KeepsWhatWasAdmittedMeanwhile) {
     ASSERT_TRUE(after.Open());
     const std::int64_t kept = kTokens - after.Balance(shared_) / kMillitokens;
     ASSERT_GE(kept, admitted) << "round " << round;
-    // A charge whose answer was that the backend is closed may have been kept.
+    // A charge that returned an error because the backend is closed may have been stored.
     ASSERT_LE(kept, admitted + kThreads) << "round " << round;
     admitted = kept;
   }
@@ -430,8 +430,8 @@ INSTANTIATE_TEST_SUITE_P(Embedded, ClosingTest,
                            return param.param == Durability::kStrict ? "strict" : "relaxed";
                          });
 
-// C25. Fails if: on a full disk the write-ahead log does not start over, though all that it holds
-// has space in the file.
+// C25. Fails if: on a full disk the write-ahead log is not restarted, although the file has space
+// for its contents.
 TEST_F(FailingTest, C25OnAFullDiskTheLogStartsOver) {
   const auto take = [&](int bucket) {
     const auto decision = client_.Acquire({Take(StillTarget(fmt::format("acme-{}", bucket)), 1)});

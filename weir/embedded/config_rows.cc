@@ -16,7 +16,7 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-// In the order of Level::Kind.
+// The names of Level::Kind, in its order.
 constexpr std::array<std::string_view, 4> kKinds = {"system", "resource", "entity_default",
                                                     "entity"};
 
@@ -61,7 +61,8 @@ bool ReadTerms(ondemand::value value, Limit& limit) {
   return count + 1 >= numbers.size();
 }
 
-// Calls `field(name, value)` for each; false where that, or the text, is wrong.
+// Calls `field(name, value)` for each member of a JSON object. Returns false if that returns false,
+// or if the text is not an object.
 template <class Field>
 bool ReadObject(std::string_view text, Field&& field) {
   ondemand::parser parser;
@@ -101,7 +102,8 @@ bool ReadOnUnavailable(const sqlite::Statement& row, int column, std::optional<O
   return row.Text(column) == "block" || row.Text(column) == "allow";
 }
 
-// Level and entity rows: what holds without the row, or the column, is noted.
+// The readers of level and entity rows. A reader returns false if the row cannot be used;
+// ReadEntity also notes the columns that it drops.
 bool ReadLevel(const sqlite::Statement& row, PutLimits& put, DamageReport&) {
   const auto kind = std::ranges::find(kKinds, row.Text(0));
   put.level = {.kind = static_cast<Level::Kind>(kind - kKinds.begin()),
@@ -150,7 +152,7 @@ constexpr std::string_view kSelectLevels =
 constexpr std::string_view kSelectEntities =
     "SELECT id, name, parent, cascade, metadata, created_at, managed FROM entity";
 
-// What a table is read by.
+// How the rows of a table are read.
 template <class Put>
 struct RowReader {
   std::string_view table;
@@ -185,7 +187,7 @@ std::string_view TableOf(const ConfigChange& change) {
   return std::holds_alternative<PutLimits>(change) ? "level" : "entity";
 }
 
-// Writes rows of the two tables, each as the table in memory has it now.
+// Writes rows of the two tables, each in the state that the table in memory has now.
 class Writer {
  public:
   static Result<Writer> Make(sqlite::Connection& connection, const ConfigTable& table) {
@@ -211,6 +213,7 @@ class Writer {
   Status operator()(const CreateEntity& create) { return Write(create.record.entity.id); }
   Status operator()(const PutEntity& put) { return Write(put.record.entity.id); }
   Status operator()(const DeleteEntity& gone) {
+    // The limits of an entity are deleted with it.
     WEIR_RETURN_IF_ERROR(delete_levels_->Bind(1, gone.id).Run());
     return Write(gone.id);
   }
@@ -274,7 +277,7 @@ Status LoadConfig(sqlite::Connection& connection, ConfigTable& table, DamageRepo
   WEIR_RETURN_IF_ERROR(AppendChanges(connection, kEntities, changes, damage));
   WEIR_RETURN_IF_ERROR(AppendChanges(connection, kLevels, changes, damage));
   if (table.Apply(changes)) return {};
-  // One by one: those that cannot be are left out.
+  // Applies the changes one by one, and leaves out those that are impossible.
   for (const ConfigChange& change : changes) {
     if (const Status applied = table.Apply({&change, 1}); !applied) {
       damage.Note(TableOf(change), applied.error().message + "; the row is left out");

@@ -1,4 +1,4 @@
-// Limits and entities in their tables.
+// Stores limits and entities in their tables.
 #pragma once
 
 #include <span>
@@ -9,15 +9,16 @@
 
 namespace weir {
 
-/// Writes what `table` has now of everything that `changes` touch. REQUIRES: a transaction.
+/// Writes the present state, in `table`, of every limit and entity that `changes` touch. REQUIRES:
+/// a transaction.
 [[nodiscard]] Status WriteConfig(sqlite::Connection& connection, const ConfigTable& table,
                                  std::span<const ConfigChange> changes);
 
-/// Makes the tables what `table` is. REQUIRES: a transaction.
+/// Replaces the contents of the tables by those of `table`. REQUIRES: a transaction.
 [[nodiscard]] Status RewriteConfig(sqlite::Connection& connection, const ConfigTable& table);
 
-/// Fills an empty table. A row or a column that does not read, or cannot be, is left out and noted
-/// in `damage`.
+/// Fills an empty table. An unreadable or impossible row or column is left out and noted in
+/// `damage`.
 [[nodiscard]] Status LoadConfig(sqlite::Connection& connection, ConfigTable& table,
                                 DamageReport& damage);
 

@@ -28,10 +28,10 @@ void ConfigSnapshots::Publish(std::span<const ConfigChange> changes) {
     published_.swap(draft_);
     is_read = draft_->readers > 0;
   }
-  // Whoever reads the version that was published keeps it; nobody begins to.
+  // Readers of the version that was published before keep it, and no reader can begin to use it.
   if (is_read) return draft_.reset();
-  // What could be made once can be made in the same table again. Whether an entity has buckets may
-  // have changed since, so it is not asked twice.
+  // Changes that were valid once are valid again in the same table. Whether an entity has buckets
+  // may have changed since, so that is not checked again.
   const Status repeated = draft_->table.Apply(changes, [](const std::string&) { return true; });
   if (!repeated) draft_.reset();
 }

@@ -33,7 +33,7 @@ TEST_F(ConfigSnapshotsTest, AChangeIsSeenOnceItIsPublished) {
   EXPECT_TRUE(Shows("acme"));
 }
 
-// Fails if: the version that is drafted next lacks what the one before it has.
+// Fails if: the next draft lacks changes of the version before it.
 TEST_F(ConfigSnapshotsTest, EachVersionHasTheChangesOfAllBefore) {
   for (const char* const id : {"a", "b", "c", "d"}) Make(Created(id));
   Make({DeleteEntity{"b"}, DeleteEntity{"nothing-but-buckets"}});

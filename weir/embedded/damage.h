@@ -1,4 +1,4 @@
-// What does not read in a file: each row is reported, and the others are used.
+// Reports the unreadable rows of a file. The other rows are used.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weir {
 
-/// Counts damaged rows and keeps the first messages. Each of the first kKept is logged as
+/// Counts damaged rows and keeps the first messages. Logs each of the first kKept as
 /// "file.row_damaged", with the fields file, table and damage. Not thread-safe; the log must
 /// outlive it.
 class DamageReport {
@@ -21,14 +21,14 @@ class DamageReport {
   explicit DamageReport(std::string file = {}, Log& log = NoLog())
       : file_(std::move(file)), log_(&log) {}
 
-  /// `what` names the row, its damage, and the state that holds instead, in one line.
-  /// Returns the message, which begins with the table.
+  /// Notes a damaged row. `what` is one line that names the row, its damage, and the state that is
+  /// used instead. Returns the message, which begins with the table.
   std::string Note(std::string_view table, std::string_view what);
 
   std::size_t count() const { return count_; }
   const std::vector<std::string>& first() const { return first_; }  ///< at most kKept
   const std::map<std::string, std::size_t, std::less<>>& by_table() const { return by_table_; }
-  /// Of one table.
+  /// Returns the number of damaged rows of one table.
   std::size_t count(std::string_view table) const;
 
  private:
@@ -39,11 +39,11 @@ class DamageReport {
   std::map<std::string, std::size_t, std::less<>> by_table_;
 };
 
-/// A backend on a file, which says what of it did not read.
+/// A backend on a file, which reports the damage that it found in the file.
 class DamageSource {
  public:
   virtual ~DamageSource() = default;
-  /// When the file was opened.
+  /// Returns the damage found when the file was opened.
   virtual const DamageReport& damage() const = 0;
 };
 

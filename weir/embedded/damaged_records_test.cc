@@ -1,5 +1,4 @@
-// U11: audit events, usage, the clock and reservations: a row that does not read costs that row
-// only.
+// U11: audit events, usage, the clock and reservations: an unreadable row costs only that row.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ std::string HexText(std::string_view bytes) {
   return hex;
 }
 
-// Two events and two snapshots of acme, one each of globex.
+// Two events and two snapshots of acme, and one of each of globex.
 class DamagedRecordsTest : public EmbeddedTest {
  protected:
   void SetUp() override {
@@ -62,7 +61,7 @@ class DamagedRecordsTest : public EmbeddedTest {
             .events = 3};
   }
 
-  // The file as it was, but for one value of the first row of acme.
+  // Restores the original file, and changes one value of the first row of acme.
   void DamageValue(const std::string& table, const std::string& column, const std::string& value) {
     WriteFile(client_.path(), original_);
     const std::string who = table == "audit" ? "subject" : "entity";
@@ -85,8 +84,8 @@ class DamagedRecordsTest : public EmbeddedTest {
   std::string original_;
 };
 
-// Every byte of every text of an event and of a snapshot. Fails if: the file is refused, a listing
-// fails, the row is passed over in silence, or another row is missing.
+// Flips bits of every byte of every text of an event and of a snapshot. Fails if: the file is
+// refused, a listing fails, the row is not reported, or another row is missing.
 TEST_F(DamagedRecordsTest, U11EveryByteOfARecordFlippedCostsThatRecordAlone) {
   const std::vector<std::pair<std::string, std::string>> columns = {
       {"audit", "subject"},  {"audit", "id"},      {"audit", "action"},   {"audit", "principal"},
@@ -106,7 +105,7 @@ TEST_F(DamagedRecordsTest, U11EveryByteOfARecordFlippedCostsThatRecordAlone) {
         const auto usage = store_.ListUsage({.entity = "acme"}, {});
         ASSERT_TRUE(events);
         ASSERT_TRUE(usage);
-        // The row of another subject, entity or time is not in this listing.
+        // If its key has changed, the row is not in this listing.
         const bool is_key = column == "subject" || column == "entity" || column == "id";
         EXPECT_GE(events->items.size() + events->unreadable.size(), is_key ? 1U : 2U);
         EXPECT_GE(events->items.size(), 1U);
@@ -147,7 +146,7 @@ TEST_F(DamagedRecordsTest, U11AReaderReportsDamagedRowsOfTheConfiguration) {
   EXPECT_THAT(source->damage().first(), ElementsAre(HasSubstr("level galaxy acme")));
 }
 
-// Fails if: a damaged row is overwritten, or usage is added to text that holds no numbers.
+// Fails if: a damaged row is overwritten, or usage is added to a text without numbers.
 TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
   RunSql(client_.path(), "UPDATE usage SET used = '{' WHERE resource = 'gpt-5'");
   ASSERT_TRUE(client_.Open());
@@ -158,7 +157,7 @@ TEST_F(DamagedRecordsTest, U11UsageIsNotAddedToARowThatDoesNotRead) {
   EXPECT_TRUE(store_.AddUsage(Used("acme", "gpt-4")));
 }
 
-// Fails if: an impossible base makes bucket time one that no bucket can have, or the file is
+// Fails if: an impossible base leads to a bucket time that no bucket can have, or the file is
 // refused.
 TEST_F(DamagedRecordsTest, U11AClockThatDoesNotReadBeginsByTheWallClock) {
   for (const char* const damage :
@@ -208,7 +207,7 @@ class DamagedReservationsTest : public testing::Test {
   StoreFile file_{.path = path_ + "-reservations", .kind = StoreFile::Kind::kReservations};
 };
 
-// Fails if: a slot that may be in use is given to another.
+// Fails if: a slot that may be in use is given to another holder.
 TEST_F(DamagedReservationsTest, U11ASlotThatDoesNotReadIsHeldAfterARepair) {
   RunSql(file_.path, "UPDATE slot SET expires = -5 WHERE id = 'w-1'");
   EXPECT_FALSE(CheckFile(file_, kNow)->sound());
@@ -232,7 +231,7 @@ TEST_F(DamagedReservationsTest, U11AFileOfReservationsIsRepaired) {
   EXPECT_EQ(FreeSlots(), 0);
 }
 
-// Fails if: a repair replaces a file under a process that goes on writing to the old one.
+// Fails if: a repair replaces a file while a process continues to write to the old one.
 TEST_F(DamagedReservationsTest, U11AFileThatAnotherProcessHasOpenIsNotReplaced) {
   RunSql(file_.path, "UPDATE slot SET expires = -5 WHERE id = 'w-1'");
   const std::string before = ReadFile(file_.path);

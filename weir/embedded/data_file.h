@@ -1,4 +1,4 @@
-// Which file holds what a URL names, and how messages name it.
+// Finds the file that a URL names, and names it in messages.
 #pragma once
 
 #include <string>
@@ -7,20 +7,22 @@
 
 namespace weir {
 
-/// The file of a namespace (EmbeddedOptions::namespace_name) of the file at `path`; `path` itself
-/// if the name is empty. Errors as NamespaceTable::Resolve.
+/// Returns the path of the file of a namespace (EmbeddedOptions::namespace_name) of the file at
+/// `path`, or `path` itself if the name is empty. Errors are those of NamespaceTable::Resolve and
+/// of reading the registry.
 [[nodiscard]] Result<std::string> DataFile(const std::string& path,
                                            const std::string& namespace_name,
                                            const std::string& vfs);
 
-/// The file that a symbolic link names, so that the files next to it (the write-ahead log, slots,
-/// namespaces) are the same by every name. `path` itself if it is no link, or cannot be resolved.
+/// Returns the path of the file that a symbolic link names, so that the files next to it (the
+/// write-ahead log, slots, namespaces) are the same under every name. Returns `path` itself if it
+/// is not a link, or cannot be resolved.
 std::string WithoutLink(const std::string& path);
 
-/// "sqlite:PATH" or "sqlite:PATH?namespace=NAME".
+/// Returns "sqlite:PATH" or "sqlite:PATH?namespace=NAME".
 std::string DescribeDataFile(const std::string& path, const std::string& namespace_name);
 
-/// kFailedPrecondition if something is at `path` that no database can be: a device, a folder, ...
+/// Returns kFailedPrecondition if `path` exists but cannot be a database: a device, a folder, ...
 [[nodiscard]] Status CheckRegularFile(const std::string& path);
 
 }  // namespace weir

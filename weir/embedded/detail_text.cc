@@ -59,7 +59,7 @@ bool Read(const dom::array& array, AuditDetail::List& list) {
   return true;
 }
 
-// No writer of ours leaves numbers that are not whole.
+// Numbers that are not whole are rejected: no writer of weir writes them.
 bool Read(const dom::element& element, AuditDetail& detail) {
   switch (element.type()) {
     case dom::element_type::NULL_VALUE:

@@ -1,4 +1,4 @@
-// What audit events tell, and counters by name, as JSON.
+// Converts the details of audit events, and counters by name, to JSON and back.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,13 @@
 
 namespace weir {
 
+/// Returns the JSON object of `parts`.
 std::string ToText(const AuditDetail::Parts& parts);
-/// False where the text is no such object.
+/// Reads such an object. Returns false if the text is not one, or has numbers that are not whole.
 [[nodiscard]] bool ReadParts(std::string_view text, AuditDetail::Parts& parts);
 
 using CountersByName = std::map<std::string, std::int64_t, std::less<>>;
+/// Returns the JSON object of `counters`; ReadCounters reads it.
 std::string ToText(const CountersByName& counters);
 [[nodiscard]] bool ReadCounters(std::string_view text, CountersByName& counters);
 

@@ -74,7 +74,7 @@ class EmbeddedBuckets final : public BucketStore {
   struct Asker {
     Deadline deadline;
     Done<Decision> done;
-    bool keep;  // what was taken stays taken if the answer comes too late
+    bool keep;  // if the deadline passes, the tokens stay taken
   };
 
   Status CheckReady() const {
@@ -93,8 +93,9 @@ class EmbeddedBuckets final : public BucketStore {
     asker.done(std::move(decision));
   }
 
-  // A refusal may store the limits that its wait goes by, and may set a bucket back to T; it does
-  // not wait for their commit.
+  // A refusal may change its bucket: it may store the limits on which the wait is based, and may
+  // set a bucket's time back to the present. The refusal does not wait for the commit of that
+  // change.
   void NoteChangeByRefusal() {
     if (table_.TakeChangedByRefusal()) committer_.NoteChange();
   }
@@ -111,23 +112,23 @@ class EmbeddedBuckets final : public BucketStore {
     committer_.WhenCommitted(std::move(waiter));
   }
 
-  // Gives back what an acquire took whose caller was refused because the answer came too late.
+  // Returns a task that gives back the tokens of an acquire that completed with kDeadlineExceeded.
   std::move_only_function<void()> Return(std::span<const Charge> charges, UnixMillis now) {
     std::vector<Charge> returned(charges.begin(), charges.end());
     for (Charge& charge : returned) {
       for (std::int64_t& amount : charge.amounts) amount = -amount;
     }
     return [this, returned = std::move(returned), now, number = ++returns_] {
-      // Amounts that are given back cannot pass any bound, so there is no error.
+      // An adjust that gives back amounts cannot exceed any bound, so it cannot fail.
       (void)table_.Adjust(returned, {.high = seed_, .low = number}, now);
     };
   }
 
-  // What the table did is done.
+  // Completes a relaxed call, whose change has been made in the table.
   template <class T>
   void AnswerRelaxed(Result<T> result, Done<T> done) {
     committer_.NoteChange();
-    // If Close came first, its last commit may have missed this change.
+    // If the backend was closed meanwhile, the last commit may have missed this change.
     if (Status open = committer_.CheckOpen(); !open) return done(Fail(open.error()));
     done(std::move(result));
   }
@@ -135,21 +136,22 @@ class EmbeddedBuckets final : public BucketStore {
   BucketTable& table_;
   Committer& committer_;
   const bool strict_;
-  const std::uint64_t seed_;  // of the tokens of returns
+  const std::uint64_t seed_;  // of the ids of adjusts that give back tokens
   std::atomic<std::uint64_t> returns_ = 0;
 };
 
-// What a file needs to be open, in the order of opening.
+// The parts of an open file, in the order of opening.
 struct Opened {
   std::optional<FileLock> lock;
-  std::unique_ptr<LabelClock> labels;  // of the file
+  std::unique_ptr<LabelClock> labels;  // stamps the events of the file
   std::unique_ptr<StateFile> file;
   std::unique_ptr<BucketTable> buckets;
   ConfigTable config;
   DamageReport damage;
 };
 
-// "file.recovered", info: file, bytes. A process that closes the file leaves no log behind.
+// Logs "file.recovered" (info: file, bytes) if the file has a log of changes: a process that closes
+// the file leaves none.
 void ReportRecovery(StateFile& file, Log& log) {
   const auto bytes = static_cast<std::int64_t>(file.log().bytes());
   if (bytes == 0) return;
@@ -159,7 +161,8 @@ void ReportRecovery(StateFile& file, Log& log) {
   log.Write(LogLevel::kInfo, "file.recovered", fields);
 }
 
-// A namespace may be purged while an opener waits for its file.
+// Checks that the namespace still has this file: it may be purged, and registered again, while an
+// opener waits for the lock.
 Status CheckStillThere(const std::string& path, const std::string& file,
                        const EmbeddedOptions& options) {
   WEIR_ASSIGN_OR_RETURN(const std::string now, DataFile(path, options.namespace_name, options.vfs));
@@ -169,6 +172,8 @@ Status CheckStillThere(const std::string& path, const std::string& file,
                           DescribeDataFile(path, options.namespace_name)));
 }
 
+// Opens the file at `path`. `whole` is the path of the store, which differs if `path` is a
+// namespace's.
 Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, const Clock& clock,
                            const EmbeddedOptions& options) {
   Opened opened;
@@ -179,7 +184,7 @@ Result<Opened> OpenAndLoad(const std::string& whole, const std::string& path, co
   const StateFileOptions file_options{.sync_each_commit = options.durability == Durability::kStrict,
                                       .vfs = options.vfs,
                                       .log = options.log};
-  // Before SQLite reads it: opening may migrate it.
+  // An existing file is guarded before SQLite reads it, because opening may migrate it.
   std::error_code error;
   const bool existed = std::filesystem::exists(path, error);
   if (existed) WEIR_RETURN_IF_ERROR(opened.lock->GuardInode(path, options.lock_wait));
@@ -232,10 +237,12 @@ class Embedded final : public EmbeddedBackend {
   const DamageReport& damage() const override { return damage_; }
   std::string Describe() const override { return name_; }
   Status Close() override {
+    // Requests that have not begun complete first, waiters after the last commit.
     Answer(committer_->StopRequests());
     Committer::Closed closed;
     {
-      const MutexLock lock(close_mutex_);  // a second call returns when the first has closed
+      // A second call waits until the first has closed the file.
+      const MutexLock lock(close_mutex_);
       if (!lock_) return {};
       closed = committer_->Close();
       lock_.reset();
@@ -245,7 +252,7 @@ class Embedded final : public EmbeddedBackend {
   }
 
  private:
-  // Holding no lock: an answer may call Close.
+  // Runs callbacks. The caller must not hold a lock: a callback may call Close.
   static void Answer(Committer::Answers answers) {
     for (auto& [done, status] : answers) done(std::move(status));
   }

@@ -1,4 +1,4 @@
-// What a user of the backend sees: the file, its owner, what is in it after a restart.
+// Tests the backend as its users see it: the file, its owner, and its contents after a restart.
 #include "weir/embedded/embedded_backend.h"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ TEST_F(EmbeddedTest, AStrictAnswerSurvivesAPowerLoss) {
   EXPECT_TRUE(client_.Close());
 }
 
-// Fails if: settings are synced no better than relaxed decisions are.
+// Fails if: changes of settings are synced only as relaxed decisions are.
 TEST_F(EmbeddedTest, LimitsSurviveAPowerLossAlsoWhereDecisionsNeedNot) {
   FaultyVfs disk("disk");
   ASSERT_TRUE(client_.Open({.vfs = disk.name()}));
@@ -161,7 +161,7 @@ TEST_F(EmbeddedTest, IdleBucketsLeaveMemoryAndFile) {
   EXPECT_THAT(RunSql(client_.path(), "SELECT entity FROM bucket"), ElementsAre("busy"));
 }
 
-// Fails if: each short command that is refused names a wait, and leaves the bucket at its old rate.
+// Fails if: a refused command returns a wait, but leaves the bucket at its old rate.
 TEST_F(EmbeddedTest, C2TheLimitsOfARefusedCommandHoldForTheNextOne) {
   const TargetPtr daily = StillTarget("acme", 10);
   ASSERT_TRUE(client_.Open());
@@ -177,7 +177,7 @@ TEST_F(EmbeddedTest, C2TheLimitsOfARefusedCommandHoldForTheNextOne) {
   EXPECT_TRUE(client_.Acquire({Take(raised, 1)})->admitted);
 }
 
-// Fails if: what a refusal stores waits in memory for a request that is admitted.
+// Fails if: the change that a refusal makes stays in memory until a request is admitted.
 TEST_F(EmbeddedTest, C2TheLimitsOfARefusalAreCommitted) {
   const TargetPtr acme = StillTarget("acme", 10);
   ASSERT_TRUE(client_.Open());
@@ -219,8 +219,8 @@ TEST_F(EmbeddedTest, APersonCanReadTheFile) {
   EXPECT_THAT(RunSql(killed, "SELECT * FROM limits_view"), rows) << "what is in the log counts";
 }
 
-// Fails if: the view shows a bucket of the table although the log says something newer, or shows
-// one that the log says is gone.
+// Fails if: the view shows the state of a bucket in the table although the log has a newer one, or
+// shows a bucket whose latest change is its removal.
 TEST_F(EmbeddedTest, TheViewPutsTheLogOverTheTable) {
   const TargetPtr acme = StillTarget("acme", 10);
   ASSERT_TRUE(client_.Open());
@@ -260,8 +260,7 @@ TEST_F(EmbeddedTest, AnotherNameForTheFileDoesNotLetASecondOwnerIn) {
   EXPECT_THAT(refused.error().message, HasSubstr("in use by process"));
 }
 
-// Fails if: only the name of a file is locked.
-// Fails if: a bucket that only a request limited cannot be read again once its limits are full.
+// Fails if: a bucket that only had limits of requests cannot be read again once they are full.
 TEST_F(EmbeddedTest, ABucketWhoseLastLimitLeftIsReadAsFull) {
   ASSERT_TRUE(client_.Open());
   const TargetPtr once = MakeTarget({"acme", "llm"}, {Still("burst", 10)}, LimitSource::kOverride);
@@ -279,7 +278,8 @@ TEST_F(EmbeddedTest, ABucketWhoseLastLimitLeftIsReadAsFull) {
   }
 }
 
-// A volume that is not mounted. Fails if: a link that the backend did not create is removed.
+// The target is on a volume that is not mounted. Fails if: a link that the backend did not create
+// is removed.
 TEST_F(EmbeddedTest, ALinkThatLeadsNowhereStays) {
   const std::string link = folder_ / "link.db";
   for (const std::string& target : {folder_ / "unmounted/weir.db", link}) {
@@ -291,7 +291,8 @@ TEST_F(EmbeddedTest, ALinkThatLeadsNowhereStays) {
   }
 }
 
-// Fails if: the file is migrated before its other owner is noticed, or a reader sees nothing of it.
+// Fails if: the file is migrated before its other owner is noticed, or a reader opens it without
+// the commits of that owner.
 TEST_F(EmbeddedTest, AHardLinkIsNotReadPastItsOwner) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE(client_.Acquire({Take(StillTarget("acme", 10), 4)}));
@@ -304,6 +305,7 @@ TEST_F(EmbeddedTest, AHardLinkIsNotReadPastItsOwner) {
   EXPECT_THAT(reader.error().message, testing::HasSubstr("under another name of the file"));
 }
 
+// Fails if: only the name of a file is locked.
 TEST_F(EmbeddedTest, AHardLinkToTheFileDoesNotLetASecondOwnerIn) {
   ASSERT_TRUE(client_.Open());
   std::filesystem::create_hard_link(client_.path(), folder_ / "link.db");
@@ -343,7 +345,7 @@ TEST_F(EmbeddedTest, RefusesAFileOfANewerWeirAndLeavesIt) {
   EXPECT_FALSE(FileExists(client_.path() + "-lock"));
 }
 
-// Fails if: the write-ahead log of a newer weir is moved into the file by closing it.
+// Fails if: closing moves the write-ahead log of a newer weir into the file.
 TEST_F(EmbeddedTest, LeavesTheWriteAheadLogOfANewerWeirToIt) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE(client_.Close());
@@ -401,7 +403,7 @@ TEST_F(EmbeddedTest, AFileThatCanOnlyBeReadIsRefusedAndLeft) {
 
 class DamageTest : public EmbeddedTest {
  protected:
-  // A file of some pages.
+  // Makes a file of several pages.
   void SetUp() override {
     ASSERT_TRUE(client_.Open());
     for (int i = 0; i < 300; ++i) {

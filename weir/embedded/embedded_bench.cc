@@ -1,4 +1,5 @@
-// What the file costs: the time to open a large one, and the bytes that a decision writes.
+// Measures the cost of the file: the time to open a large one, and the bytes that a decision
+// writes.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace {
 constexpr UnixMillis kNow{1'767'225'600'013};
 constexpr std::size_t kBuckets = 1'000'000;
 
-// Runs tasks when it is told to.
+// A scheduler that runs tasks only in RunOne.
 class StepScheduler final : public Scheduler {
  public:
   const Clock& clock() const override { return clock_; }
@@ -80,7 +81,7 @@ void Charged(EmbeddedBackend& backend, std::span<const Charge> charges) {
   });
 }
 
-// A file with a million buckets, in the table or still in the log, as after a kill.
+// Makes a file with a million buckets, in the table or still in the log, as after a kill.
 std::unique_ptr<Scratch> MakeFile(bool in_log) {
   auto scratch = std::make_unique<Scratch>();
   const auto backend = scratch->Open({.fold_bytes = SIZE_MAX});
@@ -117,7 +118,7 @@ void recovery_1m_in_log(benchmark::State& state) {
   Recover(state, *scratch);
 }
 
-// Bytes that this process has handed to write(2) and its like.
+// Returns the number of bytes that this process has passed to write(2) and similar calls.
 std::uint64_t WrittenBytes() {
   std::ifstream in("/proc/self/io");
   std::string word;
@@ -126,9 +127,9 @@ std::uint64_t WrittenBytes() {
   return value;
 }
 
-// Cascades of child and parent, two limits each, drawn by Zipf 1.0 from 100,000; the argument says
-// how many share a commit. The counters say the bytes for each decision: of changes, and written
-// in all, with checkpoints and folding.
+// A decision charges a child and its parent, with two limits each; children are drawn by Zipf 1.0
+// from 100,000. The argument is the number of decisions in a commit. The counters are bytes for
+// each decision: of changes, and written in all, with checkpoints and folds.
 void bytes_per_decision(benchmark::State& state) {
   const std::vector<TargetPtr> children = Targets("customer", 100'000);
   const std::vector<TargetPtr> parents = Targets("parent", 1'000);

@@ -66,13 +66,14 @@ void EmbeddedConfig::Apply(std::vector<ConfigChange> changes, Deadline deadline,
   committer_.Submit({deadline, std::move(job), std::move(done)});
 }
 
-// No reader sees changes that could still fail to be written, nor an entity that is gone and its
-// buckets that are not.
+// Writes to the file, erases buckets, and publishes, in this order: no reader sees changes that may
+// still fail, or a deleted entity whose buckets still exist.
 Status EmbeddedConfig::ApplyTo(StateFile& file, std::span<const ConfigChange> changes) {
   const ConfigTable::HasBuckets has_buckets = [this](const std::string& entity) {
     return !BucketsOf(entity, 1).empty();
   };
   ConfigTable& draft = snapshots_.Draft();
+  // After an error before Commit, the destructor of `transaction` restores the draft.
   ConfigTransaction transaction(draft, has_buckets);
   std::vector<AuditEvent> events;
   WEIR_RETURN_IF_ERROR(transaction.Make(changes, &events));

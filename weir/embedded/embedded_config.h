@@ -1,4 +1,4 @@
-// ConfigStore on a file: read from memory, written through.
+// ConfigStore on a file: reads come from memory, changes are written to the file first.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@
 
 namespace weir {
 
-/// A change is seen in memory only once it and its audit events are in the file, in one
-/// transaction. Reading never waits for that. All arguments by reference must outlive it.
+/// A change becomes visible in memory only once it and its audit events are in the file, in one
+/// transaction. Reads never wait for that. All arguments by reference must outlive this object.
 class EmbeddedConfig final : public ConfigStore {
  public:
-  /// `table` is what the file has, `stamp` that of the events of changes.
+  /// `table` is the contents of the file. `stamp` gives events their ids.
   EmbeddedConfig(ConfigTable table, BucketTable& buckets, AuditStamp stamp, Committer& committer);
 
   void GetLimits(std::span<const Level> levels, Deadline deadline,
@@ -33,13 +33,15 @@ class EmbeddedConfig final : public ConfigStore {
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) override;
 
  private:
+  /// The job of Apply, on the thread of the file.
   Status ApplyTo(StateFile& file, std::span<const ConfigChange> changes);
+  /// Returns the keys of the buckets of all entities that `changes` delete.
   std::vector<BucketKey> RemovedBuckets(std::span<const ConfigChange> changes) const;
   std::vector<BucketRecord> BucketsOf(const std::string& entity, std::size_t most) const;
 
   BucketTable& buckets_;
   Committer& committer_;
-  ConfigSnapshots snapshots_;  // changed by jobs of the committer alone, as is the stamp
+  ConfigSnapshots snapshots_;  // changed by jobs of the committer only, as is stamp_
   AuditStamp stamp_;
 };
 

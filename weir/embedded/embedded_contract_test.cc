@@ -1,5 +1,5 @@
-// The contract suite of every backend, on this one: relaxed and strict, in simulated time and on a
-// thread.
+// Runs the contract suite of all backends on this one: relaxed and strict, in simulated time and on
+// a thread.
 #include <thread>
 
 #include "weir/embedded/embedded_fixture.h"
@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Small enough that folds happen while the suite runs.
+// Small enough for folds to happen while the suite runs.
 constexpr std::size_t kFoldBytes = 2000;
 
 class SimHarness final : public BackendHarness {

@@ -1,4 +1,4 @@
-// The Nth operation on the disk fails, for every N.
+// Tests a backend whose Nth operation on the disk fails, for every N.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,8 @@ constexpr int kChildren = 5;
 
 std::string Child(int i) { return fmt::format("child-{}", i % kChildren); }
 
-// How many tokens an entity used: what it was promised, and the most it could be.
+// The tokens that an entity used: at least those of calls that succeeded, at most those of all
+// calls.
 struct Spent {
   std::int64_t answered = 0;
   std::int64_t asked = 0;
@@ -28,13 +29,13 @@ struct FaultPlan {
   std::uint64_t more = 0;  // operations that fail after the first
 };
 
-// A life of a backend: it opens, is configured, decides, folds, forgets, decides again, closes.
-// Whatever fails, the next step is taken all the same.
+// The life of a backend: it opens, is configured, decides, folds, deletes, decides again, and
+// closes. Each step is taken even if an earlier one has failed.
 class BackendLife {
  public:
   BackendLife(const FaultPlan& plan, const std::string& path) : plan_(plan), client_(path) {}
 
-  // The operation with this number fails.
+  // Lives with a disk on which the operation with this number fails.
   void Live(std::uint64_t number) {
     disk_.FailAt(number, plan_.fault, plan_.more);
     if (!Note(Open()) && !Note(Open()) && !Note(Open())) return;
@@ -52,13 +53,13 @@ class BackendLife {
   }
 
   std::uint64_t failures() const { return disk_.failures(); }
-  // Some call was answered with an error.
+  // Returns whether a call has returned an error.
   bool told() const { return told_; }
-  // A commit failed, and a later one made up for it.
+  // Returns whether a commit has failed before closing.
   bool noticed() const { return noticed_; }
   const Ledger& ledger() const { return ledger_; }
-  // As they were after the first error: the ledger, and the files that a kill and a power loss
-  // would have left.
+  // The state after the first error: the ledger, and the files that a kill and a power loss would
+  // have left.
   const Ledger& ledger_then() const { return ledger_then_; }
   const std::string& killed() const { return killed_; }
   const std::string& synced() const { return synced_; }
@@ -86,7 +87,7 @@ class BackendLife {
       if (answer) ledger_[entity].answered += tokens;
     }
     if (Note(answer)) return;
-    client_.scheduler().RunNext();  // the next try
+    client_.scheduler().RunNext();  // lets the commit be retried
   }
 
   std::vector<Charge> Charges(int child, std::int64_t tokens) {
@@ -114,7 +115,7 @@ class BackendLife {
   std::string synced_;
 };
 
-// What each entity used, by the file.
+// Returns the tokens that each entity has used, by the file.
 std::map<std::string, std::int64_t> ReadSpent(const std::string& path) {
   EmbeddedClient client(path);
   const Status opened = client.Open();
@@ -174,9 +175,9 @@ TEST_P(NthFailure, LeavesNothingWrong) {
     ASSERT_LT(number, 2000U) << "it never passes untouched";
   }
   EXPECT_GT(number, 55U) << "the life has become too short to mean much";
-  // A commit that finds the disk full is tried again at once (C25).
+  // A commit on a full disk is retried at once (C25).
   if (plan.fault == FaultyVfs::Fault::kFull && plan.more == 0) return;
-  // SQLite swallows the error of removing a write-ahead log that was moved into the file already.
+  // SQLite ignores an error of removing a write-ahead log whose contents are in the file already.
   EXPECT_LE(untold, 1U) << "failures that nobody was told of, though nothing was lost";
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Deadline kNever = Deadline::Never();
 
-// Runs what is scheduled until the answer is there.
+// Runs scheduled tasks until the call has completed.
 template <class T, class Start>
 Result<T> RunUntilAnswered(sim::SimScheduler& scheduler, Start&& start) {
   auto answer = std::make_shared<std::optional<Result<T>>>();

@@ -1,4 +1,4 @@
-// A backend on a file of its own, in simulated time. Tests only.
+// A backend on a file of its own, in simulated time. For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ namespace weir {
 inline constexpr UnixMillis kNow{1'767'225'600'013};
 inline const AccountKey kAccount{.resource = "emr", .account = "acme"};
 
-/// Calls one backend; time moves until the answer is there.
+/// Calls one backend. Each call advances the simulated time until its result is there.
 class EmbeddedClient {
  public:
   explicit EmbeddedClient(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] Status Open(const EmbeddedOptions& options = {});
-  /// Closes it, if it is open.
+  /// Closes the backend, if it is open.
   Status Close();
   EmbeddedBackend& backend() { return *backend_; }
   bool is_open() const { return backend_ != nullptr; }
@@ -37,11 +37,12 @@ class EmbeddedClient {
   Status Apply(std::vector<ConfigChange> changes);
   std::optional<BucketRecord> Read(const BucketKey& key);
   std::vector<BucketRecord> List();
-  /// What one limit of a bucket has now, in millitokens.
+  /// Returns the present balance of one limit of a bucket, in millitokens.
   std::int64_t Balance(const TargetPtr& target, std::size_t limit = 0);
-  /// Runs until all that waits for a commit is committed.
+  /// Runs tasks until the next commit has ended.
   void Commit();
-  /// Copies the files as a process that is killed now would leave them; returns the path.
+  /// Copies the files as a process that is killed now would leave them. Returns the path of the
+  /// copy.
   std::string CopyAsKilled();
 
  private:
@@ -52,23 +53,23 @@ class EmbeddedClient {
   int copies_ = 0;
 };
 
-/// A client of a file in a folder of its own.
+/// A client of a file in a temporary folder.
 class EmbeddedTest : public testing::Test {
  protected:
   TempFolder folder_;
   EmbeddedClient client_{folder_ / "weir.db"};
 };
 
-/// A limit that in a test gives nothing back: a millitoken a year.
+/// Returns a limit that practically is not refilled during a test: a millitoken a year.
 Limit Still(const std::string& name, std::int64_t tokens);
 TargetPtr StillTarget(const std::string& entity, std::int64_t tokens = 1000);
-/// Whole tokens of the first limit.
+/// Returns a charge of `tokens` whole tokens of the first limit.
 Charge Take(const TargetPtr& target, std::int64_t tokens);
 
 std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, const std::string& content);
 bool FileExists(const std::string& path);
-/// Runs SQL on a file that nobody has open; returns the rows, columns joined by '|'.
+/// Runs SQL on a file that no process has open. Returns the rows, with columns joined by '|'.
 std::vector<std::string> RunSql(const std::string& path, const std::string& sql);
 
 }  // namespace weir

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// Adds what `backend` counts. It must outlive the registry. kAlreadyExists: the registry has those
-/// of a file already; some may have been added.
+/// Registers the metrics of `backend`, which must outlive the registry. Returns kAlreadyExists if
+/// the registry already has those of a file; some metrics may have been added then.
 [[nodiscard]] Status RegisterFileMetrics(Registry& registry, const EmbeddedBackend& backend);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Random calls, restarts and kills, held against a table in memory that is never closed.
+// Compares random calls, restarts and kills with a table in memory that is never closed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -20,8 +20,8 @@ enum class Kind { kAcquire, kOverride, kAdjust, kWait, kRun, kDelete, kRestart, 
 struct Step {
   Kind kind;
   int first;   // entity
-  int second;  // entity; the same: only one is charged
-  int limits;  // which of some sets of limits holds
+  int second;  // entity; if it equals `first`, only one is charged
+  int limits;  // index of the set of limits
   std::int64_t amount;
 };
 
@@ -54,7 +54,8 @@ TargetPtr TargetOf(int entity, int limits) {
                     sets[static_cast<std::size_t>(limits)]);
 }
 
-// One of more names than a bucket keeps beside its configured ones; of each, the parameters stay.
+// Returns a target with one of 24 extra names, more than a bucket keeps in addition to its
+// configured limits. Each name has a fixed quota.
 TargetPtr OverrideOf(int entity, std::int64_t amount) {
   const std::int64_t number = std::max<std::int64_t>(amount, 0) % 24;
   const Quota quota{.capacity = 10'000, .amount = 1 + number * number, .period = 1000};
@@ -69,7 +70,7 @@ Meter Comparable(Meter meter, UnixMillis time, UnixMillis now) {
   return meter;
 }
 
-// Those that are full are left out, since they may be forgotten.
+// The comparable state of a bucket. Full meters are left out, because they may be forgotten.
 struct Seen {
   std::map<std::string, Meter> configured;
   std::map<std::string, Meter> extras;
@@ -82,7 +83,7 @@ void AddUnlessFull(std::map<std::string, Meter>& meters, const std::string& name
   if (meter.tokens < meter.quota.capacity) meters[name] = meter;
 }
 
-// What a bucket has at `now`.
+// Returns the state of a bucket at `now`.
 Seen StateAt(const std::optional<BucketRecord>& record, UnixMillis now) {
   Seen seen;
   if (!record) return seen;
@@ -162,7 +163,8 @@ class Run {
   }
 
   void Adjust(const Step& step) {
-    // A bucket that is full may be gone in one of them: an adjust goes by the limits that it has.
+    // A full bucket may exist in one of the two only, and an adjust uses the limits of the existing
+    // bucket. So the bucket is charged first.
     std::vector<Charge> settle = Charges(step);
     for (Charge& charge : settle) charge.amounts.assign(charge.amounts.size(), 1);
     Acquire(settle);
@@ -172,7 +174,7 @@ class Run {
     RC_ASSERT(model_.Adjust(charges, {1, ++adjusts_}, client_.now()).has_value());
   }
 
-  // Everything that was answered is committed first; where a fold stands is left to chance.
+  // Commits all completed calls first. The state of a fold is random.
   void Kill() {
     client_.Commit();
     const std::string killed = client_.CopyAsKilled();
@@ -204,8 +206,8 @@ void RunSteps(Durability durability) {
 }
 
 // Fails if: a fold deletes rows before their buckets are written, or forgets a bucket that changed
-// while it went on; recovery reads the log before the table, or
-// backwards; the last commit of Close is left out; extra limits are not written, or not read.
+// during the fold; recovery reads the log before the table, or backwards; the last commit of Close
+// is missing; extra limits are not written, or not read.
 RC_GTEST_PROP(EmbeddedModel, KeepsWhatItAnsweredRelaxed, ()) { RunSteps(Durability::kRelaxed); }
 
 // Fails if: as above.

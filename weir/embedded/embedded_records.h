@@ -1,4 +1,4 @@
-// AuditLog and UsageStore on a file. Nothing of them is kept in memory.
+// AuditLog and UsageStore on a file. None of their data is cached in memory.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// What was appended survives a power loss, as settings do.
+/// Appended events survive a power loss, as changes of limits do.
 class EmbeddedAudit final : public AuditLog {
  public:
   explicit EmbeddedAudit(FileTasks& jobs) : jobs_(jobs) {}
@@ -22,7 +22,7 @@ class EmbeddedAudit final : public AuditLog {
   FileTasks& jobs_;
 };
 
-/// What was added survives a kill, and a power loss as decisions do.
+/// Added usage survives a kill; it survives a power loss as decisions do (Durability).
 class EmbeddedUsage final : public UsageStore {
  public:
   explicit EmbeddedUsage(FileTasks& jobs) : jobs_(jobs) {}

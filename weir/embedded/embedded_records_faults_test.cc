@@ -1,4 +1,4 @@
-// The Nth operation on the disk fails, for every N: audit events, usage and namespaces.
+// Tests audit events, usage and namespaces if the Nth operation on the disk fails, for every N.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,15 +15,15 @@ namespace {
 using testing::IsSubsetOf;
 using Names = std::multiset<std::string>;
 
-// What a file says, or what it must and may say.
+// The contents of a file, or a bound of them.
 struct Kept {
   Names entities;
   Names audited;  // the subjects of events
   std::int64_t used = 0;
 };
 
-// One file: entities are created, events appended, use added. Whatever fails, the next step is
-// taken all the same.
+// The life of a file: entities are created, events appended, and usage added. Each step is taken
+// even if an earlier one has failed.
 class RecordsLife {
  public:
   explicit RecordsLife(const std::string& path) : client_(path), store_(harness_) {}
@@ -46,7 +46,8 @@ class RecordsLife {
  private:
   bool Open() { return client_.Open({.vfs = disk_.name()}).has_value(); }
 
-  // What is refused while commits fail is not asked for again: time goes on, so that the next is.
+  // A call that fails is not repeated. The next task runs, so that the next call finds a retried
+  // commit.
   bool Count(const Status& status) {
     if (!status) client_.scheduler().RunNext();
     return status.has_value();
@@ -102,8 +103,8 @@ Names Of(const Names& names, const std::string& prefix) {
 
 class RecordsNthFailure : public testing::TestWithParam<FaultyVfs::Fault> {};
 
-// Fails if: an entity and its event are two transactions (seen with WriteEvents after the log's
-// append), a row of usage is changed in two, or an answer is given before its commit.
+// Fails if: an entity and its event are two transactions (found with WriteEvents after the log's
+// append), a row of usage is changed in two, or a call completes before its commit.
 TEST_P(RecordsNthFailure, LeavesNothingHalfDone) {
   TempFolder folder;
   std::uint64_t number = 0;
@@ -134,8 +135,8 @@ TEST_P(RecordsNthFailure, LeavesNothingHalfDone) {
   EXPECT_GT(number, 40U) << "the life has become too short to mean much";
 }
 
-// Fails if: a purge that was cut off cannot go on, or takes the record before the data. (The data
-// are deleted by the system, not through SQLite: that step cannot be made to fail here.)
+// Fails if: an interrupted purge cannot continue, or deletes the record before the data. (The data
+// are deleted by the system, not through SQLite, so that this step cannot be made to fail here.)
 TEST_P(RecordsNthFailure, ANamespaceIsNeverHalfOfOne) {
   TempFolder folder;
   std::uint64_t number = 0;

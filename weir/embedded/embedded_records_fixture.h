@@ -1,4 +1,4 @@
-// What an EmbeddedClient has open, as a backend under test.
+// The backend of an EmbeddedClient as a BackendHarness. For tests only.
 #pragma once
 
 #include "weir/embedded/embedded_fixture.h"
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-/// In simulated time. The client must outlive it.
+/// Runs in simulated time. The client must outlive it.
 class OfClient final : public BackendHarness {
  public:
   explicit OfClient(EmbeddedClient& client) : client_(client) {}

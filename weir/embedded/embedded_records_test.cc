@@ -1,4 +1,4 @@
-// Audit events, usage and namespaces as a file keeps them.
+// Tests audit events, usage and namespaces in a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ class EmbeddedRecordsTest : public EmbeddedTest {
   UlidMaker ids_;
 };
 
-// Fails if: any of the three is kept in memory alone.
+// Fails if: any of the three is stored in memory only.
 TEST_F(EmbeddedRecordsTest, SurvivesAReopening) {
   ASSERT_TRUE(store_.Append(Event("looked")));
   ASSERT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}}));
@@ -71,7 +71,7 @@ TEST_F(EmbeddedRecordsTest, SurvivesAReopening) {
   EXPECT_EQ(store_.Resolve("team-a").value_or(""), space->id);
 }
 
-// Fails if: an answer comes before its commit, or a change and its event are two transactions.
+// Fails if: a call completes before its commit, or a change and its event are two transactions.
 TEST_F(EmbeddedRecordsTest, WhatWasAnsweredSurvivesAKill) {
   ASSERT_TRUE(client_.Apply({CreateEntity{{.entity = {.id = "acme"}}}}));
   ASSERT_TRUE(store_.Append(Event("looked")));
@@ -83,7 +83,7 @@ TEST_F(EmbeddedRecordsTest, WhatWasAnsweredSurvivesAKill) {
   EXPECT_THAT(RunSql(killed, "SELECT used FROM usage"), ElementsAre(R"({"rpm":3})"));
 }
 
-// Fails if: nothing deletes old events, or the time of an event is taken for the present.
+// Fails if: old events are not deleted, or the time of an event is taken for the present.
 TEST_F(EmbeddedRecordsTest, EventsAreKeptForNinetyDays) {
   ASSERT_TRUE(store_.Append(Event("old")));
   client_.scheduler().Advance(std::chrono::days(89));
@@ -96,7 +96,7 @@ TEST_F(EmbeddedRecordsTest, EventsAreKeptForNinetyDays) {
   EXPECT_THAT(Actions("acme"), ElementsAre("new", "ahead"));
 }
 
-// Fails if: a damaged row is read as if something else were there, or hides the others.
+// Fails if: a damaged row is read with other contents, or hides the others.
 TEST_F(EmbeddedRecordsTest, U11DamagedRowsAreLeftOutAndReported) {
   ASSERT_TRUE(store_.Append(Event("looked")));
   AddHour(1);
@@ -133,7 +133,7 @@ class EmbeddedNamespacesTest : public EmbeddedRecordsTest {
   }
 };
 
-// Fails if: asking makes the registry, or a namespace's file comes before its data.
+// Fails if: a read creates the registry, or the file of a namespace is created before it has data.
 TEST_F(EmbeddedNamespacesTest, ARegistryComesWithTheFirstNamespace) {
   EXPECT_THAT(store_.ListNamespaces({})->items, IsEmpty());
   EXPECT_FALSE(store_.Delete("team-a"));
@@ -144,7 +144,7 @@ TEST_F(EmbeddedNamespacesTest, ARegistryComesWithTheFirstNamespace) {
   EXPECT_FALSE(FileExists(client_.path() + "." + space->id));
 }
 
-// Fails if: a namespace can be opened that is not registered, or under the name of another.
+// Fails if: an unregistered namespace can be opened, or one under the name of another.
 TEST_F(EmbeddedNamespacesTest, ANamespaceIsOpenedByItsName) {
   const auto missing = OpenSpace("team-a");
   ASSERT_FALSE(missing);
@@ -177,7 +177,7 @@ TEST_F(EmbeddedNamespacesTest, AllNamespacesOfAFileSeeOneRegistry) {
   EXPECT_EQ(store_.Resolve("team-b").value_or(""), other->id);
 }
 
-// Fails if: a purge deletes a file from under its owner.
+// Fails if: a purge deletes a file that a process owns.
 TEST_F(EmbeddedNamespacesTest, APurgeWaitsForTheOwnerToLeave) {
   const auto space = store_.Register("team-a");
   ASSERT_TRUE(space);

@@ -1,16 +1,15 @@
-// The operating system's errors in our codes.
+// Maps the operating system's errors to Code.
 #pragma once
 
 #include "weir/base/result.h"
 
 namespace weir {
 
-/// What an errno of a file operation means to the caller; kUnavailable where nothing better is
-/// known.
+/// Returns the code of an errno of a file operation; kUnavailable if no better one is known.
 Code CodeOfErrno(int system_error);
 
-/// The error of a file as a store reports it: kDataLoss stays, all else is kUnavailable and can be
-/// tried again.
+/// Returns the error of a file as a store reports it: kDataLoss stays; every other code becomes
+/// kUnavailable, since the call may be retried.
 Error AsStoreError(Error error);
 
 }  // namespace weir

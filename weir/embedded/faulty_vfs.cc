@@ -8,11 +8,11 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t kPage = 4096;  // of the system's cache
+constexpr std::int64_t kPage = 4096;  // page size of the system's cache
 
 }  // namespace
 
-// What SQLite sees as a file: ours in front, the real one in the memory behind it.
+// The file object that SQLite gets: this header, followed in memory by the file of the real VFS.
 struct FaultyVfs::File {
   sqlite3_file base;
   FaultyVfs* vfs;
@@ -47,6 +47,7 @@ struct FaultyVfs::Methods {
     vfs.WaitWhileHeld();
     const char* path = Of(file).path;
     if (vfs.Fails()) {
+      // The pages of a failed sync never become synced.
       if (path != nullptr) vfs.dirty_.erase(path);
       return SQLITE_IOERR_FSYNC;
     }
@@ -91,7 +92,8 @@ struct FaultyVfs::Methods {
     return Real(file)->pMethods->xDeviceCharacteristics(Real(file));
   }
 
-  // The index of a write-ahead log that several connections share. It is memory: none of it fails.
+  // The index of a write-ahead log that several connections share. It is memory, so it does not
+  // fail.
   static int ShmMap(sqlite3_file* file, int region, int size, int extend, void volatile** at) {
     return Real(file)->pMethods->xShmMap(Real(file), region, size, extend, at);
   }
@@ -103,7 +105,7 @@ struct FaultyVfs::Methods {
     return Real(file)->pMethods->xShmUnmap(Real(file), remove);
   }
 
-  // Version 2: no reading through mapped pages.
+  // Version 2 has no memory-mapped reads.
   static constexpr sqlite3_io_methods kFile = {
       2,        Close,         Read,    Write,      Truncate,        Sync,   Size,    Lock,
       Unlock,   CheckReserved, Control, SectorSize, Characteristics, ShmMap, ShmLock, ShmBarrier,
@@ -126,7 +128,7 @@ struct FaultyVfs::Methods {
 };
 
 FaultyVfs::FaultyVfs(std::string name) : name_(std::move(name)), real_(sqlite3_vfs_find(nullptr)) {
-  // What is not overridden goes to the real one, which keeps nothing in its own record.
+  // Functions that are not overridden are those of the real VFS, which has no state in its record.
   vfs_ = *real_;
   vfs_.zName = name_.c_str();
   vfs_.pNext = nullptr;

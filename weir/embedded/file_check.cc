@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};
 
-// Damage is noted, and the rest of the file is read; other errors end the check.
+// Notes damage, so that the rest of the file is read. Other errors are returned, and end the check.
 Status NoteIfDamaged(Status read, DamageReport& damage) {
   if (read || read.error().code != Code::kDataLoss) return read;
   damage.Note("page", read.error().message);
@@ -38,6 +38,7 @@ Status LoadAll(sqlite::Connection& connection, UnixMillis now, DamageReport& dam
   WEIR_RETURN_IF_ERROR(NoteIfDamaged(LoadConfig(connection, config, damage), damage));
   WEIR_ASSIGN_OR_RETURN(ChangeLog log, ChangeLog::Open(connection));
   Result<ChangeIndex> read = log.Read(damage);
+  // If the log is unreadable, the rows of the table are checked all the same.
   if (!read) WEIR_RETURN_IF_ERROR(NoteIfDamaged(Fail(read.error()), damage));
   const ChangeIndex index = std::move(read).value_or(ChangeIndex());
   return NoteIfDamaged(LoadBuckets(connection, index, {buckets, config, damage, now}), damage);
@@ -70,7 +71,7 @@ Status ReadEverything(sqlite::Connection& connection, const StoreFile& file, Uni
   return {};
 }
 
-// An older version is brought up to date in memory.
+// Returns a copy in memory, migrated to the newest version, if the file is older.
 Result<std::optional<sqlite::Connection>> CopyIfOlder(sqlite::Connection& connection,
                                                       const StoreFile& file) {
   WEIR_ASSIGN_OR_RETURN(const std::int64_t version, connection.QueryInteger("PRAGMA user_version"));
@@ -88,10 +89,11 @@ Status CheckConnection(sqlite::Connection& connection, const StoreFile& file, Un
   WEIR_RETURN_IF_ERROR(CheckPages(connection, check.damage));
   WEIR_ASSIGN_OR_RETURN(auto copy, CopyIfOlder(connection, file));
   sqlite::Connection& whole = copy ? *copy : connection;
-  // As of one moment, also next to an owner.
+  // All rows are read as of one moment, also next to an owner.
   return whole.InSnapshot([&] { return ReadEverything(whole, file, now, check); });
 }
 
+// A file of a store whose header is not SQLite's is a damaged database.
 bool IsDatabaseNoMore(const Error& error) {
   return error.code == Code::kFailedPrecondition &&
          error.message.find("not a database") != error.message.npos;

@@ -22,14 +22,15 @@
 namespace weir {
 namespace {
 
-// How often the lock file may vanish between opening and locking it, each time because its owner
-// closed just then.
+// The number of attempts. An attempt fails if the lock file is removed between opening and locking
+// it, because its owner closes at that moment.
 constexpr int kTries = 100;
 
 constexpr nanoseconds kFirstPause = std::chrono::milliseconds(1);
 constexpr nanoseconds kLongestPause = std::chrono::milliseconds(20);
 
-// Of the file itself, far behind the bytes that SQLite locks and those that it writes.
+// The byte of the file itself that the guard locks: far beyond the bytes that SQLite locks or
+// writes.
 constexpr off_t kGuardByte = off_t{1} << 61;
 
 tl::unexpected<Error> SystemError(const std::string& path, std::string_view doing) {
@@ -44,7 +45,8 @@ std::string ReadAll(int descriptor) {
   return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-// The text is "process 1234 since 2026-01-01T00:00:00Z", as the error message says it.
+// The lock file's text is "process 1234 since 2026-01-01T00:00:00Z", which becomes a part of the
+// message.
 tl::unexpected<Error> InUse(const std::string& path, int descriptor) {
   std::string owner = ReadAll(descriptor);
   owner.resize(std::min(owner.size(), owner.find('\n')));
@@ -53,7 +55,7 @@ tl::unexpected<Error> InUse(const std::string& path, int descriptor) {
               fmt::format("sqlite:{}: in use by {}; stop it or use another file", path, owner));
 }
 
-// False: the file that was opened is no longer the one at `path`.
+// Returns false if the opened file is no longer the file at `path`.
 bool IsCurrent(const std::string& path, int descriptor) {
   struct stat opened;
   struct stat named;
@@ -61,20 +63,20 @@ bool IsCurrent(const std::string& path, int descriptor) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-// The path without symbolic links, so that all names of a file have one lock.
+// Returns the path without symbolic links, so that all names of a file have the same lock.
 std::string RealPath(const std::string& path) {
   std::error_code error;
   const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
   return error || real.empty() ? path : real.string();
 }
 
-// Some milliseconds, ever longer up to a bound, and different in each process.
+// Returns a pause that doubles up to a bound, plus some milliseconds that differ between processes.
 nanoseconds NextPause(nanoseconds last) {
   const nanoseconds longer = std::min<nanoseconds>(2 * last, kLongestPause);
   return longer + milliseconds(getpid() % 5);
 }
 
-// The result of `attempt`, which is repeated while another process is the owner.
+// Returns the result of `attempt`, which is repeated while another process is the owner.
 template <class Attempt>
 auto WhenFree(const LockWait& wait, const Attempt& attempt) {
   nanoseconds waited{0};
@@ -124,7 +126,7 @@ Result<FileLock> FileLock::TryToTake(const std::string& path, UnixMillis now) {
               fmt::format("sqlite:{}: {} comes and goes; try again", path, lock_path));
 }
 
-// An owner that is killed may lose its lock file a moment before its guard.
+// Waits too, because the kernel may release a killed owner's lock file a moment before its guard.
 Status FileLock::GuardInode(const std::string& path, const LockWait& wait) {
   inode_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (inode_ < 0) return SystemError(path, "guard");
@@ -159,10 +161,11 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
 
 FileLock::~FileLock() {
   if (descriptor_ < 0) return;
-  // First: the next owner may come as soon as the lock file is removed.
+  // The guard is released first: the next owner may take the lock as soon as the lock file is
+  // removed.
   if (inode_ >= 0) close(inode_);
-  // Removed while it is locked: a process that opened it before finds it removed once it has the
-  // lock.
+  // The lock file is removed while it is locked. A process that opened it before gets a lock on a
+  // removed file, notices that by IsCurrent, and tries again.
   unlink(path_.c_str());
   close(descriptor_);
 }

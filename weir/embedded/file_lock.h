@@ -1,4 +1,4 @@
-// One process owns a file.
+// Ownership of a file by one process.
 #pragma once
 
 #include <functional>
@@ -10,37 +10,38 @@
 
 namespace weir {
 
-/// How long to wait for an owner to go.
+/// How long to wait for the owner of a file to release it.
 struct LockWait {
   nanoseconds longest{0};
-  /// Between two looks.
+  /// Sleeps between two attempts.
   std::function<void(nanoseconds)> sleep = [](nanoseconds time) {
     std::this_thread::sleep_for(time);
   };
 };
 
-/// Ownership of `path`, kept by flock(2) on a file `path`-lock beside it that names the owner's
-/// process and since when. The kernel lets go when the process ends, however it ends: a lock file
-/// that is left behind is harmless, and the next owner rewrites it. Also excludes a second owner
-/// inside one process, and one that reaches the file by a symbolic link. A value that can only
-/// move.
+/// Owns `path`, by flock(2) on a file `path`-lock next to it, which names the owner's process and
+/// the time since when it owns the file. The kernel releases the lock when the process ends,
+/// however it ends: a lock file that is left behind is harmless, and the next owner rewrites it.
+/// This also excludes a second owner inside one process, and one that opens the file through a
+/// symbolic link. Move-only.
 class FileLock {
  public:
-  /// kUnavailable, naming the owner, if there is one after the wait. Who waits looks again after
-  /// some milliseconds: there is no order. kPermissionDenied, kNotFound (no such folder),
-  /// kResourceExhausted: the lock file cannot be written.
+  /// Takes the ownership. Returns kUnavailable, naming the owner, if another owner still has it
+  /// after the wait. Waiting processes retry after some milliseconds each, so they are not served
+  /// in order. Returns kPermissionDenied, kNotFound (no such folder) or kResourceExhausted if the
+  /// lock file cannot be written.
   [[nodiscard]] static Result<FileLock> Take(const std::string& path, UnixMillis now,
                                              const LockWait& wait = {});
 
-  /// Keeps out owners that reach the file, which must be there, by another hard link. kUnavailable
-  /// if there is one after the wait. POSIX drops the locks that a process has on a file whenever it
-  /// closes one of its descriptors of it, and so does the end of this lock: nothing else in the
-  /// process may have the file open in SQLite then.
+  /// Excludes owners that open the file, which must exist, through another hard link. Returns
+  /// kUnavailable if there is such an owner after the wait. POSIX releases the locks of a process
+  /// on a file whenever the process closes any of its descriptors of the file, and destroying this
+  /// lock closes one: at that time, no other part of the process may have the file open in SQLite.
   [[nodiscard]] Status GuardInode(const std::string& path, const LockWait& wait = {});
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
-  /// Removes the lock file.
+  /// Releases the ownership and removes the lock file.
   ~FileLock();
 
  private:
@@ -51,7 +52,7 @@ class FileLock {
 
   std::string path_;
   int descriptor_;
-  int inode_ = -1;  // of the file itself; -1: not guarded
+  int inode_ = -1;  // descriptor of the file itself; -1: not guarded
 };
 
 }  // namespace weir

@@ -59,7 +59,8 @@ TEST_F(FileLockTest, U6AWaitEndsWithTheOwnersName) {
   EXPECT_THAT(second.error().message, HasSubstr(fmt::format("process {}", getpid())));
 }
 
-// Fails if: a process that waits for its turn is refused by the guard of the one before it.
+// Fails if: a process that waits for the file is refused because of the guard of the owner before
+// it.
 TEST_F(FileLockTest, U6TheGuardIsAwaitedToo) {
   std::ofstream(path_) << "a file";
   const std::string link = folder_ / "link.db";

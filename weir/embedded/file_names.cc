@@ -18,7 +18,7 @@ namespace {
 Status SyncPath(const std::string& path, int flags) {
   const int descriptor = open(path.c_str(), flags | O_CLOEXEC);
   if (descriptor < 0) return FileFailure("sync", path, errno);
-  // Some file systems sync no folders, and say so.
+  // Some file systems cannot sync folders, and return EINVAL.
   const int failure = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
   close(descriptor);
   return failure == 0 ? Status() : Status(FileFailure("sync", path, failure));
@@ -65,7 +65,7 @@ void RemoveFile(const std::string& path) { unlink(path.c_str()); }
 Status RenameToFree(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS) return FileFailure("create", to, errno);
-  // This file system renames onto nothing only by a second name.
+  // This file system does not support RENAME_NOREPLACE.
   WEIR_RETURN_IF_ERROR(LinkFile(from, to));
   RemoveFile(from);
   return {};

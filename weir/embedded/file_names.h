@@ -1,4 +1,4 @@
-// Giving names to files so that nothing is overwritten and a power loss loses nothing.
+// Names and renames files so that none is overwritten by accident and a power loss loses none.
 #pragma once
 
 #include <string>
@@ -8,25 +8,25 @@
 
 namespace weir {
 
-/// A name that no file has: `stem`, then the first free number.
+/// Returns an unused name: `stem`, a hyphen and the first free number.
 std::string FreeName(const std::string& stem);
-/// True if something has the name, also a link that leads nowhere.
+/// Returns true if a file of any kind has the name, also a link whose target does not exist.
 bool IsTaken(const std::string& path);
 
-/// Returns when the contents of the file are on the disk.
+/// Returns when the contents of the file are on disk.
 [[nodiscard]] Status SyncFile(const std::string& path);
-/// Returns when the names in the folder of the path are on the disk.
+/// Returns when the names in the folder of `path` are on disk.
 [[nodiscard]] Status SyncFolder(const std::string& path);
 
-/// A second name for a file. kAlreadyExists, and nothing changes, if something has it.
+/// Gives a file a second name. Returns kAlreadyExists, and changes nothing, if the name is taken.
 [[nodiscard]] Status LinkFile(const std::string& from, const std::string& to);
-/// Gives the file the name `to`, whatever had it.
+/// Renames a file to `to`, and replaces any file of that name.
 [[nodiscard]] Status RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
-/// Gives the file the name `to`, which nothing has yet: kAlreadyExists.
+/// Renames a file to `to`. Returns kAlreadyExists if the name is taken.
 [[nodiscard]] Status RenameToFree(const std::string& from, const std::string& to);
 
-/// "cannot VERB PATH: ", and what the number of the error means.
+/// Returns the error "cannot VERB PATH: " and the meaning of `number`, an errno.
 tl::unexpected<Error> FileFailure(std::string_view verb, const std::string& path, int number);
 
 }  // namespace weir

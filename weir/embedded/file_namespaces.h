@@ -1,4 +1,4 @@
-// NamespaceStore on files: each namespace has one of its own. docs/design/embedded.md.
+// NamespaceStore on files: each namespace has a file of its own. docs/design/embedded.md.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace weir {
 
-/// Works on the registry's file within each call, whoever owns the data: a call blocks for that
-/// long, and answers before it returns. A purge needs the namespace's own file to be free, and is
-/// not bounded by its deadline. `clock` must outlive it.
+/// Opens the registry's file in each call, also if another process owns the data. A call therefore
+/// blocks, and completes before it returns. A purge needs the namespace's own file to be free, and
+/// is not bounded by its deadline. `clock` must outlive this object.
 class FileNamespaces final : public NamespaceStore {
  public:
-  /// An error of `check` answers every call.
+  /// Every call returns the error of `check`, if it has one.
   FileNamespaces(
       NamespaceRegistry registry, const Clock& clock,
       std::function<Status()> check = [] { return Status(); });
@@ -32,6 +32,7 @@ class FileNamespaces final : public NamespaceStore {
   void Resolve(std::string_view name_or_id, Deadline deadline, Done<std::string> done) override;
 
  private:
+  /// Returns an id that `table` does not have.
   std::string NewId(const NamespaceTable& table);
 
   const NamespaceRegistry registry_;
@@ -41,7 +42,7 @@ class FileNamespaces final : public NamespaceStore {
   Rng random_ WEIR_GUARDED_BY(mutex_);
 };
 
-/// Differs between the owners of a file, one after the other.
+/// Returns a seed that differs between successive owners of a file.
 std::uint64_t SeedOf(const Clock& clock);
 
 }  // namespace weir

@@ -21,27 +21,27 @@ namespace {
 
 constexpr std::chrono::seconds kBackupPatience{5};
 
-// Whether changes may be missing, or be followed by others that are.
+// Returns whether changes may be missing among the salvaged ones, or after them.
 bool MayLackChanges(const Salvaged& salvaged) {
   return !salvaged.scan.free_pages_known || !salvaged.scan.log_whole ||
          salvaged.scan.unreadable > 0 || salvaged.scan.lost_records > 0 || salvaged.unknown > 0;
 }
 
-// The same buckets, without tokens.
+// Copies the buckets without tokens. Returns their number.
 Result<std::uint64_t> Empty(const BucketTable& from, BucketTable& to, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(Page<BucketRecord> page, from.List({}, {.cursor = {}, .limit = SIZE_MAX}));
   for (BucketRecord& record : page.items) to.Load(EmptiedAt(std::move(record), now));
   return page.items.size();
 }
 
-// The file's own time.
+// Returns the present bucket time of the file.
 UnixMillis BucketNow(const std::optional<StoredClock>& stored, const RepairOptions& options) {
   const BootIdentity boot = options.boot.value_or(ReadBootIdentity());
   const ClockOnBoot found = ClockOn(boot, stored, options.clock);
   return BucketTime(options.clock, found.stored.base).Now();
 }
 
-// Writes back what reads, and nothing else.
+// Writes the readable rows back, and deletes the others.
 Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& repair) {
   std::optional<StoredClock> clock;
   WEIR_RETURN_IF_ERROR(file.Read([&](sqlite::Connection& connection) -> Status {
@@ -71,7 +71,7 @@ Status RewriteState(StateFile& file, const RepairOptions& options, FileRepair& r
   return file.Close(buckets);
 }
 
-// An account's tokens that do not read begin at none; without a limit the account has no tokens.
+// Sets the tokens of these accounts to none. An account without a limit of tokens gets no bucket.
 Status EmptyAccounts(sqlite::Connection& connection, const std::vector<RowKey>& keys,
                      UnixMillis now) {
   FileReservationRows rows(connection);
@@ -89,7 +89,7 @@ Status EmptyAccounts(sqlite::Connection& connection, const std::vector<RowKey>& 
   });
 }
 
-// A slot whose row does not read is held for the longest time that one can be; it can be released.
+// Holds the slots of unreadable rows for the longest possible time. They can be released.
 Status HoldSlots(sqlite::Connection& connection, const std::vector<RowKey>& keys, UnixMillis now) {
   FileReservationRows rows(connection);
   return connection.InTransaction([&]() -> Status {
@@ -106,7 +106,7 @@ Status HoldSlots(sqlite::Connection& connection, const std::vector<RowKey>& keys
   });
 }
 
-// Of all accounts that have a limit: their tokens may be those of an earlier time, or lost.
+// Sets the tokens of all accounts with a limit of tokens to none: their rows may be old, or lost.
 Status EmptyAllAccounts(sqlite::Connection& connection, UnixMillis now, FileRepair& repair) {
   std::vector<RowKey> keys;
   {
@@ -173,7 +173,8 @@ Result<std::string> TablesOf(sqlite::Connection& connection) {
       "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM sqlite_schema ORDER BY name)");
 }
 
-// What a newer weir wrote has other tables than ours: else the number is damaged.
+// Returns whether a newer weir wrote the file. A newer version has other tables; if the tables are
+// those of this version, the version number is damaged.
 Result<bool> IsNewer(const StoreFile& file) {
   WEIR_ASSIGN_OR_RETURN(const auto pages, sqlite::PageFile::Open(file.path));
   const std::int64_t newest = file.migrations().back().version;
@@ -186,7 +187,8 @@ Result<bool> IsNewer(const StoreFile& file) {
   return found_tables != our_tables;
 }
 
-// SQLite takes what does not read in a write-ahead log for its end.
+// Returns whether there may be commits behind an unreadable frame of the write-ahead log, which
+// SQLite takes for the end of the log.
 bool LacksCommits(const StoreFile& file) {
   const auto pages = sqlite::PageFile::Open(file.path);
   return pages && !pages->is_log_whole();
@@ -198,7 +200,8 @@ std::uint64_t CountSaved(const FileRepair& repair) {
   return rows;
 }
 
-// Another program's file has no rows of ours. `found`: what the check of the file said.
+// Returns an error if the file, in which no rows were found, is not a weir file. `found` is the
+// result of its check.
 Status CheckOurs(const StoreFile& file, const FileRepair& repair, const Result<FileCheck>& found) {
   if (!found && found.error().code == Code::kFailedPrecondition) return Fail(found.error());
   const auto& scan = repair.salvaged.scan;
@@ -217,6 +220,7 @@ void RemoveBuilt(const std::string& path) {
 
 Status BackUpFile(const StoreFile& file, const std::string& to) {
   WEIR_RETURN_IF_ERROR(CheckReplaced(file.path));
+  // The copy gets an unused name first, so that an incomplete copy never has the name `to`.
   const std::string beside = FreeName(to + ".new");
   Status copied = [&]() -> Status {
     WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::OpenUnchanged(file.path, ""));
@@ -230,6 +234,8 @@ Status BackUpFile(const StoreFile& file, const std::string& to) {
   return copied ? SyncFolder(to) : copied;
 }
 
+// Owns the file and completes the replacement of a killed repair; returns if the file is sound;
+// otherwise builds PATH-repairing from the readable records, checks it, and replaces the file.
 Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& options) {
   const StoreFile file{.path = WithoutLink(named.path), .kind = named.kind};
   const UnixMillis now = options.clock.WallNow();
@@ -248,7 +254,7 @@ Result<FileRepair> RepairFile(const StoreFile& named, const RepairOptions& optio
     if (is_newer) return Fail(found.error());
   }
   WEIR_ASSIGN_OR_RETURN(const SqliteLocks locks, SqliteLocks::Take(file.path));
-  // No other process builds here: a file with this name was left by a killed repair.
+  // No other process writes here: a file of this name was left by a killed repair.
   const std::string built = file.path + "-repairing";
   RemoveBuilt(built);
   Status done = Build(file, built, options, repair);

@@ -12,13 +12,14 @@
 namespace weir {
 namespace {
 
-// Where SQLite's locks are (sqlite.org/fileformat2.html, section 1.2).
+// The bytes that SQLite locks (sqlite.org/fileformat2.html, section 1.2).
 constexpr off_t kPendingByte = 0x40000000;
 constexpr off_t kLockBytes = 512;
 
-// What takes the place of a database has this name until the old one is out of the way.
+// Returns the name of a repaired database until it replaces the one at `path`.
 std::string WaitingFor(const std::string& path) { return path + "-repaired"; }
 
+// Gives the database and its write-ahead log second names.
 Status KeepBoth(const std::string& path, const std::string& kept_as) {
   WEIR_RETURN_IF_ERROR(LinkFile(path, kept_as));
   const Status logged = LinkFile(path + "-wal", kept_as + "-wal");
@@ -53,7 +54,7 @@ Status ReplaceDatabase(const std::string& path, const std::string& with,
                        const std::string& kept_as) {
   Status done = KeepBoth(path, kept_as);
   if (done) done = SyncFile(with);
-  // The names that keep the old one are on the disk before the new one can take its place.
+  // The second names of the old database are on disk before the new one can replace it.
   if (done) done = SyncFolder(path);
   if (done) done = RenameFile(with, WaitingFor(path));
   if (done) return FinishReplacing(path);
@@ -61,7 +62,7 @@ Status ReplaceDatabase(const std::string& path, const std::string& with,
   return done;
 }
 
-// The old log goes before the new file gets the name: SQLite would take it for the new file's.
+// Removes the old log before the rename: SQLite would use it with the new file.
 Status FinishReplacing(const std::string& path) {
   const std::string waiting = WaitingFor(path);
   if (!IsTaken(waiting)) return {};

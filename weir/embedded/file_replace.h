@@ -1,4 +1,4 @@
-// Puts a repaired database where the damaged one is, so that a power loss loses neither.
+// Replaces a damaged database by a repaired one, so that a power loss loses neither.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace weir {
 
-/// All locks that SQLite knows of a file: while this lives, no process reads or writes the file
-/// with SQLite, including this one. Move-only.
+/// Holds all locks that SQLite has for a file: while this lives, no process reads or writes the
+/// file with SQLite, including this one. Move-only.
 class SqliteLocks {
  public:
-  /// kUnavailable if a process has the file open.
+  /// Takes the locks. Returns kUnavailable if a process has the file open.
   [[nodiscard]] static Result<SqliteLocks> Take(const std::string& path);
   SqliteLocks(SqliteLocks&& other) noexcept;
   SqliteLocks& operator=(SqliteLocks&&) = delete;
@@ -22,16 +22,20 @@ class SqliteLocks {
   int descriptor_;
 };
 
-/// Puts the database `with`, which is closed, where the one at `path` is; that one and its
-/// write-ahead log are `kept_as` then. A process that ends in between leaves the file as it was, or
-/// what FinishReplacing finishes. After an error the file is as it was, or that is left to do.
+/// Moves the database `with`, which must be closed, to `path`. The replaced database and its
+/// write-ahead log are kept under the name `kept_as`. If the process ends meanwhile, the file is as
+/// it was, or FinishReplacing can complete the replacement; the same holds after an error.
 /// REQUIRES: the caller owns `path`, and has its SqliteLocks.
+///
+/// with --RenameFile--> path-repaired --FinishReplacing--> path
+/// path --LinkFile----> kept_as; path-wal --LinkFile--> kept_as-wal
 [[nodiscard]] Status ReplaceDatabase(const std::string& path, const std::string& with,
                                      const std::string& kept_as);
-/// Finishes what a killed process began, if there is such a thing. REQUIRES: the caller owns
-/// `path`.
+/// Completes the replacement that a killed process began, if there is one. REQUIRES: the caller
+/// owns `path`.
 [[nodiscard]] Status FinishReplacing(const std::string& path);
-/// kUnavailable, with the remedy: that is still to be done, so the file must not be opened.
+/// Returns kUnavailable, with advice, if a replacement is not complete. Then the file must not be
+/// opened.
 [[nodiscard]] Status CheckReplaced(const std::string& path);
 
 }  // namespace weir

@@ -13,8 +13,8 @@
 namespace weir {
 namespace {
 
-// Comments inside a statement are kept by SQLite: `.schema` explains the file. All times are
-// milliseconds since 1970.
+// SQLite stores the comments inside a statement, so that `.schema` documents the file. All times
+// are in milliseconds since 1970.
 constexpr const char* kReservations = R"sql(
 CREATE TABLE slot(  -- what is held
   resource TEXT NOT NULL,
@@ -94,7 +94,7 @@ constexpr std::string_view kEraseLimit =
 constexpr std::string_view kFindBucket =
     "SELECT time, bucket FROM account_bucket WHERE resource = ? AND account = ?";
 constexpr std::string_view kPutBucket = "REPLACE INTO account_bucket VALUES(?, ?, ?, ?, ?)";
-// More than the one row that is new: what is left behind becomes less.
+// A call adds at most one row and deletes up to two, so that the number of old rows decreases.
 constexpr std::string_view kSweepSlots =
     "DELETE FROM slot WHERE (resource, account, id) IN "
     "(SELECT resource, account, id FROM slot WHERE expires <= ? ORDER BY expires LIMIT 2)";
@@ -116,7 +116,7 @@ Result<std::optional<T>> OnlyOne(Result<std::vector<T>> rows) {
   });
 }
 
-// Of a bucket the meter has a name where it is written.
+// Returns a record for the codec, which requires a name for each meter.
 BucketRecord RecordOf(const Bucket& bucket) {
   return {.key = {}, .names = {"tokens"}, .bucket = bucket};
 }

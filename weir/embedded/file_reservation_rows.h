@@ -16,16 +16,16 @@
 
 namespace weir {
 
-/// Of the file that they are in.
+/// Returns the migrations of a reservations file.
 std::span<const Migration> ReservationMigrations();
 
-/// Its verbs belong into a transaction of the connection, which must outlive it. kDataLoss where a
-/// row is damaged; every other failure of the file is kUnavailable. Not thread-safe.
+/// Its functions must be called in a transaction of the connection, which must outlive it. Returns
+/// kDataLoss if a row is damaged; every other failure of the file is kUnavailable. Not thread-safe.
 class FileReservationRows final : public ReservationRows {
  public:
   explicit FileReservationRows(sqlite::Connection& connection) : connection_(connection) {}
 
-  /// The first failure since the last call of this.
+  /// Returns the first failure since the last call of TakeFailure.
   Status TakeFailure() { return std::exchange(failure_, Status()); }
 
   Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) override;
@@ -53,16 +53,19 @@ class FileReservationRows final : public ReservationRows {
  private:
   using Values = std::initializer_list<std::variant<std::int64_t, std::string_view>>;
 
-  /// Binds `values` in order and steps to the end; `on_row` answers each row.
+  /// Binds `values` in order, and calls `on_row` with each row, up to its first error.
   template <class OnRow>
   Status ForEach(std::string_view sql, Values values, const OnRow& on_row);
+  /// Runs a statement that returns no rows.
   Status Run(std::string_view sql, Values values);
   Result<std::vector<HeldSlot>> ReadSlots(std::string_view sql, Values values);
+  /// Returns the prepared statement of `sql`, which must be a literal.
   Result<sqlite::Statement*> Prepared(std::string_view sql);
+  /// Converts an error of the file, and keeps the first one in failure_.
   Status Note(Status done);
 
   sqlite::Connection& connection_;
-  std::map<std::string_view, sqlite::Statement> prepared_;  // by its SQL, which is a literal
+  std::map<std::string_view, sqlite::Statement> prepared_;  // by the SQL text
   BucketReader reader_;
   Status failure_;
 };

@@ -25,12 +25,14 @@
 namespace weir {
 namespace {
 
-// Two readings of clocks that agree.
+// The largest difference between readings of two clocks that are considered to agree.
 constexpr milliseconds kMostApart{2000};
 
-// One thread at a time, in the order in which they came; the others wait no longer than they can.
+// Admits one thread at a time, in the order of their calls. The others wait at most until their
+// deadlines.
 class Turn {
  public:
+  // Blocks until the caller has its turn. Returns false if the deadline passes first.
   bool Take(Deadline deadline, const Clock& clock) {
     std::unique_lock lock(mutex_);
     const auto mine = queue_.insert(queue_.end(), ++tickets_);
@@ -43,6 +45,7 @@ class Turn {
     }
     return true;
   }
+  // Ends the turn.
   void Give() {
     {
       const std::lock_guard lock(mutex_);
@@ -55,9 +58,12 @@ class Turn {
   std::mutex mutex_;
   std::condition_variable moved_;
   std::uint64_t tickets_ = 0;
-  std::list<std::uint64_t> queue_;  // the first has its turn
+  std::list<std::uint64_t> queue_;  // the first one has the turn
 };
 
+// The file is opened by the first call that finds or needs it, and again after an error.
+//
+//  closed -- Write, or Read of an existing file: Open --> open -- an error --> closed
 class ReservationFile final : public ReservationPlace {
  public:
   ReservationFile(const std::string& path, const Clock& clock, FileReservationsOptions options)
@@ -66,6 +72,7 @@ class ReservationFile final : public ReservationPlace {
         options_(std::move(options)),
         base_(BucketTime::FromMedian(clock).base().value) {}
 
+  // Opens the file if it exists.
   Status OpenIfThere() {
     WEIR_ASSIGN_OR_RETURN(const bool there, IsThere());
     Status opened = there ? Open(options_.longest_wait) : Status();
@@ -92,7 +99,7 @@ class ReservationFile final : public ReservationPlace {
   };
 
   std::string file() const { return path_ + "-reservations"; }
-  // kUnavailable, or what the system says, if that cannot be found out.
+  // Returns whether the file exists. Returns the system's error if that cannot be determined.
   Result<bool> IsThere() const {
     if (file_) return true;
     std::error_code error;
@@ -102,28 +109,32 @@ class ReservationFile final : public ReservationPlace {
     return Fail(CodeOfErrno(error.value()),
                 fmt::format("sqlite:{}: cannot be looked at: {}", file(), error.message()));
   }
+  // Returns how long the file may wait for other processes: until the deadline or longest_wait.
   milliseconds WaitUntil(Deadline deadline) const {
     const nanoseconds left =
         std::min<nanoseconds>(deadline.Left(clock_.Now()), options_.longest_wait);
     return std::chrono::duration_cast<milliseconds>(left);
   }
 
+  // Runs `work` when the thread has its turn, and converts its error.
   template <class Work>
   Status InTurn(Deadline deadline, const Work& work);
   Status WriteInTurn(Deadline deadline, const Body& body);
   Status ReadInTurn(Deadline deadline, const Body& body);
   Status Open(milliseconds wait);
+  // Reads the file's bucket time, or starts it on a new boot.
   Status StartClock(sqlite::Connection& connection);
 
   const std::string path_;
   const Clock& clock_;
   const FileReservationsOptions options_;
   Turn turn_;
-  std::unique_ptr<File> file_;  // whose turn it is
-  // Of bucket time, in ms: by this process's clock until the file is there, then the file's.
+  std::unique_ptr<File> file_;  // used by the thread that has its turn; null: to be opened
+  // The base of bucket time, in ms: that of this process's clock until the file exists, then the
+  // file's.
   std::atomic<std::int64_t> base_;
-  bool has_base_ = false;   // of the file
-  bool is_opening_ = true;  // before the first verb
+  bool has_base_ = false;   // base_ is the file's
+  bool is_opening_ = true;  // OpenIfThere has not returned yet
 };
 
 template <class Work>
@@ -136,7 +147,7 @@ Status ReservationFile::InTurn(Deadline deadline, const Work& work) {
   Status done = work();
   if (!done) {
     done.error() = AsStoreError(std::move(done.error()));
-    // What failed once is not relied on: the next verb opens the file again.
+    // A connection that failed is not used again: the next call opens the file again.
     file_.reset();
   }
   turn_.Give();
@@ -171,7 +182,7 @@ Status ReservationFile::ReadInTurn(Deadline deadline, const Body& body) {
   });
 }
 
-// If it is not open yet; from now on the file waits so long for other processes.
+// Opens the file, unless it is open, and sets how long it waits for other processes.
 Status ReservationFile::Open(milliseconds wait) {
   if (file_) {
     file_->connection.WaitForOthers(wait);
@@ -186,12 +197,14 @@ Status ReservationFile::Open(milliseconds wait) {
         fmt::format("{}: can only be read; make it and its folder writable", connection.name()));
   }
   WEIR_RETURN_IF_ERROR(PrepareSchema(connection, ReservationMigrations()));
-  // Not while another process is at it: it may then be one of the next who turns the log on.
+  // Fails with kUnavailable while another process uses the file. Then a later opener turns on the
+  // log.
   if (auto mode = connection.QueryText("PRAGMA journal_mode = WAL");
       !mode && mode.error().code != Code::kUnavailable) {
     return Fail(std::move(mode.error()));
   }
-  // The log is shared, so SQLite's own checkpoints: who commits when it is long moves it.
+  // The log is shared, so SQLite's own checkpoints are used: the process that commits when the log
+  // is long moves it.
   WEIR_RETURN_IF_ERROR(connection.Execute(
       "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA wal_autocheckpoint = 1000"));
   WEIR_RETURN_IF_ERROR(StartClock(connection));
@@ -199,7 +212,6 @@ Status ReservationFile::Open(milliseconds wait) {
   return {};
 }
 
-// Takes the file's bucket time, or gives it one on a new boot.
 Status ReservationFile::StartClock(sqlite::Connection& connection) {
   const BootIdentity boot = options_.boot.value_or(ReadBootIdentity());
   ClockOnBoot found;
@@ -209,14 +221,14 @@ Status ReservationFile::StartClock(sqlite::Connection& connection) {
     return {};
   };
   const auto write = [&]() -> Status {
-    WEIR_RETURN_IF_ERROR(read());  // another process may have done it by now
+    WEIR_RETURN_IF_ERROR(read());  // another process may have written it meanwhile
     return found.is_new ? WriteClock(connection, found.stored) : Status();
   };
   WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
   if (found.is_new) WEIR_RETURN_IF_ERROR(connection.InTransaction(write));
   const UnixMillis before{base_.exchange(found.stored.base.value)};
   if (std::exchange(has_base_, true)) return {};
-  // The call that made it necessary has a `now` of the old base.
+  // The call that opened the file has computed its `now` with the old base.
   const milliseconds moved = std::chrono::abs(found.stored.base - before);
   if (!is_opening_ && moved > kMostApart) {
     return Fail(Code::kUnavailable,

@@ -21,22 +21,26 @@ struct FileReservationsOptions {
   std::string vfs;
 };
 
-/// The reservations beside the state file at `path`: they are in `PATH-reservations`, which nobody
-/// owns. Each verb is one transaction, and on the disk before it is answered; it blocks for that
-/// long, and answers before it returns (QueueReservations makes it asynchronous). Threads have
-/// their turns in the order in which they came. The file is made by the first verb that has
-/// something to keep; until then all is empty. Exact: a slot is free at its expiry.
+/// Opens the reservations of the state file at `path`. They are stored in `PATH-reservations`,
+/// which no process owns. The file is created by the first call that has data to store; until then
+/// all is empty. A slot is free exactly from its expiry on.
 ///
-/// Verbs answer kDeadlineExceeded where their turn did not come in time, and kUnavailable where
-/// another process had the file for too long, or the file failed: nothing was changed then, or, if
-/// the disk failed at the very end, all of it. kDataLoss: damaged.
+/// Each call is one transaction, which is on disk before the call completes. A call blocks for that
+/// long, and completes before it returns (QueueReservations makes it asynchronous). Threads are
+/// served in the order of their calls.
 ///
-/// Where the file exists already it is looked at here: kFailedPrecondition (written by a newer
-/// weir, or not a weir file), kDataLoss, kPermissionDenied (cannot be written), kUnavailable.
+/// Calls return kDeadlineExceeded if their turn did not come in time; kUnavailable if another
+/// process used the file for too long, or the file failed; and kDataLoss if it is damaged. After
+/// such an error nothing has changed; but if the disk failed at the very end of a commit, the whole
+/// change may have been made.
 ///
-/// `clock` is what deadlines and bucket time are of, and must outlive the result. All processes
-/// that use the file on one boot of the machine have the same bucket time. kUnavailable, and
-/// nothing is changed, if another process made the file meanwhile and its clock differs.
+/// If the file exists, it is checked here. Returns kFailedPrecondition (written by a newer weir, or
+/// not a weir file), kDataLoss, kPermissionDenied (cannot be written) or kUnavailable.
+///
+/// `clock` is the clock of deadlines and of bucket time, and must outlive the result. All processes
+/// that use the file on one boot of the machine have the same bucket time. If another process
+/// creates the file after this call and its clock differs, the next call returns kUnavailable and
+/// changes nothing.
 [[nodiscard]] Result<std::unique_ptr<ReservationBackend>> OpenFileReservations(
     const std::string& path, const Clock& clock, const FileReservationsOptions& options = {});
 

@@ -1,5 +1,5 @@
-// The Nth operation on the disk fails, for every N: a verb has then changed nothing, or all, and
-// once more makes it right.
+// The Nth operation on the disk fails, for every N: the call has then changed nothing, or
+// everything, and a retry completes it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using std::chrono_literals::operator""s;
 
 using Rows = std::vector<std::string>;
-// One verb; kOk where there is no error.
+// The code of a call that succeeds.
 constexpr Code kOk{};
 using Verb = std::function<Code(ReservationClient&)>;
 
@@ -66,7 +66,7 @@ std::vector<Verb> AccountLife() {
           Claim(4, t + 1s),  // refused
           Bind(1, "j-1", t + 2s),
           Bind(2, "j-1", t + 2s),
-          End("j-1", t + 5s, t),  // not remembered: once more it is nobody's
+          End("j-1", t + 5s, t),  // not remembered; repeated, it finds no slots
           End("j-3", t + 6s, t + 3600s),
           Change(PutAccountLimit{.row = kRow, .seen = {}}),
           Take(2, t + 7s),
@@ -79,13 +79,13 @@ std::vector<Verb> AccountLife() {
           Bind(3, "j-3", t + 202s)};  // it has ended
 }
 
-// A bind that found its thing ended has released the slot: repeated, it finds none.
+// A bind to a resource that has ended releases the slot, so that a repeated bind does not find it.
 Code Expected(std::size_t verb, std::size_t verbs, bool again) {
   if (verb + 1 < verbs) return kOk;
   return again ? Code::kNotFound : Code::kFailedPrecondition;
 }
 
-// What is in the file, as a process sees it that opens it now.
+// Returns the rows of the file, as a process that opens it now sees them.
 Rows Dump(const std::string& file) {
   if (!FileExists(file)) return {};
   if (RunSql(file, "SELECT name FROM sqlite_schema WHERE name = 'slot'").empty()) return {};
@@ -96,7 +96,7 @@ Rows Dump(const std::string& file) {
                 "time, bucket, full_at, 'bucket' FROM account_bucket");
 }
 
-// The rows after each verb where nothing fails.
+// Returns the rows after each call if no operation fails.
 std::vector<Rows> Sound(const std::string& path) {
   const sim::SimClock clock;
   auto backend = *OpenFileReservations(path, clock);
@@ -155,7 +155,7 @@ TEST_P(ReservationFaults, LeaveAVerbUndoneOrDone) {
     ASSERT_LT(number, 1000U) << "it never passes untouched";
   }
   EXPECT_GT(number, 60U) << "the life has become too short to mean much";
-  // Where the write-ahead log cannot be turned on, it is a later opener who does it.
+  // If the write-ahead log cannot be turned on, a later opener turns it on.
   EXPECT_LE(untold, 6U) << "failures that nobody was told of";
 }
 

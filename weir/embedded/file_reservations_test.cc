@@ -29,7 +29,7 @@ std::unique_ptr<ReservationBackend> MustOpen(const std::string& path, const Cloc
   return opened ? *std::move(opened) : nullptr;
 }
 
-// Two clients of one file, each verb on the one that had not the verb before.
+// Two clients of one file, which are called alternately.
 class InTurns final : public ReservationBackend {
  public:
   InTurns(const std::string& path, const Clock& clock)
@@ -99,7 +99,7 @@ class FileReservations : public testing::Test {
     EXPECT_FALSE(opened);
     return opened ? Error() : opened.error();
   }
-  // A slot, a limit, tokens that were taken, and an end that is remembered.
+  // Stores a slot, a limit, taken tokens, and the end of a resource.
   void Fill() {
     ASSERT_TRUE(client_->Claim(kClaim, kStart)->slot);
     ASSERT_TRUE(client_->Change(
@@ -124,7 +124,7 @@ class FileReservations : public testing::Test {
   std::unique_ptr<ReservationClient> client_;
 };
 
-// Fails if: looking makes a file.
+// Fails if: a call that stores nothing creates the file.
 TEST_F(FileReservations, TheFileIsMadeByTheFirstThingToKeep) {
   Open();
   SlotClaim none = kClaim;
@@ -151,7 +151,7 @@ TEST_F(FileReservations, WhatWasAnsweredOutlivesTheProcess) {
   ExpectFilled();
 }
 
-// Fails if: an answer comes before what it says is on the disk.
+// Fails if: a call completes before its change is on disk.
 TEST_F(FileReservations, WhatWasAnsweredOutlivesAKillAndAPowerLoss) {
   FaultyVfs disk("power");
   Open({.vfs = disk.name()});
@@ -173,8 +173,7 @@ TEST_F(FileReservations, WhatWasAnsweredOutlivesAKillAndAPowerLoss) {
   }
 }
 
-// Fails if: a slot that is not bound yet, and so bears its own id, is taken for a thing of that
-// name.
+// Fails if: an unbound slot, whose resource id is its own id, is taken for a resource of that name.
 TEST_F(FileReservations, AnUnboundSlotIsNoThing) {
   Open();
   Fill();
@@ -212,7 +211,8 @@ TEST_F(FileReservations, ANewerFileAndThoseOfOthersAreRefusedByName) {
   EXPECT_EQ(ReadFile(file_), std::string(5000, 'x'));
 }
 
-// Fails if: a file that becomes unfit later is written to, or its error says what no store says.
+// Fails if: a file that another program has created meanwhile is written to, or the error has a
+// code that no store returns.
 TEST_F(FileReservations, AFileOfOthersThatComesLaterIsUnavailable) {
   Open();
   RunSql(file_, "CREATE TABLE recipes(name)");
@@ -261,7 +261,7 @@ TEST_F(FileReservations, ADamagedBucketIsNamedAndLeft) {
   }
 }
 
-// Holds the file as another process that has not finished does.
+// Holds the file as another process in a transaction does.
 class Intruder {
  public:
   explicit Intruder(const std::string& file) : connection_(*sqlite::Connection::Open(file, "")) {
@@ -288,7 +288,7 @@ TEST_F(FileReservations, WhoeverHasTheFileTooLongMakesItUnavailable) {
   EXPECT_TRUE(client_->Claim(second, kStart + 3s)->slot);
 }
 
-// Fails if: a call waits for the file beyond its deadline (then this test does not end).
+// Fails if: a call waits for the file beyond its deadline. (Then the test does not end.)
 TEST_F(FileReservations, ADeadlineEndsTheWait) {
   Open({.longest_wait = std::chrono::hours(24)});
   Fill();
@@ -323,8 +323,8 @@ class WatchedClock final : public Clock {
   mutable std::atomic<int> looks_ = 0;
 };
 
-// A thread looks at the clock twice until it waits for its turn, and a third time when it has it.
-// Fails if: threads overtake each other.
+// A thread reads the clock twice before it waits for its turn, and a third time when it has its
+// turn. Fails if: threads overtake each other.
 TEST_F(FileReservations, C12ThreadsHaveTheirTurnsInTheOrderInWhichTheyCame) {
   Open();
   Fill();
@@ -351,7 +351,8 @@ TEST_F(FileReservations, C12ThreadsHaveTheirTurnsInTheOrderInWhichTheyCame) {
   EXPECT_THAT(held, ElementsAre(true, true, false, false));
 }
 
-// Fails if: rows of what has expired, ended long ago or is full again are kept for ever.
+// Fails if: rows of expired slots, of ends that need not be remembered any more, or of full buckets
+// are kept for ever.
 TEST_F(FileReservations, TheFileDoesNotGrow) {
   Open();
   UnixMillis now = kStart;
@@ -372,7 +373,7 @@ TEST_F(FileReservations, TheFileDoesNotGrow) {
   }
 }
 
-// Fails if: a file that cannot be looked at is taken for one that is not there.
+// Fails if: a file that cannot be examined is treated as absent.
 TEST_F(FileReservations, C19AFileThatCannotBeLookedAtIsAnError) {
   Open();
   std::filesystem::create_symlink(file_, file_);

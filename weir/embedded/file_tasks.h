@@ -1,4 +1,4 @@
-// Work on the file between two commits, for calls that are answered with what it found.
+// Runs work on the file between two commits, and returns its result to the caller.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace weir {
 
-/// What `read` (sqlite::Connection&, DamageReport& to Result<T>) finds in a file.
+/// Calls `read` (sqlite::Connection&, DamageReport& to Result<T>) on a file, and returns its
+/// result.
 template <class T, class Read>
 Result<T> ReadFrom(StateFile& file, const Read& read) {
   std::optional<T> found;
@@ -32,9 +33,10 @@ class FileTasks {
 
   UnixMillis now() const { return scheduler_.clock().WallNow(); }
 
-  /// Answers with what `work` (StateFile& to Result<T>) returns, on the file's thread. At once
-  /// kUnavailable while commits fail and once it is closed; kDeadlineExceeded when its time is up:
-  /// the message says if nothing is done, or if it may still be.
+  /// Runs `work` (StateFile& to Result<T>) on the file's thread, and completes with its result.
+  /// Completes at once with kUnavailable while commits fail and after the file was closed, and with
+  /// kDeadlineExceeded when the deadline passes; the message says whether nothing was done, or
+  /// whether the work may still be done.
   template <class T, class Work>
   void Run(Work work, Deadline deadline, Done<T> done) {
     if (Status ready = committer_.CheckReady(); !ready) return done(Fail(ready.error()));
@@ -47,7 +49,7 @@ class FileTasks {
       answer->emplace(work(file));
       return {};
     };
-    // Not answered with what the job found, it may run still: then `answer` is the job's alone.
+    // If the deadline passes first, the job may still be running, and `answer` belongs to it alone.
     auto answered = [answer, done = std::move(done)](Status status) mutable {
       if (!status) return done(Fail(std::move(status.error())));
       done(std::move(**answer));

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-// Two processes may make the file at once.
+// IF NOT EXISTS, because two processes may create the file at the same time.
 constexpr std::array kRegistrySchema = {Migration{1, R"sql(
 CREATE TABLE IF NOT EXISTS namespace(  -- the data are in the file of this one's owner, '.' and the id
   id TEXT NOT NULL PRIMARY KEY,
@@ -81,7 +81,7 @@ Status Put(sqlite::Connection& connection, const Namespace& space) {
 
 Result<std::uint64_t> CountRows(const std::string& file, const std::string& vfs) {
   WEIR_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::Open(file, vfs));
-  // As StateFile: its write-ahead log then needs no shared file.
+  // In this mode the write-ahead log needs no shared index file (-shm).
   WEIR_RETURN_IF_ERROR(connection.Execute("PRAGMA locking_mode = EXCLUSIVE"));
   WEIR_RETURN_IF_ERROR(PrepareSchema(connection));
   WEIR_ASSIGN_OR_RETURN(const std::int64_t rows, connection.QueryInteger(kCountRows));
@@ -140,6 +140,7 @@ Result<NamespaceTable> NamespaceRegistry::Load() const {
 }
 
 Result<Namespace> NamespaceRegistry::Make(const Change& change) const {
+  // If there is no registry, an error of `change` must not create it.
   if (!exists()) {
     NamespaceTable none;
     if (auto tried = change(none); !tried) return tried;
@@ -155,6 +156,7 @@ Result<Namespace> NamespaceRegistry::Make(const Change& change) const {
 }
 
 Result<std::uint64_t> NamespaceRegistry::Purge(const std::string& id, UnixMillis now) const {
+  // If the purge is interrupted, the record stays marked, and another purge continues.
   WEIR_RETURN_IF_ERROR(Make([&](NamespaceTable& table) { return table.BeginPurge(id); }));
   WEIR_ASSIGN_OR_RETURN(const std::uint64_t rows, Erase(FileOf(id), now));
   WEIR_RETURN_IF_ERROR(InTransaction([&](sqlite::Connection& connection) -> Status {
@@ -169,7 +171,7 @@ Result<std::uint64_t> NamespaceRegistry::Erase(const std::string& file, UnixMill
   std::error_code error;
   const bool is_there = std::filesystem::exists(file, error);
   WEIR_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(file, now));
-  // What cannot be counted goes all the same: it was asked for.
+  // Data whose rows cannot be counted are deleted too.
   const std::uint64_t rows = is_there ? CountRows(file, vfs_).value_or(0) : 0;
   for (const char* suffix : {"-wal", "-journal", ""}) {
     WEIR_RETURN_IF_ERROR(Remove(file + suffix));

@@ -1,4 +1,4 @@
-// The registry of the namespaces of a file, in a file beside it, and the file of each.
+// The registry of the namespaces of a file, in a file next to it, and the file of each namespace.
 // docs/design/embedded.md.
 #pragma once
 
@@ -16,26 +16,29 @@
 
 namespace weir {
 
-/// The registry of the namespaces of the file at `path`. Nobody owns it: each verb opens it, and
-/// waits up to five seconds for whoever else has it open. There is none until a namespace is
-/// registered. What goes wrong with the file is kUnavailable, or kDataLoss. A value; thread-safe.
+/// The registry of the namespaces of the file at `path`. No process owns it: each call opens it,
+/// and waits up to five seconds for other processes that have it open. It does not exist until a
+/// namespace is registered. Failures of the file are kUnavailable or kDataLoss. Copyable;
+/// thread-safe.
 class NamespaceRegistry {
  public:
-  /// `vfs` as EmbeddedOptions::vfs. Damaged rows are logged to `log`, which must outlive it.
+  /// `vfs` is as in EmbeddedOptions::vfs. Damaged rows are logged to `log`, which must outlive it.
   NamespaceRegistry(const std::string& path, std::string vfs, Log& log = NoLog())
       : path_(WithoutLink(path)), vfs_(std::move(vfs)), log_(&log) {}
 
-  /// Without the rows that do not read.
+  /// Loads the registry, without its unreadable rows.
   [[nodiscard]] Result<NamespaceTable> Load() const;
-  /// Keeps the namespace that `change` answers, or nothing where it is an error, in one
-  /// transaction.
+  /// Changes the table in memory, and returns the namespace to store.
   using Change = std::function<Result<Namespace>(NamespaceTable&)>;
+  /// Runs `change` and stores the namespace that it returns, in one transaction. Stores nothing if
+  /// it returns an error.
   [[nodiscard]] Result<Namespace> Make(const Change& change) const;
-  /// As NamespaceStore::Purge, of an id that is valid: the record says that the data are going,
-  /// they go, the record goes. kUnavailable where somebody has them open, or cannot delete them.
+  /// Purges as NamespaceStore::Purge, for a valid id, in three steps: marks the record as purging,
+  /// deletes the data, deletes the record. Returns kUnavailable if a process has the data open, or
+  /// they cannot be deleted.
   [[nodiscard]] Result<std::uint64_t> Purge(const std::string& id, UnixMillis now) const;
 
-  /// Where a namespace keeps its data.
+  /// Returns the path of the file with the data of a namespace.
   std::string FileOf(std::string_view id) const;
 
  private:
@@ -43,8 +46,11 @@ class NamespaceRegistry {
 
   std::string file() const { return path_ + "-namespaces"; }
   bool exists() const;
+  /// Runs Open, and maps its errors to kUnavailable, except kDataLoss.
   Status InTransaction(const Body& body) const;
+  /// Opens the registry, and runs `body` in a transaction.
   Status Open(const Body& body) const;
+  /// Deletes the data of a namespace, and returns the number of rows that they had.
   Result<std::uint64_t> Erase(const std::string& file, UnixMillis now) const;
 
   std::string path_;
@@ -52,9 +58,9 @@ class NamespaceRegistry {
   Log* log_;
 };
 
-/// Of the file of a registry.
+/// Returns the migrations of the registry's file.
 std::span<const Migration> NamespaceMigrations();
-/// Whether a row with all columns in their order is a namespace.
+/// Returns whether a row is a namespace. `row` has all columns in the order of the table.
 bool IsNamespaceRow(const sqlite::Statement& row);
 
 }  // namespace weir

@@ -11,7 +11,8 @@
 
 namespace weir {
 
-/// Slots in memory that note each claim, which may take its time.
+/// Passes all calls to reservations in memory. Calls `on_claim`, which may block, before each
+/// claim.
 class NotedSlots final : public ReservationBackend, public ReservationStore {
  public:
   using OnClaim = std::function<void(const std::string& id)>;

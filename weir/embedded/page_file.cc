@@ -25,7 +25,7 @@ std::uint64_t SizeOf(int descriptor) {
   return fstat(descriptor, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-// As much as is there.
+// Returns fewer bytes if the file ends before.
 std::string ReadAt(int descriptor, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t read = 0;
@@ -40,7 +40,7 @@ std::string ReadAt(int descriptor, std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-// The checksum of a write-ahead log goes on from frame to frame.
+// The checksum of a write-ahead log, which continues from frame to frame.
 class LogChecksum {
  public:
   explicit LogChecksum(bool big_endian) : big_endian_(big_endian) {}
@@ -125,6 +125,9 @@ void PageFile::ReadHeader() {
   pages_ = static_cast<std::uint32_t>((SizeOf(file_) + page_size_ - 1) / page_size_);
 }
 
+// Reads the log (section 4): a header of 32 bytes, and frames of 24 bytes and a page. A frame is
+// valid if its salts are those of the header and its checksum is right. A commit ends with a frame
+// that has the number of pages of the file.
 void PageFile::ReadLog() {
   const std::string header = ReadAt(log_, 0, kLogHeader);
   const std::uint64_t magic = ReadBigEndian(header, 0, 4);
@@ -148,7 +151,7 @@ void PageFile::ReadLog() {
     if (!ends && is_current && sum.Is(frame.substr(16, 8))) {
       uncommitted[static_cast<std::uint32_t>(ReadBigEndian(frame, 0, 4))] = at + kFrameHeader;
     } else {
-      // Frames of an earlier log may follow.
+      // The current log has ended. Frames of an earlier log may follow.
       ends = true;
       is_log_whole_ = is_log_whole_ && !is_current;
       continue;
@@ -159,7 +162,7 @@ void PageFile::ReadLog() {
     uncommitted.clear();
     claimed_pages_ = pages_after_commit;
   }
-  // Page 1 may be there alone.
+  // Page 1 may be in the log only.
   if (const auto first = Page(1); first && in_log_.contains(1)) {
     has_header_ = true;
     user_version_ = static_cast<std::int64_t>(ReadBigEndian(*first, 60, 4));
@@ -178,6 +181,8 @@ std::optional<std::string> PageFile::Page(std::uint32_t number) const {
   return page;
 }
 
+// The list is a chain of trunk pages, each with the numbers of the next trunk and of its leaves
+// (section 1.5).
 std::optional<std::unordered_set<std::uint32_t>> PageFile::FreePages() const {
   const auto first = Page(1);
   if (!has_header_ || !first) return std::nullopt;
@@ -193,6 +198,7 @@ std::optional<std::unordered_set<std::uint32_t>> PageFile::FreePages() const {
     }
     trunk = ReadBigEndian(*page, 0, 4);
   }
+  // The header has the number of free pages.
   if (free.size() != ReadBigEndian(*first, 36, 4)) return std::nullopt;
   return free;
 }

@@ -1,4 +1,4 @@
-// The pages of an SQLite file and of its write-ahead log, read without SQLite: for files that
+// Reads the pages of an SQLite file and of its write-ahead log without SQLite, for files that
 // SQLite refuses. Format: sqlite.org/fileformat2.html.
 #pragma once
 
@@ -13,40 +13,42 @@
 
 namespace weir::sqlite {
 
-/// Unsigned, big-endian, `bytes` long; 0 beyond the end.
+/// Returns an unsigned big-endian number of `bytes` bytes at `at`. Bytes beyond the end of `text`
+/// count as 0.
 std::uint64_t ReadBigEndian(std::string_view text, std::size_t at, std::size_t bytes);
 
-/// The file as of the last commit that is complete in the write-ahead log. Holds descriptors, not
-/// pages: a page is read when it is asked for. Movable; not thread-safe.
+/// The file in the state of the last complete commit in the write-ahead log. It has descriptors,
+/// not pages: Page reads from the disk. Movable; not thread-safe.
 class PageFile {
  public:
-  /// kNotFound, kPermissionDenied, kUnavailable: the file cannot be read at all. Damage is no
-  /// error.
+  /// Opens the file. Returns kNotFound, kPermissionDenied or kUnavailable if the file cannot be
+  /// read at all. Damage is not an error.
   [[nodiscard]] static Result<PageFile> Open(const std::string& path);
   PageFile(PageFile&& other) noexcept;
   PageFile& operator=(PageFile&&) = delete;
   ~PageFile();
 
-  /// The first 100 bytes begin as those of an SQLite file with a page size that can be.
+  /// Returns true if the file begins as an SQLite file, with a valid page size.
   bool has_header() const { return has_header_; }
   std::int64_t user_version() const { return user_version_; }
   std::int64_t application_id() const { return application_id_; }
   std::size_t page_size() const { return page_size_; }
-  /// Bytes of a page that hold content.
+  /// Returns the number of bytes of a page that hold content.
   std::size_t usable_size() const { return usable_size_; }
-  /// Pages that there are, from 1, and that the file says it has.
+  /// The number of pages that exist (they are numbered from 1), and the number that the file
+  /// claims.
   std::uint32_t pages() const { return pages_; }
   std::uint32_t claimed_pages() const { return claimed_pages_; }
 
-  /// Whether no frame of the write-ahead log follows one that does not read: there may be commits
-  /// behind it.
+  /// Returns true if no frame of the write-ahead log follows an unreadable one. Otherwise there may
+  /// be commits behind the unreadable frame.
   bool is_log_whole() const { return is_log_whole_; }
 
-  /// A whole page; nothing if it is not there.
+  /// Returns a whole page, or nothing if it does not exist.
   std::optional<std::string> Page(std::uint32_t number) const;
 
-  /// The pages without content; nothing if the list of them does not read, so that it is not known
-  /// which pages have content.
+  /// Returns the pages without content. Returns nothing if the list of these pages is unreadable,
+  /// so that it is unknown which pages have content.
   std::optional<std::unordered_set<std::uint32_t>> FreePages() const;
 
  private:
@@ -56,7 +58,7 @@ class PageFile {
 
   int file_;
   int log_;                                        // -1: there is none
-  std::map<std::uint32_t, std::uint64_t> in_log_;  // page to its offset in the log
+  std::map<std::uint32_t, std::uint64_t> in_log_;  // page number to its offset in the log
   bool has_header_ = false;
   std::int64_t user_version_ = 0;
   std::int64_t application_id_ = 0;

@@ -15,7 +15,8 @@ enum PageKind : std::uint8_t {
   kLeafTable = 13,
 };
 
-// Reads a record from left to right; once something is missing all that follows is nothing.
+// Reads a record from left to right. After a read beyond the end, ok() is false and all further
+// reads return nothing.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : bytes_(bytes) {}
@@ -54,6 +55,8 @@ std::int64_t SignedOf(std::string_view bytes) {
   return static_cast<std::int64_t>(value << unused) >> unused;
 }
 
+// Reads a value of a serial type. Returns nothing for floating-point numbers and blobs, which a
+// weir file does not have.
 std::optional<RecordValue> ReadValue(std::uint64_t type, Cursor& body) {
   constexpr std::size_t kIntegerBytes[] = {0, 1, 2, 3, 4, 6, 8};
   if (type == 0) return RecordValue();
@@ -67,6 +70,8 @@ std::optional<RecordValue> ReadValue(std::uint64_t type, Cursor& body) {
   return body.ok() ? std::optional<RecordValue>(std::string(text)) : std::nullopt;
 }
 
+// Reads a record: the size of its header and the serial types of its values, then the values
+// (section 2.1).
 bool ReadValues(std::string_view payload, std::vector<RecordValue>& values) {
   Cursor size(payload);
   const std::uint64_t header_size = size.Varint();
@@ -83,6 +88,8 @@ bool ReadValues(std::string_view payload, std::vector<RecordValue>& values) {
   return body.at() == payload.size() - header_size;
 }
 
+// Scans all pages that are not free. Overflow pages look like garbage; they are recognized by the
+// records that continue on them.
 class Scanner {
  public:
   Scanner(const PageFile& file, const std::function<void(const Record&)>& sink)
@@ -106,9 +113,10 @@ class Scanner {
   }
 
  private:
-  // A header that is damaged may claim any number.
+  // Bounds the number of pages that a damaged header may claim.
   static constexpr std::uint32_t kMostClaimed = 1u << 24;
 
+  // Returns false if the page is neither an index nor a table page.
   bool ScanPage(std::uint32_t number, std::string_view page) {
     const std::size_t start = number == 1 ? 100 : 0;
     const auto kind = static_cast<std::uint8_t>(page[start]);
@@ -145,7 +153,8 @@ class Scanner {
     return ReadValues(payload, record.values);
   }
 
-  // How much of a payload is on the page of its cell (section 1.6, "cell payload overflow pages").
+  // Returns how many bytes of a payload are on the page of its cell (section 1.6, "cell payload
+  // overflow pages").
   std::size_t LocalBytes(std::size_t size, bool is_table) const {
     const std::size_t usable = file_.usable_size();
     const std::size_t most = is_table ? usable - 35 : (usable - 12) * 64 / 255 - 23;
@@ -155,6 +164,7 @@ class Scanner {
     return rest <= most ? rest : least;
   }
 
+  // Appends the payload's bytes on overflow pages; `first` is the number of the first page.
   bool AppendOverflow(std::string_view first, std::size_t size, std::string& payload) {
     std::uint64_t number = ReadBigEndian(first, 0, 4);
     while (payload.size() < size) {
@@ -171,8 +181,8 @@ class Scanner {
   const PageFile& file_;
   const std::function<void(const Record&)>& sink_;
   PageScan scan_;
-  std::unordered_set<std::uint32_t> unexplained_;
-  std::unordered_set<std::uint32_t> overflow_;
+  std::unordered_set<std::uint32_t> unexplained_;  // neither content nor free, so far
+  std::unordered_set<std::uint32_t> overflow_;     // overflow pages of records
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A CommitQueue with a bug, for the simulation that must find it. For tests only.
+// A CommitQueue with a bug, which the simulation must find. For tests only.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ enum class QueueBug {
   kForgetsLateWaitersOnClosing,
 };
 
-// A queue with a bug.
+// A CommitQueue with one planted bug.
 class PlantedQueue {
  public:
   explicit PlantedQueue(QueueBug bug) : bug_(bug) {}
@@ -77,7 +77,7 @@ class PlantedQueue {
     return job;
   }
   Done<void> FinishRequest() {
-    if (!is_running_) return nullptr;  // it was dropped
+    if (!is_running_) return nullptr;  // the job that ran was a dropped one
     is_running_ = false;
     Done<void> done = queue_.FinishRequest();
     if (done || bug_ != QueueBug::kAnswersTheExpiredAgain) return done;
@@ -111,7 +111,7 @@ class PlantedQueue {
   const QueueBug bug_;
   bool is_running_ = false;
   std::vector<CommitQueue::Job> dropped_;
-  std::shared_ptr<Done<void>> answer_;  // of the last job that ran
+  std::shared_ptr<Done<void>> answer_;  // callback of the last job that ran
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Queued reservations with a bug, for the simulation that must find it. For tests only.
+// Queued reservations with a bug, which the simulation must find. For tests only.
 #pragma once
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ inline SlotClaim NumberedClaim(std::size_t number) {
           .ttl = std::chrono::hours(1)};
 }
 
-/// The queue as its callers see it, with a bug.
+/// Queued reservations with one planted bug, as callers see them.
 class PlantedReservations {
  public:
   PlantedReservations(ReservationBug bug, Scheduler& worker, Scheduler& timers,

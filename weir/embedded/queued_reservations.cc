@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// What a verb that answers before it returns (Done<T> to nothing) answers.
+// Runs `verb` (Done<T> to nothing), which completes before it returns, and returns its result.
 template <class T, class Verb>
 Result<T> AnswerOf(const Verb& verb) {
   std::optional<Result<T>> answer;

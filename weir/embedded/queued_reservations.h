@@ -1,4 +1,4 @@
-// Reservations in a file, for callers that must not be blocked by it.
+// Reservations in a file, for callers that must not block.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,15 @@
 namespace weir {
 
 struct QueuedReservationsOptions {
-  /// At most this many calls wait for the file at once; further ones are kUnavailable.
+  /// The number of calls that may wait for the file at once; further ones complete with
+  /// kUnavailable.
   std::size_t max_waiting = 4096;
 };
 
-/// Makes the calls of `inner`, which may block, on `worker`, one after the other in the order in
-/// which they came, so that none overtakes another. No call blocks its caller. A deadline that
-/// passes is answered on `timers`, kDeadlineExceeded; the verb is not made if its turn had not
-/// come, and may be made else. Both schedulers must have ended before the result is destroyed.
+/// Makes the calls of `inner`, which may block, on `worker`, one after the other in the order of
+/// the calls. No call blocks its caller. When a deadline passes, the call completes with
+/// kDeadlineExceeded on `timers`: it is not made if it had not begun; otherwise it may still take
+/// effect. Both schedulers must have ended before the result is destroyed.
 std::unique_ptr<ReservationBackend> QueueReservations(
     std::unique_ptr<ReservationBackend> inner, Scheduler& worker, Scheduler& timers,
     const QueuedReservationsOptions& options = {});

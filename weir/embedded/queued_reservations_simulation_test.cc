@@ -1,5 +1,5 @@
-// Any traffic through queued reservations, against what their callers are promised (C12); and the
-// same with bugs planted around the queue, each of which the simulation must find.
+// Sends random traffic through queued reservations, and checks the promises to their callers (C12);
+// then the same with bugs planted around the queue, each of which the simulation must find.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,13 +19,13 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kReservationSeeds = 200;
 constexpr int kReservationSteps = 150;
 
-// What became of one claim.
+// The history of one claim.
 struct QueuedClaim {
   Deadline deadline;
   int answers = 0;
   int made = 0;
   std::optional<Code> error{};
-  bool not_begun = false;  // as it was answered
+  bool not_begun = false;  // as its error reports
 };
 
 class ReservationSimulation {
@@ -36,7 +36,7 @@ class ReservationSimulation {
         timers_(bug),
         queue_(bug, worker_, timers_, [this](const std::string& id) { Made(std::stoul(id)); }) {}
 
-  /// The first promise that is broken.
+  /// Returns the first broken promise, if any.
   std::optional<std::string> Run() {
     for (int step = 0; step < kReservationSteps && !broken_; ++step) {
       Act();
@@ -92,7 +92,7 @@ class ReservationSimulation {
     if (claim.made == 0 && !claim.not_begun) Break("it was not begun, and may count");
   }
 
-  // A verb is made; deadlines may pass meanwhile.
+  // Notes that a claim is made. Deadlines may pass meanwhile.
   void Made(std::size_t number) {
     QueuedClaim& claim = claims_[number];
     if (in_caller_) Break("the caller waits for the file");

@@ -1,4 +1,4 @@
-// C12: reservations in a file block nobody, and nobody overtakes.
+// C12: reservations in a file do not block their callers, and no call overtakes another.
 #include "weir/embedded/queued_reservations.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ SlotClaim ClaimOf(const std::string& id) {
   return {.slot = {.key = kAccount, .id = id}, .limit = 2, .ttl = 60s};
 }
 
-// In simulated time, on memory: worker and timers are stepped by hand.
+// Runs in simulated time, in memory; the tests step the worker and the timers.
 class QueuedReservationsTest : public testing::Test {
  protected:
   void Claim(const std::string& id, Deadline deadline) {
@@ -56,7 +56,7 @@ TEST_F(QueuedReservationsTest, C12VerbsAreMadeInTheOrderInWhichTheyCame) {
   EXPECT_EQ(timers_.pending(), 0U);
 }
 
-// Fails if: a verb that was answered as not made is made.
+// Fails if: a call is made although it has completed as not made.
 TEST_F(QueuedReservationsTest, C12AVerbWhoseTurnDoesNotComeInTimeIsNotMade) {
   Claim("w-1", In(10ms));
   Claim("w-2", In(20ms));
@@ -69,7 +69,7 @@ TEST_F(QueuedReservationsTest, C12AVerbWhoseTurnDoesNotComeInTimeIsNotMade) {
   EXPECT_THAT(log_, ElementsAre("w-1 late", "w-2 held", "w-3 held")) << "of two slots";
 }
 
-// C4. Fails if: it goes by the wall clock, and live slots expire when that is set.
+// C4. Fails if: the time follows the wall clock, and live slots expire when that is set.
 TEST(QueuedReservationsTime, C4ItIsThatOfTheReservationsInTheQueue) {
   sim::SimScheduler scheduler;
   sim::SimClock& clock = scheduler.sim_clock();
@@ -90,7 +90,7 @@ TEST_F(QueuedReservationsTest, C12AtMostSoManyWait) {
       << "there is room again";
 }
 
-// On a file whose disk hangs; the worker is a thread.
+// Runs on a file whose disk hangs; the worker is a thread.
 class HangingReservationsTest : public testing::Test {
  protected:
   Deadline In(milliseconds wait) const { return Deadline::After(timers_.clock(), wait); }
@@ -102,7 +102,7 @@ class HangingReservationsTest : public testing::Test {
   std::unique_ptr<ReservationBackend> queued_;
 };
 
-// Fails if: the caller waits for the disk, or is not answered at its deadline.
+// Fails if: a caller waits for the disk, or its call does not complete at its deadline.
 TEST_F(HangingReservationsTest, C12ADiskThatHangsBlocksNoCallerAndKeepsNoDeadline) {
   Loop worker(clock_);
   queued_ = QueueReservations(

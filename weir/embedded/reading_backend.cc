@@ -23,7 +23,7 @@
 namespace weir {
 namespace {
 
-// What several stores of one reader share.
+// The file that the stores of one reader share. Thread-safe.
 class SharedFile {
  public:
   SharedFile(std::string name, std::optional<FileLock> lock, std::unique_ptr<StateFile> file)
@@ -36,7 +36,7 @@ class SharedFile {
     const MutexLock lock(mutex_);
     return file_ == nullptr ? Status(Closed()) : Status();
   }
-  // What `read` (Connection&, DamageReport& to Result<T>) finds.
+  // Calls `read` (Connection&, DamageReport& to Result<T>), and returns its result.
   template <class T, class Read>
   Result<T> From(const Read& read) {
     const MutexLock lock(mutex_);
@@ -216,15 +216,16 @@ class ReadingBackend final : public Backend, public DamageSource {
   FileNamespaces namespaces_;
 };
 
-// Nothing if another process owns the file, or the folder cannot be written.
+// Returns the ownership, or nothing if another process owns the file, or the folder cannot be
+// written.
 std::optional<FileLock> OwnIfFree(const std::string& path, UnixMillis now) {
   Result<FileLock> lock = FileLock::Take(path, now);
   if (!lock) return std::nullopt;
   return *std::move(lock);
 }
 
-// An owner by another hard link has its write-ahead log next to that name, where this process would
-// not look.
+// Returns an error if another process owns the file by another hard link: its write-ahead log is
+// next to that name, where this process would not find it.
 Status CheckOtherNames(FileLock& lock, const std::string& path) {
   Status guarded = lock.GuardInode(path);
   if (!guarded && guarded.error().code == Code::kUnavailable) return guarded;
@@ -239,6 +240,7 @@ Result<Loaded> LoadToRead(const std::string& path, const Clock& clock,
   }
   WEIR_RETURN_IF_ERROR(CheckRegularFile(path));
   Loaded loaded;
+  // Without another owner, this process owns the file, so that it may be migrated.
   loaded.lock = OwnIfFree(path, clock.WallNow());
   if (loaded.lock) WEIR_RETURN_IF_ERROR(CheckOtherNames(*loaded.lock, path));
   const auto writable = loaded.lock ? StateFile::Writable::kYes : StateFile::Writable::kNo;

@@ -1,4 +1,4 @@
-// A file as a reader sees it, next to the process that owns it. docs/design/embedded.md.
+// Reads a file next to the process that owns it. docs/design/embedded.md.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 namespace weir {
 
 struct ReadingOptions {
-  /// Off: buckets are not loaded, and reading or listing them is kFailedPrecondition. A file with
-  /// many of them then opens as quickly as an empty one.
+  /// If false, buckets are not loaded, and reading or listing them returns kFailedPrecondition. A
+  /// file with many buckets then opens as fast as an empty one.
   bool buckets = true;
   /// As EmbeddedOptions::namespace_name.
   std::string namespace_name;
@@ -24,18 +24,20 @@ struct ReadingOptions {
   std::string vfs;
 };
 
-/// Opens a file that is there, to read it, whether or not another process owns it, and also if it
-/// can only be read. Buckets, limits and entities are as of the last commit before the call: beside
-/// an owner in relaxed mode at most its commit interval old (under heavy load longer:
-/// EmbeddedStats::longest_gap). audit() and usage() read the file at each call; no call waits for
-/// anything but the disk, and each is answered before it returns. What would change the file is
-/// kFailedPrecondition, except for namespaces(), which works as that of an owner.
+/// Opens an existing file for reading, whether or not another process owns it, and also if this
+/// process has no permission to write it. Buckets, limits and entities are those of the last commit
+/// before this call: next to an owner in relaxed mode they are at most one commit interval old
+/// (more under heavy load: EmbeddedStats::longest_gap). audit() and usage() read the file at each
+/// call. No call waits for anything but the disk, and each completes before it returns. Calls that
+/// would change the file return kFailedPrecondition, except those of namespaces(), which works as
+/// that of an owner.
 ///
-/// If nobody owns the file, it is owned until the reader is closed, and migrated if it is older.
+/// If no process owns the file, this process owns it until the reader is closed, and migrates it if
+/// it is older.
 ///
-/// Errors as OpenEmbedded, and kNotFound if there is no file. kFailedPrecondition: of an older
-/// version, and its owner, or a folder that cannot be written, keeps it from being migrated.
-/// `clock` must outlive the result.
+/// Returns the errors of OpenEmbedded; kNotFound if there is no file; and kFailedPrecondition if
+/// the file is of an older version and cannot be migrated, because of its owner or a folder without
+/// write permission. `clock` must outlive the result.
 [[nodiscard]] Result<std::unique_ptr<Backend>> OpenToRead(const std::string& path,
                                                           const Clock& clock,
                                                           const ReadingOptions& options = {});

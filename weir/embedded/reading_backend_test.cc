@@ -1,4 +1,4 @@
-// U6: a file that is read next to its owner, or alone.
+// U6: a file is read next to its owner, or without one.
 #include "weir/embedded/reading_backend.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class ReadingTest : public EmbeddedTest {
     ASSERT_TRUE(opened) << opened.error().message;
     reader_ = *std::move(opened);
   }
-  // Tokens in the reader's bucket; nothing if there is none.
+  // Returns the tokens of the reader's bucket, or nothing if there is none.
   std::optional<std::int64_t> ReaderHas(const TargetPtr& target) {
     std::optional<std::int64_t> tokens;
     reader_->buckets().Read(std::vector{target->key}, Deadline::Never(), [&](auto records) {
@@ -69,7 +69,7 @@ TEST_F(ReadingTest, U6SeesTheLastCommitNextToAnOwner) {
   EXPECT_EQ(ReaderHas(acme_), 3);
 }
 
-// Fails if: a reader changes what the owner commits, or keeps it from closing.
+// Fails if: a reader changes the commits of the owner, or keeps it from closing.
 TEST_F(ReadingTest, U6TheOwnerGoesOnAndClosesNextToAReader) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE(client_.Acquire({Take(acme_, 3)})->admitted);
@@ -84,7 +84,7 @@ TEST_F(ReadingTest, U6TheOwnerGoesOnAndClosesNextToAReader) {
   EXPECT_EQ(client_.Balance(acme_), 3000);
 }
 
-// Fails if: an owner cannot close the file while a reader's transaction keeps its log.
+// Fails if: an owner cannot close the file while a reader's transaction uses its log.
 TEST_F(ReadingTest, U6TheOwnerClosesNextToAReaderThatHasNotFinished) {
   ASSERT_TRUE(client_.Open());
   ASSERT_TRUE(client_.Acquire({Take(acme_, 3)})->admitted);

@@ -1,4 +1,4 @@
-// Whether the rows of a file read, table by table.
+// Checks whether the rows of a file are readable, table by table.
 #pragma once
 
 #include <span>
@@ -11,25 +11,26 @@
 
 namespace weir {
 
-/// A table whose rows are read one at a time.
+/// A table whose rows are checked one at a time.
 struct RowCheck {
   std::string_view table;
-  std::string_view key;  ///< the columns of its primary key: the first of the table
+  std::string_view key;  ///< the columns of its primary key, which are the first of the table
   std::size_t key_columns = 0;
   bool (*reads)(const sqlite::Statement& row);
 };
 
-/// Of a state file, except limits, entities and buckets, which are checked by loading them.
+/// Returns the checks of a state file, except those of limits, entities and buckets, which are
+/// checked by loading them.
 std::span<const RowCheck> RecordChecks();
 std::span<const RowCheck> ReservationChecks();
 std::span<const RowCheck> NamespaceChecks();
 
-/// The texts of a primary key.
+/// The columns of a primary key, as texts.
 using RowKey = std::vector<std::string>;
 
-/// Notes each row that does not read and returns their keys; kRemove: and deletes them, in one
-/// transaction.
+/// kReport: notes damaged rows only. kRemove: also deletes them, in one transaction.
 enum class DamagedRows { kReport, kRemove };
+/// Notes each unreadable row in `damage`, and returns their keys.
 [[nodiscard]] Result<std::vector<RowKey>> CheckRows(sqlite::Connection& connection,
                                                     const RowCheck& check, DamagedRows damaged,
                                                     DamageReport& damage);

@@ -76,11 +76,11 @@ class TableWriter {
   std::optional<sqlite::Statement> insert_;
 };
 
-// The tables and indexes of one version.
+// The tables and indexes of one version of the format.
 struct Version {
   std::span<const Migration> migrations;
   std::vector<TableShape> shapes;
-  std::uint64_t unfit = 0;  // records
+  std::uint64_t unfit = 0;  // number of records that do not fit any shape
 };
 
 Result<Version> MakeVersion(std::span<const Migration> migrations) {
@@ -97,7 +97,8 @@ bool FitsAny(const std::vector<TableShape>& shapes, const sqlite::Record& record
   return std::ranges::any_of(shapes, [&](const TableShape& shape) { return shape.Fits(record); });
 }
 
-// The tables that most records fit; among equals those that the file says it has, else the newest.
+// Returns the version whose tables most records fit. If there are several, it is the version that
+// the file claims to have, or else the newest.
 Result<std::span<const Migration>> VersionOf(const sqlite::PageFile& damaged,
                                              std::span<const Migration> migrations) {
   std::vector<Version> versions;
@@ -111,6 +112,7 @@ Result<std::span<const Migration>> VersionOf(const sqlite::PageFile& damaged,
       if (!FitsAny(version.shapes, record)) ++version.unfit;
     }
   });
+  // Of equals, min_element returns the first: `versions` is in the order of preference.
   return std::ranges::min_element(versions, {}, &Version::unfit)->migrations;
 }
 
@@ -158,7 +160,7 @@ bool TableShape::Fits(const sqlite::Record& record) const {
   for (std::size_t i = 0; i < record.values.size(); ++i) {
     if (!FitsColumn(columns[i], record.values[i])) return false;
   }
-  // A column that was added later is not in older records.
+  // Older records lack columns that were added later.
   return std::all_of(columns.begin() + static_cast<std::ptrdiff_t>(record.values.size()),
                      columns.end(), [](const Column& column) { return column.may_be_null; });
 }
@@ -180,7 +182,8 @@ Result<std::vector<TableShape>> ShapesOf(sqlite::Connection& connection) {
 }
 
 Result<std::vector<TableShape>> DerivedShapesOf(sqlite::Connection& connection) {
-  // By index: whether each of its columns is a text; the last are those of the primary key.
+  // Selects, for each index, the types of its columns, of which the last are those of the primary
+  // key.
   WEIR_ASSIGN_OR_RETURN(
       auto rows,
       connection.Prepare("SELECT i.name, c.type, c.\"notnull\" FROM sqlite_schema AS i, "

@@ -1,4 +1,4 @@
-// Copies the records of a damaged file that still read into a new file.
+// Copies the readable records of a damaged file into a new file.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,19 @@ namespace weir {
 
 struct Salvaged {
   sqlite::PageScan scan;
-  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< by table, of the new file
-  std::uint64_t unknown = 0;  ///< records that are those of no table and of no index
+  std::map<std::string, std::uint64_t, std::less<>> rows;  ///< by table, in the new file
+  std::uint64_t unknown = 0;  ///< records that fit no table and no index
 };
 
-/// Copies each record of `damaged` into the table of `into` whose columns it has. `into` is empty;
-/// it gets the tables of the version that most records fit, and is then brought up to date by
-/// `migrations`. Of records with one key the first counts. Errors are those of `into`.
+/// Copies each record of `damaged` into the table of `into` whose columns it fits. `into` must be
+/// empty: it gets the tables of the version that most records fit, and is then migrated to the
+/// newest version by `migrations`. Of several records with the same key, the first is kept. Errors
+/// are those of `into`.
 [[nodiscard]] Result<Salvaged> Salvage(const sqlite::PageFile& damaged,
                                        std::span<const Migration> migrations,
                                        sqlite::Connection& into);
 
-/// A table by what its records look like.
+/// A table, described by the form of its records.
 struct TableShape {
   struct Column {
     std::string name;
@@ -40,9 +41,9 @@ struct TableShape {
   bool Fits(const sqlite::Record& record) const;
 };
 
-/// Of all tables of a file. No two of a weir file fit the same record.
+/// Returns the shapes of all tables of a file. No two tables of a weir file fit the same record.
 [[nodiscard]] Result<std::vector<TableShape>> ShapesOf(sqlite::Connection& connection);
-/// Of its indexes and of the table of its tables: nothing is lost with them.
+/// Returns the shapes of its indexes and of the table of its tables, whose records can be derived.
 [[nodiscard]] Result<std::vector<TableShape>> DerivedShapesOf(sqlite::Connection& connection);
 
 }  // namespace weir

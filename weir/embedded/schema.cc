@@ -9,8 +9,8 @@
 namespace weir {
 namespace {
 
-// Comments inside a statement are kept by SQLite: `.schema` explains the file. All amounts are
-// whole thousandths of a token, all times and periods milliseconds.
+// SQLite stores the comments inside a statement, so that `.schema` documents the file. All amounts
+// are whole thousandths of a token, all times and periods are milliseconds.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE bucket(
   entity TEXT NOT NULL,
@@ -99,7 +99,7 @@ CREATE TABLE usage(
 CREATE INDEX usage_by_resource ON usage(resource, start, entity);
 )sql";
 
-// Limits that left a bucket, or that only requests named, have meters of their own.
+// Limits that left a bucket, or that only requests gave, have meters of their own.
 constexpr const char* kVersion3 = R"sql(
 ALTER TABLE bucket ADD COLUMN extras TEXT;
 -- {"limits":{"name":[tokens,remainder,consumed,capacity,amount,period,remainder_period,time],...},
@@ -147,7 +147,7 @@ SELECT entity, resource, shard, "limit",
 FROM meter;
 )sql";
 
-// Each event has an expiry of its own, since its time may be of a clock that was wrong.
+// Each event has its own expiry, because its time may be that of a wrong clock.
 constexpr const char* kAuditExpiry = R"sql(
 ALTER TABLE audit ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;  -- when clock.counted is this; older events: in 90 days
 ALTER TABLE audit ADD COLUMN number INTEGER NOT NULL DEFAULT 0;  -- in the order of writing
@@ -169,7 +169,7 @@ struct Identity {
   std::int64_t objects = 0;
 };
 
-// What SQLite finds wrong with the file itself has no code of its own.
+// SQLite has no code of its own for some damage of a file: it is reported as kInternal.
 Error AsDamage(Error error) {
   if (error.code != Code::kInternal) return error;
   return {Code::kDataLoss, error.message + "; 'weir store repair' saves its rows"};
@@ -215,15 +215,16 @@ Status PrepareSchema(sqlite::Connection& connection, std::span<const Migration> 
     WEIR_ASSIGN_OR_RETURN(found, ReadIdentity(connection));
     return CheckIdentity(found, newest, connection.name());
   };
+  // Most files are up to date. This is checked without a write lock.
   WEIR_RETURN_IF_ERROR(connection.InSnapshot(read));
   if (found.version == newest) return {};
   return connection.InTransaction([&]() -> Status {
-    // Another process may have done it by now.
+    // Another process may have migrated the file meanwhile.
     WEIR_RETURN_IF_ERROR(read());
     if (found.version == newest) return {};
     for (const Migration& migration : migrations) {
       if (migration.version <= found.version) continue;
-      // A file that is of the version that it says it is can be migrated.
+      // A migration fails only if the file does not have the version that it claims.
       WEIR_RETURN_IF_ERROR(connection.Execute(migration.sql).map_error(AsDamage));
     }
     return connection.Execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",

@@ -29,7 +29,7 @@ class SchemaTest : public testing::Test {
   std::string path_ = folder_ / "weir.db";
 };
 
-// What a later version might do to what version 1 wrote.
+// Migrations that a later version might make.
 constexpr std::array kLater = {
     Migration{1, "CREATE TABLE bucket(entity TEXT); INSERT INTO bucket VALUES('acme')"},
     Migration{2, "ALTER TABLE bucket ADD COLUMN region TEXT NOT NULL DEFAULT 'eu'"},
@@ -57,7 +57,7 @@ TEST_F(SchemaTest, BringsAnOlderFileUpToDateAndKeepsItsRows) {
   EXPECT_THAT(RunSql(path_, "SELECT * FROM bucket"), ElementsAre("acme|eu-west"));
 }
 
-// Fails if: what a later weir needs is added to a migration that files have been through.
+// Fails if: a table that a later weir needs is added to a migration that existing files have had.
 TEST_F(SchemaTest, AFileOfTheFirstVersionGetsWhatCameLater) {
   ASSERT_TRUE(Prepare(Migrations().first(1)));
   RunSql(path_, "INSERT INTO level VALUES('system', '', '', '{}', 'allow', 0)");
@@ -68,7 +68,7 @@ TEST_F(SchemaTest, AFileOfTheFirstVersionGetsWhatCameLater) {
   }
 }
 
-// Fails if: the buckets of an older file are lost, or no longer seen in its views.
+// Fails if: the buckets of an older file are lost, or missing in its views.
 TEST_F(SchemaTest, C2BucketsOfEveryOlderVersionAreReadAndShownWithExtraOnes) {
   for (std::size_t version = 1; version < Migrations().size(); ++version) {
     path_ = folder_ / ("from-" + std::to_string(version));
@@ -118,8 +118,8 @@ TEST_F(SchemaTest, RefusesADatabaseOfSomebodyElse) {
   EXPECT_EQ(ReadFile(path_), before);
 }
 
-// Fails if: one who looks while another makes the file takes it for somebody else's, or makes it
-// again.
+// Fails if: a process that opens the file while another creates it takes it for another program's,
+// or creates it again.
 TEST_F(SchemaTest, SeveralMayMakeAFileAtOnce) {
   for (int round = 0; round < 20; ++round) {
     const std::string path = folder_ / std::to_string(round);

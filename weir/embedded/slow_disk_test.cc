@@ -1,4 +1,4 @@
-// C5, C24: a disk that hangs. The file has a thread; the test holds a sync, and simulated time
+// C5, C24: a disk that hangs. The file has a thread. The test holds a sync, and simulated time
 // passes meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// An answer that may come from another thread.
+// The result of a call, which another thread may set.
 template <class T>
 class Answer {
  public:
@@ -31,13 +31,13 @@ class Answer {
       state->answered.release();
     };
   }
-  // Waits for it.
+  // Blocks until there is a result.
   Result<T>& Get() {
     if (!taken_) state_->answered.acquire();
     taken_ = true;
     return *state_->result;
   }
-  // Of an answer that a task of the test's own thread gives.
+  // Returns whether there is a result. Only for results that are set on the thread of the test.
   bool is_there() const { return state_->result.has_value(); }
 
  private:
@@ -87,7 +87,7 @@ class SlowDiskTest : public testing::Test {
                                    [&](auto found) { exists = found->front().has_value(); });
     return exists.value();
   }
-  // Whole tokens in the bucket.
+  // Returns the whole tokens of the bucket.
   std::int64_t Balance() {
     std::int64_t balance = 10;
     backend_->buckets().Read(std::vector{acme_->key}, Deadline::Never(), [&](auto records) {
@@ -95,7 +95,7 @@ class SlowDiskTest : public testing::Test {
     });
     return balance;
   }
-  // A strict call that hangs in its sync.
+  // Begins a strict call, which hangs in its sync.
   Answer<Decision> Hang() {
     disk_.HoldSyncs();
     Answer<Decision> hangs = Acquire(1, Deadline::Never());
@@ -108,7 +108,7 @@ class SlowDiskTest : public testing::Test {
                                    [&](const auto& found) { closed = !found; });
     return closed;
   }
-  // Everything before this has been done when it returns.
+  // Returns when all earlier calls have completed.
   void Flush() { EXPECT_TRUE(Acquire(1, Deadline::Never()).Get()->admitted); }
 
   TempFolder folder_;
@@ -151,7 +151,7 @@ TEST_F(SlowDiskTest, C5WhatTheCallerAdmitsAllTheSameStaysTaken) {
   EXPECT_EQ(Balance(), 6);
 }
 
-// Fails if: tokens that were returned are not in the file.
+// Fails if: returned tokens are not in the file.
 TEST_F(SlowDiskTest, C5TokensThatReturnAreInTheFile) {
   disk_.HoldSyncs();
   Answer<Decision> late = Acquire(3, In(milliseconds(100)));
@@ -164,7 +164,7 @@ TEST_F(SlowDiskTest, C5TokensThatReturnAreInTheFile) {
   EXPECT_EQ(Balance(), 10);
 }
 
-// Fails if: tokens of a call that no commit reached before the file closes are not in the file.
+// Fails if: the tokens of an expired call that no commit included are not returned on closing.
 TEST_F(SlowDiskTest, C5TokensThatReturnWhileTheFileClosesAreInIt) {
   Answer<Decision> hangs = Hang();
   Answer<Decision> behind = Acquire(2, In(milliseconds(50)));
@@ -180,7 +180,7 @@ TEST_F(SlowDiskTest, C5TokensThatReturnWhileTheFileClosesAreInIt) {
   EXPECT_EQ(Balance(), 10 - 1);
 }
 
-// Fails if: a call that comes while a commit hangs, and waits for the next one, has no deadline.
+// Fails if: a call that waits for the next commit while one hangs has no deadline.
 TEST_F(SlowDiskTest, C5ACallBehindTheCommitIsAnsweredAtItsDeadline) {
   Answer<Decision> hangs = Hang();
   Answer<Decision> behind = Acquire(2, In(milliseconds(50)));
@@ -208,7 +208,7 @@ TEST_F(SlowDiskTest, C5AnAdjustThatIsAnsweredAtItsDeadlineIsMade) {
   EXPECT_EQ(Balance(), 7);
 }
 
-// Fails if: reading settings waits while one is written.
+// Fails if: reads of settings wait while a setting is written.
 TEST_F(SlowDiskTest, C5ASettingThatHangsStopsNoReader) {
   disk_.HoldSyncs();
   Answer<void> created = Create("acme", In(milliseconds(100)));
@@ -234,8 +234,8 @@ TEST_F(SlowDiskTest, C5ASettingWhoseTurnDoesNotComeIsNotMade) {
   EXPECT_FALSE(Exists("acme"));
 }
 
-// Each call returns while the disk hangs: a call that waited for it would never do so.
-// Fails if: one of them waits for the disk.
+// Each call returns while the disk hangs; a call that waits for the disk would not return. Fails
+// if: one of them waits for the disk.
 TEST_F(SlowDiskTest, C5NoCallWaitsForTheDisk) {
   Answer<Decision> hangs = Hang();
   Answer<Decision> decision = Acquire(1, In(milliseconds(100)));
@@ -268,7 +268,7 @@ TEST_F(SlowDiskTest, C5AtMostSoManyCallsWait) {
   EXPECT_TRUE(first.Get());
 }
 
-// Fails if: the second call lets go of the file's lock while the first still writes.
+// Fails if: the second call releases the file's lock while the first still writes.
 TEST_F(SlowDiskTest, C24ClosingTwiceKeepsTheLockUntilTheFileIsClosed) {
   Answer<Decision> hangs = Hang();
   std::atomic<bool> second_returned = false;
@@ -289,7 +289,7 @@ TEST_F(SlowDiskTest, C24ClosingTwiceKeepsTheLockUntilTheFileIsClosed) {
   EXPECT_TRUE(hangs.Get());
 }
 
-// Fails if: answers are given while Close holds its lock.
+// Fails if: callbacks run while Close holds its lock.
 TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
   disk_.HoldSyncs();
   std::binary_semaphore answered{0};
@@ -300,7 +300,7 @@ TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
     answered.release();
   });
   disk_.AwaitHeldSync();
-  // It waits for the commit that begins with the closing.
+  // Waits for the commit that Close makes.
   Answer<Decision> last = Acquire(1, Deadline::Never());
   std::jthread closing([&] { EXPECT_TRUE(backend_->Close()); });
   while (!IsClosed()) std::this_thread::yield();
@@ -309,9 +309,10 @@ TEST_F(SlowDiskTest, AnAnswerMayCallClose) {
   EXPECT_TRUE(last.Get());
 }
 
-// Fails if: what waits when the file is closed is answered only when the disk answers.
+// Fails if: the deadlines of calls that wait when the file is closed fire only when the disk
+// responds.
 TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
-  // Shared: nothing waits for the end of this task.
+  // Shared, because the test does not wait for the end of this task.
   struct Gate {
     std::binary_semaphore busy{0};
     std::binary_semaphore go_on{0};
@@ -321,7 +322,7 @@ TEST_F(SlowDiskTest, DeadlinesFireWhileTheFileIsClosed) {
     gate->busy.release();
     gate->go_on.acquire();
   });
-  gate->busy.acquire();  // so that the last commit is the first to find what waits
+  gate->busy.acquire();  // so that the commit of Close is the first that includes the waiting calls
   Answer<Decision> late = Acquire(1, In(milliseconds(100)));
   Answer<void> setting = Create("acme", Deadline::Never());
   disk_.HoldSyncs();

@@ -36,7 +36,7 @@ Code CodeOf(int result, int system_error) {
   }
 }
 
-// What a person can do about it, where SQLite's own words do not say.
+// Returns advice for the user, if SQLite's message has none.
 std::string_view Advice(int result) {
   switch (result & 0xff) {
     case SQLITE_BUSY:
@@ -65,12 +65,13 @@ Error ErrorOf(sqlite3* handle, int result) {
           fmt::format("{}: {}{}", NameOf(handle), sqlite3_errmsg(handle), Advice(result))};
 }
 
-// SQLite reads more than a path into names like ":memory:" and "file:x".
+// Returns a name that SQLite uses as a plain path: it interprets names like ":memory:" and
+// "file:x".
 std::string PlainName(const std::string& path) {
   return path.starts_with('/') ? path : "./" + path;
 }
 
-// "file:PATH", with what a URI gives another meaning in its hexadecimal form.
+// Returns "file:PATH", with characters that have a meaning in a URI in hexadecimal form.
 std::string UriOf(const std::string& path) {
   std::string uri = path.starts_with('/') ? "file:" : "file:./";
   for (const char byte : path) {
@@ -104,7 +105,7 @@ Statement& Statement::Bind(int parameter, std::int64_t value) {
 }
 
 Statement& Statement::Bind(int parameter, std::string_view text) {
-  // A null pointer would bind NULL, which an empty text is not.
+  // A null pointer would bind NULL instead of an empty text.
   const char* data = text.data() == nullptr ? "" : text.data();
   bind_error_ |=
       sqlite3_bind_text64(handle_.get(), parameter, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
@@ -160,14 +161,14 @@ Result<Connection> Connection::OpenToRead(const std::string& path, const std::st
   const auto open = [&](std::string_view mode) -> Result<Connection> {
     WEIR_ASSIGN_OR_RETURN(Connection connection,
                           OpenNamed(UriOf(path) + std::string(mode), path, kFlags, vfs));
-    // An owner that closes the file holds it for the length of a checkpoint.
+    // An owner that closes the file locks it for the duration of a checkpoint.
     connection.WaitForOthers(kWaitForClosing);
-    // The first read finds out whether the index of the write-ahead log can be had.
+    // The first read fails if the index of the write-ahead log is not accessible.
     WEIR_RETURN_IF_ERROR(connection.QueryInteger("SELECT count(*) FROM sqlite_schema"));
     return connection;
   };
   Result<Connection> opened = open("?mode=ro");
-  // A file that is in use must not be read as one that never changes.
+  // A file that is in use must not be opened as immutable.
   const auto is = [&](Code code) { return opened.error().code == code; };
   if (opened || is(Code::kDataLoss) || is(Code::kUnavailable) || !IsEmptyOrAbsent(path + "-wal")) {
     return opened;
@@ -179,7 +180,7 @@ Result<Connection> Connection::OpenToRead(const std::string& path, const std::st
 Result<Connection> Connection::OpenUnchanged(const std::string& path, const std::string& vfs) {
   std::error_code error;
   const bool had_wal = std::filesystem::exists(path + "-wal", error);
-  // Opened for reading alone, SQLite would leave an empty log behind.
+  // If SQLite opened the file for reading only, it would leave an empty log behind.
   auto opened = OpenNamed(PlainName(path), path, SQLITE_OPEN_READWRITE, vfs);
   if (opened && opened->read_only()) opened = OpenToRead(path, vfs);
   if (!opened) return opened;
@@ -217,7 +218,7 @@ Result<Connection> Connection::OpenNamed(const std::string& name, const std::str
     error.message = fmt::format("sqlite:{}: {}", path, sqlite3_errmsg(state->handle));
     return Fail(std::move(error));
   }
-  // The backend checkpoints itself, to see the errors that SQLite's own checkpoints swallow.
+  // The backend checkpoints itself, because SQLite ignores errors of its automatic checkpoints.
   sqlite3_wal_autocheckpoint(state->handle, 0);
   sqlite3_wal_hook(state->handle, NoteWalPages, &state->wal_pages);
   return Connection(std::move(state));
@@ -249,7 +250,7 @@ Result<std::string> Connection::QueryText(std::string_view sql) {
   WEIR_ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
   WEIR_RETURN_IF_ERROR(statement.Step());
   std::string value(statement.Text(0));
-  // A pragma that changes something commits when it ends, not when it tells the result.
+  // A pragma that changes something commits when it ends, not when it returns its result.
   WEIR_RETURN_IF_ERROR(statement.Run());
   return value;
 }
@@ -263,7 +264,7 @@ std::string Connection::name() const { return NameOf(state_->handle); }
 Status Connection::Checkpoint(bool truncate) {
   const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
   const int result = sqlite3_wal_checkpoint_v2(state_->handle, "main", mode, nullptr, nullptr);
-  // A reader still needs the log: it stays, with all that it holds.
+  // A reader still uses the log, which therefore stays as it is.
   if (truncate && (result & 0xff) == SQLITE_BUSY) return {};
   if (result != SQLITE_OK) return Fail(ErrorOf(state_->handle, result));
   state_->wal_pages = 0;
@@ -282,8 +283,8 @@ Status Connection::Close() {
 }
 
 void Connection::RollBack() {
-  // Many errors have rolled back by themselves. Where this one fails the transaction is dead all
-  // the same, and what follows says so.
+  // Many errors roll back by themselves. If this rollback fails, the transaction has ended all the
+  // same, and the next statements return errors.
   if (sqlite3_get_autocommit(state_->handle) == 0) {
     sqlite3_exec(state_->handle, "ROLLBACK", nullptr, nullptr, nullptr);
   }

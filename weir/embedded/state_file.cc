@@ -15,14 +15,15 @@
 namespace weir {
 namespace {
 
-// 4 KiB each. A checkpoint writes them a second time and waits for the disk twice, so a longer log
-// means fewer but longer pauses.
+// Pages of 4 KiB. A checkpoint writes them a second time and waits for the disk twice, so a longer
+// log means fewer but longer pauses.
 constexpr int kLongWalPages = 1000;
 
-// Readers wait for nobody, and nobody waits for them; this is for other programs that write.
+// Readers and the owner do not wait for each other. This is for other programs that write the file.
 constexpr milliseconds kWaitForOthers{1000};
 
-// Of any kind: also a link whose file is absent, and what cannot be looked at.
+// Returns true for a file of any kind, also a link without a target, and if the path cannot be
+// examined.
 bool Exists(const std::string& path) {
   std::error_code error;
   return std::filesystem::symlink_status(path, error).type() !=
@@ -68,7 +69,7 @@ Status StateFile::SetUp(const StateFileOptions& options) {
     return Fail(Code::kUnavailable,
                 fmt::format("{}: cannot keep a write-ahead log", connection_.name()));
   }
-  // Debian's SQLite overwrites what is deleted with zeros unless it is told not to.
+  // Debian's SQLite overwrites deleted content with zeros by default.
   WEIR_RETURN_IF_ERROR(
       connection_.Execute(fmt::format("PRAGMA secure_delete = OFF; PRAGMA cache_size = -16000;"
                                       "PRAGMA journal_size_limit = {}",
@@ -157,9 +158,10 @@ Status StateFile::Write(const Body& body, Sync sync) {
                   [&] { return connection_.InTransaction([&] { return body(connection_); }); });
 }
 
-// A person expects a setting to last; there are few of them.
+// Changes of settings are always synced: people expect them to last, and there are few of them.
 Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
   if (sync == Sync::kAsCommits || sync_each_commit_) return write();
+  // A synced commit is lost as well if a commit before it is missing in the log.
   if (lost_pages_) WEIR_RETURN_IF_ERROR(RewriteLog());
   WEIR_RETURN_IF_ERROR(SyncEachCommit(true));
   const Status written = write();
@@ -168,8 +170,8 @@ Status StateFile::WithSync(Sync sync, const std::function<Status()>& write) {
   return written ? restored : written;
 }
 
-// Linux marks the pages of a failed fsync(2) clean, so that a later one says nothing of them: the
-// commits before the failed one may be missing on the disk, and recovery ends at the first that is.
+// Linux marks the pages of a failed fsync(2) clean, and a later fsync does not write them. So
+// commits before the failed one may be missing on disk, and recovery ends at the first missing one.
 // A checkpoint writes all of them again, to the database.
 Status StateFile::RewriteLog() {
   WEIR_RETURN_IF_ERROR(connection_.Checkpoint(/*truncate=*/true));
@@ -184,6 +186,7 @@ Status StateFile::CheckpointIfLong() {
 
 Status StateFile::Close(const BucketTable& buckets) {
   Status folded;
+  // The whole log is passed as its growth, so that the loop ends after a few calls.
   while (folded && log_->bytes() > 0) folded = log_->FoldSome(buckets, log_->bytes());
   log_.reset();
   const Status checkpointed = connection_.Checkpoint(/*truncate=*/true);

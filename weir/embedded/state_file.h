@@ -1,4 +1,4 @@
-// The SQLite file of the embedded backend: what stands in it, and each way it is written.
+// The SQLite file of the embedded backend: its contents, and all functions that write it.
 // docs/design/embedded.md.
 #pragma once
 
@@ -23,22 +23,23 @@
 namespace weir {
 
 struct StateFileOptions {
-  bool sync_each_commit = false;  ///< else a power loss may take the latest commits, whole
+  /// If false, a power loss may lose the latest commits, each as a whole.
+  bool sync_each_commit = false;
   std::string vfs;
-  Log* log = nullptr;  ///< none: nothing is logged
+  Log* log = nullptr;  ///< null: nothing is logged
 };
 
-/// Not thread-safe. Each verb is one transaction, or leaves the file as it was; after an error it
-/// may be tried again. Errors as sqlite::Connection.
+/// Not thread-safe. Each function is one transaction, or leaves the file as it was; it may be
+/// retried after an error. Errors are those of sqlite::Connection.
 class StateFile {
  public:
-  /// Opens, or creates. On failure the file is as it was, or absent if it was.
+  /// Opens or creates the file. On failure the file is as it was, or still absent.
   [[nodiscard]] static Result<std::unique_ptr<StateFile>> Open(const std::string& path,
                                                                const StateFileOptions& options);
 
-  /// Opens a file that is there, to be loaded by LoadSnapshot and read. kYes: its schema may be
-  /// migrated, and its write-ahead log moved into it on closing. Errors as OpenToRead
-  /// (reading_backend.h).
+  /// Opens an existing file, to be loaded by LoadSnapshot and read. Writable::kYes: its schema may
+  /// be migrated, and its write-ahead log may be moved into it on closing. Errors are those of
+  /// OpenToRead (reading_backend.h).
   enum class Writable { kNo, kYes };
   [[nodiscard]] static Result<std::unique_ptr<StateFile>> OpenToRead(const std::string& path,
                                                                      const std::string& vfs,
@@ -46,43 +47,49 @@ class StateFile {
 
   std::string name() const { return connection_.name(); }
 
-  /// Fills empty tables. A row that does not read is noted in damage() and left out; if it is of a
-  /// bucket whose key reads, that bucket is empty as of `now`, under all limits that are known for
-  /// it. kDataLoss if SQLite cannot read a page.
+  /// Fills empty tables. An unreadable row is noted in damage() and left out; if it is the row of a
+  /// bucket whose key is readable, the bucket is empty as of `now`, with all limits that are known
+  /// for it. Returns kDataLoss if SQLite cannot read a page.
   [[nodiscard]] Status Load(BucketTable& buckets, ConfigTable& config, UnixMillis now);
-  /// Of the rows that were read so far.
+  /// Returns the damage of the rows that were read so far.
   DamageReport& damage() { return damage_; }
 
-  /// The clock of this boot, as the file keeps it; nothing is written. A row that does not read is
-  /// noted in damage(), and counts as none.
+  /// Returns the clock of this boot, as stored in the file, or a new one. Writes nothing. An
+  /// unreadable row is noted in damage(), and treated as absent.
   [[nodiscard]] Result<ClockOnBoot> ReadClock(const BootIdentity& boot, const Clock& clock);
-  /// Before anything is charged on this boot: writes it, if it is new.
+  /// Writes the clock to the file, if it is new. Call it before anything is charged on this boot.
   [[nodiscard]] Status StartClock(const ClockOnBoot& found);
-  /// What stamps events; must outlive the file. REQUIRES: before WriteConfig and moment().
+  /// Sets the clock that stamps events, which must outlive the file. Call it before WriteConfig and
+  /// moment().
   void StampBy(LabelClock& labels) { labels_ = &labels; }
   AuditMoment moment() const;
-  /// Lets that clock look at the wall clock, which it follows by such samples.
+  /// Lets the label clock read the wall clock, which it follows by such samples.
   void SampleClock() { labels_->Now(); }
-  /// The same of a file that is only read, as of one moment. `buckets` null: none are loaded.
+  /// Loads a file that is only read, as Load, as of one moment. If `buckets` is null, none are
+  /// loaded.
   [[nodiscard]] Status LoadSnapshot(BucketTable* buckets, ConfigTable& config, UnixMillis now);
 
   ChangeLog& log() { return *log_; }
-  /// Writes what `table` has now of everything that `changes` touch, to the log that the buckets in
-  /// `removed` are gone, and `events`, whose times are now. Synced in any case.
+  /// Writes the present state, in `table`, of everything that `changes` touch; the removal of the
+  /// buckets in `removed`, to the log; and `events`, whose time is now. Always syncs.
   [[nodiscard]] Status WriteConfig(const ConfigTable& table, std::span<const ConfigChange> changes,
                                    std::span<const BucketKey> removed,
                                    std::span<const AuditEvent> events);
 
-  /// What `body` reads, or writes in one transaction, synced in any case or as other commits are.
+  /// Work on the connection.
   using Body = std::function<Status(sqlite::Connection&)>;
+  /// Whether a write is synced always, or only if each commit is (sync_each_commit).
   enum class Sync { kAlways, kAsCommits };
+  /// Runs `body` outside a transaction.
   [[nodiscard]] Status Read(const Body& body) { return body(connection_); }
+  /// Runs `body` in one transaction.
   [[nodiscard]] Status Write(const Body& body, Sync sync);
 
-  /// Keeps the write-ahead log from growing without end.
+  /// Checkpoints the write-ahead log if it is long.
   [[nodiscard]] Status CheckpointIfLong();
 
-  /// Folds the whole log, checkpoints, closes; the first error. Nothing else may be called after.
+  /// Folds the whole log, checkpoints and closes the file. Returns the first error. No other
+  /// function may be called afterwards.
   [[nodiscard]] Status Close(const BucketTable& buckets);
 
  private:
@@ -90,13 +97,15 @@ class StateFile {
       : connection_(std::move(connection)), damage_(connection_.name(), log) {}
   Status SetUp(const StateFileOptions& options);
   Status SyncEachCommit(bool sync);
+  /// Restores commits that a failed sync may have lost.
   Status RewriteLog();
+  /// Runs `write` with the given kind of sync.
   Status WithSync(Sync sync, const std::function<Status()>& write);
   Status LoadAllBuckets(const BucketsToLoad& to);
 
   sqlite::Connection connection_;
   bool sync_each_commit_ = false;
-  bool lost_pages_ = false;  // a synced write failed since the write-ahead log last began
+  bool lost_pages_ = false;  // a synced write failed since the write-ahead log was last restarted
   LabelClock* labels_ = nullptr;
   std::optional<ChangeLog> log_;  // set once it is open
   DamageReport damage_;

@@ -19,7 +19,7 @@ bool IsThere(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
-// What belongs to another file, whose name comes first.
+// Returns whether the file belongs to another one, whose name is the beginning of its name.
 bool IsBesideAnother(const std::string& path) {
   for (const char* const mark :
        {"-wal", "-shm", "-lock", "-journal", "-damaged-", "-repairing", "-repaired"}) {
@@ -29,7 +29,7 @@ bool IsBesideAnother(const std::string& path) {
   return false;
 }
 
-// The registry may be damaged: the names of the files say which namespaces there are.
+// Finds the files of namespaces by their names, because the registry may be damaged.
 std::vector<StoreFile> NamespaceFilesOf(const std::string& path) {
   const std::filesystem::path whole(path);
   const std::string stem = whole.filename().string() + '.';

@@ -1,4 +1,5 @@
-// The files of a store: its state, its namespaces' states, their registry, and its reservations.
+// The files of a store: its state, the states of its namespaces, their registry, and its
+// reservations.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,13 @@ struct StoreFile {
   std::span<const Migration> migrations() const;
 };
 
-/// Those of the store at `path` that exist, whether they are damaged or not; the state comes first.
-/// Of a namespace (its name, or `id:` and its id) its state alone. kNotFound: there is none.
+/// Returns the existing files of the store at `path`, whether they are damaged or not; the state
+/// comes first. With a namespace (its name, or `id:` and its id), returns only its state. Returns
+/// kNotFound if there is none.
 [[nodiscard]] Result<std::vector<StoreFile>> FilesOf(const std::string& path,
                                                      const std::string& namespace_name = "");
 
-/// What reading a whole file found.
+/// The result of reading a whole file.
 struct FileCheck {
   std::map<std::string, std::uint64_t, std::less<>> rows;  ///< by table
   DamageReport damage;
@@ -37,36 +39,37 @@ struct FileCheck {
   bool sound() const { return damage.count() == 0; }
 };
 
-/// Reads every page and every row; changes nothing, also if the file is of an older version. What
-/// does not read is damage; pages are damage of the table "page". An error: the file cannot be read
-/// at all (kPermissionDenied, kNotFound, kUnavailable: another process has it to itself), or is
-/// none that this weir reads (kFailedPrecondition).
+/// Reads every page and every row. Changes nothing, also if the file is of an older version.
+/// Unreadable rows are damage; unreadable pages are damage of the table "page". Returns an error if
+/// the file cannot be read at all (kPermissionDenied, kNotFound, kUnavailable: another process has
+/// exclusive access), or is not a file that this weir reads (kFailedPrecondition).
 [[nodiscard]] Result<FileCheck> CheckFile(const StoreFile& file, UnixMillis now);
 
-/// Copies the file as of one moment to `to`, which must not exist (kAlreadyExists), also while
-/// other processes write to it. The copy is on the disk when this returns.
+/// Copies the file as of one moment to `to`, which must not exist (else kAlreadyExists), also while
+/// other processes write to it. The copy is on disk when this returns.
 [[nodiscard]] Status BackUpFile(const StoreFile& file, const std::string& to);
 
 struct FileRepair {
-  std::string kept_as;  ///< where the damaged file is now; empty: it was sound, nothing is changed
+  /// New path of the damaged file; empty if it was sound and nothing was changed.
+  std::string kept_as;
   Salvaged salvaged;
-  DamageReport damage;                ///< of the rows that were salvaged; they are left out
-  std::uint64_t emptied_buckets = 0;  ///< without tokens, since later changes may be lost
-  FileCheck result;                   ///< of the file that now has the path
+  DamageReport damage;                ///< of the salvaged rows; damaged ones are left out
+  std::uint64_t emptied_buckets = 0;  ///< left without tokens, because later changes may be lost
+  FileCheck result;                   ///< check of the file that now has the path
 };
 
 struct RepairOptions {
   const Clock& clock;
-  LockWait lock_wait{};  ///< for a process that owns the file
+  LockWait lock_wait{};  ///< for another process that owns the file
   /// As EmbeddedOptions::boot.
   std::optional<BootIdentity> boot{};
 };
 
-/// Salvages the records that still read into a new file, keeps the damaged file next to it, with
-/// its write-ahead log, under a free name, and gives the path to the new file, which is on the disk
-/// by then. If anything fails before that, the file stays as it was. A repair that is killed leaves
-/// the file as it was, or a file that only another repair opens, which finishes the first.
-/// kUnavailable: a process has the file open, or owns it.
+/// Copies the readable records into a new file, syncs it, and gives it the path. The damaged file
+/// and its write-ahead log are kept next to it, under a free name. If a step before the replacement
+/// fails, the file stays as it was. If the repair is killed, the file is as it was, or can only be
+/// opened by another repair, which completes the first one. Returns kUnavailable if a process has
+/// the file open, or owns it.
 [[nodiscard]] Result<FileRepair> RepairFile(const StoreFile& file, const RepairOptions& options);
 
 }  // namespace weir

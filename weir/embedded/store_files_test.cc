@@ -1,4 +1,4 @@
-// Check, backup and repair of files: damaged rows, damaged pages, truncation.
+// Tests check, backup and repair of files: damaged rows, damaged pages, truncation.
 #include "weir/embedded/store_files.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ class StoreFilesTest : public EmbeddedTest {
  protected:
   static constexpr int kEntities = 120;
 
-  // Some pages of everything, in the table and in the log.
+  // Fills several pages of all tables, and the log.
   void SetUp() override {
     ASSERT_TRUE(client_.Open());
     std::vector<ConfigChange> changes = {
@@ -64,7 +64,7 @@ class StoreFilesTest : public EmbeddedTest {
     EXPECT_TRUE(check) << check.error().message;
     return check ? *std::move(check) : FileCheck();
   }
-  // Tokens of all buckets in a file, by entity.
+  // Returns the tokens of all buckets in a file, by entity.
   std::map<std::string, std::int64_t> TokensIn(const std::string& path) {
     EmbeddedClient client(path);
     const Status opened = client.Open();
@@ -82,8 +82,8 @@ class StoreFilesTest : public EmbeddedTest {
         std::distance(std::filesystem::directory_iterator(folder_.path()), {}));
   }
 
-  std::string killed_;  ///< as a kill left it: with a log
-  std::string whole_;   ///< what a clean stop left
+  std::string killed_;  ///< path of the file as a kill left it, with a log
+  std::string whole_;   ///< contents of the file after a clean stop
 };
 
 TEST_F(StoreFilesTest, U11ASoundFileIsSoundAndIsNotChanged) {
@@ -97,8 +97,8 @@ TEST_F(StoreFilesTest, U11ASoundFileIsSoundAndIsNotChanged) {
   EXPECT_EQ(ReadFile(client_.path()), whole_);
 }
 
-// Fails if: the salvage misses a row that SQLite reads, or takes one that it does not, among them
-// those that are only in the write-ahead log.
+// Fails if: the salvage misses a row that SQLite reads, or finds one that SQLite does not read,
+// also in the write-ahead log.
 TEST_F(StoreFilesTest, U11SalvageFindsWhatSqliteFinds) {
   for (const std::string& path : {client_.path(), killed_}) {
     const auto pages = sqlite::PageFile::Open(path);
@@ -180,7 +180,7 @@ TEST_F(StoreFilesTest, U11AFileInUseIsNotRepaired) {
   EXPECT_EQ(repair.error().code, Code::kUnavailable);
 }
 
-// Each page is overwritten with garbage. Fails if: the file opens with more tokens than before, the
+// Overwrites each page with garbage. Fails if: the file opens with more tokens than before, the
 // error does not name the remedy, the repair fails, or a row of another page is lost.
 TEST_F(StoreFilesTest, U11APageOfGarbageCostsThatPage) {
   for (std::size_t page = 0; page < whole_.size() / kPage; ++page) {
@@ -229,8 +229,8 @@ TEST_F(StoreFilesTest, U11ATruncatedFileIsSavedUpToItsEnd) {
   }
 }
 
-// Every byte of a page of the table flipped. Fails if: a flip crashes the check, the repair, or
-// leaves a file that cannot be opened.
+// Flips every 29th byte of a page of the table. Fails if: a flip crashes the repair, or leaves a
+// file that cannot be opened.
 TEST_F(StoreFilesTest, U11EveryByteOfAPageFlippedCanBeRepaired) {
   for (std::size_t at = kPage; at < 2 * kPage; at += 29) {
     SCOPED_TRACE(fmt::format("byte {}", at));
@@ -245,7 +245,7 @@ TEST_F(StoreFilesTest, U11EveryByteOfAPageFlippedCanBeRepaired) {
   }
 }
 
-// Fails if: a flip in the header of the file costs more than the header, or ends in an error that
+// Fails if: a flip in the header of the file costs more than the header, or leads to an error that
 // does not name the remedy.
 TEST_F(StoreFilesTest, U11EveryByteOfTheHeaderFlippedCanBeRepaired) {
   for (const std::size_t at :
@@ -293,8 +293,8 @@ TEST_F(StoreFilesTest, U11ARepairThatWasKilledIsFinishedByTheNextOne) {
   EXPECT_EQ(TokensIn(client_.path()).at("acme-000"), 700);
 }
 
-// Fails if: a repair does not see that commits are missing, so that buckets begin with what earlier
-// ones left.
+// Fails if: a repair does not notice that commits are missing, so that buckets begin with the
+// tokens of earlier commits.
 TEST_F(StoreFilesTest, U11AHoleInTheWriteAheadLogEmptiesTheBuckets) {
   ASSERT_TRUE(client_.Open());
   for (int i = 0; i < 5; ++i) {
@@ -327,7 +327,7 @@ TEST_F(StoreFilesTest, U11CheckAndBackupWorkNextToAnOwner) {
   EXPECT_EQ(TokensIn(client_.path()).at(Name(1)), 800);
 }
 
-// Fails if: records of an older version are lost because the number of the version is.
+// Fails if: records of an older version are lost because the version number is.
 TEST_F(StoreFilesTest, U11AFileOfAnyVersionIsRepaired) {
   const auto migrations = Migrations();
   for (std::size_t count = 1; count <= migrations.size(); ++count) {
@@ -403,7 +403,7 @@ TEST_F(StoreFilesTest, AnotherDatabaseIsLeftAlone) {
   EXPECT_EQ(ReadFile(path), before);
 }
 
-// Fails if: a text whose name is given by mistake is replaced by an empty store.
+// Fails if: a text file that was named by mistake is replaced by an empty store.
 TEST_F(StoreFilesTest, AFileThatIsNoDatabaseIsLeftAlone) {
   const StoreFile text{.path = client_.path() + ".txt"};
   std::string lines;

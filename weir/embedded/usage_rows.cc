@@ -46,8 +46,9 @@ Result<std::optional<UsageSnapshot>> Find(sqlite::Connection& connection,
                                            connection.name(), Printable(DescribeRow(select))));
 }
 
-// Windows of one start come in the alphabet's order of their names. Parameters: ?1 entity, ?2
-// resource, ?3 from, ?4 until, ?5 window; the cursor: ?6 what is open, ?7 start, ?8 window.
+// Windows with the same start are in alphabetical order. Parameters: ?1 entity, ?2 resource, ?3
+// from, ?4 until, ?5 window; of the cursor: ?6 the resource or entity that the filter leaves open,
+// ?7 start, ?8 window.
 std::string SqlOf(const UsageFilter& filter, bool goes_on) {
   std::string sql(kSelect);
   sql += filter.entity ? "entity = ?1" : "resource = ?2";

@@ -1,4 +1,4 @@
-// Usage in its table.
+// Stores usage in its table.
 #pragma once
 
 #include "weir/embedded/damage.h"
@@ -7,20 +7,20 @@
 
 namespace weir {
 
-/// As UsageStore::Add; kDataLoss if the row that usage is added to does not read. REQUIRES: Check
-/// holds; a transaction.
+/// Adds usage, as UsageStore::Add. Returns kDataLoss if the row that usage is added to is
+/// unreadable. REQUIRES: Check accepts `added`; a transaction.
 [[nodiscard]] Status AddUsage(sqlite::Connection& connection, const UsageSnapshot& added);
 
-/// The errors by which UsageStore::List refuses its arguments.
+/// Returns the errors of UsageStore::List for invalid arguments.
 [[nodiscard]] Status CheckUsagePage(const UsageFilter& filter, const PageRequest& page);
 
-/// As UsageStore::List. A row that does not read is noted in `damage`, and in Page::unreadable.
-/// REQUIRES: CheckUsagePage holds.
+/// Lists usage, as UsageStore::List. An unreadable row is noted in `damage`, and in
+/// Page::unreadable. REQUIRES: CheckUsagePage holds.
 [[nodiscard]] Result<Page<UsageSnapshot>> ListUsage(sqlite::Connection& connection,
                                                     const UsageFilter& filter,
                                                     const PageRequest& page, DamageReport& damage);
 
-/// Whether a row with all columns in their order is a snapshot.
+/// Returns whether a row is a snapshot. `row` has all columns in the order of the table.
 bool IsUsageRow(const sqlite::Statement& row);
 
 }  // namespace weir

@@ -12,9 +12,10 @@ bool Arrival::WaitUnlessReadable(int readable, int wake) {
   poll(watched, 2, -1);
   void* enlisted = &waiter;
   if (state_.compare_exchange_strong(enlisted, nullptr, std::memory_order_acq_rel)) return false;
-  // The other thread writes one unit, or has written it: taken here, it wakes no later wait.
+  // The announcing thread writes one unit to `wake`, or has written it. Read it here, so that it
+  // does not wake a later wait.
   std::uint64_t one = 0;
-  while (read(wake, &one, sizeof(one)) < 0) {  // interrupted by a signal
+  while (read(wake, &one, sizeof(one)) < 0) {  // retry after a signal
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// An event that one thread announces and one other waits for.
+// An event that one thread announces and one other thread waits for.
 #pragma once
 
 #include <semaphore.h>
@@ -9,11 +9,17 @@
 
 namespace weir::internal {
 
-/// Costs one atomic exchange, and a system call only if the other thread has begun to wait.
+/// An announcement costs one atomic exchange, and a system call only if the other thread is
+/// waiting.
+///
+/// state_:  null -- Enlist --> Waiter* -- Announce, which then wakes --> this (happened)
+///            | ^                |                                           ^
+///            | +-- `readable` --+                                           |
+///            +------------------ Announce ----------------------------------+
 class Arrival {
  public:
-  /// Call it once. Unless a thread waits, nothing of the arrival is touched once it is visible, so
-  /// that the other thread may destroy it at once.
+  /// Announces the event. Call it once. After the exchange it does not access the Arrival any more
+  /// (only the Waiter, if a thread waits), so the other thread may destroy the Arrival at once.
   void Announce() {
     void* const waiter = state_.exchange(this, std::memory_order_acq_rel);
     if (waiter != nullptr) static_cast<Waiter*>(waiter)->Wake();
@@ -21,20 +27,22 @@ class Arrival {
 
   bool Happened() const { return state_.load(std::memory_order_acquire) == this; }
 
+  /// Blocks until the event has happened.
   void Wait() {
     if (Happened()) return;
     Waiter waiter;
     if (Enlist(waiter)) waiter.Sleep();
   }
 
-  /// Waits until it happened or `readable`, a descriptor, is readable or broken; returns whether
-  /// it happened. `wake` is an eventfd with EFD_SEMAPHORE, blocking; several threads may use it. A
-  /// signal may end the wait early.
+  /// Blocks until the event has happened, or until the descriptor `readable` is readable or broken.
+  /// Returns whether the event has happened. `wake` is a blocking eventfd with EFD_SEMAPHORE;
+  /// several threads may share it. A signal may end the wait early.
   bool WaitUnlessReadable(int readable, int wake);
 
  private:
-  /// The sleeper destroys it as soon as it has left Sleep or Settle, while Wake may still return:
-  /// POSIX allows that of its semaphores (sem_destroy), C++ does not promise it of its own.
+  /// A thread that waits. That thread destroys it as soon as Sleep has returned or the unit of
+  /// `wake` was read, while Wake of the other thread may still be returning: POSIX allows this for
+  /// its semaphores (sem_destroy), C++ does not promise it for its own.
   class Waiter {
    public:
     explicit Waiter(int wake = -1) : wake_(wake) { sem_init(&woken_, 0, 0); }
@@ -46,27 +54,28 @@ class Arrival {
       if (wake_ < 0) {
         sem_post(&woken_);
       } else {
-        while (write(wake_, &one, sizeof(one)) < 0) {  // interrupted by a signal
+        while (write(wake_, &one, sizeof(one)) < 0) {  // retry after a signal
         }
       }
     }
     void Sleep() {
-      while (sem_wait(&woken_) != 0) {  // interrupted by a signal
+      while (sem_wait(&woken_) != 0) {  // retry after a signal
       }
     }
 
    private:
     sem_t woken_;
-    const int wake_;  ///< written instead of the semaphore, unless negative
+    const int wake_;  ///< Wake writes to it instead of posting the semaphore, unless it is negative
   };
 
-  /// False: it happened.
+  /// Registers the waiter. Returns false if the event has happened.
   bool Enlist(Waiter& waiter) {
     void* no_waiter = nullptr;
     return state_.compare_exchange_strong(no_waiter, &waiter, std::memory_order_acq_rel);
   }
 
-  /// Null at first, then a Waiter or not, at last this object itself: it happened.
+  /// Null at first; a Waiter while a thread waits; the address of this object once the event has
+  /// happened.
   std::atomic<void*> state_ = nullptr;
 };
 

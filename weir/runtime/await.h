@@ -1,4 +1,4 @@
-// Blocks for the answer of a call that takes a Done: the bridge from callbacks to plain code.
+// Blocks for the result of a call that takes a Done: converts callbacks to plain code.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ struct Awaited {
   }
 };
 
-/// The Done of an Await. Dropped unrun, it answers for itself, so that the waiter goes on.
+/// The Done of an Await. If it is destroyed unrun, it completes with kCancelled, so that the
+/// waiting thread continues.
 template <class T>
 class AwaitedDone {
  public:
@@ -42,11 +43,12 @@ class AwaitedDone {
 
 }  // namespace internal
 
-/// Calls `start` with a Done<T> and returns what that is given, blocking until then. Nothing blocks
-/// where the answer is there when `start` returns. kCancelled if the Done is destroyed unrun, as by
-/// a Loop that is destroyed. The wait has no end of its own: pass a Deadline to what is called.
-/// Not from a task of the scheduler that the answer needs. While it waits, the thread may do a part
-/// of the work itself (WaitScope), callbacks of other calls that share this work included.
+/// Calls `start` with a Done<T>, blocks until the Done is run, and returns its result. Does not
+/// block if the Done was run before `start` returned. Returns kCancelled if the Done is destroyed
+/// unrun, for example by a Loop that is destroyed. The wait has no limit of its own: pass a
+/// Deadline to the operation. Must not be called from a task of the scheduler that the result
+/// depends on. While it waits, the thread may do a part of the work itself (WaitScope), including
+/// callbacks of other calls that share this work.
 ///
 ///   Result<Decision> d = Await<Decision>([&](Done<Decision> done) {
 ///     store.Acquire(charges, now, deadline, std::move(done));
@@ -60,8 +62,9 @@ Result<T> Await(Start&& start) {
   return *std::move(awaited.result);
 }
 
-/// As `count` Awaits at once: `start` is called with 0, 1, .. and a Done<T> each, on this thread.
-/// Returns their results in that order, when all are there.
+/// Runs `count` operations at once, as Await does with one: calls `start` with 0, 1, .. and a
+/// Done<T> each, on this thread. Blocks until all have completed, and returns their results in that
+/// order.
 template <class T, class Start>
 std::vector<Result<T>> AwaitAll(std::size_t count, Start&& start) {
   std::vector<internal::Awaited<T>> awaited(count);

@@ -42,7 +42,7 @@ TEST(Await, TakesValuesThatOnlyMoveAndCallsWithoutAValue) {
   EXPECT_TRUE(Await<void>([](Done<void> done) { done({}); }));
 }
 
-// Fails if: a call begins only when another has its answer, or results are not in order.
+// Fails if: a call starts only after another has completed, or the results are not in order.
 TEST(AwaitAll, HasAllCallsInFlightAndReturnsTheirResultsInOrder) {
   std::vector<Done<int>> in_flight;
   const auto results = AwaitAll<int>(3, [&](std::size_t i, Done<int> done) {
@@ -90,8 +90,8 @@ TEST(Await, AnswersThatRaceWithTheReturnAllArrive) {
   constexpr int kCalls = 20'000;
   SystemClock clock;
   Loop loop(clock);
-  // Posting and returning at once lets the answer come before, while and after the caller begins to
-  // wait.
+  // The loop runs the Done before, while and after the caller begins to wait, depending on the
+  // number of pauses.
   for (int i = 0; i < kCalls; ++i) {
     const Result<int> answer = Await<int>([&](Done<int> done) {
       loop.Post([i, done = std::move(done)]() mutable { done(i); });

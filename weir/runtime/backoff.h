@@ -1,4 +1,4 @@
-// How long to wait before the next try.
+// The waiting time between retries.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,16 @@
 namespace weir {
 
 /// Exponential backoff with full jitter: the k-th wait is uniform in [0, min(cap, base * 2^k)]
-/// (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). A value.
+/// (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). Copyable; not
+/// thread-safe.
 class Backoff {
  public:
-  /// After so many `tries` already. REQUIRES: 0 < base <= cap.
+  /// Continues after `tries` waits. REQUIRES: 0 < base <= cap.
   Backoff(nanoseconds base, nanoseconds cap, std::uint32_t tries = 0)
       : base_(base), cap_(cap), tries_(tries) {}
+  /// Returns the next wait, and counts one more try.
   nanoseconds Next(Rng& rng);
-  /// After a success.
+  /// Starts again from `base`, after a success.
   void Reset() { tries_ = 0; }
   std::uint32_t tries() const { return tries_; }
 

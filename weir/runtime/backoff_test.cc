@@ -11,15 +11,15 @@ namespace {
 
 using std::chrono::seconds;
 
-/// min(cap, base * 2^k), by doubling.
+/// Returns min(cap, base * 2^k), computed by doubling.
 std::int64_t Bound(std::int64_t base, std::int64_t cap, int k) {
   std::int64_t bound = base;
   for (int i = 0; i < k; ++i) bound = bound > cap / 2 ? cap : bound * 2;
   return bound;
 }
 
-// Fails if: the comparison with the cap is made after the shift (the product overflows), or the
-// wait is drawn from [0, 2 * bound].
+// Fails if: the cap is compared after the shift (the product overflows), or the wait is drawn from
+// [0, 2 * bound].
 RC_GTEST_PROP(BackoffProperty, EveryWaitIsWithinItsBound, ()) {
   const auto cap = *rc::gen::inRange<std::int64_t>(1, INT64_MAX);
   const auto base = *rc::gen::inRange<std::int64_t>(1, *rc::gen::element(cap, cap / 1000 + 1) + 1);

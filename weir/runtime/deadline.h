@@ -1,4 +1,4 @@
-// Until when a call may take.
+// The latest instant at which a call may complete.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace weir {
 
-/// An instant on the caller's monotonic clock, or never. A value.
+/// An instant on the caller's monotonic clock, or never. Immutable.
 class Deadline {
  public:
   static constexpr Deadline Never() { return Deadline({INT64_MAX}); }
   static constexpr Deadline At(Instant at) { return Deadline(at); }
-  /// `wait` from now; as Never() where that is beyond what an Instant holds.
+  /// Returns a deadline `wait` from now, or Never() if that is beyond the range of an Instant.
   static Deadline After(const Clock& clock, nanoseconds wait) {
     const Instant now = clock.Now();
     return wait >= Never().at_ - now ? Never() : Deadline(now + wait);
@@ -21,8 +21,9 @@ class Deadline {
 
   constexpr Instant at() const { return at_; }
   constexpr bool is_never() const { return at_ == Never().at_; }
+  /// Returns true from the instant of the deadline on.
   constexpr bool ExpiredAt(Instant now) const { return now >= at_; }
-  /// Not negative.
+  /// Returns the time that is left, at least 0.
   constexpr nanoseconds Left(Instant now) const { return std::max(at_ - now, nanoseconds(0)); }
 
   friend constexpr auto operator<=>(Deadline, Deadline) = default;

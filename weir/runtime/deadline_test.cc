@@ -49,7 +49,7 @@ TEST(Deadline, AWaitOfNothingOrLessHasExpired) {
   EXPECT_TRUE(Deadline::After(FixedClock(kNow), nanoseconds(-1)).ExpiredAt(kNow));
 }
 
-// Fails if: After adds without asking whether the sum fits (it then wraps into the past).
+// Fails if: After adds without checking whether the sum fits (it then wraps into the past).
 RC_GTEST_PROP(DeadlineProperty, AfterNeverEndsBeforeItsWait, ()) {
   const auto largest = INT64_MAX;
   const Instant now{*rc::gen::inRange<std::int64_t>(0, largest)};

@@ -1,19 +1,19 @@
-// Where code runs that may block: the seam to threads of the caller's choice.
+// Runs tasks that may block, on threads of the caller's choice.
 #pragma once
 
 #include "weir/runtime/scheduler.h"
 
 namespace weir {
 
-/// Runs tasks, perhaps several at once and in any order. Tasks must not throw; they may block, and
-/// then hold up what waits for their thread. Implementations: ThreadPool (runtime/thread_pool.h),
-/// or a few lines before a pool that the program has.
+/// Runs tasks, perhaps several at once and in any order. Tasks must not throw. They may block,
+/// which delays the tasks that wait for the same thread. Implementations: ThreadPool
+/// (runtime/thread_pool.h), or a small adapter to a thread pool of the program.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Runs `task` once, after Post returns or on another thread, and destroys it then. Must neither
-  /// block nor refuse: who posts bounds how many tasks wait. From any thread, also from within a
-  /// task.
+  /// Runs `task` once, after Post has returned or on another thread, and then destroys it. Must
+  /// neither block nor refuse: the callers bound the number of queued tasks. May be called from any
+  /// thread, also from within a task.
   virtual void Post(Task task) = 0;
 };
 

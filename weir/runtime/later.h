@@ -1,4 +1,4 @@
-// An instant some time from now, however long that is.
+// The sum of an instant and a wait, without overflow.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// `wait` after `at`; the last instant there is, Instant{INT64_MAX}, where that is beyond it.
-/// REQUIRES: at.nanos >= 0, wait >= 0.
+/// Returns the instant `wait` after `at`, or the last one, Instant{INT64_MAX}, if the sum is beyond
+/// it. REQUIRES: at.nanos >= 0, wait >= 0.
 inline Instant Later(Instant at, milliseconds wait) {
   constexpr nanoseconds kMilli = milliseconds(1);
   if (wait.count() >= (INT64_MAX - at.nanos) / kMilli.count()) return Instant{INT64_MAX};

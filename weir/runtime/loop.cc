@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-/// An instant that is never reached must not overflow the arithmetic of the sleep.
+/// Bounds a sleep, so that an instant that is never reached does not overflow the arithmetic.
 constexpr nanoseconds kLongestSleep = std::chrono::hours(24 * 365);
 
 std::chrono::steady_clock::time_point WakeAt(nanoseconds from_now) {
@@ -36,16 +36,20 @@ class Loop::State {
   bool InLoopThread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
  private:
-  /// The order of all tasks. A posted task is due at the instant it was posted at.
+  /// The order of all tasks: the instant, then the number of the call. The instant of a posted task
+  /// is that of its Post.
   using Key = std::pair<Instant, std::uint64_t>;
 
   void Run();
-  /// Waits for the next task; none once the loop stops.
+  /// Blocks until a task is due, and returns it. Returns nothing once the loop stops.
   std::optional<Task> Take() WEIR_EXCLUDES(mutex_);
+  /// Returns the first task in the order of Key, if it is due.
   std::optional<Task> TakeDue() WEIR_REQUIRES(mutex_);
   std::optional<Task> TakePost() WEIR_REQUIRES(mutex_);
   std::optional<Task> TakeTimer() WEIR_REQUIRES(mutex_);
+  /// Sleeps until the first timer, a call of WakeFor, or Stop.
   void Sleep() WEIR_REQUIRES(mutex_);
+  /// Wakes the thread if it sleeps beyond `when`.
   void WakeFor(Instant when) WEIR_REQUIRES(mutex_);
 
   // Constant after construction.
@@ -53,16 +57,17 @@ class Loop::State {
 
   Mutex mutex_;
   std::condition_variable_any wake_;
-  // Ordered, as the clock does not go backwards and is read under the lock.
+  // In order, because the clock does not go backwards and is read under the lock.
   std::deque<std::pair<Key, Task>> posts_ WEIR_GUARDED_BY(mutex_);
   std::map<Key, Task> timers_ WEIR_GUARDED_BY(mutex_);
+  /// The instants of timers_, by timer id, for Cancel.
   std::unordered_map<std::uint64_t, Instant> instants_ WEIR_GUARDED_BY(mutex_);
   std::uint64_t next_id_ WEIR_GUARDED_BY(mutex_) = 1;
-  /// Set while the thread sleeps: until when.
+  /// Set while the thread sleeps: the instant at which it wakes.
   std::optional<Instant> asleep_until_ WEIR_GUARDED_BY(mutex_);
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
 
-  // Last, because it uses all of the above as soon as it is there.
+  // The last member, because the thread uses all of the above as soon as it starts.
   std::thread thread_;
 };
 
@@ -85,6 +90,7 @@ TimerId Loop::State::At(Instant when, Task task) {
 }
 
 bool Loop::State::Cancel(TimerId id) {
+  // Declared before the lock, so that the task is destroyed after the unlock. Stop does the same.
   Task cancelled;
   MutexLock lock(mutex_);
   const auto found = instants_.find(std::to_underlying(id));
@@ -128,7 +134,7 @@ std::optional<Task> Loop::State::TakeDue() {
   const bool timer_first =
       !timers_.empty() && (posts_.empty() || timers_.begin()->first < posts_.front().first);
   if (!timer_first) return TakePost();
-  // A timer that precedes a post is due without asking the clock.
+  // A timer that precedes a post is due: the post's instant is in the past.
   const bool due = !posts_.empty() || timers_.begin()->first.first <= clock_.Now();
   return due ? TakeTimer() : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// The one Scheduler that is backed by a thread.
+// The only Scheduler that is backed by a thread.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@ namespace weir {
 
 /// Runs tasks on a thread of its own, which sleeps until the next one is due.
 ///
-/// The destructor lets the task that runs finish, joins the thread, and destroys the other tasks
+/// The destructor lets the running task finish, joins the thread, and destroys the other tasks
 /// unrun, on the thread that destroys the loop. It must not be called from a task. A task that is
-/// given to the loop while it is being destroyed (by a task, or by what a task owns) is destroyed
-/// unrun as well.
+/// added while the loop is being destroyed (by a task, or by the destructor of an object that a
+/// task owns) is destroyed unrun as well.
 class Loop final : public Scheduler {
  public:
-  /// `clock` must outlive it, and must be a real one: the thread sleeps by the machine's monotonic
-  /// clock.
+  /// `clock` must outlive the loop and must be a real clock: the thread sleeps by the machine's
+  /// monotonic clock.
   explicit Loop(const Clock& clock);
   ~Loop() override;
 
@@ -24,7 +24,7 @@ class Loop final : public Scheduler {
   void Post(Task task) override;
   TimerId At(Instant when, Task task) override;
   bool Cancel(TimerId id) override;
-  /// True in a task of this loop.
+  /// Returns true in a task of this loop.
   bool InLoopThread() const;
 
  private:

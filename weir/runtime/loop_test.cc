@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Loop, SchedulerContract,
 
 class LoopTest : public testing::Test {
  protected:
-  /// Runs `body` on the loop and waits for it.
+  /// Runs `body` on the loop and waits for its end.
   template <class Body>
   static void RunOn(Loop& loop, Body body) {
     std::promise<void> done;
@@ -43,7 +43,8 @@ class LoopTest : public testing::Test {
     done.get_future().wait();
   }
 
-  /// False once the loop destroys what it is given, which it does while it is destroyed itself.
+  /// Returns false once the loop destroys new tasks at once, which it does while it is being
+  /// destroyed.
   static bool TakesTasks(Loop& loop) {
     auto posted = std::make_shared<int>(0), timed = std::make_shared<int>(0);
     const std::weak_ptr<int> watch_posted = posted, watch_timed = timed;
@@ -79,7 +80,7 @@ TEST_F(LoopTest, PendingTasksAreDestroyedUnrunWithTheLoop) {
   {
     Loop loop(clock_);
     std::promise<void> all_given;
-    // Holds the loop until it is being destroyed: from then on it takes no task.
+    // Occupies the loop until its destruction has begun; from then on the loop accepts no task.
     loop.Post([&loop, given = all_given.get_future()] {
       given.wait();
       while (TakesTasks(loop)) std::this_thread::yield();
@@ -130,7 +131,8 @@ TEST_F(LoopTest, AnEarlierTaskWakesALoopThatSleepsForALaterOne) {
   constexpr int kRounds = 1'000;
   Loop loop(clock_);
   loop.At(clock_.Now() + std::chrono::hours(1), [] { ADD_FAILURE() << "an hour passed"; });
-  // The pauses of different lengths find the loop before, while and after it goes to sleep.
+  // The pauses have different lengths, so that a task is added before, while and after the loop
+  // goes to sleep.
   for (int round = 0; round < kRounds; ++round) {
     std::promise<void> ran;
     const auto run = [&ran] { ran.set_value(); };
@@ -162,7 +164,7 @@ TEST_F(LoopTest, TasksThatKeepPostingDoNotHoldATimerUp) {
 TEST_F(LoopTest, ACancelledTimerDoesNotHoldUpTheNext) {
   Loop loop(clock_);
   std::promise<void> ran;
-  // In a task, so that the timer cannot have run before it is cancelled.
+  // In a task, so that the timer cannot run before it is cancelled.
   RunOn(loop, [&] {
     const Instant when = clock_.Now() + milliseconds(1);
     const TimerId id = loop.At(when, [] { ADD_FAILURE() << "cancelled"; });

@@ -1,4 +1,5 @@
-// When code runs: now, or at an instant. The seam between protocols and real or simulated time.
+// Decides when code runs: now, or at an instant. Protocols use this interface with real or
+// simulated time.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +11,27 @@ namespace weir {
 
 using Task = std::move_only_function<void()>;
 
-/// Names one pending task of one Scheduler. 0 is never used.
+/// Identifies one pending task of one Scheduler. 0 is never used.
 enum class TimerId : std::uint64_t {};
 
-/// Runs tasks one after the other, each outside any lock, and destroys each, with what it owns,
-/// before the next one runs, outside any lock too. All calls may come from any thread, also from
-/// within a task. Tasks must not throw and must not block. Implementations: Loop (runtime/loop.h, a
-/// thread) and SimScheduler (sim/, stepped by a test).
+/// Runs tasks one after the other, each outside any lock, and destroys each task, with the objects
+/// that it owns, before the next one runs, outside any lock too. All calls may come from any
+/// thread, also from within a task. Tasks must not throw and must not block. Implementations: Loop
+/// (runtime/loop.h, a thread) and SimScheduler (sim/, stepped by a test).
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
-  /// The clock that `At` counts on.
+  /// Returns the clock that `At` uses.
   virtual const Clock& clock() const = 0;
-  /// Runs `task` as soon as may be: as At(clock().Now()), so after those posted before and after
-  /// the timers that are due, and ahead of those that become due later.
+  /// Runs `task` as soon as possible. Equivalent to At(clock().Now()): the task runs after the
+  /// tasks that were posted before it and after the timers that are due, and before timers that
+  /// become due later.
   virtual void Post(Task task) = 0;
-  /// Runs `task` at `when` or as soon as may be after it; equal instants in order of the calls.
+  /// Runs `task` at `when`, or as soon as possible after it. Tasks of equal instants run in the
+  /// order of the calls.
   virtual TimerId At(Instant when, Task task) = 0;
-  /// True if the task had not started; then it never runs, and is destroyed before this returns
-  /// or soon after. False if it ran, runs, or was cancelled before.
+  /// Returns true if the task had not started; then it never runs, and is destroyed before this
+  /// returns or soon after. Returns false if it has run, is running, or was cancelled before.
   virtual bool Cancel(TimerId id) = 0;
 };
 

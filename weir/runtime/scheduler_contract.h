@@ -1,5 +1,5 @@
-// What every Scheduler must do, as tests: include it from a test program and instantiate
-// SchedulerContract with a way to make a harness.
+// The tests that every Scheduler must pass. Include this header in a test program and instantiate
+// SchedulerContract with a function that makes a harness.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,12 +17,12 @@
 
 namespace weir {
 
-/// A scheduler under test, and how its tasks come to run.
+/// A scheduler under test, and a way to run its tasks.
 class SchedulerHarness {
  public:
   virtual ~SchedulerHarness() = default;
   virtual Scheduler& scheduler() = 0;
-  /// Returns once a task has set the flag.
+  /// Runs tasks, and returns once one of them has set the flag.
   virtual void RunUntil(const std::atomic<bool>& flag) = 0;
 };
 
@@ -33,10 +33,10 @@ class SchedulerContract : public testing::TestWithParam<MakeSchedulerHarness> {
   Scheduler& scheduler() { return harness_->scheduler(); }
   Instant Now() { return scheduler().clock().Now(); }
 
-  /// Runs `body` in a task, so that nothing it schedules starts before it is through, and then what
-  /// is due up to `last`.
+  /// Runs `body` in a task, so that no task that it schedules starts before it has returned, and
+  /// then runs all tasks that are due up to `last`.
   void RunInTask(Task body, Instant last) {
-    // Shared, because the waiter may be gone between the last two lines of the task.
+    // Shared, because the waiting thread may have returned between the last two lines of the task.
     const auto done = std::make_shared<std::atomic<bool>>(false);
     scheduler().Post([this, done, last, body = std::move(body)]() mutable {
       body();
@@ -47,7 +47,7 @@ class SchedulerContract : public testing::TestWithParam<MakeSchedulerHarness> {
     });
     harness_->RunUntil(*done);
   }
-  /// Runs what was posted before.
+  /// Runs the tasks that were posted before.
   void RunPosted() {
     RunInTask([] {}, Now());
   }
@@ -97,7 +97,7 @@ TEST_P(SchedulerContract, NoTimerRunsBeforeItsInstant) {
   const Instant start = Now();
   const auto due = [start](int i) { return start + std::chrono::microseconds(100) * i; };
   std::vector<nanoseconds> early;
-  // Close together, so that the scheduler is awake when it looks at the next one.
+  // The timers are close together, so that the scheduler is awake when it takes the next one.
   RunInTask(
       [&] {
         for (int i = 0; i < kTimers; ++i) {

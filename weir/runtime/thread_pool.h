@@ -13,12 +13,12 @@
 
 namespace weir {
 
-/// Starts tasks in the order of their posts, each on the first thread that is free. With one thread
-/// they run one after the other.
+/// Starts tasks in the order in which they were posted, each on the first free thread. With one
+/// thread, tasks run one after the other.
 ///
-/// The destructor lets the tasks that run finish, joins the threads, and destroys the other tasks
-/// unrun. It must not be called from a task. A task that is posted meanwhile is destroyed unrun as
-/// well.
+/// The destructor lets the running tasks finish, joins the threads, and destroys the other tasks
+/// unrun. It must not be called from a task. A task that is posted during destruction is destroyed
+/// unrun as well.
 class ThreadPool final : public Executor {
  public:
   /// REQUIRES: threads >= 1.
@@ -30,15 +30,16 @@ class ThreadPool final : public Executor {
   void Post(Task task) override WEIR_EXCLUDES(mutex_);
 
  private:
+  /// The body of each thread.
   void Run();
-  /// Waits for a task; none once the pool stops.
+  /// Blocks until there is a task. Returns nothing once the pool stops.
   std::optional<Task> Take() WEIR_EXCLUDES(mutex_);
 
   Mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<Task> tasks_ WEIR_GUARDED_BY(mutex_);
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
-  // Last, because they use all of the above as soon as they are there.
+  // The last member, because the threads use all of the above as soon as they start.
   std::vector<std::thread> threads_;
 };
 

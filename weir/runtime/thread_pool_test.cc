@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Fails if: a task waits for another thread's, though a thread is free. (The test does not end.)
+// Fails if: a task waits for another one although a thread is free. (Then the test does not end.)
 TEST(ThreadPool, RunsAsManyTasksAtOnceAsItHasThreads) {
   std::latch all(3);
   std::latch ended(3);
@@ -49,7 +49,7 @@ TEST(ThreadPool, OfOneThreadKeepsTheOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
 }
 
-// Fails if: the destructor leaves a task that runs, or keeps what a task that waits owns.
+// Fails if: the destructor does not wait for a running task, or keeps the objects of a queued task.
 TEST(ThreadPool, ItsEndWaitsForWhatRunsAndDropsTheRest) {
   const auto owned = std::make_shared<int>(0);
   std::atomic<bool> has_ended = false;
@@ -57,7 +57,8 @@ TEST(ThreadPool, ItsEndWaitsForWhatRunsAndDropsTheRest) {
   {
     std::latch is_queued(3);
     ThreadPool pool(1);
-    // Runs until the pool drops a task that is posted, which the destructor does first.
+    // Runs until the pool destroys a newly posted task at once, which it does from the beginning of
+    // its destructor on.
     pool.Post([&] {
       for (std::weak_ptr<int> posted; true; std::this_thread::yield()) {
         auto task_owns = std::make_shared<int>(0);

@@ -15,6 +15,7 @@ void TurnPump::Kick() {
   const std::optional<Instant> next = queue_.next();
   {
     const MutexLock lock(mutex_);
+    // A timer that fires before the next item is due finds the change by itself.
     const bool sooner = next && (!timer_ || *next < timer_->at);
     if (closed_ || posted_ || !sooner) return;
     posted_ = true;
@@ -22,8 +23,8 @@ void TurnPump::Kick() {
   scheduler_.Post(WhileAlive([this] { Pump(); }));
 }
 
-// Whoever changes the queue while `posted_` is set leaves the change to Arm, which looks after it
-// is reset.
+// A Kick while `posted_` is set posts no task. Arm, which runs after `posted_` is reset, then sees
+// the change to the queue.
 void TurnPump::Pump() {
   while (queue_.take_due()) {
   }
@@ -34,8 +35,8 @@ void TurnPump::Pump() {
   Arm();
 }
 
-// One timer for all: at the first instant at which there may be something to do. It is taken out
-// before the queue is looked at: whoever changes the queue after that finds none, and posts.
+// Keeps one timer, for the first instant at which an item may be due. timer_ is cleared before the
+// queue is read: a Kick that follows a later change finds no timer, and therefore posts.
 void TurnPump::Arm() {
   std::optional<Timer> timer = TakeTimer();
   const std::optional<Instant> next = queue_.next();

@@ -1,4 +1,9 @@
-// Drives a queue of what is to be done at some instant: one task at a time and one timer.
+// Drives a queue of due work with at most one task and one timer.
+//
+// Kick, if sooner than the timer --> posted_ --> Pump: take_due until it returns false
+//                                                  ^                |
+//                            the timer fires: Ring |                v
+//                                                  +----- Arm: a timer for the next instant
 #pragma once
 
 #include <functional>
@@ -10,26 +15,28 @@
 
 namespace weir {
 
-/// The queue behind it is its owner's, with a lock of its own, which is never held when the pump's
-/// is taken. Thread-safe. What is due is done on the scheduler's thread only, one after the other:
-/// what runs there may itself change the queue without nesting.
+/// The owner has the queue behind the pump, with a lock of its own, which the pump never takes
+/// while it holds its own. Thread-safe. Due work is done only on the scheduler's thread, one item
+/// after the other: that code may itself change the queue and call Kick, without nesting.
 class TurnPump {
  public:
   struct Queue {
-    /// When something is to be done; in the past: now; nothing: never. Called by any thread.
+    /// Returns when the next item is due; an instant in the past means now, nothing means never.
+    /// Called on any thread.
     std::function<std::optional<Instant>()> next;
-    /// Does what is due; false: nothing was. Called on the scheduler's thread.
+    /// Does one or more due items. Returns false if none was due. Called on the scheduler's thread.
     std::function<bool()> take_due;
   };
 
   TurnPump(Scheduler& scheduler, Queue queue) : scheduler_(scheduler), queue_(std::move(queue)) {}
-  /// Before anything else. The pump is a member of the owner, which tasks keep alive while they
-  /// run.
+  /// Call it before anything else. The pump is a member of the owner; tasks keep the owner alive
+  /// while they run.
   void Bind(std::weak_ptr<void> owner) { owner_ = std::move(owner); }
 
-  /// The queue changed: what is due is done soon. Not with the queue's lock held.
+  /// Notifies the pump that the queue has changed. Due work is done soon, in a task of the
+  /// scheduler. Must not be called with the queue's lock held.
   void Kick();
-  /// No more is begun; what runs goes on to its end.
+  /// Cancels the timer, and posts no further task. A task that was posted before still runs.
   void Close();
 
  private:
@@ -38,11 +45,17 @@ class TurnPump {
     TimerId id;
   };
 
+  /// Does all due work, then sets the timer for the rest.
   void Pump();
+  /// Sets the timer to the next instant of the queue.
   void Arm();
+  /// Removes the timer from timer_ and returns it; it stays scheduled.
   std::optional<Timer> TakeTimer();
+  /// Stores the timer in timer_, or cancels it if the pump is closed.
   void Keep(const Timer& timer);
+  /// The task of the timer.
   void Ring();
+  /// Returns a task that runs `body` if the owner still lives, and keeps it alive meanwhile.
   template <class Body>
   auto WhileAlive(Body body);
 
@@ -52,7 +65,7 @@ class TurnPump {
 
   Mutex mutex_;
   bool closed_ WEIR_GUARDED_BY(mutex_) = false;
-  bool posted_ WEIR_GUARDED_BY(mutex_) = false;  // Pump runs, or will
+  bool posted_ WEIR_GUARDED_BY(mutex_) = false;  // Pump runs, or is posted
   std::optional<Timer> timer_ WEIR_GUARDED_BY(mutex_);
 };
 

@@ -83,7 +83,7 @@ TEST_F(TurnPumpTest, WhatIsTakenOutLeavesNothingBehind) {
   EXPECT_EQ(scheduler_.pending(), 0U);
 }
 
-// Fails if: a change while the pump runs is left to nobody.
+// Fails if: a change while the pump runs is lost.
 TEST_F(TurnPumpTest, AChangeWhileItRunsIsNotLost) {
   const Instant begin = Now();
   on_take_ = [this] {
@@ -95,7 +95,7 @@ TEST_F(TurnPumpTest, AChangeWhileItRunsIsNotLost) {
   EXPECT_THAT(done_, ElementsAre(begin, begin, begin + seconds(1)));
 }
 
-// Fails if: a change after the last look at the queue is left to nobody.
+// Fails if: a change after the last read of the queue is lost.
 TEST_F(TurnPumpTest, AChangeAtItsEndIsNotLost) {
   const Instant begin = Now();
   on_take_ = [this] { after_next_ = [this] { Put(seconds(1)); }; };
@@ -104,7 +104,7 @@ TEST_F(TurnPumpTest, AChangeAtItsEndIsNotLost) {
   EXPECT_THAT(done_, ElementsAre(begin, begin + seconds(1)));
 }
 
-// Fails if: a change after the last look at the queue relies on a timer that is then cancelled.
+// Fails if: a change after the last read of the queue relies on a timer that is then cancelled.
 TEST_F(TurnPumpTest, I14AChangeBehindATimerThatGoesIsNotLost) {
   const Instant begin = Now();
   Put(seconds(5));

@@ -22,7 +22,8 @@ WaitScope::~WaitScope() {
 void WaitScope::Wait() {
   while (work_ != nullptr) {
     if (awaited_->WaitUnlessReadable(work_->readable(), work_->wake())) return HandOver();
-    // The work may give the next one, as the first request of a call is followed by a second.
+    // The work may give this scope its next work: the first request of a call may be followed by a
+    // second.
     std::unique_ptr<WaiterWork> work = std::move(work_);
     if (work->Continue()) work_ = std::move(work);
   }

@@ -7,39 +7,42 @@
 
 namespace weir {
 
-/// Work that goes on when a descriptor becomes readable. The thread that waits for its result does
-/// it itself, which saves the hand-over from a loop's thread.
+/// Work that continues when a descriptor becomes readable. The thread that waits for its result
+/// does the work itself, which saves a hand-over from a loop's thread.
 class WaiterWork {
  public:
   virtual ~WaiterWork() = default;
+  /// Returns the descriptor to wait for.
   virtual int readable() const = 0;
-  /// An eventfd as Arrival::WaitUnlessReadable takes it; it ends the wait for `readable`.
+  /// Returns an eventfd as for Arrival::WaitUnlessReadable; it ends the wait for `readable`.
   virtual int wake() const = 0;
-  /// Does what can be done without blocking. False: the work has ended, or another thread does it.
+  /// Does the part of the work that does not block. Returns false if the work has ended, or another
+  /// thread has taken it over.
   virtual bool Continue() = 0;
-  /// The thread does no more of it: another thread must, from now on. Called at most once, as the
-  /// last call. No effect on work that has ended.
+  /// Ends the work of this thread: another thread must do the rest. Called at most once, as the
+  /// last call. Has no effect on work that has ended.
   virtual void HandOver() = 0;
 };
 
-/// One call of Await or AwaitAll, from before its operation starts until its result is there. It
-/// lives on the stack of the thread that waits. Scopes nest: work that the outer one had is handed
-/// over before the inner one waits.
+/// One call of Await or AwaitAll, from before its operation starts until it has a result. A scope
+/// lives on the stack of the waiting thread. Scopes nest: the work of the outer one is handed over
+/// before the inner one waits.
 class WaitScope {
  public:
-  /// `awaited` must outlive it; null: it takes no work.
+  /// `awaited` must outlive the scope. With null, the scope takes no work.
   explicit WaitScope(internal::Arrival* awaited);
-  /// Hands over what is left.
+  /// Hands over the work that is left.
   ~WaitScope();
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;
 
-  /// Until `awaited` happened.
+  /// Blocks until `awaited` has happened, and does the scope's work meanwhile.
   void Wait();
 
-  /// Whether the calling thread is inside a scope that waits for a result, which is not there yet,
+  /// Returns true if the innermost scope of the calling thread waits for a result, has none yet,
   /// and has no work. Then Give is allowed.
   static bool TakesWork();
+  /// Gives the innermost scope of the calling thread its work. REQUIRES: TakesWork().
   static void Give(std::unique_ptr<WaiterWork> work);
 
  private:

@@ -18,14 +18,14 @@
 namespace weir {
 namespace {
 
-/// What a test sees of its work, which the scope owns.
+/// The counts of one FakeWork. They are separate because the scope owns the work.
 struct Seen {
   std::atomic<int> steps = 0;
   std::atomic<int> handed_over = 0;
   std::thread::id stepped_on;
 };
 
-/// Work on an eventfd of its own; Start makes it go on.
+/// Work on an eventfd of its own, which Start makes readable.
 class FakeWork final : public WaiterWork {
  public:
   FakeWork(Seen& seen, std::function<bool()> step) : seen_(seen), step_(std::move(step)) {}
@@ -107,7 +107,7 @@ TEST(WaitScope, WorkGoesOnUntilItEndsAndTheNextWorkFollows) {
   EXPECT_EQ(second_seen.steps, 1);
 }
 
-// Fails if: a caller waits for its own request although another one has brought its result.
+// Fails if: a caller waits for its own request although another one has produced its result.
 TEST(WaitScope, AResultFromAnotherThreadEndsTheWaitAndTheWorkIsHandedOver) {
   Seen seen;
   std::jthread other;
@@ -130,7 +130,7 @@ TEST(WaitScope, WorkOfAResultThatIsThereAtOnceIsHandedOver) {
   EXPECT_EQ(seen.handed_over, 1);
 }
 
-// Fails if: what a call waits for rests while the same thread waits for another.
+// Fails if: the work of a call is not done while the same thread waits for another call.
 TEST(WaitScope, ANestedWaitHandsOverTheWorkOfTheOuterOne) {
   for (const bool of_many : {false, true}) {
     Seen seen;
@@ -154,7 +154,7 @@ TEST(WaitScope, ANestedWaitHandsOverTheWorkOfTheOuterOne) {
   }
 }
 
-// Fails if: a wake-up that comes as the work goes on is lost, or wakes a later wait.
+// Fails if: a wake-up that arrives while the work continues is lost, or wakes a later wait.
 TEST(WaitScope, ResultsThatRaceWithTheWorkAllArrive) {
   constexpr int kCalls = 3'000;
   for (int i = 0; i < kCalls; ++i) {
