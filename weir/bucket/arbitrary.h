@@ -1,4 +1,4 @@
-// What the property tests of this room draw. For tests only.
+// Random inputs for the property tests of this module. For tests only.
 #pragma once
 
 #include <rapidcheck.h>
@@ -13,15 +13,17 @@
 
 namespace weir {
 
-// Cases are cheap: more of them than RapidCheck's hundred, unless the environment says otherwise.
+// Cases are cheap here, so each property runs with 2000 cases instead of RapidCheck's default of
+// 100, unless RC_PARAMS is set in the environment.
 [[maybe_unused]] inline const int kMoreCases = setenv("RC_PARAMS", "max_success=2000", 0);
 
-/// In [0, high), the whole range from the first case on.
+/// Returns a number in [0, high). The whole range is used from the first case on.
 inline int Below(int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, high)); }
 
 inline bool EitherWay() { return Below(2) == 0; }
 
-/// In [1, high], each order of magnitude equally often, so that small and huge numbers meet.
+/// Returns a number in [1, high]. Each number of bits is equally likely, so small and huge numbers
+/// occur together.
 inline std::int64_t UpTo(std::int64_t high) {
   const int bits = 1 + Below(64 - __builtin_clzll(static_cast<std::uint64_t>(high)));
   const auto any = *rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>());
@@ -35,7 +37,7 @@ inline Quota AnyQuota() {
 
 inline constexpr std::int64_t kNanosPerMilli = 1'000'000;
 
-/// Stands still until a test moves it. Begins at a large odd instant.
+/// A clock that advances only when a test moves it. It starts at a large odd time.
 struct ManualTime {
   std::atomic<std::int64_t> nanos{86'400'000'000'007};
 

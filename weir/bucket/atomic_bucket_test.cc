@@ -134,7 +134,7 @@ TEST(AtomicBucket, MakeTellsWhyAQuotaCannotBe) {
   EXPECT_TRUE((*good)->TryTake(2));
 }
 
-// A write, and a compare-and-swap even if it fails, would fault on this page.
+// The page is read-only: a write, or a compare-and-swap even if it fails, would fault on it.
 TEST(AtomicBucket, ARefusalOnlyReads) {
   const auto page_size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -148,8 +148,8 @@ TEST(AtomicBucket, ARefusalOnlyReads) {
   munmap(page, page_size);
 }
 
-// Threads take singly until nothing is left; `interleaved` tells whether any saw another's takes
-// between two of its own.
+// Threads take single tokens until none are left, and their number is returned. Sets `interleaved`
+// if a thread saw takes of another thread between two of its own.
 std::int64_t TakeAll(AtomicBucket<CachedClock>& calls, int threads, bool& interleaved) {
   std::atomic<std::int64_t> sum{0};
   std::atomic<bool> seen{false};
@@ -185,12 +185,12 @@ TEST(AtomicBucket, ThreadsTakeExactlyTheCapacityBetweenThem) {
   EXPECT_TRUE(interleaved) << "the threads never met: nothing was tested";
 }
 
-// The same limit, in nanoseconds, for the slow reference.
+// The same limit for the slow reference, with nanoseconds as the unit of the period.
 ReferenceLimit ReferenceOf(const Quota& quota) {
   return {{quota.capacity, quota.amount, quota.period * kNanosPerMilli}, Fraction(quota.capacity)};
 }
 
-// Slow ones, and ones so fast that a token costs few units and rounding shows.
+// Half of the quotas are slow; half are so fast that a token costs few units, and rounding matters.
 Quota AnyInProcessQuota() {
   const std::int64_t capacity = kMillitokens + UpTo(1'000'000'000);
   if (EitherWay()) return {capacity, UpTo(1'000'000'000), UpTo(kMaxPeriodMillis)};
@@ -203,8 +203,8 @@ std::int64_t AnyWait(const AtomicBucket<CachedClock>& calls) {
   return EitherWay() ? UpTo(1'000'000'000) : 1 + whole / 1000 * Below(1200);
 }
 
-// Fails if: TryTake or Return leaves out the tokens in `word`, counts from now where the bucket is
-// not full, or lets a give-back exceed the capacity.
+// Fails if: TryTake or Return ignores the tokens in `word`, counts from now although the bucket is
+// not full, or lets a return exceed the capacity.
 RC_GTEST_PROP(AtomicBucketProperty, DecidesAsTheExactBucketWhereTheRateIsExact, ()) {
   Quota quota = AnyInProcessQuota();
   quota.capacity -= quota.capacity % kMillitokens;
@@ -232,7 +232,7 @@ RC_GTEST_PROP(AtomicBucketProperty, DecidesAsTheExactBucketWhereTheRateIsExact, 
   }
 }
 
-// Fails if: costs are rounded down, or a clock that jumps back counts as a bucket that is full.
+// Fails if: costs are rounded down, or a clock that jumps back makes the bucket full.
 RC_GTEST_PROP(AtomicBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
   const Quota quota = AnyInProcessQuota();
   RC_PRE(Gcra::For(quota).has_value());

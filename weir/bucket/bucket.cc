@@ -7,7 +7,8 @@ namespace {
 
 __extension__ using Int128 = __int128;
 
-// Brings the remainder into units of the meter's own period, rounding down: never mints.
+// Converts the remainder to units of the meter's own period. Rounds down, so that no tokens are
+// created.
 void AlignRemainder(Meter& meter) {
   if (meter.remainder_period == meter.quota.period) return;
   meter.remainder = static_cast<std::int64_t>(Int128{meter.remainder} * meter.quota.period /
@@ -20,7 +21,8 @@ void Fill(Meter& meter) {
   meter.remainder = 0;
 }
 
-// Most refills fit in 64 bits, where a division costs a fraction of the 128-bit one.
+// Adds the earned tokens, up to the capacity. Most refills fit in 64 bits, where a division costs a
+// fraction of a 128-bit one.
 void Earn(Meter& meter, std::int64_t elapsed) {
   const Int128 total = Int128{elapsed} * meter.quota.amount + meter.remainder;
   const std::int64_t room = meter.quota.capacity - meter.tokens;
@@ -57,14 +59,14 @@ Meter FullMeter(const Quota& quota) {
 
 void Refill(Meter& meter, std::int64_t elapsed) {
   if (elapsed <= 0) return;
-  // Also where stored data, written by somebody else, are above the capacity.
+  // Also repairs a balance above the capacity, which data written by other programs may contain.
   if (meter.tokens >= meter.quota.capacity) return Fill(meter);
   AlignRemainder(meter);
   Earn(meter, elapsed);
 }
 
 Earned EarnedIn(const Meter& meter, std::int64_t elapsed) {
-  // Beyond any balance, and far from overflow.
+  // Above any balance, and low enough that no sum overflows.
   constexpr std::int64_t kNoCeiling = INT64_MAX / 4;
   Meter open = meter;
   open.quota.capacity = kNoCeiling;

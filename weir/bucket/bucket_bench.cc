@@ -1,5 +1,5 @@
-// The limiters inside a process. One cached word is the clock unless the name says otherwise; it is
-// brought up to date before each batch, so that time moves.
+// Benchmarks of the limiters inside a process. Unless the name says otherwise, the clock is one
+// cached word; it is updated before each batch, so that time advances.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr Quota kDenying = PerHour(1);
 
 std::atomic<std::int64_t> cached_nanos;
 
-// Forwards only, also where a thread lost its processor between reading and storing.
+// Moves the clock forwards only, also if a thread lost its processor between reading and storing.
 void UpdateClock() {
   const std::int64_t now = SteadyClock().Nanos();
   std::int64_t old = cached_nanos.load(std::memory_order_relaxed);
@@ -46,7 +46,7 @@ void Loop(benchmark::State& state, Decide decide) {
   }
 }
 
-// The bucket most programs have: doubles under a mutex.
+// A common token bucket: doubles under a mutex.
 template <NanoClock C>
 class MutexDouble {
  public:
@@ -119,8 +119,9 @@ double CpuSeconds(auto work) {
   return static_cast<double>(NanosOf(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
-// Total rate of threads that run `work(thread)`, so many decisions, at the same time. Each by its
-// own CPU time, which others on the machine do not lengthen.
+// Reports the total rate of `threads` threads that run `work(thread)`, each for `decisions`
+// decisions, at the same time. Each thread is measured by its own CPU time, which other processes
+// on the machine do not lengthen.
 template <class Work>
 void Together(benchmark::State& state, int threads, std::int64_t decisions, Work work) {
   for (auto _ : state) {
@@ -139,7 +140,7 @@ void Together(benchmark::State& state, int threads, std::int64_t decisions, Work
   state.SetItemsProcessed(state.iterations() * decisions * threads);
 }
 
-// Blocks of 10,000, so that the kernel is asked as often as in a program that is busy.
+// Uses blocks of 10,000, so that handles go to the kernel as often as in a busy program.
 void Credit(benchmark::State& state, int threads) {
   constexpr std::int64_t kDecisions = 12'000 * kBatch;
   CreditBucket bucket(PerSecond(10'000'000'000).Burst(80'000), 2, NewClock());
@@ -166,7 +167,7 @@ void credit_2t(benchmark::State& state) {
   state.SetLabel("vs credit_1t");
 }
 
-// The keys that a xorshift64 (13, 7, 17) draws, uniform in [0, kKeys).
+// Draws keys from a xorshift64 generator (13, 7, 17), uniform in [0, kKeys).
 class KeyDraw {
  public:
   explicit KeyDraw(std::uint64_t seed) : x_(seed) {}
@@ -190,7 +191,8 @@ std::unique_ptr<Keyed> FilledKeyed() {
   return buckets;
 }
 
-// The floor for a million keys: one compare-and-swap in a random one of as many cache lines.
+// The lower bound for a million keys: one compare-and-swap in a random one of a million cache
+// lines.
 void cas_1m(benchmark::State& state) {
   struct alignas(64) Line {
     std::atomic<std::uint64_t> word = 0;
@@ -229,8 +231,8 @@ void keyed_1m_2t(benchmark::State& state) {
   state.SetLabel("vs keyed_1m_1t");
 }
 
-// A part of the keys of a KeyedBucket: every placement is of a new key, and 1,008 are not full at a
-// time.
+// A stripe of a KeyedBucket: every insertion is of a new key, and 1,008 keys are not full at the
+// same time.
 void Churn(benchmark::State& state, std::uint32_t room) {
   constexpr std::uint64_t kLive = 1008;
   const HashSecret secret = HashSecret::From(1);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kYear2500 = 16'725'225'600'000;
 
-// A time in which about `thousandths` of the capacity comes back, so that refills matter.
+// Returns a time in which about `thousandths` of the capacity comes back, so that refills matter.
 std::int64_t TimeFor(const Quota& quota, std::int64_t thousandths) {
   const WideInt fill = WideInt{quota.capacity} * quota.period / quota.amount;
   return static_cast<std::int64_t>(
@@ -36,7 +36,7 @@ std::int64_t AnyAmount(const Quota& quota) {
   return static_cast<std::int64_t>(WideInt{quota.capacity} * thousandths / 1000);
 }
 
-// The exact balance of a meter whose remainder is in its own period.
+// Returns the exact balance of a meter whose remainder is in its own period.
 Fraction Level(const Meter& meter) {
   return Fraction(meter.tokens) + Fraction(meter.remainder, meter.remainder_period);
 }
@@ -45,7 +45,7 @@ Bucket OneLimit(const Quota& quota) {
   return {.time = UnixMillis(1'767'225'600'013), .meters = {FullMeter(quota)}};
 }
 
-// What left the bucket when, on the clock that never runs backwards.
+// An amount that left the bucket, and when, on a clock that never runs backwards.
 struct Event {
   std::int64_t at;
   Fraction amount;
@@ -65,7 +65,7 @@ void AssertNeverOver(const std::vector<Event>& events, const Quota& quota) {
 }
 
 // Fails if: Refill(Bucket) moves `time` backwards when now < time, so that the same time refills
-// twice. Also if: Earn does not stop at the capacity, or keeps the remainder at it.
+// twice. Also if: Earn does not stop at the capacity, or keeps the remainder there.
 RC_GTEST_PROP(BucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
   const Quota quota = AnyQuota();
   Bucket bucket = OneLimit(quota);
@@ -117,7 +117,7 @@ RC_GTEST_PROP(BucketProperty, RefillInStepsIsRefillAtOnce, ()) {
   RC_ASSERT(stepwise == at_once);
 }
 
-// Fails if: ChangeQuota converts the remainder to the new period at once, or fills.
+// Fails if: ChangeQuota converts the remainder to the new period at once, or fills the meter.
 RC_GTEST_PROP(BucketProperty, ChangeQuotaAndBackIsTheIdentity, ()) {
   const Quota quota = AnyQuota();
   Meter meter = FullMeter(quota);
@@ -129,9 +129,9 @@ RC_GTEST_PROP(BucketProperty, ChangeQuotaAndBackIsTheIdentity, ()) {
   RC_ASSERT(meter == before);
 }
 
-// Fails if: AlignRemainder rounds up, or leaves the remainder as it was in the old period.
+// Fails if: AlignRemainder rounds up, or does not convert the remainder from the old period.
 RC_GTEST_PROP(BucketProperty, ANewPeriodLosesLessThanAMillitokenAndMintsNothing, ()) {
-  // Periods up to a day, so that the fractions of both periods fit together.
+  // Periods are at most a day, so that fractions with both periods fit in 63 bits.
   const Quota first{UpTo(kMaxMillitokens), UpTo(kMaxMillitokens), UpTo(86'400'000)};
   Meter meter = FullMeter(first);
   Adjust(meter, AnyAmount(first) * (1 + Below(3)));
@@ -219,7 +219,7 @@ RC_GTEST_PROP(BucketProperty, AnAmountOfZeroIsUntouchedEvenInDebt, ()) {
   RC_ASSERT(bucket.meters[1] == before);
 }
 
-// Fails if: Take debits each limit before it has tested the next.
+// Fails if: Take debits a limit before it has tested the next one.
 RC_GTEST_PROP(BucketProperty, ARefusalOnlyRefills, ()) {
   Bucket bucket{.time = UnixMillis(7), .meters = {}};
   std::vector<std::int64_t> amounts;
@@ -240,7 +240,7 @@ bool AllAtCapacity(const Bucket& bucket) {
                      [](const Meter& meter) { return meter.tokens == meter.quota.capacity; });
 }
 
-// Fails if: FullAt leaves out a limit, or is a millisecond early or late.
+// Fails if: FullAt ignores a limit, or is a millisecond early or late.
 RC_GTEST_PROP(BucketProperty, FullAtIsTheFirstInstantAtWhichAllAreFull, ()) {
   Bucket bucket{.time = UnixMillis(7), .meters = {}};
   for (int i = 1 + Below(3); i > 0; --i) {

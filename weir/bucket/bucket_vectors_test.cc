@@ -1,4 +1,4 @@
-// zae-limiter's recorded vectors, as far as they apply to our arithmetic.
+// Recorded vectors of zae-limiter, as far as they apply to this arithmetic.
 #include <gtest/gtest.h>
 
 #include "weir/bucket/bucket.h"

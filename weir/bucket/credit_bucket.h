@@ -1,5 +1,6 @@
-// One limit shared by many threads without contention: each spends from a block of its own.
-// Mechanism, and why the bound holds: docs/design/in-process.md.
+// One limit shared by many threads without contention: each thread spends tokens from its own
+// block.
+// Mechanism and proof of the bound: docs/design/in-process.md.
 //
 //   weir::CreditBucket calls(weir::PerSecond(1'000'000), 8, clock);
 //   auto handle = calls.NewHandle();  // in each thread
@@ -18,49 +19,57 @@
 
 namespace weir {
 
-/// Admits, over all handles together, at most capacity + rate * t whole tokens in any interval t;
-/// starts full. Up to a quarter of the capacity may lie in handles; one that runs out takes a block
-/// from the kernel, an AtomicBucket over the rest, so nearly every decision touches memory of one
-/// thread only. Where the capacity is too small for blocks, every decision goes to the kernel.
-/// Use a clock that is cheap to read: it is read for every decision.
+/// Admits, over all handles together, at most capacity + rate * t whole tokens in any interval t.
+/// The bucket starts full. Handles hold up to a quarter of the capacity. A handle that runs out
+/// takes a block from the kernel, an AtomicBucket with the rest of the capacity, so nearly every
+/// decision touches memory of one thread only. If the capacity is too small for blocks, every
+/// decision goes to the kernel. The clock is read for every decision, so it should be cheap to
+/// read.
 template <NanoClock C>
 class CreditBucket {
  public:
   class Handle;
 
-  /// REQUIRES: CreditPlan::For(quota, threads) succeeds; ends the program otherwise.
+  /// REQUIRES: CreditPlan::For(quota, threads) succeeds; otherwise the program aborts. Make()
+  /// returns an error instead.
   CreditBucket(const Quota& quota, int threads, C clock)
       : CreditBucket(CreditPlan::Require(quota, threads), clock) {}
   CreditBucket(const CreditPlan& plan, C clock)
       : kernel_(plan.kernel, clock), plan_(plan), clock_(clock) {}
+  /// Returns kInvalidArgument if CreditPlan::For(quota, threads) fails.
   static Result<std::unique_ptr<CreditBucket>> Make(const Quota& quota, int threads, C clock) {
     WEIR_ASSIGN_OR_RETURN(const CreditPlan plan, CreditPlan::For(quota, threads));
     return std::make_unique<CreditBucket>(plan, clock);
   }
 
-  /// From any thread. Of more handles at a time than `threads`, the later ones have no block and go
-  /// to the kernel each time. The bucket must outlive its handles.
+  /// Returns a new handle. Any thread may call this. If more than `threads` handles exist at a
+  /// time, the later ones have no block and go to the kernel for each decision. The bucket must
+  /// outlive its handles.
   Handle NewHandle() {
     const bool spare = handles_.fetch_add(1, std::memory_order_relaxed) < plan_.threads;
     return Handle(*this, spare ? plan_.block : 0);
   }
 
-  /// The most that can be taken at once: the capacity less what is set aside for blocks.
+  /// Returns the largest number of tokens that can be taken at once: the capacity without the share
+  /// of the blocks.
   std::int64_t largest_take() const { return kernel_.capacity(); }
-  /// The most a handle holds; 0 where every decision goes to the kernel.
+  /// Returns the largest number of tokens in a handle; 0 if every decision goes to the kernel.
   std::int64_t block() const { return plan_.block; }
-  /// Whole tokens in the kernel: without what handles hold. From any thread.
+  /// Returns the number of whole tokens in the kernel, without those in handles. Any thread may
+  /// call this.
   std::int64_t Available() const { return kernel_.Available(); }
 
  private:
   AtomicBucket<C> kernel_;
   const CreditPlan plan_;
   const C clock_;
+  // The number of handles that exist. Relaxed order is enough: the count guards no data, and tokens
+  // of a handle that is being destroyed cannot be spent any more.
   std::atomic<int> handles_{0};
 };
 
-/// One thread's part. Not thread-safe; may move between threads. Gives back what is unspent when it
-/// is destroyed.
+/// The part of one thread. Not thread-safe, but it may move between threads. The destructor returns
+/// unspent tokens to the kernel. A handle that was moved from may only be destroyed.
 template <NanoClock C>
 class alignas(64) CreditBucket<C>::Handle {
  public:
@@ -76,7 +85,8 @@ class alignas(64) CreditBucket<C>::Handle {
     bucket_->handles_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  /// Takes n tokens or none. 0 is always admitted; less than 0 or more than largest_take() never.
+  /// Takes n tokens or none. Returns true if it took them. An n of 0 is always admitted; a negative
+  /// n, or one above largest_take(), never is.
   bool TryTake(std::int64_t n = 1) {
     if (n <= 0) return n == 0;
     const std::int64_t now = clock_.Nanos();
@@ -87,11 +97,12 @@ class alignas(64) CreditBucket<C>::Handle {
     return TakeBlock(n, now);
   }
 
-  /// Gives n tokens back that were taken and not used; stops at the capacity. REQUIRES: n >= 0.
+  /// Gives back n tokens that were taken and not used; the balance stops at the capacity. They go
+  /// to the kernel, not to this handle. REQUIRES: n >= 0.
   void Return(std::int64_t n) { bucket_->kernel_.Return(n); }
 
-  /// The smallest wait after which TryTake(n) succeeds if nothing else happens, on this or any
-  /// other handle; 0 if it would now, kNever if it never will.
+  /// Returns the smallest wait after which TryTake(n) succeeds if no other call changes this or any
+  /// other handle: 0 if it would succeed now, kNever if it never will.
   nanoseconds RetryAfter(std::int64_t n = 1) const {
     if (n > bucket_->largest_take()) return kNever;
     return bucket_->kernel_.RetryAfter(n - credit_);
@@ -102,6 +113,8 @@ class alignas(64) CreditBucket<C>::Handle {
   Handle(CreditBucket& bucket, std::int64_t block)
       : bucket_(&bucket), clock_(bucket.clock_), block_(block) {}
 
+  // Fetches the missing tokens for this take and up to one block more, and spends n. An expired
+  // block goes back to the kernel first, so that tokens do not stay with an idle thread.
   bool TakeBlock(std::int64_t n, std::int64_t now) {
     if (n > bucket_->largest_take()) return false;
     if (now >= expires_) bucket_->kernel_.Return(std::exchange(credit_, 0));
@@ -116,8 +129,8 @@ class alignas(64) CreditBucket<C>::Handle {
   CreditBucket* bucket_;
   C clock_;
   std::int64_t block_;
-  std::int64_t credit_ = 0;   // at most block_
-  std::int64_t expires_ = 0;  // when credit_ goes back to the kernel
+  std::int64_t credit_ = 0;   // unspent tokens, at most block_
+  std::int64_t expires_ = 0;  // the clock's time at which credit_ must go back to the kernel
 };
 
 }  // namespace weir

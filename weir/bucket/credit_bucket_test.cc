@@ -122,8 +122,8 @@ TEST(CreditBucket, MoreThanTheLargestTakeIsNeverAndZeroIsAlways) {
   EXPECT_EQ(calls.Available(), 5);
 }
 
-// Each thread takes singly until nothing is left. `interleaved`: some thread saw the kernel change
-// between two takes from its own block.
+// Threads take single tokens until none are left, and their number is returned. Sets `interleaved`
+// if a thread saw the kernel change between two takes from its own block.
 std::int64_t TakeAll(CreditBucket<CachedClock>& calls, int threads, bool& interleaved) {
   std::atomic<std::int64_t> sum{0};
   std::atomic<bool> seen{false};
@@ -178,8 +178,8 @@ void AssertLastWithinBound(const std::vector<Taken>& taken, const Quota& quota) 
   }
 }
 
-// Fails if: the kernel works with the whole capacity, a handle may hold more than its block, or
-// handles beyond `threads` get blocks.
+// Fails if: the kernel has the whole capacity, a handle may hold more than its block, or handles
+// beyond `threads` get blocks.
 RC_GTEST_PROP(CreditBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) {
   const std::int64_t capacity = kMillitokens * (1 + UpTo(10'000));
   const Quota quota{capacity, EitherWay() ? capacity : UpTo(10'000'000), UpTo(86'400'000)};
@@ -201,7 +201,7 @@ RC_GTEST_PROP(CreditBucketProperty, NeverOverCapacityPlusRateOnAnyInterval, ()) 
   }
 }
 
-// Fails if: RetryAfter leaves out what the handle holds, or a block that expired is lost.
+// Fails if: RetryAfter ignores the tokens of the handle, or an expired block is lost.
 RC_GTEST_PROP(CreditBucketProperty, RefusedJustBeforeRetryAfterAndAdmittedAtIt, ()) {
   const Quota quota{kMillitokens + UpTo(10'000'000), UpTo(10'000'000), UpTo(86'400'000)};
   RC_PRE(Gcra::For(quota).has_value());

@@ -1,4 +1,4 @@
-// How a CreditBucket divides its capacity.
+// Divides the capacity of a CreditBucket between its kernel and the blocks of its handles.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,22 @@
 
 namespace weir {
 
-/// A smaller block would not be worth the trip.
+/// Smaller blocks are not used: they would save too few accesses to the kernel.
 inline constexpr std::int64_t kSmallestBlock = 4;
 
 struct CreditPlan {
-  /// kInvalidArgument for a quota that cannot be kept (Gcra::For) and for threads < 1.
+  /// Returns kInvalidArgument for a quota that cannot be kept (Gcra::For) and for threads < 1.
   static Result<CreditPlan> For(const Quota& quota, int threads);
-  /// REQUIRES: For(quota, threads) succeeds. Ends the program with the reason otherwise.
+  /// REQUIRES: For(quota, threads) succeeds; otherwise prints the reason and aborts.
   static CreditPlan Require(const Quota& quota, int threads);
 
-  Gcra kernel;  ///< capacity - threads * block, at the whole rate
+  /// The limiter of the shared tokens: capacity - threads * block, at the whole rate.
+  Gcra kernel;
   int threads = 1;
-  /// Tokens a handle may hold: capacity / (4 * threads), or 0 where that is below kSmallestBlock.
+  /// The largest number of tokens in a handle: capacity / (4 * threads), or 0 if that is below
+  /// kSmallestBlock.
   std::int64_t block = 0;
-  std::int64_t credit_life_nanos = 0;  ///< one refill period
+  std::int64_t credit_life_nanos = 0;  ///< a block expires after one refill period
 };
 
 }  // namespace weir

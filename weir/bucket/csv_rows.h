@@ -1,4 +1,4 @@
-// Test data: comma-separated rows under a header line. For tests only.
+// Reads test data: comma-separated rows under a header line. For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-/// One row by column name; no quoting.
+/// One row; its fields are found by the name of their column. Quoting is not supported.
 class CsvRow {
  public:
   explicit CsvRow(std::map<std::string, std::string> fields) : fields_(std::move(fields)) {}
@@ -31,7 +31,7 @@ inline std::vector<std::string> SplitCsvLine(const std::string& line) {
   return fields;
 }
 
-/// The rows of a file; lines that begin with # are comments.
+/// Returns the rows of a file. Lines that begin with # are comments.
 inline std::vector<CsvRow> ReadCsv(const std::string& path) {
   std::ifstream file(path);
   EXPECT_TRUE(file.good()) << path;

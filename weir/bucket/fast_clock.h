@@ -1,4 +1,4 @@
-// Clocks for the limiters inside a process, cheap enough to be read for every decision.
+// Clocks for the limiters inside a process. They are cheap enough to be read for every decision.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,9 @@
 
 namespace weir {
 
-/// Nanoseconds since some origin, from any thread. It should not run backwards; a limiter gives
-/// nothing for time that does. Copies must tell the same time: a limiter keeps one.
+/// Nanoseconds since some origin, readable from any thread. The time should not run backwards; a
+/// limiter adds no tokens while it does. A limiter keeps a copy of its clock, so all copies must
+/// show the same time.
 template <class T>
 concept NanoClock = std::copyable<T> && requires(const T& clock) {
   { clock.Nanos() } -> std::same_as<std::int64_t>;
@@ -23,19 +24,21 @@ inline std::int64_t NanosOf(clockid_t id) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// CLOCK_MONOTONIC: about 20 ns to read, exact.
+/// Reads CLOCK_MONOTONIC: exact, about 20 ns for each read.
 struct SteadyClock {
   std::int64_t Nanos() const { return NanosOf(CLOCK_MONOTONIC); }
 };
 
-/// CLOCK_MONOTONIC_COARSE: about 5 ns to read, moves once a kernel tick (1 to 10 ms).
+/// Reads CLOCK_MONOTONIC_COARSE: about 5 ns for each read, advances once in a kernel tick (1 to 10
+/// ms).
 struct CoarseClock {
   std::int64_t Nanos() const { return NanosOf(CLOCK_MONOTONIC_COARSE); }
 };
 
-/// Reads one word that somebody else keeps up to date (an event loop once a turn, a timer thread),
-/// below 1 ns. A limiter sees time stand still in between. Store a real time in the word before a
-/// limiter is made with this clock. `word` must outlive all copies.
+/// Reads one word that other code keeps up to date (an event loop once in each iteration, or a
+/// timer thread), in less than 1 ns. For a limiter, time does not advance between two updates. The
+/// word must hold a real time before a limiter is created with this clock. `word` must outlive all
+/// copies.
 class CachedClock {
  public:
   explicit CachedClock(const std::atomic<std::int64_t>& word) : word_(&word) {}
@@ -45,8 +48,8 @@ class CachedClock {
   const std::atomic<std::int64_t>* word_;
 };
 
-/// Any weir::Clock, through its virtual call: for simulations and where speed does not matter.
-/// `clock` must outlive all copies.
+/// Reads any weir::Clock through its virtual call, for simulations and for code where speed does
+/// not matter. `clock` must outlive all copies.
 class ClockView {
  public:
   ClockView(const Clock& clock) : clock_(&clock) {}  // NOLINT(google-explicit-constructor)

@@ -18,7 +18,7 @@ constexpr float kLargestError = 0.1F;
 
 constexpr std::uint64_t kNanosPerMilli = 1'000'000;
 
-// The exact interval between two tokens in nanoseconds, as a shortened fraction.
+// The exact interval between two tokens, nanos / per nanoseconds, in lowest terms.
 struct Interval {
   Uint128 nanos;
   std::uint64_t per;
@@ -32,11 +32,11 @@ Interval IntervalOf(const Quota& quota) {
   return {nanos / shared, amount / shared};
 }
 
-// A unit of 1/units ns: the cost of a token in it, and by how much that is too large.
+// A time unit of 1/units ns: the cost of a token in it, and the error of that cost.
 struct Unit {
   std::uint64_t units = 0;
   Uint128 cost = 0;
-  Uint128 excess = 0;  // cost - exact cost, in units / per
+  Uint128 excess = 0;  // cost - exact cost, in units / per; never negative
 };
 
 Unit InUnits(const Interval& interval, std::uint64_t units) {
@@ -45,9 +45,11 @@ Unit InUnits(const Interval& interval, std::uint64_t units) {
   return {units, cost, cost * interval.per - exact};
 }
 
-// Relative to the cost, which is proportional to `units`.
+// Compares errors relative to the cost, which is proportional to `units`.
 bool LessExcess(const Unit& a, const Unit& b) { return a.excess * b.units < b.excess * a.units; }
 
+// Returns the unit with the smallest relative error among those of 1/1 to 1/most_units ns. Of equal
+// ones, the coarsest: it leaves the word the longest lifetime.
 Unit BestUnit(const Interval& interval, std::uint64_t most_units) {
   Unit best = InUnits(interval, 1);
   for (std::uint64_t units = 2; units <= most_units && best.excess > 0; ++units) {
@@ -61,7 +63,7 @@ Gcra Build(const Quota& quota, const Interval& interval, const Unit& unit) {
   const auto cost = static_cast<std::uint64_t>(unit.cost);
   const auto span = static_cast<std::uint64_t>(Uint128{static_cast<std::uint64_t>(quota.capacity)} *
                                                cost / static_cast<std::uint64_t>(kMillitokens));
-  // A word is at most one span ahead of now, and a take is tried one span further.
+  // A word is at most one span ahead of now, and a take tests one span further.
   const std::uint64_t life = (UINT64_MAX - 2 * span) / unit.units;
   return {.cost = cost,
           .span = span,

@@ -1,9 +1,16 @@
-// Generic cell rate arithmetic on one 64-bit word. Mechanism: docs/design/in-process.md.
+// The arithmetic of the generic cell rate algorithm on one 64-bit word. Mechanism:
+// docs/design/in-process.md.
 //
-// The word is the theoretical arrival time: the instant at which the bucket is full again. A take
-// of n tokens moves it n * cost ahead, and is admitted if it then is no more than `span` ahead of
-// now. Times are counted from an origin of the user's choice, in units of 1/units_per_nano ns.
-// All of it is values and pure functions; the limiters of this room add the atomic and the clock.
+// The word is the theoretical arrival time: the time at which the bucket is full again.
+//
+//                 now              word              now + span
+//    -------------+----------------+-----------------+---------> time
+//                  <- used tokens -> <- tokens left ->
+//
+// A take of n tokens moves the word ahead by n * cost; it is admitted if the word is then at most
+// `span` ahead of now. Times are counted from an origin that the caller chooses, in units of
+// 1/units_per_nano ns. Everything here is a value or a pure function; the limiters add the atomic
+// or the lock, and the clock.
 #pragma once
 
 #include <algorithm>
@@ -16,30 +23,33 @@
 
 namespace weir {
 
-/// The wait for what can never be admitted.
+/// The wait for a request that can never be admitted.
 inline constexpr nanoseconds kNever = nanoseconds::max();
 
-/// A limit, translated into time units.
+/// A limit, converted to time units.
 ///
-/// Lifetime: the word serves for `life_nanos` from its origin, at least ten years and up to 292.
-/// After that time stands still for it: what is left is given, nothing comes back.
+/// Lifetime: the word is valid for `life_nanos` from its origin, at least ten years and up to 292.
+/// After that, time does not advance for this limiter: the remaining tokens can be taken, and none
+/// come back.
 struct Gcra {
-  /// kInvalidArgument where Validate(quota) fails, where the capacity is below one whole token,
-  /// where filling up takes more than 100 years, and where rounding would slow the rate by more
-  /// than 10 % (beyond about 5 * 10^10 tokens a second).
+  /// Returns kInvalidArgument if Validate(quota) fails, if the capacity is below one whole token,
+  /// if a refill from empty to full takes more than 100 years, or if rounding would slow the rate
+  /// by more than 10 % (beyond about 5 * 10^10 tokens a second).
   static Result<Gcra> For(const Quota& quota);
-  /// REQUIRES: For(quota) succeeds. Ends the program with the reason otherwise.
+  /// REQUIRES: For(quota) succeeds; otherwise prints the reason and aborts.
   static Gcra Require(const Quota& quota);
 
-  std::uint64_t cost = 0;      ///< units for one token to come back, rounded up
-  std::uint64_t span = 0;      ///< units from empty to full
-  std::uint64_t capacity = 0;  ///< whole tokens
-  std::uint64_t life_nanos = 0;
-  std::uint32_t units_per_nano = 0;  ///< chosen so that `cost` is exact, or as near as can be
-  /// How much slower than asked tokens come back: 0 where the cost is exact, 0.01 for 1 %.
+  std::uint64_t cost = 0;        ///< units in which one token comes back, rounded up
+  std::uint64_t span = 0;        ///< units in which an empty bucket becomes full
+  std::uint64_t capacity = 0;    ///< whole tokens
+  std::uint64_t life_nanos = 0;  ///< the lifetime of the word, from its origin
+  /// Chosen so that `cost` is exact, or has the smallest relative error.
+  std::uint32_t units_per_nano = 0;
+  /// By how much the rate is below the requested one: 0 if the cost is exact, 0.01 for 1 %.
   float rate_error = 0;
 
-  /// The instant this long after the origin; before it is as at it.
+  /// Returns the time `elapsed_nanos` after the origin, in units. A time before the origin counts
+  /// as 0; a time after the lifetime counts as its end.
   std::uint64_t At(std::int64_t elapsed_nanos) const {
     const bool in_life = static_cast<std::uint64_t>(elapsed_nanos) <= life_nanos;
     if (!in_life) [[unlikely]] {
@@ -47,21 +57,23 @@ struct Gcra {
     }
     return static_cast<std::uint64_t>(elapsed_nanos) * units_per_nano;
   }
-  /// False if no state admits n at once: n is negative or over the capacity.
+  /// Returns false if no state admits n tokens at once: n is negative or above the capacity.
   bool CanAdmit(std::int64_t n) const {
-    // One always fits; where n is the constant 1, nothing is left of this.
+    // A single token always fits. If n is the constant 1, the compiler removes the test.
     return n == 1 || static_cast<std::uint64_t>(n) <= capacity;
   }
 
-  /// Takes n: moves the word and returns true, or leaves it alone. REQUIRES: CanAdmit(n).
+  /// Takes n tokens: moves the word and returns true, or leaves it unchanged and returns false.
+  /// REQUIRES: CanAdmit(n).
   bool Take(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     const std::uint64_t step = static_cast<std::uint64_t>(n) * cost;
     if (word > now + (span - step)) return false;
     word = std::max(word, now) + step;
     return true;
   }
-  /// The same for one word that is taken from again and again: a branch that is predicted well
-  /// where Take has a conditional move, which a compare-and-swap would wait for.
+  /// As Take, for one word from which many takes follow each other. It uses a branch that is mostly
+  /// predicted, whereas Take uses a conditional move, for whose result a compare-and-swap would
+  /// wait.
   bool TakeOften(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     const std::uint64_t step = static_cast<std::uint64_t>(n) * cost;
     if (word > now + (span - step)) return false;
@@ -69,8 +81,9 @@ struct Gcra {
     word = full ? now + step : word + step;
     return true;
   }
-  /// Takes as many as there are, but not less than `least` nor more than `most`. Returns how many;
-  /// 0 leaves the word alone. REQUIRES: 0 < least <= most; CanAdmit(least).
+  /// Takes as many tokens as are available, but at least `least` and at most `most`. Returns the
+  /// number of tokens taken; if it is 0, the word is unchanged. REQUIRES: 0 < least <= most;
+  /// CanAdmit(least).
   std::int64_t TakeBetween(std::uint64_t& word, std::uint64_t now, std::int64_t least,
                            std::int64_t most) const {
     if (word > now + (span - static_cast<std::uint64_t>(least) * cost)) return 0;
@@ -78,23 +91,24 @@ struct Gcra {
     word = std::max(word, now) + static_cast<std::uint64_t>(taken) * cost;
     return taken;
   }
-  /// Gives n back, up to the capacity. REQUIRES: n >= 0.
+  /// Gives n tokens back, up to the capacity. REQUIRES: n >= 0.
   void Return(std::uint64_t& word, std::uint64_t now, std::int64_t n) const {
     if (word <= now) return;
     const bool fills = !CanAdmit(n) || static_cast<std::uint64_t>(n) * cost >= word - now;
     word = fills ? now : word - static_cast<std::uint64_t>(n) * cost;
   }
-  /// Whole tokens that are there.
+  /// Returns the number of whole tokens that are available.
   std::int64_t Available(std::uint64_t word, std::uint64_t now) const {
     if (word <= now) return static_cast<std::int64_t>(capacity);
     return word - now >= span ? 0 : static_cast<std::int64_t>((span - (word - now)) / cost);
   }
-  /// The smallest wait, counted from this long after the origin, at whose end n are admitted if
-  /// nothing else happens; kNever if that is not within the lifetime or n is over the capacity.
+  /// Returns the smallest wait, counted from `elapsed_nanos` after the origin, after which n tokens
+  /// are admitted if the word does not change; kNever if that is after the lifetime or if n is
+  /// above the capacity.
   nanoseconds RetryAfter(std::uint64_t word, std::int64_t elapsed_nanos, std::int64_t n) const;
 };
 
-/// Prints the message and aborts: for constructors whose REQUIRES was ignored.
+/// Prints the message and aborts. For constructors whose REQUIRES does not hold.
 [[noreturn]] void EndForBadLimit(const Error& error);
 
 }  // namespace weir

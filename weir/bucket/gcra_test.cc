@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kTenYears = 10ULL * 365 * 24 * 3600 * 1'000'000'000;
 
-// The exact interval between two tokens, in the units of the plan.
+// Returns the exact interval between two tokens, in time units of 1/`units` ns.
 Fraction ExactCost(const Quota& quota, std::uint64_t units) {
   return Fraction(WideInt{quota.period} * 1'000'000 * kMillitokens * units, quota.amount);
 }
@@ -101,8 +101,8 @@ RC_GTEST_PROP(GcraProperty, CostIsNeverBelowTheExactIntervalAndTheErrorIsTold, (
   RC_ASSERT(WideInt{gcra->span} == Fraction(WideInt{quota.capacity} * gcra->cost, 1000).floor());
 }
 
-// Fails if: units are chosen without regard to the fill time, or the lifetime leaves out that a
-// word may be a whole span ahead.
+// Fails if: units are chosen regardless of the fill time, or the lifetime ignores that a word may
+// be a whole span ahead.
 RC_GTEST_PROP(GcraProperty, LivesTenYearsWithoutLeavingTheWord, ()) {
   const Result<Gcra> gcra = Gcra::For(AnyQuota());
   RC_PRE(gcra.has_value());
@@ -116,7 +116,8 @@ RC_GTEST_PROP(GcraProperty, LivesTenYearsWithoutLeavingTheWord, ()) {
   RC_ASSERT(word - end <= gcra->span);
 }
 
-// Fails if: a coarser cost is preferred to a nearer one, or the search ends before the last unit.
+// Fails if: a coarser cost is preferred to a more exact one, or the search ends before the last
+// unit.
 RC_GTEST_PROP(GcraProperty, NoOtherUnitIsNearer, ()) {
   Quota quota = AnyQuota();
   quota.capacity = kMillitokens;
@@ -125,7 +126,8 @@ RC_GTEST_PROP(GcraProperty, NoOtherUnitIsNearer, ()) {
   const auto excess = [&](std::uint64_t units, std::uint64_t cost) {
     return WideInt{cost} * quota.amount - WideInt{units} * quota.period * 1'000'000'000;
   };
-  // Filling up takes a year at most here, so that 48 units of 1/48 ns still last ten years and two.
+  // Here a refill from empty to full takes at most a year, so that with 48 units of 1/48 ns the
+  // word still lasts ten years and two spans.
   RC_PRE(WideInt{quota.capacity} * quota.period / quota.amount < 365LL * 86'400'000);
   for (std::uint64_t units = 1; units <= 48; ++units) {
     const auto cost = static_cast<std::uint64_t>(ExactCost(quota, units).ceil());

@@ -1,5 +1,5 @@
-// Hashes of integers and byte strings, keyed by secret words and the same in every run for the same
-// words.
+// Hashes of integers and byte strings. They are keyed by secret words, and are equal in every run
+// with the same words.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// How a key is passed for a look-up: no std::string is built to ask for one.
+/// The parameter type for a look-up by key: a look-up with text does not create a std::string.
 template <class Key>
 using KeyView =
     std::conditional_t<std::is_same_v<Key, std::string>, std::string_view,
@@ -18,16 +18,16 @@ using KeyView =
 
 __extension__ using WideProduct = unsigned __int128;
 
-/// Both halves of the product, folded: one step of wyhash (Wang Yi). Every bit of either factor
-/// reaches the low and the high bits of the result.
+/// Multiplies and folds both halves of the product: one step of wyhash (Wang Yi). Every bit of
+/// either factor affects the low and the high bits of the result.
 inline std::uint64_t FoldProduct(std::uint64_t a, std::uint64_t b) {
   const WideProduct product = WideProduct{a} * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Both factors of every step over chosen bytes carry a word that a stranger who chooses keys does
-/// not know: with a known word in a factor, a block equal to that word makes the product 0,
-/// whatever else the key has.
+/// The secret words of a hash. In each step over bytes that an untrusted party may choose, both
+/// factors contain one of these words. If a factor contained only a known word, a block equal to
+/// that word would make the product 0, whatever the rest of the key is.
 struct HashSecret {
   std::uint64_t start;
   std::uint64_t start_times;  ///< odd
@@ -36,24 +36,26 @@ struct HashSecret {
   std::uint64_t last_state;
   std::uint64_t last_block;
 
-  /// Words drawn from the seed: the same for the same seed.
+  /// Returns words that are drawn from the seed; the same seed gives the same words.
   static HashSecret From(std::uint64_t seed);
 };
 
-/// Any bytes, eight at a time, after wyhash.
+/// Hashes any bytes, eight at a time, after wyhash.
 std::uint64_t HashBytes(std::string_view bytes, const HashSecret& secret);
-/// With words that everybody knows: a checksum of bytes that no stranger chooses.
+/// Hashes with public words: a checksum of bytes that no untrusted party chooses. Stored
+/// fingerprints depend on it, so it must not change.
 std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed);
 
-/// Specialise it for a key type of your own.
+/// The hash of a key type. Specialise it for your own key types.
 template <class Key>
 struct KeyHash;
 
 template <std::integral Key>
 struct KeyHash<Key> {
   std::uint64_t operator()(Key key, const HashSecret& secret) const {
-    // One word, and one step: its known factor spreads keys that follow each other evenly, and the
-    // secret in the other factor hides which keys meet. (Only text has prefixes that a 0 forgets.)
+    // One word needs one step only. The known factor spreads consecutive keys evenly; the secret
+    // word in the other factor hides which keys collide. (A product of 0 loses nothing here: an
+    // integer key has no earlier blocks.)
     return FoldProduct(static_cast<std::uint64_t>(key) ^ secret.start, 0x9e3779b97f4a7c15);
   }
 };

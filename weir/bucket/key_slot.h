@@ -1,4 +1,4 @@
-// A place in a KeyTable: a key and its word.
+// A slot of a KeyTable: a key and its word.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// For a key that is one machine word: it is compared itself, and four integers and their words
-/// fill a cache line.
+/// For a key that is one machine word: the key itself is compared, and four integers with their
+/// words fill a cache line.
 template <class Key>
 struct PlainSlot {
   Key key{};
@@ -20,7 +20,7 @@ struct PlainSlot {
   std::uint64_t Hash(const HashSecret& secret) const { return KeyHash<Key>()(key, secret); }
 };
 
-/// For any other: it is compared only where its hash agrees.
+/// For any other key: the key is compared only if its hash is equal.
 template <class Key>
 struct HashedSlot {
   std::uint64_t word = 0;

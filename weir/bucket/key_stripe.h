@@ -1,4 +1,4 @@
-// One part of the keys of a KeyedBucket, under one lock.
+// One part of the keys of a KeyedBucket, guarded by one lock.
 #pragma once
 
 #include <algorithm>
@@ -14,33 +14,35 @@
 namespace weir {
 
 struct KeyedOptions {
-  /// Keys that are not full are remembered up to about this number, at most a sixteenth more (18 to
-  /// 26 bytes each for integers); a take on one more is refused until another is full again.
+  /// The number of keys that are remembered until they are full again, up to a sixteenth more (18
+  /// to 26 bytes each for integers). A take on a new key beyond that is refused until another key
+  /// is full again.
   std::size_t max_keys = std::size_t{1} << 24;
-  /// Fixed in tests and replays; otherwise from the system, so that strangers who choose the keys
-  /// cannot choose ones that collide. Decisions do not depend on it.
+  /// Set it in tests and replays. By default the seed comes from the system, so that untrusted
+  /// parties that choose the keys cannot choose keys that collide. Decisions do not depend on the
+  /// seed.
   std::optional<std::uint64_t> hash_seed = std::nullopt;
 };
 
 struct KeyedStats {
-  std::size_t keys = 0;       ///< remembered; some may be full again
-  std::size_t bytes = 0;      ///< of the tables
+  std::size_t keys = 0;       ///< remembered keys; some may be full again
+  std::size_t bytes = 0;      ///< the memory of the tables
   std::uint64_t no_room = 0;  ///< takes refused because of max_keys
 };
 
-/// Its verbs are KeyedBucket's. Every call brings the same Gcra.
+/// The methods are those of KeyedBucket. Thread-safe. Every call must pass the same Gcra.
 template <class Key>
 class alignas(64) KeyStripe {
  public:
-  /// A key, and how long after the origin it is asked for.
+  /// A key with its hash, and the caller's time of the request.
   struct Asked {
     KeyView<Key> key;
     std::uint64_t hash;
-    const HashSecret& secret;  ///< of the hash
-    std::int64_t elapsed_nanos;
+    const HashSecret& secret;    ///< the secret words of `hash`
+    std::int64_t elapsed_nanos;  ///< since the origin of the words
   };
 
-  /// Before anything else: see KeyTable.
+  /// Sets the number of keys that fit (see KeyTable). Must be called before any other method.
   void Open(std::uint32_t room) WEIR_EXCLUDES(lock_) {
     const SpinLockHold hold(lock_);
     table_ = KeyTable<Key>(room);
@@ -92,8 +94,8 @@ class alignas(64) KeyStripe {
   }
 
  private:
-  // Not before anything was forgotten: a key forgotten as full at that instant is full from then
-  // on, but may not have been before.
+  // Returns the caller's time, or the time of the latest removal if that is later. A key that was
+  // removed as full at that time is full from then on, but may not have been full before.
   std::int64_t Elapsed(const Asked& asked) const WEIR_REQUIRES(lock_) {
     if (asked.elapsed_nanos >= latest_removal_) [[likely]] {
       return asked.elapsed_nanos;
@@ -101,7 +103,8 @@ class alignas(64) KeyStripe {
     return latest_removal_;
   }
 
-  // Not inline: Take is short, and stays so.
+  // Adds the key with a word of 0, or returns nullptr and counts the refusal. Not inline, so that
+  // Take stays short.
   [[gnu::noinline]] std::uint64_t* Place(const Asked& asked, std::uint64_t now)
       WEIR_REQUIRES(lock_) {
     latest_removal_ = Elapsed(asked);
@@ -111,6 +114,7 @@ class alignas(64) KeyStripe {
   }
 
   SpinLock lock_;
+  // The latest time at which keys may have been forgotten, in nanoseconds since the origin.
   std::int64_t latest_removal_ WEIR_GUARDED_BY(lock_) = INT64_MIN;
   std::uint64_t no_room_ WEIR_GUARDED_BY(lock_) = 0;
   KeyTable<Key> table_ WEIR_GUARDED_BY(lock_){1};

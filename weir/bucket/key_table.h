@@ -1,4 +1,4 @@
-// Keys and one 64-bit word each, in open addressing. The table under KeyedBucket.
+// A hash table with open addressing that holds keys with one 64-bit word each. KeyedBucket uses it.
 // Mechanism: docs/design/in-process.md.
 #pragma once
 
@@ -12,23 +12,24 @@
 
 namespace weir {
 
-/// A word is an instant (see Gcra): once it is past, the key is full, and forgetting it changes no
-/// decision. Not thread-safe.
+/// A word is a time (see Gcra). Once that time is past, the key is full, and forgetting it changes
+/// no decision. Not thread-safe.
 ///
 /// Invariants:
 /// 1. A slot whose word is 0 was never used since the last rebuild; a search ends there.
-/// 2. used_ counts the other slots; one in eight at least is not among them, so every search ends.
+/// 2. used_ counts the other slots. At least one slot in eight is not among them, so every search
+///    ends.
 /// 3. A used slot is given to another key only when its word is past.
 template <class Key>
 class KeyTable {
  public:
-  /// About `room` keys (at least 1) that are not past at a time, at most a sixteenth more: the
-  /// price of a pass over the table is then shared by so many placements. `secret` goes into the
-  /// hash.
+  /// Creates an empty table for about `room` keys (at least 1) that are not past at the same time,
+  /// and at most a sixteenth more, so that many insertions share the cost of one pass over the
+  /// table.
   explicit KeyTable(std::uint32_t room) : KeyTable(room, GroupsFor(0)) {}
 
-  /// The key's word, or nullptr. It may be past. Valid until the next Place or Rebuild. Keep it
-  /// above 0.
+  /// Returns the key's word, or nullptr if the key is not in the table. The word may be past. The
+  /// pointer is valid until the next Place or Rebuild. The caller must keep the word above 0.
   std::uint64_t* Find(KeyView<Key> key, std::uint64_t hash) {
     for (std::size_t probe = 0;; ++probe) {
       Slot& slot = At(hash, probe);
@@ -39,8 +40,10 @@ class KeyTable {
     }
   }
 
-  /// A word for a key that is not there, or nullptr if there is no room. It reads 0: set it above 0
-  /// at once. May take the place of a key that is past at `now`.
+  /// Adds a key that is not in the table, and returns its word, or nullptr if the table has no
+  /// capacity left. The word is 0: the caller must set it above 0 at once. The slot may be taken
+  /// from a key that is past at `now`. `secret` must be the one that made `hash`; a rebuild uses
+  /// it.
   std::uint64_t* Place(KeyView<Key> key, std::uint64_t hash, std::uint64_t now,
                        const HashSecret& secret) {
     if (budget_ == 0 && !Count(now)) return nullptr;
@@ -56,7 +59,8 @@ class KeyTable {
     return &slot->word;
   }
 
-  /// Forgets all keys that are past and fits the table to the others. Returns how many it forgot.
+  /// Forgets all keys that are past at `now`, and resizes the table to the other keys. Returns the
+  /// number of forgotten keys.
   std::size_t Rebuild(std::uint64_t now, const HashSecret& secret) {
     const std::uint32_t live = Live(now);
     KeyTable fitted(room_, GroupsFor(live));
@@ -85,18 +89,19 @@ class KeyTable {
   static constexpr std::size_t kLine = 64;
   static constexpr bool kFillsLine = kLine % sizeof(Slot) == 0;
   static constexpr std::size_t kGroup = kFillsLine ? kLine / sizeof(Slot) : 1;
-  /// What a search looks at together: one cache line, where slots fill it evenly.
+  /// The slots that a search reads together: one cache line, if slots fill it evenly.
   struct alignas(kFillsLine ? kLine : alignof(Slot)) Group {
     Slot slots[kGroup];
   };
 
-  // Five eighths of the slots are used after a rebuild, seven before the next.
+  // Five eighths of the slots are in use after a rebuild; at seven eighths the next rebuild is due.
   static std::size_t GroupsFor(std::size_t live) { return (live + 1) * 8 / 5 / kGroup + 2; }
   std::size_t Most() const { return group_count_ * kGroup * 7 / 8; }
 
-  // Where a search looks: through a line, from a slot that the hash says (the branch that finds the
-  // key there is mostly predicted, so the processor goes on to the next decision while the line
-  // arrives), then through the next.
+  // Returns the slot of the `probe`-th step of a search. A search begins at a slot that the hash
+  // selects, goes through that cache line, and then on to the next line. The branch that finds the
+  // key in the first slot is mostly predicted, so the processor begins the next decision while the
+  // line arrives.
   Slot& At(std::uint64_t hash, std::size_t probe) const {
     const std::size_t home = (hash & UINT32_MAX) * group_count_ >> 32;
     const std::size_t group = home + probe / kGroup;
@@ -104,7 +109,7 @@ class KeyTable {
     return groups_[group < group_count_ ? group : group - group_count_].slots[slot];
   }
 
-  // Never used, or past.
+  // Returns the first slot of the search that was never used or whose word is past.
   Slot* FirstPast(std::uint64_t hash, std::uint64_t now) {
     for (std::size_t probe = 0;; ++probe) {
       Slot& slot = At(hash, probe);
@@ -118,18 +123,22 @@ class KeyTable {
     }
   }
 
+  // Returns the number of keys that are not past.
   std::uint32_t Live(std::uint64_t now) {
     std::uint32_t live = 0;
     ForEach([&](Slot& slot) { live += slot.word > now ? 1 : 0; });
     return live;
   }
 
-  // At most `room_`, but a sixteenth of it at least, so that so many share the price of a count.
+  // Returns the number of insertions before the next count: the free capacity, but at least a
+  // sixteenth of `room_`, so that many insertions share the cost of a count. 0 if the table is
+  // full.
   std::uint32_t BudgetFor(std::uint32_t live) const {
     return live >= room_ ? 0 : std::max(room_ - live, room_ / 16);
   }
 
-  // Whether there is room. Where there is none, it counts again only after some more have asked.
+  // Counts the keys that are not past. Returns true if there is capacity for a new one. After a
+  // count that finds none, the next used_ / 64 calls return false without another count.
   bool Count(std::uint64_t now) {
     if (asks_until_count_ > 0) {
       --asks_until_count_;
@@ -142,9 +151,13 @@ class KeyTable {
 
   std::unique_ptr<Group[]> groups_;
   std::size_t group_count_;
+  /// The number of slots whose word is not 0.
   std::uint32_t used_ = 0;
+  /// The number of keys that may be not past at the same time; see the constructor.
   std::uint32_t room_;
-  std::uint32_t budget_;  ///< so many may be placed before the keys that are not past are counted
+  /// The number of keys that may be added before the keys that are not past are counted again.
+  std::uint32_t budget_;
+  /// The number of refusals before the next count, if the last count found no capacity.
   std::uint32_t asks_until_count_ = 0;
 };
 

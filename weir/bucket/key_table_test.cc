@@ -48,8 +48,8 @@ TEST(KeyHash, DependsOnEveryByteTheLengthAndTheSeed) {
   EXPECT_NE(HashBytes(std::string_view("\0", 1), kSecret), HashBytes("", kSecret));
 }
 
-// C6: a block equal to a constant of the hash made a factor 0, and with it the hash of everything
-// that stands before the block.
+// C6: a block equal to a constant of the hash made a factor 0, so the hash lost everything before
+// that block.
 TEST(KeyHash, C6NoKnownBlockMakesTheHashForgetThePrefix) {
   for (const std::uint64_t known : {0xe7037ed1a0b428dbU, 0x589965cc75374cc3U, 0xa0761d6478bd642fU,
                                     0x8ebc6af09c88c6e3U, 0x9e3779b97f4a7c15U}) {
@@ -78,7 +78,7 @@ TEST(KeyHash, C6EveryWordOfTheSecretCountsAndComesFromTheSeed) {
   EXPECT_EQ(HashBytes(text, HashSecret::From(5)), hash);
 }
 
-// Fails if: the public words change: fingerprints that are stored are made with them.
+// Fails if: the public words change. Stored fingerprints are made with them.
 TEST(KeyHash, TheChecksumStaysWhatItIs) {
   EXPECT_EQ(HashBytes("", 1), 7506974337553516905U);
   EXPECT_EQ(HashBytes("fingerprint of a row", 1), 11442272596363317075U);
@@ -100,7 +100,7 @@ TEST(KeyTable, KeyZeroIsAKeyLikeAnyOther) {
 
 TEST(KeyTable, GivesThePlaceOfAKeyThatIsPastToAnother) {
   KeyTable<std::uint64_t> table(100);
-  constexpr std::uint64_t kHash = 7;  // of all: their searches begin at one slot
+  constexpr std::uint64_t kHash = 7;  // of all keys: their searches begin at the same slot
   for (std::uint64_t key = 1; key <= 3; ++key) *table.Place(key, kHash, 1, kSecret) = 10 * key;
   const std::size_t bytes = table.bytes();
   *table.Place(9, kHash, 20, kSecret) = 90;
@@ -143,7 +143,7 @@ TEST(KeyTable, RefusesOneMoreThanItsRoomUntilOneIsPast) {
   for (std::uint64_t key = 2; key <= 4; ++key) EXPECT_EQ(*table.Find(key, HashOf(key)), 100 * key);
 }
 
-// Fails if: keys that take the slots of others do not count against the room.
+// Fails if: keys that take the slots of other keys do not count against the bound.
 TEST(KeyTable, C21NoMoreThanASixteenthBeyondTheRoomIsLetIn) {
   constexpr std::uint64_t kRoom = 1600;
   KeyTable<std::uint64_t> table(kRoom);
@@ -164,11 +164,12 @@ TEST(KeyTable, C21NoMoreThanASixteenthBeyondTheRoomIsLetIn) {
   EXPECT_GE(placed, kRoom + 10);
 }
 
-// C21: at `room` each few placements cost a rebuild. Fails if: the limit after a rebuild is `room`.
+// C21: near the bound, a rebuild was due after each few insertions. Fails if: the budget after a
+// rebuild is only the free capacity.
 TEST(KeyTable, C21KeysThatComeAndGoNearTheRoomCostFewRebuilds) {
   constexpr std::uint32_t kRoom = 1600;
   KeyTable<std::uint64_t> table(kRoom);
-  constexpr std::uint64_t kLifetime = kRoom - 16;  // so many keys are not past at a time
+  constexpr std::uint64_t kLifetime = kRoom - 16;  // the number of keys that are not past at a time
   std::size_t rebuilds = 0;
   for (std::uint64_t now = 1; now < 20 * kRoom; ++now) {
     const std::size_t before = table.used();
@@ -181,8 +182,8 @@ TEST(KeyTable, C21KeysThatComeAndGoNearTheRoomCostFewRebuilds) {
   EXPECT_LT(rebuilds, 20 * 16U + 16) << "one for a sixteenth of the room";
 }
 
-// Fails if: a search passes over a slot of its group, ends at a group that is full, or takes the
-// slot of another key; if a key that is not past loses its place; if a rebuild loses one.
+// Fails if: a search skips a slot of its group, ends at a group that is full, or takes the slot of
+// another key; if a key that is not past loses its slot; if a rebuild loses a key.
 template <class Key>
 void AgreesWithAMap(const std::vector<Key>& names, std::uint64_t hash_bits) {
   KeyTable<Key> table(1000);

@@ -19,19 +19,20 @@
 
 namespace weir {
 
-/// Admits for every key at most capacity + rate * t whole tokens in any interval t; each key starts
-/// full. Integers and std::string are keys, and every type with a KeyHash. Any thread may call
-/// anything at any time; a call may wait some ten nanoseconds for another on a key nearby, and
-/// microseconds while that one grows the table.
+/// Admits for every key at most capacity + rate * t whole tokens in any interval t. Each key starts
+/// full. A key is an integer, a std::string, or any type with a KeyHash. Any thread may call any
+/// method at any time. A call may wait some ten nanoseconds for a call on another key of the same
+/// stripe, and microseconds while that call grows the table.
 ///
-/// A key that is full again is forgotten when its place is needed; Sweep() forgets all of them.
+/// A key that is full again is forgotten when its slot is needed; Sweep() forgets all of them.
 /// Lifetime, rounding and time that runs backwards: as AtomicBucket.
 template <class Key, NanoClock C>
 class KeyedBucket {
  public:
   using View = KeyView<Key>;
 
-  /// REQUIRES: Gcra::For(quota) succeeds; ends the program otherwise. Make() checks instead.
+  /// REQUIRES: Gcra::For(quota) succeeds; otherwise the program aborts. Make() returns an error
+  /// instead.
   KeyedBucket(const Quota& quota, C clock, const KeyedOptions& options = {})
       : KeyedBucket(Gcra::Require(quota), clock, options) {}
   KeyedBucket(const Gcra& gcra, C clock, const KeyedOptions& options = {})
@@ -43,14 +44,15 @@ class KeyedBucket {
     const std::size_t room = std::clamp<std::size_t>(options.max_keys / kStripes, 1, UINT32_MAX);
     for (std::size_t i = 0; i < kStripes; ++i) stripes_[i].Open(static_cast<std::uint32_t>(room));
   }
-  /// kInvalidArgument for a quota that cannot be kept (Gcra::For).
+  /// Returns kInvalidArgument for a quota that cannot be kept (Gcra::For).
   static Result<std::unique_ptr<KeyedBucket>> Make(const Quota& quota, C clock,
                                                    const KeyedOptions& options = {}) {
     WEIR_ASSIGN_OR_RETURN(const Gcra gcra, Gcra::For(quota));
     return std::make_unique<KeyedBucket>(gcra, clock, options);
   }
 
-  /// As AtomicBucket::TryTake; false also for a new key for which there is no room (max_keys).
+  /// As AtomicBucket::TryTake. Also returns false for a new key beyond the bound
+  /// (KeyedOptions::max_keys).
   bool TryTake(View key, std::int64_t n = 1) {
     if (n <= 0) return n == 0;
     if (!gcra_.CanAdmit(n)) return false;
@@ -67,14 +69,14 @@ class KeyedBucket {
     const Asked asked = Ask(key);
     return StripeOf(asked).RetryAfter(gcra_, asked, n);
   }
-  /// Whole tokens that are there.
+  /// Returns the number of whole tokens that are available.
   std::int64_t Available(View key) const {
     const Asked asked = Ask(key);
     return StripeOf(asked).Available(gcra_, asked);
   }
 
-  /// Forgets every key that is full and gives its memory back. Returns how many it forgot. Locks
-  /// one of 256 parts of the keys at a time.
+  /// Forgets every key that is full, and frees its memory. Returns the number of forgotten keys.
+  /// Locks one of 256 parts of the keys at a time.
   std::size_t Sweep() {
     std::size_t forgotten = 0;
     for (std::size_t i = 0; i < kStripes; ++i) {
@@ -82,6 +84,7 @@ class KeyedBucket {
     }
     return forgotten;
   }
+  /// Returns the sums over all parts, each read under its own lock.
   KeyedStats Stats() const {
     KeyedStats sum;
     for (std::size_t i = 0; i < kStripes; ++i) stripes_[i].AddTo(sum);
@@ -100,11 +103,12 @@ class KeyedBucket {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(clock_.Nanos()) - origin_);
   }
   Asked Ask(View key) const { return {key, KeyHash<Key>()(key, secret_), secret_, Elapsed()}; }
-  // The table within a stripe uses the low bits.
+  // Uses the high bits of the hash; the table within a stripe uses the low bits.
   Stripe& StripeOf(const Asked& asked) const { return stripes_[asked.hash >> 56]; }
 
   const Gcra gcra_;
-  const std::uint64_t origin_;  // before the first take, so that every word is above 0
+  // One nanosecond before construction, so that every word is above 0.
+  const std::uint64_t origin_;
   const C clock_;
   const HashSecret secret_;
   const std::unique_ptr<Stripe[]> stripes_;

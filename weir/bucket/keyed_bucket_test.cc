@@ -158,7 +158,7 @@ TEST(KeyedBucket, MakeTellsWhyAQuotaCannotBe) {
   EXPECT_TRUE((*Keyed::Make(PerSecond(1), time.clock()))->TryTake(1));
 }
 
-// Keys of one stripe, so that its table is full of them.
+// Returns keys that all belong to stripe 0, so that they fill its table.
 std::vector<std::uint64_t> Crowd(std::uint64_t seed, std::size_t count) {
   const HashSecret secret = HashSecret::From(seed);
   std::vector<std::uint64_t> keys;
@@ -168,8 +168,8 @@ std::vector<std::uint64_t> Crowd(std::uint64_t seed, std::size_t count) {
   return keys;
 }
 
-// Fails if: a key that is not full is forgotten, at growth, at a sweep or for another key, or one
-// key's word is used for another.
+// Fails if: a key that is not full is forgotten, at growth, in a sweep or for another key, or the
+// word of one key is used for another.
 RC_GTEST_PROP(KeyedBucketProperty, EveryKeyDecidesAsIfItWereAlone, ()) {
   const Quota quota = PerSecond(1 + Below(50)).Burst(1 + Below(20));
   const Gcra gcra = Gcra::Require(quota);
@@ -204,7 +204,8 @@ struct Outcome {
   std::atomic<bool> interleaved{false};
 };
 
-// Takes from shared keys until all are empty, and touches keys of its own so that tables grow.
+// Takes from shared keys until all are empty, and uses further keys, different in each thread, so
+// that tables grow.
 void TakeShared(Keyed& calls, std::uint64_t own, Outcome& outcome) {
   std::array<std::int64_t, kShared> left;
   left.fill(-1);

@@ -1,4 +1,4 @@
-// Meters that have a time of their own, beside those of a bucket that share one.
+// Meters that each have their own time, in contrast to those of a bucket, which share one.
 // Mechanism: docs/design/bucket.md.
 #pragma once
 
@@ -6,19 +6,21 @@
 
 namespace weir {
 
-/// Refills a meter that is refilled up to `since`. No effect if now <= since.
+/// Refills a meter from `since` to `now`. REQUIRES: the meter is refilled to `since`. No effect if
+/// now <= since.
 void Refill(Meter& meter, UnixMillis since, UnixMillis now);
 
-/// A meter that is full in `left` if nothing is taken; an empty one if its own rate takes longer
-/// than that for the capacity. Rounded down: never more than capacity - rate * left.
-/// REQUIRES: Validate(quota).
+/// Returns a meter that is full in `left` if no tokens are taken, or an empty one if its rate needs
+/// less than `left` for the capacity. The balance is rounded down: never more than capacity - rate
+/// * left. REQUIRES: Validate(quota).
 Meter MeterFullIn(const Quota& quota, milliseconds left);
 
-/// The least balance, debt included, from which a meter is full in `left` or earlier; at least
-/// -kMaxDebt. REQUIRES: Validate(quota).
+/// Returns the least balance, debt included, from which a meter is full in `left` or earlier; at
+/// least -kMaxDebt. REQUIRES: Validate(quota).
 std::int64_t LeastFullIn(const Quota& quota, milliseconds left);
 
-/// When a meter that is refilled up to `time` is at its capacity if nothing is taken.
+/// Returns the time at which a meter that is refilled to `time` is at its capacity if no tokens are
+/// taken.
 UnixMillis FullAt(const Meter& meter, UnixMillis time);
 
 }  // namespace weir

@@ -29,7 +29,7 @@ TEST(MeterTimes, TimeThatRunsBackwardsGivesNothing) {
   EXPECT_EQ(meter, FullMeter(PerMinute(60)));
 }
 
-// Fails if: the tokens are rounded up, the remainder is dropped, or the balance goes below zero.
+// Fails if: the tokens are rounded up, the remainder is dropped, or the balance is negative.
 RC_GTEST_PROP(MeterTimes, IsFullExactlyWhenItShouldBe, ()) {
   const Quota quota = AnyQuota();
   const WideInt fill = WideInt{quota.capacity} * quota.period / quota.amount;

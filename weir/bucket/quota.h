@@ -1,4 +1,4 @@
-// How fast a limit gives: capacity, and an amount that comes back in each period.
+// The parameters of a limit: a capacity, and an amount that comes back in each period.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// Tokens are counted in whole thousandths everywhere below the user's texts.
+/// Tokens are counted in whole thousandths everywhere, except in texts for users.
 inline constexpr std::int64_t kMillitokens = 1000;
 
 /// Largest capacity or amount: 10^13 tokens.
@@ -23,7 +23,7 @@ struct Quota {
   std::int64_t amount = 0;
   std::int64_t period = 0;
 
-  /// The same rate with room for `tokens` whole tokens: `PerSecond(1000).Burst(100)`.
+  /// Returns the same rate with a capacity of `tokens` whole tokens: `PerSecond(1000).Burst(100)`.
   constexpr Quota Burst(std::int64_t tokens) const {
     return {tokens * kMillitokens, amount, period};
   }
@@ -31,7 +31,8 @@ struct Quota {
   friend constexpr bool operator==(Quota, Quota) = default;
 };
 
-/// `tokens` whole tokens in each period; the capacity is the same until `Burst` says otherwise.
+/// Returns a quota of `tokens` whole tokens in each period. The capacity is `tokens` too; `Burst`
+/// changes it.
 constexpr Quota PerPeriod(std::int64_t tokens, std::chrono::milliseconds period) {
   return {tokens * kMillitokens, tokens * kMillitokens, period.count()};
 }
@@ -44,8 +45,8 @@ constexpr Quota PerMinute(std::int64_t tokens) {
 constexpr Quota PerHour(std::int64_t tokens) { return PerPeriod(tokens, std::chrono::hours(1)); }
 constexpr Quota PerDay(std::int64_t tokens) { return PerPeriod(tokens, std::chrono::hours(24)); }
 
-/// kInvalidArgument, naming the field, unless 1 <= capacity, amount <= kMaxMillitokens and
-/// 1 <= period <= kMaxPeriodMillis.
+/// Returns kInvalidArgument, with the name of the field, unless 1 <= capacity, amount <=
+/// kMaxMillitokens and 1 <= period <= kMaxPeriodMillis.
 [[nodiscard]] Status Validate(const Quota& quota);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// The bucket again, slow and obvious, in exact fractions. For tests only; shares no arithmetic with
-// bucket.cc.
+// A second implementation of the bucket: slow, obvious, in exact fractions. For tests only. It
+// shares no arithmetic with bucket.cc.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace weir {
 
 __extension__ using WideInt = __int128;
 
-/// whole + part / parts, with 0 <= part < parts. Throws where a denominator leaves 63 bits.
+/// The number whole + part / parts, with 0 <= part < parts. Throws std::overflow_error if a
+/// denominator does not fit in 63 bits.
 class Fraction {
  public:
   Fraction(WideInt whole = 0) : Fraction(whole, 1) {}  // NOLINT(google-explicit-constructor)
@@ -26,9 +27,9 @@ class Fraction {
     Shorten();
   }
 
-  /// The largest whole number that is not larger.
+  /// Returns the largest whole number that is not larger.
   WideInt floor() const { return whole_; }
-  /// The smallest whole number that is not smaller.
+  /// Returns the smallest whole number that is not smaller.
   WideInt ceil() const { return part_ == 0 ? whole_ : whole_ + 1; }
 
   friend Fraction operator+(const Fraction& a, const Fraction& b) {
@@ -67,7 +68,7 @@ class Fraction {
   WideInt parts_;
 };
 
-/// One limit: a level that rises with time up to the capacity and falls when something is taken.
+/// One limit: a level that rises with time up to the capacity, and falls when tokens are taken.
 struct ReferenceLimit {
   Quota quota;
   Fraction level;

@@ -1,4 +1,4 @@
-// A lock for sections of some ten nanoseconds, four bytes large.
+// A lock of four bytes for critical sections of some ten nanoseconds.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-/// Waits by spinning, and gives its processor away when that takes long. Hold it for a few memory
-/// accesses only; a Mutex suits everything else.
+/// Waits by spinning, and yields the processor if the wait is long. Hold it for a few memory
+/// accesses only; use a Mutex for everything else.
 class WEIR_THREAD_ANNOTATION(capability("mutex")) SpinLock {
  public:
   void lock() WEIR_THREAD_ANNOTATION(acquire_capability()) {
@@ -23,13 +23,15 @@ class WEIR_THREAD_ANNOTATION(capability("mutex")) SpinLock {
   }
 
  private:
+  // Reads until the lock is free before it writes again: threads that wait then share the cache
+  // line and do not slow the holder down.
   void Wait() {
     for (int spins = 1;; ++spins) {
       if (taken_.load(std::memory_order_relaxed) == 0 &&
           taken_.exchange(1, std::memory_order_acquire) == 0) {
         return;
       }
-      // The holder may have lost its processor.
+      // The holder may have been descheduled.
       if (spins % 128 == 0) std::this_thread::yield();
     }
   }

@@ -1,5 +1,5 @@
-// Limits of accounts: one row for each resource and account, each owned by a service. As
-// rate-limiter-py's limits table has them (reference: its README, "limit table").
+// Limits of accounts: one row for each resource and account. Each row is owned by a service. The
+// model is rate-limiter-py's limits table (reference: its README, "limit table").
 #pragma once
 
 #include <cstdint>
@@ -14,55 +14,59 @@
 
 namespace weir {
 
-/// Tokens per window, or slots at once (then there is no window).
+/// A number of tokens in each window, or a number of slots that are held at once (then there is no
+/// window).
 struct AccountLimit {
   std::int64_t limit = 0;          ///< 0 or less: the account is blocked
-  std::chrono::seconds window{0};  ///< 0: none is given
+  std::chrono::seconds window{0};  ///< 0: there is no window
 
   bool blocked() const { return limit <= 0; }
   friend bool operator==(const AccountLimit&, const AccountLimit&) = default;
 };
 
-/// The most that a row may say, so that arithmetic stays exact: 9,000,000,000,000 tokens, and 366
+/// The largest values in a row, so that arithmetic stays exact: 9,000,000,000,000 tokens, and 366
 /// days.
 inline constexpr std::int64_t kMostAccountTokens = 9'000'000'000'000;
 inline constexpr std::chrono::seconds kLongestWindow{366LL * 24 * 3600};
-/// kInvalidArgument, naming the key, for more than that and for negative windows.
+/// Returns kInvalidArgument, with the key, for larger values and for negative windows.
 [[nodiscard]] Status Check(const AccountKey& key, const AccountLimit& limit);
 
 struct AccountLimitRow {
   AccountKey key;
   AccountLimit limit;
-  std::string service;  ///< who put it there; empty: unknown
+  std::string service;  ///< the owner of the row; empty: unknown
 
   friend bool operator==(const AccountLimitRow&, const AccountLimitRow&) = default;
 };
 
-/// Put only where `seen` is what stands there (nothing: no row), whoever owns it.
+/// Stores `row` if the present row equals `seen` (nothing: there is no row), regardless of its
+/// owner.
 struct PutAccountLimit {
   AccountLimitRow row;
   std::optional<AccountLimitRow> seen;
 };
-/// Deletes only what is as it was seen.
+/// Deletes the row if it equals `seen`.
 struct DeleteAccountLimit {
   AccountLimitRow seen;
 };
 using AccountLimitChange = std::variant<PutAccountLimit, DeleteAccountLimit>;
 
-/// As BucketStore in threads, lifetimes and errors. kFailedPrecondition, naming the row and what is
-/// wrong with it, for a row that says no limit that we could hold (a fraction, a text).
+/// Threads, lifetimes and errors are as for BucketStore. A call fails with kFailedPrecondition,
+/// with the row and the reason, if a row contains no valid limit (for example a fraction or a
+/// text).
 class AccountLimitStore {
  public:
   virtual ~AccountLimitStore() = default;
 
+  /// Returns the row of a key, or nothing if there is none.
   virtual void Get(const AccountKey& key, Deadline deadline,
                    Done<std::optional<AccountLimitRow>> done) = 0;
-  /// The keys of all rows of a service, in their order. They may be those of a moment ago: Get says
-  /// whether a row is there, what it says and whose it is.
+  /// Returns the keys of all rows of a service, in ascending order. The list may be slightly out of
+  /// date: Get returns the present row, with its limit and its owner.
   virtual void KeysOfService(const std::string& service, Deadline deadline,
                              Done<std::vector<AccountKey>> done) = 0;
-  /// One change. kAborted where the row is not as it was seen. A lost answer may be followed by the
-  /// same change: it answers success where the row is as wished.
+  /// Makes one change. Fails with kAborted if the row differs from `seen`. If a response was lost,
+  /// the same change may be sent again: it succeeds if the row is already as requested.
   virtual void Change(const AccountLimitChange& change, Deadline deadline, Done<void> done) = 0;
 };
 

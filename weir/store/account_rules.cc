@@ -29,7 +29,7 @@ Status Delete(ReservationRows& rows, const DeleteAccountLimit& gone) {
   return rows.EraseLimit(gone.seen.key);
 }
 
-// Rounded down also where it is negative.
+// Rounds down, also for negative amounts.
 std::int64_t WholeTokens(std::int64_t millitokens) {
   const std::int64_t whole = millitokens / kMillitokens;
   return millitokens % kMillitokens < 0 ? whole - 1 : whole;
@@ -56,7 +56,8 @@ Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
   // A time that is far ahead was written under a wrong clock.
   const bool is_set_back = IsFarAhead(bucket.time, now);
   if (is_set_back) bucket.time = now;
-  // For a clock that is behind, time begins to count where the bucket stands.
+  // A caller whose clock is behind waits until the bucket's time first; only then do tokens come
+  // back.
   const milliseconds behind = std::max(bucket.time - now, milliseconds(0));
   Refill(bucket, now);
   Meter& meter = bucket.meters.front();
@@ -64,7 +65,8 @@ Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
   if (is_new_limit) ChangeQuota(meter, quota);
   TokenAnswer answer = TakeFrom(meter, wanted.count * kMillitokens);
   if (!answer.taken) answer.retry_after += behind;
-  // A refusal writes only what its wait relies on: from now on the new limit's rate counts.
+  // A refusal writes the bucket only if the returned wait depends on the change: a new limit, whose
+  // rate counts from now on, or a time that was set back.
   if (!answer.taken && !is_new_limit && !is_set_back) return answer;
   WEIR_RETURN_IF_ERROR(rows.PutBucket(wanted.key, bucket));
   WEIR_RETURN_IF_ERROR(rows.Sweep(now));

@@ -1,5 +1,5 @@
-// What each verb of an AccountLimitStore and a TokenStore answers and changes, whatever holds the
-// rows. The arguments are checked already (reservation_checks.h).
+// The rules of AccountLimitStore and TokenStore: what each method returns and changes, independent
+// of how the rows are stored. The arguments have been checked before (reservation_checks.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace weir {
 
+/// As AccountLimitStore::Change.
 [[nodiscard]] Status ChangeLimit(ReservationRows& rows, const AccountLimitChange& change);
 
 struct AccountTake {
@@ -17,6 +18,8 @@ struct AccountTake {
   std::int64_t count = 0;
 };
 
+/// As TokenStore::Take. REQUIRES: wanted.count is in 1 .. wanted.limit.limit, and the limit has a
+/// window.
 [[nodiscard]] Result<TokenAnswer> TakeTokens(ReservationRows& rows, const AccountTake& wanted,
                                              UnixMillis now);
 

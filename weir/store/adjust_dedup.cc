@@ -4,12 +4,13 @@ namespace weir {
 
 void AdjustDedup::Part::ForgetOldest() {
   const auto oldest = known.find(noted.front().token);
-  // A token that was forgotten and came again has a later number.
+  // If the id was forgotten and added again, its number in `known` is a later one.
   if (oldest != known.end() && oldest->second == first) known.erase(oldest);
   noted.pop_front();
   ++first;
 }
 
+// An id's number in `known` is first + its index in `noted`, so the oldest entry can be recognised.
 bool AdjustDedup::Insert(AdjustId token, UnixMillis now) {
   Part& part = PartOf(token);
   const MutexLock lock(part.mutex);

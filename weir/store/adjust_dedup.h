@@ -1,4 +1,4 @@
-// The latest adjusts of a table, so that a repeated one counts once.
+// Ids of the latest adjusts of a table, so that a repeated adjust counts once.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace weir {
 
-/// Remembers a token for kMemory, unless kTokensPerPart later ones of its part came since.
-/// 1,048,576 tokens in all, of about 80 bytes: at 10,000 adjusts a second, those of the last 100 s.
+/// Remembers an id for kMemory, or until kTokensPerPart later ids arrive in the same part. At most
+/// 1,048,576 ids of about 80 bytes each: at 10,000 adjusts a second, those of the last 100 s.
 /// Thread-safe.
 class AdjustDedup {
  public:
@@ -22,12 +22,12 @@ class AdjustDedup {
   static constexpr std::size_t kTokensPerPart = 65'536;
   static constexpr milliseconds kMemory{900'000};
 
-  /// False if it is known already.
+  /// Adds an id. Returns false if it is known already.
   bool Insert(AdjustId token, UnixMillis now);
   bool Contains(AdjustId token) const;
-  /// For an adjust that was refused: it may come again.
+  /// Removes the id of an adjust that was refused, so that the adjust may be sent again.
   void Forget(AdjustId token);
-  /// How many are remembered.
+  /// Returns the number of ids that are remembered.
   std::size_t size() const;
 
  private:
@@ -40,11 +40,13 @@ class AdjustDedup {
   };
   struct Part {
     mutable Mutex mutex;
-    /// The number of each in `noted`, which may name a token that was forgotten since.
+    /// The number of each id in `noted`. `noted` may also contain ids that Forget removed.
     std::unordered_map<AdjustId, std::uint64_t, Hash> known WEIR_GUARDED_BY(mutex);
     std::deque<Noted> noted WEIR_GUARDED_BY(mutex);
-    std::uint64_t first WEIR_GUARDED_BY(mutex) = 0;  // the number of noted.front()
+    // the number of noted.front()
+    std::uint64_t first WEIR_GUARDED_BY(mutex) = 0;
 
+    /// Removes the first entry of `noted`, and its id unless the id was added again later.
     void ForgetOldest() WEIR_REQUIRES(mutex);
   };
   Part& PartOf(AdjustId token) { return parts_[token.low % kParts]; }

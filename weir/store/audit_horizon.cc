@@ -15,7 +15,7 @@ milliseconds AuditHorizon::Count(nanoseconds boot) {
   const auto passed = std::chrono::floor<milliseconds>(boot - state_.at);
   if (passed > milliseconds(0)) {
     state_.counted += passed;
-    state_.at += passed;  // the rest of a millisecond counts next time
+    state_.at += passed;  // the remainder of a millisecond counts in the next call
   }
   return state_.counted;
 }

@@ -28,8 +28,8 @@ TEST(AuditHorizon, PartsOfAMillisecondAreNotLost) {
   EXPECT_EQ(horizon.state().counted, milliseconds(300));
 }
 
-// Restarts of processes and machines, and time in which the machine is off. Fails if: the time
-// since one boot is counted in another, or the time before the first event counts.
+// Processes and machines restart, and machines are off for some time. Fails if: the time since one
+// boot is counted in another one, or the time before the first event counts.
 RC_GTEST_PROP(AuditHorizonProperty, NoEventExpiresBeforeItsRetentionHasPassed, ()) {
   milliseconds truth(0);
   nanoseconds boot = hours(3);
@@ -41,7 +41,7 @@ RC_GTEST_PROP(AuditHorizonProperty, NoEventExpiresBeforeItsRetentionHasPassed, (
     truth += step;
     boot += step;
     const int restart = *rc::gen::inRange(0, 8);
-    if (restart == 0) {  // of the machine, which was off for a while
+    if (restart == 0) {  // the machine restarts after it was off for a while
       truth += hours(*rc::gen::inRange(0, 100));
       boot = std::chrono::seconds(*rc::gen::inRange(0, 1'000'000));
     }

@@ -1,4 +1,4 @@
-// Where it is kept who changed what.
+// The store of audit events: which principal changed what.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,28 @@
 
 namespace weir {
 
-/// How long events are kept where a namespace does not say.
+/// The retention of events, unless their namespace sets another one in a table.
 inline constexpr std::int64_t kAuditRetentionDays = 90;
 
-/// As AuditLog::Append and List hold what they are given.
+/// Return kInvalidArgument for arguments that AuditLog::Append or List does not accept.
 [[nodiscard]] Status Check(const AuditEvent& event);
 [[nodiscard]] Status CheckAuditPage(std::string_view subject, const PageRequest& page);
 
-/// As BucketStore in threads, lifetimes and errors. Events of one namespace. The store deletes them
-/// some time after they have been kept as long as the namespace says (90 days unless it does).
+/// The audit events of one namespace. Threads, lifetimes and errors are as for BucketStore. The
+/// store deletes events some time after their retention has passed: kAuditRetentionDays, or in a
+/// table of DynamoDB the days that the namespace sets.
 class AuditLog {
  public:
   virtual ~AuditLog() = default;
 
-  /// Keeps the event under its id; the same id again counts once. kInvalidArgument if the
-  /// subject, the principal or the details are none (CheckSubject, CheckPrincipal, CheckDetails),
-  /// the action or the resource is no text of 1 to 64 or 256 bytes, or the id is no ULID.
+  /// Stores the event under its id; a second call with the same id has no effect. Fails with
+  /// kInvalidArgument if the subject, the principal or the details are invalid (CheckSubject,
+  /// CheckPrincipal, CheckDetails), if the action is not a text of 1 to 64 bytes or the resource
+  /// not one of 1 to 256 bytes, or if the id is not a ULID.
   virtual void Append(const AuditEvent& event, Deadline deadline, Done<void> done) = 0;
 
-  /// The events of one subject, the newest first. A cursor is the id of an event, behind which the
-  /// page begins, whether that event is still there or not.
+  /// Returns the events of one subject, the newest first. A cursor is the id of an event; the page
+  /// begins after that event, whether or not it is still stored.
   virtual void List(std::string_view subject, const PageRequest& page, Deadline deadline,
                     Done<Page<AuditEvent>> done) = 0;
 };

@@ -21,7 +21,7 @@ Status AuditTable::Append(const AuditEvent& event, milliseconds expires) {
 
 Result<Page<AuditEvent>> AuditTable::List(std::string_view subject, const PageRequest& page) const {
   WEIR_RETURN_IF_ERROR(CheckAuditPage(subject, page));
-  // No ULID begins with more than '7'.
+  // No ULID begins with a digit above '7', so "8" is after all ids.
   const std::string before = page.cursor.empty() ? "8" : page.cursor;
   auto at = events_.lower_bound({std::string(subject), before});
   Page<AuditEvent> found;

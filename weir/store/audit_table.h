@@ -12,29 +12,31 @@
 
 namespace weir {
 
-/// At most this many events are kept; those that were written first leave first.
+/// The largest number of events in a table; if there are more, those that were written first are
+/// dropped.
 inline constexpr std::size_t kMostAuditEvents = 100'000;
 
-/// A value with the rules of AuditLog; not thread-safe: its owner locks. `most` > 0.
+/// Follows the rules of AuditLog. A value; not thread-safe: its owner locks. `most` > 0.
 class AuditTable {
  public:
   explicit AuditTable(std::size_t most = kMostAuditEvents) : most_(most) {}
 
-  /// `expires` is what Expire compares: no event expires by its own time alone, which
-  /// a clock that was wrong may have given it.
+  /// Stores an event. `expires` is compared by Expire; the time in the event is not used for
+  /// expiry, because it may come from a wrong clock.
   [[nodiscard]] Status Append(const AuditEvent& event, milliseconds expires);
   [[nodiscard]] Result<Page<AuditEvent>> List(std::string_view subject,
                                               const PageRequest& page) const;
-  /// Drops events whose `expires` is at most this.
+  /// Drops the events whose `expires` is at most `counted`.
   void Expire(milliseconds counted);
 
  private:
   using Key = std::pair<std::string, std::string>;  // subject and id
   struct Stored {
     AuditEvent event;
-    std::uint64_t number = 0;  // in the order of writing
+    std::uint64_t number = 0;  // counts up in the order of writing
     milliseconds expires{0};
   };
+  // Removes an event from all three maps. REQUIRES: it is stored.
   void Erase(const Key& key);
 
   std::size_t most_;
@@ -44,7 +46,7 @@ class AuditTable {
   std::map<std::pair<milliseconds, std::uint64_t>, Key> by_expiry_;
 };
 
-/// The event as stores keep it: its time in whole seconds.
+/// Returns the event as stores keep it: its time is cut to whole seconds.
 AuditEvent AsKept(AuditEvent event);
 
 }  // namespace weir

@@ -55,7 +55,7 @@ class NoNamespaces final : public NamespaceStore {
   static constexpr std::string_view kWhat = "namespaces";
 };
 
-// Without state, so that all backends may share one.
+// These have no state, so all backends share them.
 NoAudit no_audit;
 NoUsage no_usage;
 NoNamespaces no_namespaces;

@@ -1,4 +1,4 @@
-// A place where shared state lives: memory, a file, a table.
+// A backend stores shared state: in memory, in a file or in a table.
 #pragma once
 
 #include <string>
@@ -14,35 +14,36 @@ namespace weir {
 class Registry;
 class ReservationBackend;
 
-/// Owns one of each store. Thread-safe. Outlives every call that is under way on its stores:
-/// destroy it only after each `done` ran.
+/// Owns one of each store. Thread-safe. It must outlive every pending call on its stores: destroy
+/// it only after each `done` has run.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual BucketStore& buckets() = 0;
   virtual ConfigStore& config() = 0;
-  /// Who changed what: each change of config() that says something of itself (config_audit.h)
-  /// appends to it, in one step with the change where the store can.
+  /// The log of configuration changes: each change of config() that has an event (config_audit.h)
+  /// appends it, atomically with the change if the store can do that.
   ///
-  /// These three are kUnimplemented in what wraps a backend for its buckets alone; every backend
-  /// that OpenBackend opens has them.
+  /// These three fail with kUnimplemented in classes that wrap a backend for its buckets only.
+  /// Every backend that OpenBackend opens implements them.
   virtual AuditLog& audit();
   virtual UsageStore& usage();
-  /// All namespaces of the place, whichever of them this is.
+  /// All namespaces of the store, whichever of them this backend has opened.
   virtual NamespaceStore& namespaces();
-  /// Slots, accounts' limits and accounts' tokens of the place, opened at the first call that
-  /// succeeds; they live as long as the backend, and Close closes them. kUnimplemented, with what
-  /// would be right, if the place keeps none. May block.
+  /// Returns the store of slots, accounts' limits and accounts' tokens. It is opened by the first
+  /// call that succeeds, lives as long as the backend, and is closed by Close. Fails with
+  /// kUnimplemented, and a suggestion, if the backend has none. May block.
   [[nodiscard]] virtual Result<ReservationBackend*> reservations();
-  /// Makes everything answered so far durable, then stops; later calls answer kUnavailable. What
-  /// could not be kept is the error. Called by the destructor where nobody called it. Calls on
-  /// reservations() have their answers when it returns: not within one of those.
+  /// Makes all completed changes durable, then stops; later calls fail with kUnavailable. Returns
+  /// an error if some changes could not be made durable. The destructor calls Close if it was not
+  /// called before. When Close returns, all calls on reservations() have completed, so it must not
+  /// be called within the callback of one of them.
   [[nodiscard]] virtual Status Close() = 0;
-  /// Adds what the backend counts (docs/design/metrics.md): nothing, if it does no I/O. It must
-  /// outlive the registry. kAlreadyExists: the registry has the metrics of such a backend already;
-  /// some may have been added.
+  /// Adds the metrics of the backend (docs/design/metrics.md) to `registry`; none if it does no
+  /// I/O. The backend must outlive the registry. Fails with kAlreadyExists if the registry has the
+  /// metrics of such a backend already; some metrics may have been added then.
   [[nodiscard]] virtual Status RegisterMetrics(Registry& registry) const;
-  /// As people name it, for example "sqlite:/var/lib/weir.db".
+  /// Returns the name of the backend for messages, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;
 };
 

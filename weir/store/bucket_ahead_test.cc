@@ -1,4 +1,4 @@
-// Buckets that a boot under a wrong clock left far ahead of bucket time.
+// Buckets with times far ahead of bucket time, written during a boot under a wrong clock.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -36,7 +36,7 @@ std::size_t CountChanges(BucketTable& table) {
   return table.DrainChanges([](const BucketKey&, const BucketState*, std::uint32_t&) {});
 }
 
-/// What the table wrote to its log: the events, and the sum of the buckets that they are about.
+/// Records the table's log: the events, and the number of buckets that they report.
 class SetBackLog final : public Log {
  public:
   bool IsEnabled(LogLevel) const override { return true; }
@@ -48,7 +48,8 @@ class SetBackLog final : public Log {
   std::int64_t more = 0;
 };
 
-/// 21 limits of requests and `rpm`, all used under a clock that is a year ahead: one left early.
+/// Uses `rpm` and 21 limits that only requests name under a clock that is a year ahead, so one
+/// limit leaves early.
 void UseUnderTheWrongClock(BucketTable& table) {
   const UnixMillis wrong = kStart + kYearAhead;
   const TargetPtr rpm = MakeTarget(kAheadKey, {{"rpm", PerMinute(60)}});
@@ -87,7 +88,7 @@ TEST(BucketAhead, C4WhatARefusalSetsBackIsDueToBeStored) {
   EXPECT_TRUE(table.TakeChangedByRefusal());
 }
 
-// Fails if: limits that join move the bucket to a time that is far ahead.
+// Fails if: joining limits move the bucket to a time that is far ahead.
 TEST(BucketAhead, C4ChangesOfTheLimitsAdmitACapacityForTheWrongBoot) {
   BucketTable table;
   UseUnderTheWrongClock(table);
@@ -101,7 +102,7 @@ TEST(BucketAhead, C4ChangesOfTheLimitsAdmitACapacityForTheWrongBoot) {
   EXPECT_EQ(admitted, 0);
 }
 
-// Fails if: a time that is far ahead is joined where nothing sets it back first.
+// Fails if: limits join at a time that is far ahead when it was not set back before.
 TEST(BucketAhead, C4LimitsDoNotJoinAtATimeThatIsFarAhead) {
   BucketState state = NewBucketState(WithSecond("odd"), kStart);
   Take(state, {WithSecond("odd"), {60'000, 1000}}, kStart);
@@ -115,7 +116,7 @@ TEST(BucketAhead, C4LimitsDoNotJoinAtATimeThatIsFarAhead) {
   EXPECT_EQ(state.bucket.meters[0].tokens, 0);
 }
 
-// Fails if: the sweep passes over a bucket whose time is far ahead, as it did until that time.
+// Fails if: the sweep skips a bucket whose time is far ahead, which it would do until that time.
 TEST(BucketAhead, C4TheSweepSetsBucketsOfAWrongBootBack) {
   SetBackLog log;
   BucketTable table({.stripes = 1, .track_changes = true, .log = &log});
@@ -169,8 +170,8 @@ BucketRecord AnyStoredBucket() {
   return record;
 }
 
-// Fails if: more meters than fit, or a time that no store writes, end the process or admit more
-// than the capacity. (Sanitizers see each overflow.)
+// Fails if: more meters than fit, or times that no store writes, end the process or admit more than
+// the capacity. (Sanitizers detect each overflow.)
 RC_GTEST_PROP(BucketAhead, AnyStoredTimesAndCountsAreSafe, ()) {
   BucketTable table({.stripes = 1, .track_changes = true});
   table.Load(AnyStoredBucket());

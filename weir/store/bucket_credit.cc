@@ -17,10 +17,12 @@ namespace {
 
 using Kind = BucketCredit::Kind;
 
-// A bucket, and what each of its limits lacks or gets.
+// One shard of the bucket: the tokens that its limits lack, and those that they get.
 struct Part {
-  Charge charge;                      // of a shard; its amounts are what is still to be given
-  std::vector<std::int64_t> missing;  // of each limit, up to its capacity
+  /// On one shard; its amounts are the tokens that are not given yet.
+  Charge charge;
+  /// For each limit, the tokens up to its capacity.
+  std::vector<std::int64_t> missing;
 };
 
 Status CheckCredit(const BucketCredit& credit) {
@@ -60,7 +62,7 @@ Part PartOf(BucketRecord record, UnixMillis now) {
     Refill(extra.meter, (now - extra.time).count());
     AddMeter(part, limits, extra.name, extra.meter);
   }
-  // An adjust names the bucket, and its shard apart.
+  // An adjust has the shard apart from the bucket's key.
   part.charge.shard = std::exchange(record.key.shard, 0);
   part.charge.amounts.resize(limits.size());
   part.charge.target = MakeTarget(std::move(record.key), std::move(limits));
@@ -74,7 +76,10 @@ std::optional<std::size_t> IndexIn(const Part& part, std::string_view name) {
   return static_cast<std::size_t>(found - limits.begin());
 }
 
-// One credit from its reading to its event.
+// One credit from its first read to its event. It keeps itself alive by the callbacks of its calls,
+// of which one is pending at a time:
+//
+//   ReadPage -> OnPage -> (next page) ... -> Plan -> Give -> (next adjust) ... -> Record -> done
 class CreditRun : public std::enable_shared_from_this<CreditRun> {
  public:
   using Answer = Done<std::vector<CreditedLimit>>;
@@ -101,7 +106,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
 
   void OnPage(Result<Page<BucketRecord>> page) {
     if (!page) return done_(Fail(std::move(page.error())));
-    // It may lack tokens, and cannot be given any.
+    // An unreadable bucket may lack tokens, and cannot be given any.
     if (!page->unreadable.empty()) {
       return done_(Fail(Code::kFailedPrecondition,
                         fmt::format("{}; nothing is changed", page->unreadable.front())));
@@ -113,7 +118,8 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     Give();
   }
 
-  // Decides what each part gets.
+  // Sets the tokens that each part gets: the shards are filled in their order, until the tokens of
+  // a top-up are used up.
   Status Plan() {
     if (parts_.empty()) return {};
     for (const std::string& name : Names()) {
@@ -136,6 +142,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     return {};
   }
 
+  // Returns the limits that the credit concerns: the named ones, or all limits of all shards.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     names.reserve(credit_.amounts.size());
@@ -149,6 +156,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     return names;
   }
 
+  // Returns the tokens to give to a limit, over all shards.
   std::int64_t Wanted(const std::string& name) const {
     if (credit_.kind == Kind::kReset) return INT64_MAX;
     return std::ranges::find(credit_.amounts, name, &CreditAmount::limit)->millitokens;
@@ -162,7 +170,8 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
                             credit_.entity, credit_.resource, name, fmt::join(known, ", ")));
   }
 
-  // One adjust after the other; a deep debt takes several.
+  // Makes one adjust after the other. An adjust is limited to kMaxMillitokens, so a deep debt needs
+  // several.
   void Give() {
     for (Part& part : parts_) {
       Charge charge = part.charge;
@@ -186,6 +195,7 @@ class CreditRun : public std::enable_shared_from_this<CreditRun> {
     Record();
   }
 
+  // Appends the audit event, unless no tokens were given.
   void Record() {
     AuditDetail::Parts added;
     for (const CreditedLimit& limit : credited_) {

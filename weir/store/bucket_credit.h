@@ -1,4 +1,5 @@
-// An operator's gifts to a bucket: a reset and a top-up, on every backend, audited.
+// Credits that an operator gives to a bucket: a reset or a top-up. They work on every backend and
+// are audited.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +20,44 @@ struct CreditAmount {
 
 struct BucketCredit {
   enum class Kind {
-    kReset,  ///< the limits that are named become full; no names: all limits
-    kTopUp,  ///< each limit that is named gets its tokens, up to its capacity
+    kReset,  ///< fills the named limits; without names: all limits
+    kTopUp,  ///< adds the given tokens to each named limit, up to its capacity
   };
   Kind kind = Kind::kReset;
   std::string entity;
   std::string resource;
-  std::vector<CreditAmount> amounts{};     ///< names once each; a reset does not look at the tokens
-  std::optional<std::string> principal{};  ///< who asks, for the audit log
+  /// Each limit at most once. A reset ignores the tokens.
+  std::vector<CreditAmount> amounts{};
+  /// The author of the credit, for the audit log.
+  std::optional<std::string> principal{};
 };
 
-/// What one limit got, over all shards of its bucket. Millitokens.
+/// The result for one limit, over all shards of its bucket. Millitokens.
 struct CreditedLimit {
   std::string limit;
   std::int64_t added = 0;
-  std::int64_t tokens = 0;  ///< what it has now, unless other requests came between
+  /// The balance after the credit, if no other request changed the bucket in between.
+  std::int64_t tokens = 0;
 
   friend bool operator==(const CreditedLimit&, const CreditedLimit&) = default;
 };
 
 struct CreditSources {
-  UnixMillis at;           ///< stamps the audit event
-  std::uint64_t seed = 0;  ///< must differ between calls: of the event's id and of adjust tokens
+  UnixMillis at;  ///< the time of the audit event
+  /// For the event's id and the ids of the adjusts. It must differ between calls.
+  std::uint64_t seed = 0;
 };
 
-/// Gives what the credit says, by BucketStore::Adjust: no update of other requests is lost, and
-/// what they take meanwhile stays taken. It counts as returned (Meter::consumed). Then an event
-/// `bucket_reset` or `bucket_topped_up` is appended; if nothing was missing, there is none. The
-/// answer names every limit that the credit concerns; a bucket that does not exist is full, and its
-/// answer is empty.
+/// Gives the credit by BucketStore::Adjust, so no concurrent update is lost, and tokens that other
+/// requests take in the meantime stay taken. The credit counts as returned (Meter::consumed). Then
+/// an event `bucket_reset` or `bucket_topped_up` is appended, unless no tokens were missing. The
+/// result lists every limit that the credit concerns. A bucket that does not exist is full, and its
+/// result is empty.
 ///
-/// kInvalidArgument, and nothing is changed: a limit that the bucket does not have, one that is
-/// named twice, a top-up that is empty or not positive. Any other error may leave a part given, and
-/// says so if only the event is missing. `backend` must outlive the call.
+/// Fails with kInvalidArgument, without a change, if the bucket does not have a named limit, if a
+/// limit is named twice, or if a top-up is empty or not positive. After any other error, a part of
+/// the credit may have been given; the message says so if only the event is missing. `done` runs
+/// once. `backend` must outlive the call.
 void Credit(Backend& backend, BucketCredit credit, const CreditSources& sources, Deadline deadline,
             Done<std::vector<CreditedLimit>> done);
 

@@ -1,4 +1,4 @@
-// A refused request stores the parameters of its limits, so that the wait in its answer holds.
+// A refused request stores the parameters of its limits, so that its returned wait is correct.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,8 @@ class BucketRefusal : public testing::Test {
     EXPECT_TRUE(decision) << decision.error().message;
     return decision.value_or(Decision());
   }
-  /// Refused now, refused a millisecond before the wait is over, and admitted then.
+  /// Checks that the request is refused now and a millisecond before the end of the wait, and
+  /// admitted at its end.
   void ExpectTrueWait(const TargetPtr& target, std::int64_t tokens, UnixMillis now) {
     const Decision refused = Ask(target, {tokens}, now);
     ASSERT_FALSE(refused.admitted);
@@ -84,7 +85,7 @@ TEST_F(BucketRefusal, ALookAndARefusedOverrideStoreNothing) {
   EXPECT_EQ(table_.Read(kRefusedKey)->bucket.time, kStart);
 }
 
-// Fails if: an override that came first decides the rate of a limit that resolution names.
+// Fails if: an earlier override decides the rate of a configured limit.
 TEST_F(BucketRefusal, C2TheConfiguredParametersHoldFromTheFirstRequestThatNamesThem) {
   const TargetPtr forty = OverriddenBy("rpm", PerSecond(40));
   const TargetPtr twenty = ConfiguredAs(PerSecond(20));
@@ -92,7 +93,7 @@ TEST_F(BucketRefusal, C2TheConfiguredParametersHoldFromTheFirstRequestThatNamesT
   EXPECT_FALSE(Ask(twenty, {1}, kStart).admitted);
   ASSERT_EQ(table_.Read(kRefusedKey)->names, std::vector<std::string>{"rpm"});
   EXPECT_EQ(table_.Read(kRefusedKey)->bucket.meters[0].quota, PerSecond(20));
-  // 20 a second for any request; no amount is above the capacity of the override.
+  // The rate is 20 a second for any request; no amount is above the capacity of the override.
   std::int64_t taken = 0;
   for (int i = 1; i <= 1000; ++i) {
     if (Ask(forty, {1}, kStart + milliseconds(i)).admitted) ++taken;
@@ -114,7 +115,7 @@ TEST_F(BucketRefusal, C2EveryBucketOfARefusedRequestGetsItsParameters) {
   EXPECT_EQ(table_.Read(parent)->bucket.meters[0].tokens, 69 * kMillitokens);
 }
 
-// A limit that joins is refilled up to the latest time of the bucket, at its old rate.
+// A limit that joins is refilled to the latest time of the bucket at its old rate.
 TEST_F(BucketRefusal, TheWaitHoldsAlsoIfAnotherMeterIsAhead) {
   const Quota slow{.capacity = 10'000, .amount = 1000, .period = 20'000};
   ASSERT_TRUE(Ask(ConfiguredAs(slow), {10}, kStart).admitted);
@@ -122,7 +123,7 @@ TEST_F(BucketRefusal, TheWaitHoldsAlsoIfAnotherMeterIsAhead) {
   ExpectTrueWait(ConfiguredAs({.capacity = 10'000, .amount = 1000, .period = 1000}), 5, kStart);
 }
 
-// Fails if: names that leave early keep a configured limit at nothing, though it is asked.
+// Fails if: names that leave early keep a configured limit empty although requests ask for it.
 TEST_F(BucketRefusal, C2ALimitThatIsAddedIsNotStarvedByNewNames) {
   ASSERT_TRUE(Ask(ConfiguredAs(PerMinute(60)), {1}, kStart).admitted);
   const auto override_at = [&](int second) {

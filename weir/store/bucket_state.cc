@@ -16,13 +16,14 @@
 namespace weir {
 namespace {
 
-// Where a bucket has the meter of a limit, if at all.
+// The source of a limit's meter in a bucket: a configured meter, the extra meters, or neither.
 struct Source {
   const Bucket* bucket = nullptr;
   const Meter* configured = nullptr;
   const ExtraMeters* extras = nullptr;
 };
 
+// Returns the index of the configured meter for a limit of `target`, if there is one.
 std::optional<std::size_t> IndexOf(const BucketState& state, const Target& target,
                                    std::size_t limit) {
   if (state.target.get() == &target) return limit;
@@ -53,7 +54,8 @@ milliseconds Behind(UnixMillis time, UnixMillis now) {
   return time > now ? time - now : milliseconds(0);
 }
 
-// Under the parameters that are stored, or those of the limit if none are.
+// Returns a copy of the meter at `now` under its stored parameters, or those of the limit if there
+// is no meter.
 MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
   if (source.configured == nullptr) {
     const ExtraMeter extra = ExtraOf(source.extras, limit, now);
@@ -64,7 +66,8 @@ MeterView StoredView(const Source& source, const Limit& limit, UnixMillis now) {
   return view;
 }
 
-// An override of a configured limit is judged by its own capacity, but refilled at the stored rate.
+// As StoredView, with the parameters by which a request is judged. An override of a configured
+// limit has its own capacity, but the stored rate.
 MeterView JudgedView(const Source& source, const Target& target, std::size_t limit,
                      UnixMillis now) {
   MeterView view = StoredView(source, target.limits[limit], now);
@@ -83,13 +86,15 @@ ExtraMeters& ExtrasOf(BucketState& state) {
   return *state.extras;
 }
 
+// Releases `extras` if there are no meters, and none that left early would still be filling up.
 void DropExtrasIfDone(BucketState& state, UnixMillis now) {
   if (state.extras == nullptr || !state.extras->meters.empty()) return;
   if (state.extras->left_full <= now) state.extras.reset();
 }
 
-// Limits may rejoin from meters whose time is ahead: the bucket is brought to the latest one, but
-// never far ahead.
+// Limits may rejoin from meters whose times are ahead of the bucket's. Returns the latest of these
+// times, to which the bucket must be refilled first, so that no meter is refilled twice for the
+// same time. Times that are far ahead (a wrong clock) are ignored.
 UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
   const UnixMillis least = std::max(now, state.bucket.time);
   if (state.extras == nullptr) return least;
@@ -102,6 +107,9 @@ UnixMillis TimeOfJoining(const BucketState& state, UnixMillis now) {
   return latest;
 }
 
+// Changes the configured limits to those of the target. A limit that the target names takes its
+// present meter with it, configured or extra; a configured limit that the target lacks becomes an
+// extra meter. The new meters are made from the old state before anything is replaced.
 void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {
   const UnixMillis time = TimeOfJoining(state, now);
   Refill(state.bucket, time);
@@ -127,13 +135,17 @@ void BringTo(BucketState& state, const TargetPtr& target, UnixMillis now) {
   DropExtrasIfDone(state, time);
 }
 
-// Targets that were made at different times are often equal.
+// Targets that were made at different times often have equal limits; then only the pointer is
+// replaced.
 void Conform(BucketState& state, const TargetPtr& target, UnixMillis now) {
   if (state.target == target) return;
   if (state.target->limits != target->limits) return BringTo(state, target, now);
   state.target = target;
 }
 
+// Charges configured limits at their meters, and other names at extra meters, which get the
+// parameters of this request. The charged meters are kept apart while others are removed to make
+// space for them.
 void TakeOverride(BucketState& state, const Charge& charge, UnixMillis now) {
   ExtraMeters& extras = ExtrasOf(state);
   std::vector<ExtraMeter> charged;

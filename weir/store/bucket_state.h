@@ -1,6 +1,14 @@
-// What a bucket table keeps of one bucket: its configured meters, and the extra ones of limits that
-// left or that only requests name. Values and functions of `now`; the caller holds the lock.
+// The state of one bucket in a bucket table: its configured meters, and its extra meters for limits
+// that left or that only requests name. Values and functions of `now`; the caller holds the lock.
 // Mechanism: docs/design/store.md.
+//
+//   none --> configured          a configured target names the limit
+//   none --> extra               an override takes from it, or an adjust names it
+//   configured --> extra         a configured target lacks the limit, whose meter is not full
+//   extra --> configured         a configured target names the limit again
+//   configured, extra --> none   the meter is full, or (extra) others need the space
+//
+// "None" means full, unless meters left before they were full (ExtraMeters::left_full).
 #pragma once
 
 #include <cstddef>
@@ -15,57 +23,61 @@
 namespace weir {
 
 struct BucketState {
-  /// `target->limits[i]` are the parameters of `bucket.meters[i]`. No limits: nothing was resolved
-  /// for this bucket yet.
+  /// `target->limits[i]` are the parameters of `bucket.meters[i]`. Empty if no configured target
+  /// has taken from this bucket yet.
   TargetPtr target;
   Bucket bucket;
-  /// Null: no extra meters, and none that left early. Never of the name of a configured one.
+  /// Null if there are no extra meters, and none that left before they were full. An extra meter
+  /// never has the name of a configured one.
   std::unique_ptr<ExtraMeters> extras;
 };
 
-/// A bucket that was never used.
+/// Returns the state of a bucket that was never used. For an override, it has no configured meters.
 BucketState NewBucketState(const TargetPtr& target, UnixMillis now);
 
+/// Conversions from and to the stored form.
 BucketState StateOf(BucketRecord record);
 BucketRecord RecordOf(const BucketState& state);
 
-/// One limit of a request: a copy of its meter at `now`, with the parameters that the request is
-/// judged by.
+/// One limit of a request: a copy of its meter, refilled to `now`, with the parameters by which the
+/// request is judged.
 struct MeterView {
   Meter meter;
-  milliseconds behind{0};  ///< by how much `now` is behind the meter's time
+  milliseconds behind{0};  ///< how far `now` is behind the meter's time
 };
 
-/// `state`, or `record`, may be null: a bucket that does not exist. Nothing changes.
+/// Returns the view of one limit of `target`. A null `state` or `record` means a bucket that does
+/// not exist. Changes nothing.
 MeterView ViewOf(const BucketState* state, const Target& target, std::size_t limit, UnixMillis now);
 MeterView ViewOf(const BucketRecord* record, const Target& target, std::size_t limit,
                  UnixMillis now);
 
-/// True unless all amounts are 0: such a charge changes nothing.
+/// Returns true unless all amounts are 0; such a charge changes nothing.
 bool Changes(const Charge& charge);
 
-/// kFailedPrecondition if an override needs more extra meters than fit, because those that are
-/// there are in debt.
+/// Returns kFailedPrecondition if an override needs more extra meters than there is space for,
+/// because the existing ones are in debt.
 [[nodiscard]] Status CheckSpace(const BucketState* state, const Charge& charge, UnixMillis now);
 
 /// Takes the amounts of an acquire. A configured target also stores its limits in the bucket.
-/// REQUIRES: Changes(charge), CheckSpace, and every amount is covered by its ViewOf.
+/// REQUIRES: Changes(charge), CheckSpace succeeds, and every amount is covered by its ViewOf.
 void Take(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// The change by a refused acquire: a configured target stores its limits in the bucket and takes
-/// no tokens, so that its wait holds. False if nothing changes, as for a look and an override.
+/// Makes the change of a refused acquire: a configured target stores its limits in the bucket and
+/// takes no tokens, so that the returned wait is correct. Returns false if nothing changes, as for
+/// an override or a charge whose amounts are all 0.
 bool StoreLimits(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// Whether the debts that an adjust leaves keep within kMaxDebt.
+/// Returns true if the debts after an adjust are within kMaxDebt.
 bool CanAdjust(const BucketState* state, const Charge& charge, UnixMillis now);
 
-/// Parameters stay as they are. REQUIRES: CanAdjust.
+/// Adjusts the balances; parameters do not change. REQUIRES: CanAdjust.
 void Adjust(BucketState& state, const Charge& charge, UnixMillis now);
 
-/// Removes extra meters that are full at `now`; true if there were any.
+/// Removes extra meters that are full at `now`. Returns true if there were any.
 bool RemoveFullExtras(BucketState& state, UnixMillis now);
 
-/// From this time on, the bucket is as one that was never used.
+/// Returns the time from which on the bucket is equivalent to one that was never used.
 UnixMillis FullAt(const BucketState& state);
 
 }  // namespace weir

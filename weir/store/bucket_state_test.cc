@@ -27,7 +27,7 @@ std::int64_t Available(const BucketState& state, const TargetPtr& target, UnixMi
   return ViewOf(&state, *target, 0, now).meter.tokens / kMillitokens;
 }
 
-// 20 meters, of which the n-th has used 30 + n.
+// Returns a bucket with 20 extra meters, of which meter n has used 30 + n.
 BucketState FilledState() {
   BucketState state = EmptyState();
   for (std::int64_t n = 0; n < 20; ++n) {
@@ -56,7 +56,8 @@ TEST(BucketState, ALimitThatLeftEarlyComesBackAsItWouldBe) {
   EXPECT_EQ(Available(state, first, kStateStart + Seconds(30)), 60);
 }
 
-// A slow limit left; a fast one that never was there must not be refused until that is full.
+// A slow limit left early. A fast limit that was never there must not be refused until the slow one
+// would be full.
 TEST(BucketState, AFastLimitFillsAtItsOwnRateThoughASlowOneLeftEarly) {
   BucketState state = EmptyState();
   for (std::int64_t n = 0; n < 21; ++n) {
@@ -111,7 +112,7 @@ TEST(BucketState, AMeterThatIsAheadRejoinsWithoutRefillingTwice) {
   EXPECT_EQ(ViewOf(&state, *both, 1, kStateStart + Seconds(30)).meter.tokens, 0);
 }
 
-// Fails if: a row with more debts than meters, as none is written, is more than a state to judge.
+// Fails if: a row with more debts than fit, which no store writes, ends the process.
 TEST(BucketState, MoreDebtsThanFitDoNotEndTheProcess) {
   const TargetPtr rpm = MakeTarget(kAcme, {{"rpm", PerMinute(60)}});
   BucketState state = NewBucketState(rpm, kStateStart);

@@ -32,6 +32,7 @@ BucketEntry& BucketStripe::Add(BucketState state) {
   return entry;
 }
 
+// Inserts the entry after the first one of its entity, or makes it the first one.
 void BucketStripe::Link(BucketEntry& entry) {
   const auto [first, is_first] = by_entity.insert(&entry);
   if (is_first) return;
@@ -41,6 +42,8 @@ void BucketStripe::Link(BucketEntry& entry) {
   if (entry.next_of_entity != nullptr) entry.next_of_entity->previous_of_entity = &entry;
 }
 
+// Removes the entry from the list of its entity. If it was the first, the next one takes its role
+// in by_entity. The erase comes before the insert, because both entries have the same key there.
 void BucketStripe::Unlink(BucketEntry& entry) {
   BucketEntry* const next = entry.next_of_entity;
   BucketEntry* const previous = entry.previous_of_entity;
@@ -80,7 +83,7 @@ std::size_t BucketStripe::Sweep(std::size_t count, const SweepTimes& times, Ahea
       report.Add(entry.key(), ahead);
       MarkChanged(entry);
     }
-    // A change that waits to be drained keeps its bucket: the drain holds a pointer to it.
+    // A bucket with a change that is not drained yet is not removed: `changed` has a pointer to it.
     if (!entry.changed && FullAt(entry.state) <= times.idle_since) {
       Remove(entry);
       ++swept;

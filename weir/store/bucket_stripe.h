@@ -16,13 +16,16 @@
 
 namespace weir {
 
-/// A bucket in a stripe; its address does not change. In the order in which a request looks at it.
+/// A bucket in a stripe. Its address does not change. The fields are in the order in which a
+/// request reads them.
 struct BucketEntry {
-  std::size_t hash;         ///< target->hash: comparing entries touches no target
-  BucketState state;        ///< its target is replaced, by one with the same key
-  bool changed = false;     ///< listed in BucketStripe::changed
-  bool kept = false;        ///< a drain or a load reported it, so that its removal is reported too
-  std::uint32_t mark = 0;   ///< kept for the sink of BucketTable::DrainChanges
+  std::size_t hash;  ///< target->hash, so that comparing entries reads no target
+  /// Its target may be replaced by another one with the same key.
+  BucketState state;
+  bool changed = false;  ///< listed in BucketStripe::changed
+  /// True if a drain or a load has reported this bucket, so its removal must be reported too.
+  bool kept = false;
+  std::uint32_t mark = 0;   ///< owned by the sink of BucketTable::DrainChanges
   std::uint32_t index = 0;  ///< in BucketStripe::entries
   BucketEntry* next_of_entity = nullptr;
   BucketEntry* previous_of_entity = nullptr;
@@ -30,7 +33,7 @@ struct BucketEntry {
   const BucketKey& key() const { return state.target->key; }
 };
 
-/// A key to look up without making an entry.
+/// A key for a look-up without an entry.
 struct BucketRef {
   const BucketKey& key;
   std::size_t hash;
@@ -46,12 +49,12 @@ struct BucketEntryEqual {
   using is_transparent = void;
   bool operator()(const BucketEntry* a, const BucketEntry* b) const { return a == b; }
   bool operator()(const BucketEntry* entry, const BucketRef& ref) const {
-    // A request usually comes with the very target that the bucket was last charged under.
+    // A request usually has the same target that the bucket was last charged under.
     return entry->hash == ref.hash && (&entry->key() == &ref.key || entry->key() == ref.key);
   }
 };
 
-/// Entries by their entity.
+/// Hashing and comparing entries by their entity.
 struct EntityOfEntry {
   using is_transparent = void;
   static std::string_view Of(std::string_view entity) { return entity; }
@@ -66,39 +69,45 @@ struct EntityEqual : EntityOfEntry {
   bool operator()(const auto& a, const auto& b) const { return Of(a) == Of(b); }
 };
 
-/// What a sweep goes by.
+/// The times for a sweep.
 struct SweepTimes {
-  UnixMillis idle_since;  ///< buckets and extra meters that were full by then are removed
-  UnixMillis now;         ///< times that are far ahead of it are set to it
+  /// Buckets and extra meters that were full at this time are removed.
+  UnixMillis idle_since;
+  /// Stored times that are far ahead of this are set to it.
+  UnixMillis now;
 };
 
-/// `mutex` guards everything in it; the caller holds it.
+/// `mutex` guards all fields. Callers of the methods must hold it.
 struct alignas(64) BucketStripe {
   Mutex mutex;
   absl::flat_hash_set<BucketEntry*, BucketEntryHash, BucketEntryEqual> index;
-  /// Of each entity one entry, from which the others are linked.
+  /// One entry of each entity; the other entries of the entity are linked to it.
   absl::flat_hash_set<BucketEntry*, EntityHash, EntityEqual> by_entity;
-  std::vector<std::unique_ptr<BucketEntry>> entries;  ///< in no order
+  std::vector<std::unique_ptr<BucketEntry>> entries;  ///< in no particular order
   bool track_changes = false;
   std::vector<BucketEntry*> changed;  ///< since the last drain, each once
   std::vector<TargetPtr> removed;     ///< since the last drain
   std::size_t hand = 0;               ///< the index that is swept next
+  /// Calls of IsTidyDue without an Add.
   std::uint32_t uses = 0;
-  bool grown = false;  ///< since the last Tidy
+  bool grown = false;  ///< an entry was added since the last IsTidyDue
 
+  /// Returns the entry of a key; null if there is none.
   BucketEntry* Find(BucketRef ref);
-  /// The first entry of an entity, which links to the others; null if there is none.
+  /// Returns the first entry of an entity, which is linked to the others; null if there is none.
   BucketEntry* FirstOf(std::string_view entity);
-  /// REQUIRES: Find(...) was null.
+  /// Adds an entry. REQUIRES: Find(...) was null.
   BucketEntry& Add(BucketState state);
+  /// Adds the entry to `changed`, if changes are tracked and it is not listed yet.
   void MarkChanged(BucketEntry& entry);
-  /// The last entry takes its index.
+  /// Removes an entry. The last entry gets its index.
   void Remove(BucketEntry& entry);
-  /// Looks at the next `count` entries. Entries found before may be gone. Returns how many buckets
-  /// were removed.
+  /// Sweeps the next `count` entries: sets times that are far ahead to now, and removes full extra
+  /// meters and full buckets. Pointers to entries may be invalid afterwards. Returns the number of
+  /// removed buckets.
   std::size_t Sweep(std::size_t count, const SweepTimes& times, AheadReport& report);
-  /// True if it is time to sweep kTidyCount entries: after each Add, so that the stripe cleans up
-  /// faster than it grows, and after every 32nd call.
+  /// Returns true if it is time to sweep kTidyCount entries: after each Add, so that the stripe is
+  /// cleaned up faster than it grows, and otherwise on every 32nd call.
   static constexpr std::size_t kTidyCount = 4;
   bool IsTidyDue();
 

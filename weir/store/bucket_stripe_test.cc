@@ -26,8 +26,8 @@ std::set<BucketKey> ScannedFor(const BucketStripe& stripe, const std::string& en
   return keys;
 }
 
-// C16: what an entity's buckets are is found without looking at all of them.
-// Fails if: a removed entry stays linked, or takes those behind it along.
+// C16: the buckets of an entity are found without a scan of all buckets. Fails if: a removed entry
+// stays linked, or the entries linked after it are lost.
 RC_GTEST_PROP(BucketStripe, C16FindsTheBucketsOfAnEntity, ()) {
   BucketStripe stripe;
   const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 60));

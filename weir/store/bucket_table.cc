@@ -13,8 +13,8 @@
 namespace weir {
 namespace {
 
-// The answer without its numbers. Made before the locks are taken: the strings are most of its
-// cost.
+// Makes the result without its numbers. It is made before the locks are taken, because its strings
+// are most of its cost.
 Decision BlankDecision(std::span<const Charge> charges) {
   Decision decision;
   std::size_t count = 0;
@@ -32,7 +32,8 @@ Decision BlankDecision(std::span<const Charge> charges) {
   return decision;
 }
 
-// Nothing comes back before the time by which the caller is behind is made up.
+// Judges one limit. If the caller is behind the meter's time, no tokens come back before that time,
+// so the difference adds to the wait.
 void Judge(const MeterView& view, LimitStatus& status) {
   status.capacity = view.meter.quota.capacity;
   status.available = view.meter.tokens;
@@ -41,7 +42,8 @@ void Judge(const MeterView& view, LimitStatus& status) {
   status.exceeded = status.retry_after > milliseconds(0);
 }
 
-// A bucket that does not exist is full: what is given back to it changes nothing.
+// Returns true if no amount is positive. A bucket that does not exist is full, so returning tokens
+// to it changes nothing.
 bool GivesBackOnly(const Charge& charge) {
   return std::ranges::all_of(charge.amounts, [](std::int64_t amount) { return amount <= 0; });
 }
@@ -53,8 +55,8 @@ Error TooMuchDebt(const BucketKey& key) {
 
 }  // namespace
 
-// Holds the stripes of all charges, taken in ascending order so that no two requests wait for each
-// other.
+// Holds the locks of the stripes of all charges. They are taken in ascending order of the stripes,
+// each once, so that two requests never wait for each other in a circle.
 class BucketTable::Locks {
  public:
   Locks(const BucketTable& table, std::span<const Charge> charges) WEIR_NO_THREAD_SAFETY_ANALYSIS
@@ -77,7 +79,7 @@ class BucketTable::Locks {
   std::array<std::size_t, kMaxCharges> held_;  // the first count_ are set
 };
 
-// One charge's bucket, if it exists. Valid under Locks on the same charges.
+// The bucket of one charge, if it exists. Valid while Locks on the same charges are held.
 struct BucketTable::Found {
   BucketStripe* stripe = nullptr;
   BucketEntry* entry = nullptr;
@@ -96,7 +98,7 @@ BucketTable::BucketTable(BucketTableOptions options)
 BucketTable::~BucketTable() = default;
 
 std::size_t BucketTable::StripeOf(std::size_t hash) const {
-  // The high bits: an index inside a stripe goes by the low ones.
+  // Uses the high bits of the hash; an index inside a stripe uses the low bits.
   return (hash >> 40) & (stripes_.size() - 1);
 }
 
@@ -111,7 +113,7 @@ void BucketTable::SetBackIfAhead(const Found& found, UnixMillis now, AheadReport
   if (ahead == milliseconds(0)) return;
   report.Add(found.entry->key(), ahead);
   found.stripe->MarkChanged(*found.entry);
-  changed_by_refusal_ = true;  // in case the request is refused; otherwise it costs a look
+  changed_by_refusal_ = true;  // in case of a refusal; otherwise unneeded
 }
 
 Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMillis now) {
@@ -121,6 +123,9 @@ Result<Decision> BucketTable::Acquire(std::span<const Charge> charges, UnixMilli
   return no_space && MakeSpace(now) ? TryAcquire(charges, now) : decision;
 }
 
+// Order: the result's strings are made without locks. Under the locks, all limits are judged before
+// any is debited. CheckSpace and Reserve fail before the first change, except for times that were
+// set back. The report of those is declared before the locks, so it is written after their release.
 Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMillis now) {
   Decision decision = BlankDecision(charges);
   std::array<Found, kMaxCharges> all;
@@ -148,7 +153,7 @@ Result<Decision> BucketTable::TryAcquire(std::span<const Charge> charges, UnixMi
 
 void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report) {
   if (!stripe.IsTidyDue()) return;
-  // Most calls sweep nothing, and would only contend for the counter.
+  // Most calls sweep nothing, and a write would only contend for the counter.
   const std::size_t swept = stripe.Sweep(BucketStripe::kTidyCount, TimesOf(now), report);
   if (swept > 0) size_ -= swept;
 }
@@ -156,7 +161,8 @@ void BucketTable::Tidy(BucketStripe& stripe, UnixMillis now, AheadReport& report
 void BucketTable::Decide(std::span<const Charge> charges, std::span<const Found> found,
                          UnixMillis now, Decision& decision) {
   Judge(charges, found, now, decision);
-  // The wait holds only at the rates that it is computed from.
+  // The returned wait is correct only at the rates from which it is computed, so the limits are
+  // stored, and judged again.
   if (decision.admitted || !StoreLimits(charges, found, now)) return;
   changed_by_refusal_ = true;
   Judge(charges, found, now, decision);
@@ -189,7 +195,8 @@ bool BucketTable::StoreLimits(std::span<const Charge> charges, std::span<const F
 }
 
 bool BucketTable::TakeChangedByRefusal() {
-  // Nearly always false, and then no thread writes to the flag that all threads read.
+  // The flag is nearly always false, and then no thread writes to the cache line that all threads
+  // read.
   return changed_by_refusal_ && changed_by_refusal_.exchange(false);
 }
 
@@ -200,6 +207,8 @@ Status BucketTable::Adjust(std::span<const Charge> charges, AdjustId token, Unix
   return no_space && MakeSpace(now) ? TryAdjust(charges, token, now) : adjusted;
 }
 
+// The id is inserted under the locks of the buckets, so of two equal adjusts at the same time one
+// waits and then finds the id. A failure removes the id again, because nothing was adjusted.
 Status BucketTable::TryAdjust(std::span<const Charge> charges, AdjustId token, UnixMillis now) {
   std::array<Found, kMaxCharges> found;
   AheadReport ahead(options_.log);
@@ -233,6 +242,8 @@ Status BucketTable::Reserve(std::span<const Charge> charges, std::span<const Fou
     if (found[i].entry == nullptr && !GivesBackOnly(charges[i])) ++needed;
   }
   if (needed == 0) return {};
+  // Adds first and checks then, so that concurrent requests on other stripes cannot exceed the
+  // limit together.
   if ((size_ += needed) <= options_.max_buckets) return {};
   size_ -= needed;
   return Fail(Code::kResourceExhausted,
@@ -256,6 +267,7 @@ bool BucketTable::MakeSpace(UnixMillis now) {
   constexpr std::int64_t kPause = 1000;
   std::int64_t last = swept_at_;
   if (now.value > last - kPause && now.value < last + kPause) return false;
+  // Of concurrent calls, one succeeds here and sweeps. The caller holds no locks at this point.
   if (!swept_at_.compare_exchange_strong(last, now.value)) return false;
   SweepIdle(now);
   return size_ < options_.max_buckets;
@@ -307,6 +319,8 @@ void BucketTable::Load(BucketRecord record, Loaded loaded) {
   ++size_;
 }
 
+// Locks one stripe at a time, so a request in flight may be drained with some of its buckets now
+// and with the others in the next drain.
 std::size_t BucketTable::DrainChanges(const ChangeSink& sink) {
   std::size_t drained = 0;
   for (const auto& stripe : stripes_) {

@@ -1,4 +1,4 @@
-// BucketTable, continued: its buckets in pages.
+// BucketTable, continued: listing its buckets in pages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ bool Matches(const BucketFilter& filter, const BucketKey& key) {
          (!filter.resource || *filter.resource == key.resource);
 }
 
-// Where the page after a bucket begins: its stripe, and its key, by which a stripe is listed.
+// The beginning of a page: a stripe, and the key of the last listed bucket. A stripe is listed in
+// the order of keys.
 struct PageStart {
   std::size_t stripe = 0;
   std::optional<BucketKey> after;
@@ -28,7 +29,7 @@ std::string FormatCursor(std::size_t stripe, const BucketKey& key) {
 }
 
 std::optional<PageStart> ReadCursor(std::string_view text) {
-  // Neither an entity nor a resource may contain '#'.
+  // The parts are separated by '#', which neither an entity nor a resource may contain.
   std::array<std::string_view, 4> parts;
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t hash = text.find('#');
@@ -44,7 +45,8 @@ std::optional<PageStart> ReadCursor(std::string_view text) {
                    .after = BucketKey{std::string(parts[1]), std::string(parts[2]), *shard}};
 }
 
-// Appends what matches and comes after `after`; false if the page was full before the end.
+// Appends the matching buckets after `start.after`. Returns false if the page was full before the
+// end of the stripe.
 bool AppendStripe(const BucketFilter& filter, const PageStart& start, BucketStripe& stripe,
                   std::size_t limit, Page<BucketRecord>& page) {
   const MutexLock lock(stripe.mutex);
@@ -82,7 +84,8 @@ Result<Page<BucketRecord>> BucketTable::List(const BucketFilter& filter,
   Page<BucketRecord> page;
   for (; start->stripe < stripes_.size(); *start = {.stripe = start->stripe + 1, .after = {}}) {
     if (AppendStripe(filter, *start, *stripes_[start->stripe], request.limit, page)) continue;
-    // The last item may be of an earlier stripe, where the page was full already.
+    // The last item may be in an earlier stripe: the page may have been full when this stripe
+    // began.
     const BucketKey& last = page.items.back().key;
     page.next = FormatCursor(StripeOf(HashOf(last)), last);
     break;

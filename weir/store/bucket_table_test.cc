@@ -24,7 +24,7 @@ bool Take(BucketTable& table, const TargetPtr& target, std::int64_t tokens, Unix
   return decision.has_value() && decision->admitted;
 }
 
-/// What a drain told: tokens left by entity, or -1 for a removal.
+/// Drains the table. Returns the tokens left by entity, or -1 for a removal.
 std::map<std::string, std::int64_t> Drain(BucketTable& table) {
   std::map<std::string, std::int64_t> told;
   table.DrainChanges([&](const BucketKey& key, const BucketState* state, std::uint32_t&) {
@@ -54,7 +54,7 @@ TEST(BucketTable, ARefusalIsNoChange) {
   EXPECT_EQ(Drain(table), Told{});
 }
 
-/// What a table wrote to its log.
+/// Records the time by which each reported bucket was ahead.
 class AheadLog final : public Log {
  public:
   bool IsEnabled(LogLevel) const override { return true; }
@@ -68,7 +68,7 @@ class AheadLog final : public Log {
 
 constexpr milliseconds kManyYears = std::chrono::days(74 * 365);
 
-// Fails if: a time far ahead stays, as it did until 74 years had passed, or refills anything.
+// Fails if: a time far ahead stays, which it would for 74 years, or refills tokens.
 TEST(BucketTable, C4ATimeThatIsFarAheadIsSetToNowAndItsTokensStay) {
   AheadLog log;
   BucketTable table({.track_changes = true, .log = &log});
@@ -104,7 +104,7 @@ TEST(BucketTable, ATimeUpToAMinuteAheadStaysAndRefillsNothingUntilItIsReached) {
   EXPECT_TRUE(log.ahead.empty());
 }
 
-// Fails if: the caller's `now` alone decides, though it may be older than a suspension.
+// Fails if: only the caller's `now` decides, which may have been read before a suspension.
 TEST(BucketTable, ACallerThatWasSuspendedSetsNothingBack) {
   sim::SimClock clock;
   BucketTable table({.time = BucketTime::FromWall(clock)});
@@ -139,7 +139,7 @@ TEST(BucketTable, AnIdleBucketLeavesAfterTheGraceAndItsRemovalIsTold) {
   BucketTable table({.track_changes = true, .idle_grace = milliseconds(60'000)});
   EXPECT_TRUE(Take(table, PerSecondTarget("acme", 2), 2, kStart));
   Drain(table);
-  // Full again after one second; the grace counts from there.
+  // The bucket is full again after one second; the grace counts from then.
   table.SweepIdle(kStart + milliseconds(60'999));
   EXPECT_EQ(table.size(), 1U);
   table.SweepIdle(kStart + milliseconds(61'000));
@@ -187,7 +187,7 @@ TEST(BucketTable, ALoadedBucketIsInPlaceAndNoChange) {
   EXPECT_EQ(Drain(second), (Told{{"acme", -1}}));
 }
 
-// One request each from very many entities must not fill the memory.
+// Single requests from very many entities must not fill the memory.
 TEST(BucketTable, StaysBoundedUnderEverNewKeys) {
   BucketTable table({.stripes = 4, .idle_grace = milliseconds(1000)});
   constexpr int kKeys = 50'000;
@@ -197,11 +197,11 @@ TEST(BucketTable, StaysBoundedUnderEverNewKeys) {
     EXPECT_TRUE(Take(table, PerSecondTarget("user-" + std::to_string(i), 1), 1, now));
     if (i % 1000 == 0) most = std::max(most, table.size());
   }
-  // Two seconds' worth of keys are not idle yet; the sweep may lag behind by some more.
+  // The keys of the last two seconds are not idle yet, and the sweep may be somewhat behind.
   EXPECT_LT(most, 10'000U);
 }
 
-// The same, with no new keys: what idles leaves while other buckets are used.
+// As above, without new keys: idle buckets are removed while other buckets are used.
 TEST(BucketTable, UseOfOneBucketClearsItsIdleNeighbours) {
   BucketTable table({.stripes = 1, .idle_grace = milliseconds(1000)});
   for (int i = 0; i < 1000; ++i) {
@@ -286,7 +286,7 @@ TEST(BucketTable, C17RefusesNewBucketsAtItsBoundAndDropsNoneThatIsNotFull) {
   const Charge back{PerSecondTarget("d", 1), {-1000}};
   EXPECT_TRUE(table.Adjust({&back, 1}, {1, 2}, kStart)) << "a full bucket needs no entry";
   EXPECT_FALSE(Take(table, PerSecondTarget("a", 1), 1, kStart)) << "those that are there go on";
-  // One that is full makes space, once the last sweep is a second ago.
+  // A bucket that is full makes space, once the last sweep was a second ago.
   EXPECT_TRUE(Take(table, PerSecondTarget("d", 1), 1, kStart + milliseconds(1001)));
   EXPECT_LE(table.size(), 3U);
 }

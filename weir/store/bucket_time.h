@@ -1,4 +1,5 @@
-// Bucket time: T = base + B, B being the machine's time since boot. Mechanism: docs/design/time.md.
+// Bucket time: T = base + B, where B is the machine's time since boot. Mechanism:
+// docs/design/time.md.
 #pragma once
 
 #include <chrono>
@@ -7,22 +8,22 @@
 
 namespace weir {
 
-/// A stored time up to this far ahead of T stays, and nothing is refilled until T reaches it. One
-/// that is further ahead was written under a wrong clock and is set to T.
+/// A stored time that is ahead of T by at most this is kept, and tokens are not refilled until T
+/// reaches it. A time further ahead was written under a wrong clock, and is set to T.
 inline constexpr milliseconds kMostAhead{60'000};
 
-/// Starts from one or more readings of the wall clock and never follows it afterwards. A value; the
-/// clock must outlive it. Thread-safe if the clock is.
+/// Takes its base from one or more readings of the wall clock, and does not follow the wall clock
+/// afterwards. A value; the clock must outlive it. Thread-safe if the clock is.
 class BucketTime {
  public:
-  /// `base` is the time at which B was zero.
+  /// `base` is the time at which B was 0.
   BucketTime(const Clock& clock, UnixMillis base) : clock_(&clock), base_(base) {}
-  /// By one reading of the wall clock, so that T is the wall time now.
+  /// Takes one reading of the wall clock, so that T is the wall time now.
   static BucketTime FromWall(const Clock& clock);
-  /// By the median of three readings, so that a single wrong one has no effect.
+  /// Takes the median of three readings, so that a single wrong reading has no effect.
   static BucketTime FromMedian(const Clock& clock);
 
-  /// Whole milliseconds. Never goes backwards until the machine is started again.
+  /// Returns T in whole milliseconds. It does not go backwards until the machine is restarted.
   UnixMillis Now() const { return base_ + std::chrono::floor<milliseconds>(clock_->BootNow()); }
   UnixMillis base() const { return base_; }
   const Clock& clock() const { return *clock_; }
@@ -32,7 +33,7 @@ class BucketTime {
   UnixMillis base_;
 };
 
-/// True if a stored time is so far ahead that it is to be set to T.
+/// Returns true if a stored time is so far ahead that it must be set to T.
 inline bool IsFarAhead(UnixMillis stored, UnixMillis now) { return stored > now + kMostAhead; }
 
 }  // namespace weir

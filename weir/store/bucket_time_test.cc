@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds kGlitch = std::chrono::days(74 * 365);
 
-/// A clock whose next readings of the wall clock are given.
+/// A clock for which a test sets the next readings of the wall clock.
 class MisreadClock final : public Clock {
  public:
   Instant Now() const override { return sim.Now(); }
@@ -48,7 +48,7 @@ TEST(BucketTime, StartsAtTheWallTimeAndFollowsTheTimeSinceBootAlone) {
   EXPECT_EQ(time.Now(), start + seconds(5) + hours(2));
 }
 
-// Fails if: the base is made of one reading, whichever of the three that is.
+// Fails if: the base is taken from a single one of the three readings, whichever it is.
 TEST(BucketTime, OneWrongReadingOfThreeHasNoEffect) {
   for (std::size_t wrong = 0; wrong < 3; ++wrong) {
     for (const milliseconds error : {kGlitch, -kGlitch}) {
@@ -63,7 +63,7 @@ TEST(BucketTime, OneWrongReadingOfThreeHasNoEffect) {
 
 class LabelClockTest : public testing::Test {
  protected:
-  /// How far the labels are from the truth after one reading.
+  /// Returns the error of the labels after one reading.
   milliseconds Error() { return labels_.Now() - truth_.Now(); }
   void Read(int times, milliseconds apart) {
     for (int i = 0; i < times; ++i) {
@@ -87,7 +87,7 @@ TEST_F(LabelClockTest, FollowsAClockThatWasSetInBothDirectionsAfterTenSeconds) {
   }
 }
 
-// Fails if: a step is silent, or each later reading is an event as well.
+// Fails if: a step is not logged, or each later reading is logged as well.
 TEST_F(LabelClockTest, ASettingIsOneEventWhenItIsFollowed) {
   RecordingLog log;
   LabelClock labels(truth_, {}, log);
@@ -113,7 +113,7 @@ TEST_F(LabelClockTest, AGlitchOfOneReadingHasNoEffect) {
   EXPECT_EQ(Error(), milliseconds(0));
 }
 
-// Fails if: samples that disagree with each other make a run.
+// Fails if: samples that disagree with each other form a run.
 TEST_F(LabelClockTest, AClockThatRunsWildIsNotFollowed) {
   for (int i = 0; i < 100; ++i) {
     clock_.Advance(seconds(1));

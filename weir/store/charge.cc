@@ -17,7 +17,7 @@ std::uint64_t Fnv1a(std::uint64_t hash, std::string_view bytes) {
   return hash;
 }
 
-// FNV's low bits are weak; stripes and hash tables look at exactly these.
+// Mixes the bits: those of FNV are weak, and stripes and hash tables use only some of them.
 std::uint64_t Mix(std::uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdU;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53U;

@@ -13,11 +13,11 @@
 namespace weir {
 namespace {
 
-/// How many calls are in flight, and whether there may be more. Thread-safe.
+/// The number of calls in flight, and whether further calls may begin. Thread-safe.
 class CallCount {
  public:
-  /// One call; it ends when this and its copies are destroyed, also if it is dropped without an
-  /// answer.
+  /// One call in flight. The call ends when the Pass and its copies are destroyed, also if its
+  /// callback is dropped without a result.
   class Pass {
    public:
     explicit Pass(CallCount& count) : count_(&count) {}
@@ -34,7 +34,8 @@ class CallCount {
 
   enum class Kind { kAny, kGiveBack };
 
-  // A call in flight may end in a slot that nobody uses: it is given back also after Close.
+  // A call in flight may complete with a slot that its caller no longer needs, so releases are
+  // allowed after Close while any call is in flight.
   std::optional<Pass> Begin(Kind kind) {
     const std::lock_guard lock(mutex_);
     const bool may_begin = !closed_ || (kind == Kind::kGiveBack && in_flight_ > 0);
@@ -43,6 +44,7 @@ class CallCount {
     return Pass(*this);
   }
 
+  // Refuses further calls, and blocks until none is in flight.
   void Close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
@@ -54,7 +56,8 @@ class CallCount {
     const std::lock_guard lock(mutex_);
     ++in_flight_;
   }
-  // Under the lock until the end: who waits may destroy this when it has it.
+  // The lock is held until the end: the thread that waits in Close may destroy this object as soon
+  // as it gets the lock.
   void End() {
     const std::lock_guard lock(mutex_);
     if (--in_flight_ == 0) ended_.notify_all();
@@ -144,6 +147,7 @@ class ClosingReservations final : public ReservationBackend,
     });
   }
 
+  // Makes a call on `inner_`, or fails if the backend is closed.
   template <class T, class Verb>
   void Call(Done<T> done, const Verb& verb) {
     Run(calls_.Begin(CallCount::Kind::kAny), std::move(done), verb);
@@ -152,8 +156,8 @@ class ClosingReservations final : public ReservationBackend,
   void GiveBack(Done<bool> done, const Verb& verb) {
     Run(calls_.Begin(CallCount::Kind::kGiveBack), std::move(done), verb);
   }
-  // The answer may come before the verb returns, on another thread: `pass` keeps the place until
-  // both are over.
+  // The call may complete on another thread before it returns here. The caller's `pass` counts it
+  // as in flight until `verb` returns, the copy in the callback until `done` returns.
   template <class T, class Verb>
   void Run(const std::optional<CallCount::Pass>& pass, Done<T> done, const Verb& verb) {
     if (!pass) {
@@ -185,7 +189,8 @@ Result<ReservationBackend*> LazyReservations::Get() {
   return opened_.get();
 }
 
-// Opening holds the lock: what is opened meanwhile is closed too.
+// Get holds the lock while it opens a backend, so a backend that is being opened is closed here
+// too.
 void LazyReservations::Close() {
   ReservationBackend* opened = nullptr;
   {

@@ -1,4 +1,4 @@
-// Slots, accounts' limits and accounts' tokens that can be closed: no call outlives its place.
+// A ReservationBackend that can be closed: no call is pending after Close.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,26 @@
 
 namespace weir {
 
-/// The same place, which counts its calls. After Close each call is kUnavailable, except that
-/// Release and ReleaseUnbound are made while another call is in flight, also within its answer: so
-/// a claim that ends in a slot that nobody uses gives it back. Close and the destructor return when
-/// every call has its answer, so by the latest of their deadlines. Neither may be called within an
-/// answer, nor on a thread that `inner` needs to answer.
+/// Wraps `inner` and counts its pending calls. After Close, each call fails with kUnavailable,
+/// except that Release and ReleaseUnbound still work while another call is in flight, also within
+/// its callback: so if a claim completes with a slot that is no longer needed, its callback can
+/// release the slot. Close and the destructor return when every call has completed, so at the
+/// latest of their deadlines. Neither may be called within a callback, or on a thread that `inner`
+/// needs to complete a call.
 std::unique_ptr<ReservationBackend> MakeClosing(std::unique_ptr<ReservationBackend> inner);
 
-/// A place that is opened when it is first asked for. Thread-safe.
+/// A ReservationBackend that is opened on first use. Thread-safe.
 class LazyReservations {
  public:
   using Open = std::function<Result<std::unique_ptr<ReservationBackend>>()>;
 
   explicit LazyReservations(Open open) : open_(std::move(open)) {}
 
-  /// The place, which lives as long as this; or why it could not be opened: the next call tries
-  /// again. kUnavailable after Close.
+  /// Returns the backend, which lives as long as this object, or the error of opening it; the next
+  /// call then tries again. Fails with kUnavailable after Close.
   [[nodiscard]] Result<ReservationBackend*> Get();
-  /// As ReservationBackend::Close.
+  /// As ReservationBackend::Close. An opening in progress completes first, and its backend is
+  /// closed too.
   void Close();
 
  private:

@@ -26,10 +26,10 @@ using FoundLimit = std::optional<AccountLimitRow>;
 const AccountKey kKey{"emr", "acme"};
 constexpr UnixMillis kClosingNow{1'000'000};
 
-// A place whose answers to Get wait for the test.
+// A backend that holds the callbacks of Get for the test.
 class SilentLimits final : public ReservationBackend, private AccountLimitStore {
  public:
-  /// `after_change`: runs within Change, after its answer.
+  /// `after_change` runs within Change, after its callback.
   SilentLimits(std::vector<Done<FoundLimit>>& held, std::function<void()>& after_change)
       : held_(held), after_change_(after_change) {}
 
@@ -63,7 +63,7 @@ Result<FoundLimit> GetLimit(ReservationBackend& backend) {
 
 class ClosingReservationsTest : public testing::Test {
  protected:
-  // Closes on another thread and waits until further calls are refused.
+  // Calls Close on another thread, and waits until further calls are refused.
   std::future<void> CloseElsewhere() {
     auto closed = std::async(std::launch::async, [this] { backend_->Close(); });
     while (IsOpen()) std::this_thread::yield();
@@ -92,7 +92,7 @@ class ClosingReservationsTest : public testing::Test {
       MakeClosing(std::make_unique<SilentLimits>(held_, after_change_));
 };
 
-// R1. Fails if: a call outlives the place that it works on.
+// R1. Fails if: a call outlives its backend.
 TEST_F(ClosingReservationsTest, R1CloseReturnsWhenEveryCallHasItsAnswer) {
   int answers = 0;
   for (int i = 0; i < 2; ++i) {
@@ -108,8 +108,8 @@ TEST_F(ClosingReservationsTest, R1CloseReturnsWhenEveryCallHasItsAnswer) {
   backend_.reset();
 }
 
-// Fails if: the owner may destroy the place while a call still runs in it, because its answer came
-// first.
+// Fails if: the owner may destroy the backend while a call is still running in it, because its
+// callback has already run.
 TEST_F(ClosingReservationsTest, R1CloseReturnsWhenNoCallRunsInThePlace) {
   std::future<void> closed;
   after_change_ = [&] {
@@ -124,8 +124,8 @@ TEST_F(ClosingReservationsTest, R1CloseReturnsWhenNoCallRunsInThePlace) {
   EXPECT_TRUE(is_answered);
 }
 
-// R1. Fails if: a slot that nobody uses is held until it expires, because its release comes while
-// the backend closes.
+// R1. Fails if: an unneeded slot is held until it expires, because it is released while the backend
+// closes.
 TEST_F(ClosingReservationsTest, R1ReleasesAreMadeWhileACallIsInFlight) {
   ASSERT_TRUE(Claim("w-1"));
   ASSERT_TRUE(Claim("w-2"));
@@ -145,7 +145,7 @@ TEST_F(ClosingReservationsTest, R1ReleasesAreMadeWhileACallIsInFlight) {
   EXPECT_FALSE(released.back()) << "no call is in flight";
 }
 
-// Fails if: Close waits without end for a call that is dropped without an answer.
+// Fails if: Close waits forever for a call whose callback was dropped.
 TEST_F(ClosingReservationsTest, ACallThatIsDroppedIsNotWaitedFor) {
   backend_->limits().Get(kKey, Deadline::Never(), [](const auto&) {});
   std::future<void> closed = CloseElsewhere();

@@ -11,7 +11,7 @@ using Parts = AuditDetail::Parts;
 
 AuditDetail Text(std::string text) { return {std::move(text)}; }
 
-// A number, as zae-limiter has it, if it is whole; else a decimal as text.
+// Returns a number, as zae-limiter has it, if it is whole; otherwise a decimal number as text.
 AuditDetail FromThousandths(std::int64_t thousandths) {
   if (thousandths % 1000 == 0) return {thousandths / 1000};
   return Text(FormatTokens(thousandths));

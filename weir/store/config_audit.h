@@ -1,4 +1,4 @@
-// What a change of the configuration says of itself in the audit log.
+// The audit events of configuration changes.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@
 
 namespace weir {
 
-/// The event of a change, `before` being the entity's record as it was where it changes an entity;
-/// nothing where a change changes nothing that is audited. Id and time are the caller's to set.
-/// Actions and details: zae-limiter's (inventory section 4.9).
+/// Returns the event of a change, or nothing for a change that is not audited. `before` is the
+/// entity's record before a PutEntity. The caller sets the event's id and time. Actions and details
+/// are those of zae-limiter (inventory section 4.9).
 std::optional<AuditEvent> EventOf(const ConfigChange& change,
                                   const std::optional<EntityRecord>& before);
 
-/// Gives events their ids, times and principal. Not thread-safe.
+/// Sets ids, times and the principal of events. Not thread-safe.
 class AuditStamp {
  public:
-  /// `principal`: who makes the changes, if that is known.
+  /// `principal` is the author of the changes, if it is known.
   explicit AuditStamp(std::uint64_t seed, std::optional<std::string> principal = std::nullopt)
       : random_(seed), principal_(std::move(principal)) {}
-  /// REQUIRES: 0 <= now < 2^48 milliseconds.
+  /// Sets id and time of each event, and the principal of events that have none. REQUIRES: 0 <= now
+  /// < 2^48 milliseconds.
   void Put(std::vector<AuditEvent>& events, UnixMillis now);
 
  private:

@@ -1,5 +1,5 @@
-// Where limits and entities are declared. One interface for both, because a declaration file
-// changes both at once, all or nothing.
+// The store of declared limits and entities. It is one interface, because a declaration file
+// changes both atomically.
 #pragma once
 
 #include <compare>
@@ -18,13 +18,13 @@
 
 namespace weir {
 
-/// A level that limits can be set at. For a request on (entity, resource) the first of these that
-/// has any limits wins as a whole: kEntity, kEntityDefault, kResource, kSystem.
+/// A level at which limits can be set. For a request on (entity, resource), the first of these
+/// levels that has any limits applies as a whole: kEntity, kEntityDefault, kResource, kSystem.
 struct Level {
   enum class Kind { kSystem, kResource, kEntityDefault, kEntity };
   Kind kind = Kind::kSystem;
-  std::string entity;    ///< of kEntityDefault and kEntity
-  std::string resource;  ///< of kResource and kEntity
+  std::string entity;    ///< only for kEntityDefault and kEntity
+  std::string resource;  ///< only for kResource and kEntity
 
   static Level System() { return {}; }
   static Level Resource(std::string resource) {
@@ -39,14 +39,15 @@ struct Level {
   friend auto operator<=>(const Level&, const Level&) = default;
 };
 
-/// "system", "resource gpt-4", "entity acme", "entity acme, resource gpt-4".
+/// Returns for example "system", "resource gpt-4", "entity acme", or "entity acme, resource gpt-4".
 std::string Describe(const Level& level);
 
-/// What is set at one level: limits, but at the system level on_unavailable alone will do.
+/// The settings of one level: limits, or at the system level on_unavailable alone.
 struct LevelLimits {
   std::vector<Limit> limits;
-  std::optional<OnUnavailable> on_unavailable;  ///< of the system level only
-  bool managed = false;  ///< set by a limits file, which may therefore remove it again
+  std::optional<OnUnavailable> on_unavailable;  ///< at the system level only
+  /// True if a limits file set this level; such a file may remove it again.
+  bool managed = false;
 
   friend bool operator==(const LevelLimits&, const LevelLimits&) = default;
 };
@@ -58,10 +59,11 @@ struct LevelRecord {
   friend bool operator==(const LevelRecord&, const LevelRecord&) = default;
 };
 
-/// Which levels to list.
+/// Selects levels for a listing.
 struct LevelFilter {
   std::optional<Level::Kind> kind{};
-  std::optional<std::string> entity{};  ///< its default and its levels for resources
+  /// The default of this entity and its levels for resources.
+  std::optional<std::string> entity{};
 
   bool Matches(const Level& level) const {
     return (!kind || level.kind == *kind) && (!entity || level.entity == *entity);
@@ -79,55 +81,56 @@ struct PutLimits {
   Level level;
   LevelLimits limits;
 };
-/// kNotFound if nothing is set there.
+/// Fails with kNotFound if nothing is set at the level.
 struct DeleteLimits {
   Level level;
 };
-/// kAlreadyExists if there is one with this id.
+/// Fails with kAlreadyExists if an entity has this id.
 struct CreateEntity {
   EntityRecord record;
 };
-/// Creates or replaces; where it replaces, created_at stays.
+/// Creates or replaces an entity; a replaced entity keeps its created_at.
 struct PutEntity {
   EntityRecord record;
 };
-/// The entity, its limits and its buckets; children stay and name a parent that is gone.
-/// kNotFound if there is none of these three.
+/// Deletes the entity, its limits and its buckets; its children keep the name of their deleted
+/// parent. Fails with kNotFound if none of the three exist.
 struct DeleteEntity {
   std::string id;
 };
 using ConfigChange = std::variant<PutLimits, DeleteLimits, CreateEntity, PutEntity, DeleteEntity>;
 
-/// The level or the entity that it changes, as above.
+/// Describes the level or the entity that the change concerns, as above.
 std::string Describe(const ConfigChange& change);
-/// What a change must be wherever it is made: kInvalidArgument, naming it, unless identifiers,
-/// texts (weir/model/entity.h) and limits are valid, something is set, and on_unavailable only at
-/// the system level.
+/// Returns kInvalidArgument, with the level or entity, unless identifiers, texts
+/// (weir/model/entity.h) and limits are valid, a PutLimits sets something, and on_unavailable is
+/// set only at the system level. Every store makes this check.
 [[nodiscard]] Status Check(const ConfigChange& change);
 
-/// As BucketStore in threads, lifetimes and errors. The store holds every change to Check, and
-/// refuses chains of parents that end in themselves once all is done (kFailedPrecondition).
+/// Threads, lifetimes and errors are as for BucketStore. The store checks every change with Check.
+/// It refuses changes after which a chain of parents would contain a cycle (kFailedPrecondition).
 class ConfigStore {
  public:
   virtual ~ConfigStore() = default;
 
-  /// In the order of `levels`; nothing where nothing is set.
+  /// Returns the settings in the order of `levels`; nothing for a level without settings.
   virtual void GetLimits(std::span<const Level> levels, Deadline deadline,
                          Done<std::vector<std::optional<LevelLimits>>> done) = 0;
-  /// The levels that match and where something is set, in order. Those of one entity are found
-  /// without a look at others.
+  /// Returns the matching levels that have settings, in order. The levels of one entity are found
+  /// without reading others.
   virtual void ListLimits(const LevelFilter& filter, const PageRequest& page, Deadline deadline,
                           Done<Page<LevelRecord>> done) = 0;
 
+  /// Returns the entities in the order of `ids`; nothing for those that do not exist.
   virtual void GetEntities(std::span<const std::string> ids, Deadline deadline,
                            Done<std::vector<std::optional<EntityRecord>>> done) = 0;
-  /// All entities in order of their ids, or the children of one.
+  /// Returns all entities, or the children of one, in the order of their ids.
   virtual void ListEntities(const std::optional<std::string>& parent, const PageRequest& page,
                             Deadline deadline, Done<Page<EntityRecord>> done) = 0;
 
-  /// All changes in order, or none; the error names the change that could not be made. A store
-  /// whose transactions are bounded may make a longer list in parts, in order, and then says in the
-  /// error how many changes are made; the buckets of an entity that is deleted may go after the
+  /// Makes all changes in order, or none; the error names the change that failed. A store whose
+  /// transactions are bounded may make a longer list in several transactions, in order; its error
+  /// then says how many changes were made. The buckets of a deleted entity may be removed after the
   /// rest.
   virtual void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done) = 0;
 };

@@ -10,8 +10,8 @@
 namespace weir {
 namespace {
 
-// A cursor says which listing it belongs to, then names the last item of the page before by its
-// identifiers, none of which has a space.
+// A cursor begins with the letter of its listing, or with the level's kind, and then has the
+// identifiers of the page's last item. No identifier contains a space.
 constexpr char kAllEntities = 'e';
 constexpr char kChildren = 'c';
 
@@ -49,7 +49,7 @@ Result<Page<LevelRecord>> ConfigTable::ListLimits(const LevelFilter& filter,
     if (!after || !filter.Matches(*after)) return BadCursor();
   }
   Page<LevelRecord> page;
-  // Of each kind the levels that match are together.
+  // The matching levels of each kind are adjacent in the map.
   for (const Level::Kind kind : kKinds) {
     if (filter.kind.value_or(kind) != kind || (after && after->kind > kind)) continue;
     auto at = after && after->kind == kind
@@ -117,7 +117,7 @@ std::vector<Level> ConfigTable::LevelsOf(const std::string& entity) const {
   if (limits_.contains(Level::EntityDefault(entity))) {
     levels.push_back(Level::EntityDefault(entity));
   }
-  // No resource is empty: this is before the first.
+  // No resource is empty, so this level is before all others of the entity.
   auto at = limits_.lower_bound(Level::Entity(entity, ""));
   for (; at != limits_.end() && at->first.entity == entity; ++at) levels.push_back(at->first);
   return levels;

@@ -15,10 +15,10 @@
 
 namespace weir {
 
-/// A value with the rules of ConfigStore; not thread-safe: its owner locks.
+/// Follows the rules of ConfigStore. A value; not thread-safe: its owner locks.
 class ConfigTable {
  public:
-  /// Whether an entity has buckets. This table knows of none.
+  /// Returns true if an entity has buckets, which this table does not know.
   using HasBuckets = std::function<bool(const std::string& entity)>;
 
   [[nodiscard]] std::optional<LevelLimits> GetLimits(const Level& level) const;
@@ -28,10 +28,10 @@ class ConfigTable {
   [[nodiscard]] Result<Page<EntityRecord>> ListEntities(const std::optional<std::string>& parent,
                                                         const PageRequest& page) const;
 
-  /// All changes in order, or none; the error names the change that could not be made. Takes time
-  /// by the number of changes, not by the size of the table. `has_buckets` is asked, during the
-  /// call, about an entity that is to be deleted and has nothing else (unset: no); the buckets are
-  /// the owner's to erase.
+  /// Makes all changes in order, or none; the error names the change that failed. The time depends
+  /// on the number of changes, not on the size of the table. `has_buckets` is called, during the
+  /// call only, for an entity that is to be deleted and has no entry and no limits (unset: it has
+  /// no buckets). The owner must erase the buckets of deleted entities.
   [[nodiscard]] Status Apply(std::span<const ConfigChange> changes,
                              const HasBuckets& has_buckets = {});
 
@@ -40,9 +40,9 @@ class ConfigTable {
 
   Result<Page<EntityRecord>> ListAll(const PageRequest& page) const;
   Result<Page<EntityRecord>> ListChildren(const std::string& parent, const PageRequest& page) const;
-  /// Where limits of this entity are set.
+  /// Returns the levels at which limits of this entity are set.
   std::vector<Level> LevelsOf(const std::string& entity) const;
-  /// Sets or, given nothing, removes; returns what was there.
+  /// Sets or, without a value, removes an item; returns the old one.
   std::optional<LevelLimits> Exchange(const Level& level, std::optional<LevelLimits> value);
   std::optional<EntityRecord> Exchange(const std::string& id, std::optional<EntityRecord> value);
 

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// For RapidCheck, which does not look into unnamed namespaces.
+// For RapidCheck, which does not find operators in unnamed namespaces.
 std::ostream& operator<<(std::ostream& out, const ConfigChange& change) {
   const char* const verbs[] = {"put limits", "delete limits", "create", "put", "delete"};
   out << verbs[change.index()] << ' ' << Describe(change);
@@ -161,10 +161,10 @@ TEST(ConfigTableTest, ACursorBelongsToOneListing) {
       table.ListLimits({.kind = Level::Kind::kEntityDefault}, {.cursor = levels, .limit = 1}));
 }
 
-// The rules of ConfigStore in the plainest way: on a copy, with no index.
+// The simplest implementation of ConfigStore's rules: it works on a copy and has no index.
 class ObviousTable {
  public:
-  // What was wrong; nothing if all changes were made.
+  // Returns the error, or nothing if all changes were made.
   std::optional<Code> Apply(const std::vector<ConfigChange>& changes) {
     ObviousTable copy = *this;
     for (const ConfigChange& change : changes) {
@@ -239,7 +239,7 @@ rc::Gen<ConfigChange> AnyChange() {
       record.entity.parent = *rc::gen::element<std::string>("a", "b", "c", "d");
     }
     record.entity.created_at = {*rc::gen::inRange<std::int64_t>(0, 1000)};
-    // One in twenty is not valid.
+    // One in twenty is invalid.
     const std::int64_t tokens = *rc::gen::inRange<std::int64_t>(0, 20);
     return *rc::gen::weightedElement<ConfigChange>({{4, PutLimits{level, Limits(tokens)}},
                                                     {1, DeleteLimits{level}},
@@ -261,9 +261,9 @@ void CheckSame(const ConfigTable& table, const ObviousTable& expected) {
   }
 }
 
-// Fails if: a list that cannot be made is taken back in the order it was made, or not at all; the
-// children of an entity are not updated with its parent; deleting an entity leaves limits; a cycle
-// is looked for from the first changed entity only.
+// Fails if: a list of changes that fails is undone in its own order, or not at all; the children of
+// an entity are not updated with its parent; deleting an entity leaves limits; the search for a
+// cycle starts from the first changed entity only.
 RC_GTEST_PROP(ConfigTableProperty, AgreesWithAnObviousTable, ()) {
   ConfigTable table;
   ObviousTable expected;

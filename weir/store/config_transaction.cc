@@ -30,6 +30,8 @@ std::string Show(std::span<const std::string> cycle) {
 
 }  // namespace
 
+// Restores the old values in reverse order, so that the first value of an item that changed twice
+// is restored last.
 ConfigTransaction::~ConfigTransaction() {
   for (auto old = undo_.rbegin(); old != undo_.rend(); ++old) {
     std::visit([&](auto& was) { table_.Exchange(was.key, std::move(was.value)); }, *old);
@@ -102,7 +104,9 @@ void ConfigTransaction::Set(const std::string& id, std::optional<EntityRecord> v
   undo_.emplace_back(OldEntity{id, table_.Exchange(id, std::move(value))});
 }
 
-// There was no cycle before, so a new one goes through an entity whose parent was set here.
+// Before the transaction there was no cycle, so a new cycle contains an entity whose parent the
+// transaction set. Chains from these entities are searched; entities in a chain without a cycle are
+// sound.
 Status ConfigTransaction::CheckParents(std::size_t count) const {
   std::set<std::string> sound;
   for (const auto& [id, index] : set_parent_) {
@@ -128,7 +132,8 @@ std::vector<std::string> ConfigTransaction::ParentsFrom(const std::string& id,
 }
 
 Error ConfigTransaction::CycleError(std::vector<std::string> cycle, std::size_t count) const {
-  // 0 for members that this transaction did not give a parent: the last of the others closed it.
+  // 0 for members whose parent this transaction did not set. Of the other members, the one that
+  // changed last closed the cycle.
   const auto change_number = [&](const std::string& member) {
     const auto found = set_parent_.find(member);
     return found == set_parent_.end() ? 0 : found->second + 1;

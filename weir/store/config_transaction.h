@@ -1,4 +1,4 @@
-// Changes to a configuration, all or none.
+// A list of changes to a configuration that is applied as a whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,9 @@
 
 namespace weir {
 
-/// Changes a table step by step and remembers what was there; unless it is committed, it puts that
-/// back at its end. Both arguments must outlive it; nobody else touches the table meanwhile.
+/// Changes a table step by step and records the old values. Unless Commit was called, the
+/// destructor restores them. Both arguments must outlive it, and no other code may use the table in
+/// the meantime.
 class ConfigTransaction {
  public:
   ConfigTransaction(ConfigTable& table, const ConfigTable::HasBuckets& has_buckets)
@@ -26,11 +27,12 @@ class ConfigTransaction {
   ConfigTransaction(const ConfigTransaction&) = delete;
   ConfigTransaction& operator=(const ConfigTransaction&) = delete;
 
-  /// Makes the changes in order, and stops at the first that cannot be made: the error names it.
-  /// `events`, where it is given, gets what the audit log says of them (config_audit.h), without
-  /// ids and times; it is worth nothing after an error.
+  /// Makes the changes in order. Stops at the first change that fails, and names it in the error.
+  /// If `events` is not null, it receives the audit events of the changes (config_audit.h), without
+  /// ids and times; it must be ignored after an error.
   [[nodiscard]] Status Make(std::span<const ConfigChange> changes,
                             std::vector<AuditEvent>* events = nullptr);
+  /// Keeps the changes.
   void Commit() { undo_.clear(); }
 
  private:
@@ -48,21 +50,23 @@ class ConfigTransaction {
   Status MakeOne(const PutEntity& put);
   Status MakeOne(const DeleteEntity& change);
 
+  /// Returns the entity's record before a PutEntity.
   std::optional<EntityRecord> EntityBefore(const ConfigChange& change) const;
   void Set(const Level& level, std::optional<LevelLimits> value);
   void Set(const std::string& id, std::optional<EntityRecord> value);
 
-  /// kFailedPrecondition where a change closed a chain of parents.
+  /// Returns kFailedPrecondition if a change closed a cycle of parents.
   Status CheckParents(std::size_t count) const;
-  /// The entity and its ancestors, up to one that is sound or stands in the chain already.
+  /// Returns the entity and its ancestors, up to one in `sound` (known to be free of cycles) or one
+  /// that is in the chain already.
   std::vector<std::string> ParentsFrom(const std::string& id,
                                        const std::set<std::string>& sound) const;
   Error CycleError(std::vector<std::string> cycle, std::size_t count) const;
 
   ConfigTable& table_;
   const ConfigTable::HasBuckets& has_buckets_;
-  std::size_t index_ = 0;                          ///< of the change that is being made
-  std::map<std::string, std::size_t> set_parent_;  ///< by which change, the last one
+  std::size_t index_ = 0;                          ///< the change that is being made
+  std::map<std::string, std::size_t> set_parent_;  ///< the last change that set the entity's parent
   std::vector<std::variant<OldLimits, OldEntity>> undo_;
 };
 

@@ -8,8 +8,8 @@
 namespace weir {
 namespace {
 
-// What holds for every decision: a limit is exceeded if less is there than is asked, the wait is
-// the longest of those that are, and one is enough to refuse.
+// Checks the invariants of every decision: a limit is exceeded if less is available than requested,
+// the wait is the longest of the exceeded limits, and one exceeded limit refuses the request.
 bool IsSound(const Decision& decision) {
   milliseconds longest(0);
   for (const LimitStatus& limit : decision.limits) {
@@ -39,7 +39,7 @@ Charge Milli(const TargetPtr& target, std::vector<std::int64_t> millitokens) {
 StoreContract::StoreContract() : harness_(GetParam().make()), store_(*harness_) {}
 
 void StoreContract::TearDown() {
-  // Answers that come twice come soon.
+  // Callbacks that run twice run the second time soon.
   for (int i = 0; i < 100 && harness_->Pump(); ++i) continue;
   EXPECT_EQ(store_.CountBadAnswers(), 0U) << "calls that were not answered exactly once";
 }

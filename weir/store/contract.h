@@ -1,6 +1,6 @@
-// What every backend must do: one suite of tests, run on each of them. It holds implementations to
-// the texts of bucket_store.h, config_store.h and backend.h. A backend's tests take all of it by
-// linking weir_store_contract and writing
+// The contract of every backend as one suite of tests. It tests implementations against the texts
+// of bucket_store.h, config_store.h and backend.h. A backend's tests include all of it by linking
+// weir_store_contract and writing
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, ContractOn({{"default", [] {
 //     return std::make_unique<PlainHarness>(MakeMemoryBackend());
@@ -25,7 +25,7 @@ namespace weir {
 
 struct ContractCase {
   std::string name;  ///< letters, digits and '_'
-  /// A backend of its own for each test, with nothing in it.
+  /// Makes a new, empty backend for each test.
   std::function<std::unique_ptr<BackendHarness>()> make;
 
   friend void PrintTo(const ContractCase& self, std::ostream* out) { *out << self.name; }
@@ -37,32 +37,33 @@ std::string ContractName(const testing::TestParamInfo<ContractCase>& info);
 inline Limit Rpm(std::int64_t tokens) { return {"rpm", PerMinute(tokens)}; }
 inline Limit Tpm(std::int64_t tokens) { return {"tpm", PerMinute(tokens)}; }
 
-/// Of each limit of a bucket, in millitokens.
+/// The balance of each limit of a bucket, in millitokens.
 using Balances = std::vector<std::int64_t>;
 
-/// Charges of whole tokens and of millitokens.
+/// Charges in whole tokens and in millitokens.
 Charge Tokens(const TargetPtr& target, std::vector<std::int64_t> tokens);
 Charge Milli(const TargetPtr& target, std::vector<std::int64_t> millitokens);
 
-/// At the end of each test every call has been answered exactly once.
+/// TearDown checks that every call has completed exactly once.
 class StoreContract : public testing::TestWithParam<ContractCase> {
  protected:
   StoreContract();
   void TearDown() override;
 
-  /// A name that was not used before.
+  /// Returns a name that was not used before.
   std::string Fresh(std::string_view stem);
-  /// A bucket of an entity of its own.
+  /// Returns a bucket of a new entity.
   TargetPtr FreshTarget(std::vector<Limit> limits);
 
-  /// An acquire that must not fail; it may refuse. The decision must agree with itself.
+  /// Makes an acquire that must not fail; it may be refused. Checks that the decision is
+  /// consistent.
   Decision Ask(std::vector<Charge> charges, UnixMillis now);
-  /// What each limit of a bucket has at `now`.
+  /// Returns the balance of each limit of a bucket at `now`.
   Balances Balance(const TargetPtr& target, UnixMillis now);
-  /// The buckets of these entities that are kept, in the order of their keys.
+  /// Returns the stored buckets of these entities, in the order of their keys.
   std::vector<BucketRecord> Kept(const std::vector<std::string>& entities);
 
-  /// Checks a RapidCheck property as often as the harness says.
+  /// Checks a RapidCheck property with the harness's number of cases.
   template <class Property>
   void CheckProperty(Property&& property) {
     CheckPropertyTimes(harness_->cases(), std::forward<Property>(property));
@@ -75,14 +76,14 @@ class StoreContract : public testing::TestWithParam<ContractCase> {
   int names_ = 0;
 };
 
-/// Limits that leave a bucket and rejoin it. A suite of its own while not every backend keeps to
-/// it.
+/// Tests of limits that leave a bucket and rejoin it, as a separate suite.
 class StoreContractRejoin : public StoreContract {};
 
-/// For backends that take calls from several threads at once; instantiate both suites for these.
+/// For backends that allow concurrent calls from several threads; such a backend instantiates both
+/// suites.
 class StoreContractThreads : public StoreContract {};
 
-/// For backends of which several namespaces can be opened (BackendHarness::OpenNamespace).
+/// For backends that can open several namespaces (BackendHarness::OpenNamespace).
 class StoreContractNamespaces : public StoreContract {};
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Decisions: what is taken, what is reported, when to come back.
+// Acquires: decisions, reports and waits.
 #include <chrono>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A limit that had `available` of which `requested` were asked, in tokens.
+// Returns the status of a limit that had `available` tokens when `requested` were requested.
 LimitStatus Stands(const TargetPtr& target, std::size_t limit, std::int64_t available,
                    std::int64_t requested) {
   return {.entity = target->key.entity,
@@ -27,7 +27,7 @@ LimitStatus Short(LimitStatus status, milliseconds wait) {
   return status;
 }
 
-// The same bucket under other limits.
+// The same bucket with other limits.
 TargetPtr With(const TargetPtr& target, std::vector<Limit> limits) {
   return MakeTarget(target->key, std::move(limits));
 }
@@ -92,7 +92,7 @@ TEST_P(StoreContract, ABucketIsNamedByEntityResourceAndShard) {
 TEST_P(StoreContract, WhatIsTakenComesBackToTheMillitoken) {
   const TargetPtr acme = FreshTarget({Rpm(10), Tpm(1000)});
   ASSERT_TRUE(Ask({Tokens(acme, {10, 1000})}, kStart).admitted);
-  // A millitoken each 6 ms and 100 in 6 ms, however often it is asked for.
+  // One limit earns a millitoken every 6 ms, the other 100, however often they are read.
   for (int i = 1; i < 6; ++i) EXPECT_EQ(Balance(acme, kStart + milliseconds(i))[0], 0);
   EXPECT_EQ(Balance(acme, kStart + 6ms), (Balances{1, 100}));
   EXPECT_EQ(Balance(acme, kStart + 59'999ms), (Balances{9999, 999'983}));
@@ -101,13 +101,13 @@ TEST_P(StoreContract, WhatIsTakenComesBackToTheMillitoken) {
 }
 
 TEST_P(StoreContract, WaitsAreRoundedUpToWholeMilliseconds) {
-  // A millitoken each 10/3 ms.
+  // A millitoken every 10/3 ms.
   const TargetPtr acme = FreshTarget({{"rpm", {.capacity = 2, .amount = 3, .period = 10}}});
   ASSERT_TRUE(Ask({Milli(acme, {2})}, kStart).admitted);
   EXPECT_EQ(Ask({Milli(acme, {1})}, kStart).retry_after, 4ms);
   EXPECT_EQ(Ask({Milli(acme, {1})}, kStart + 3ms).retry_after, 1ms);
   EXPECT_TRUE(Ask({Milli(acme, {1})}, kStart + 4ms).admitted);
-  // 2/10 of a millitoken were left, so the next comes after 3 ms more.
+  // 2/10 of a millitoken were left over, so the next comes 3 ms later.
   EXPECT_EQ(Ask({Milli(acme, {1})}, kStart + 4ms).retry_after, 3ms);
 }
 
@@ -120,7 +120,7 @@ TEST_P(StoreContract, AmountOfZeroIsNeitherTestedNorTaken) {
   EXPECT_EQ(Balance(acme, kStart), (Balances{-15'000, 995'000}));
 }
 
-// ThreadSanitizer follows at most 64 locks of one thread, and ends the program at more.
+// ThreadSanitizer tracks at most 64 locks of one thread, and aborts if there are more.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define WEIR_FEW_LOCKS
@@ -177,8 +177,8 @@ TEST_P(StoreContract, BadRequestIsToldWhatIsWrong) {
   EXPECT_EQ(message.find('\n'), message.npos);
 }
 
-// Fails if: RetryAfter rounds down, is that of the last charge or of the shortest wait, or leaves
-// out the remainder already earned.
+// Fails if: RetryAfter rounds down, is that of the last charge or of the shortest wait, or ignores
+// the remainder already earned.
 TEST_P(StoreContract, RefusedUntilRetryAfterAndAdmittedAtIt) {
   CheckProperty([this] {
     const auto any = [](std::int64_t low, std::int64_t high) {
@@ -210,7 +210,7 @@ TEST_P(StoreContract, RefusedUntilRetryAfterAndAdmittedAtIt) {
   });
 }
 
-// Further back, the bucket's time was written under a wrong clock (bucket_time.h).
+// A time that is further ahead was written under a wrong clock (bucket_time.h).
 TEST_P(StoreContract, TimeThatRunsBackwardsGivesNothing) {
   const TargetPtr acme = FreshTarget({Rpm(10)});
   ASSERT_TRUE(Ask({Tokens(acme, {10})}, kStart).admitted);
@@ -218,7 +218,7 @@ TEST_P(StoreContract, TimeThatRunsBackwardsGivesNothing) {
     EXPECT_EQ(Balance(acme, kStart - back), Balances{0});
     EXPECT_FALSE(Ask({Milli(acme, {1})}, kStart - back).admitted);
   }
-  // Nor does it come twice when the clock is right again.
+  // Tokens do not come back twice when the clock is right again.
   EXPECT_EQ(Balance(acme, kStart + 6s), Balances{1000});
 }
 

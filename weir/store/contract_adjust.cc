@@ -1,4 +1,4 @@
-// Corrections: debt, giving back, counting once.
+// Corrections: debt, returns, and ids that count once.
 #include <chrono>
 #include <utility>
 
@@ -25,7 +25,7 @@ TEST_P(StoreContract, AdjustLeavesDebtAndRefillRepaysIt) {
 TEST_P(StoreContract, AdjustCountsFromWhatIsThereByThen) {
   const TargetPtr acme = FreshTarget({Rpm(60)});
   ASSERT_TRUE(Ask({Tokens(acme, {1})}, kStart).admitted);
-  // Full again long before: what is taken now must not be made good by time that was spent.
+  // The bucket was full long before, so past time must not repay tokens that are taken now.
   ASSERT_TRUE(store_.Adjust({Tokens(acme, {5})}, kStart + 10s));
   EXPECT_EQ(Balance(acme, kStart + 10s), Balances{55'000});
 }
@@ -49,7 +49,7 @@ TEST_P(StoreContract, AdjustCountsOnceForEachToken) {
   const std::vector<Charge> charges = {Tokens(child, {2, 50}), Tokens(parent, {2})};
   const AdjustId token = store_.NewToken();
   ASSERT_TRUE(store_.Adjust(charges, token, kStart));
-  // Again at once, again later, and again when others came between.
+  // The id is repeated at once, later, and after other adjusts.
   ASSERT_TRUE(store_.Adjust(charges, token, kStart));
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(store_.Adjust({Tokens(parent, {1})}, kStart));
   ASSERT_TRUE(store_.Adjust(charges, token, kStart + 1ms));
@@ -65,7 +65,7 @@ TEST_P(StoreContract, TokensThatDifferInOneHalfAreTwo) {
   EXPECT_EQ(Balance(acme, kStart), Balances{7000});
 }
 
-// Adjusts that together bring `capacity` to the deepest debt there is, less 1 millitoken.
+// Returns adjusts that together lead from `capacity` to the largest debt, less 1 millitoken.
 std::vector<std::int64_t> StepsToTheLastMillitoken(std::int64_t capacity) {
   std::int64_t left = kMaxDebt + capacity - 1;
   std::vector<std::int64_t> steps;
@@ -85,7 +85,7 @@ TEST_P(StoreContract, DebtEndsAtItsBoundAndNothingChangesBeyond) {
   EXPECT_EQ(ErrorOf(store_.Adjust(beyond, token, kStart)).code, Code::kOutOfRange);
   EXPECT_EQ(Balance(child, kStart), Balances{10'000});
   EXPECT_EQ(Balance(deep, kStart), Balances{1 - kMaxDebt});
-  // What did not count may come again, and counts once it fits.
+  // An adjust that failed may be sent again, and counts once when it fits.
   ASSERT_TRUE(store_.Adjust({Milli(deep, {-1})}, kStart));
   ASSERT_TRUE(store_.Adjust(beyond, token, kStart));
   ASSERT_TRUE(store_.Adjust(beyond, token, kStart));

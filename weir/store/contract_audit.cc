@@ -1,4 +1,4 @@
-// Who changed what: appending events, listing them, and what changes of the configuration append.
+// Audit events: appending them, listing them, and those of configuration changes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace weir {
 namespace {
 
-// Whole seconds, which every store keeps.
+// Cuts a time to whole seconds, which every store keeps.
 UnixMillis Whole(UnixMillis time) { return {time.value - time.value % 1000}; }
 
-// Events of one subject, a second apart, the oldest first.
+// Returns events of one subject, a second apart, the oldest first.
 std::vector<AuditEvent> Events(const std::string& subject, int count, UnixMillis now) {
   UlidMaker ids;
   std::vector<AuditEvent> events;
@@ -29,7 +29,7 @@ std::vector<AuditEvent> Events(const std::string& subject, int count, UnixMillis
   return events;
 }
 
-// All pages of a subject.
+// Returns the events on all pages of a subject.
 std::vector<AuditEvent> AllEvents(ContractClient& store, const std::string& subject,
                                   std::size_t limit = 1000) {
   return AllPages(limit, [&](const PageRequest& page) { return store.ListEvents(subject, page); });
@@ -43,8 +43,8 @@ std::vector<std::string> ActionsOn(ContractClient& store, const std::string& sub
 
 using Actions = std::vector<std::string>;
 
-// Fails if: a listing goes by when events were appended, or takes in those of another subject whose
-// name begins alike, or a page begins with the event that the one before ended with.
+// Fails if: a listing is ordered by the time of appending, or includes events of another subject
+// whose name has the same prefix, or a page begins with the last event of the page before.
 TEST_P(StoreContract, EventsAreListedTheNewestFirstInPagesOfAnySize) {
   const std::string acme = Fresh("acme");
   std::vector<AuditEvent> events = Events(acme, 5, harness_->now());
@@ -59,7 +59,7 @@ TEST_P(StoreContract, EventsAreListedTheNewestFirstInPagesOfAnySize) {
   EXPECT_TRUE(AllEvents(store_, Fresh("nobody")).empty());
 }
 
-// Fails if: any of what an event tells is dropped or comes back as something else.
+// Fails if: any part of an event is lost or changed.
 TEST_P(StoreContract, EventsComeBackAsTheyWereAppended) {
   AuditEvent event = Events(Fresh("acme"), 1, harness_->now()).front();
   event.action = "something \"new\" \xE2\x82\xAC";
@@ -76,7 +76,7 @@ TEST_P(StoreContract, EventsComeBackAsTheyWereAppended) {
   EXPECT_EQ(AllEvents(store_, event.subject), std::vector{event});
 }
 
-// Fails if: the time of an event is kept in milliseconds by one store and in seconds by another.
+// Fails if: one store keeps the time of an event in milliseconds, another one in seconds.
 TEST_P(StoreContract, EventsKeepWholeSeconds) {
   AuditEvent event = Events(Fresh("acme"), 1, harness_->now()).front();
   const UnixMillis second = event.at;
@@ -87,7 +87,8 @@ TEST_P(StoreContract, EventsKeepWholeSeconds) {
   EXPECT_EQ(listed.front().at, second);
 }
 
-// Fails if: an append whose answer was lost, and which is made again, counts twice or replaces.
+// Fails if: an append that is repeated after its response was lost counts twice, or replaces the
+// event.
 TEST_P(StoreContract, AnEventThatIsAppendedAgainCountsOnce) {
   AuditEvent event = Events(Fresh("acme"), 1, harness_->now()).front();
   ASSERT_TRUE(store_.Append(event));
@@ -107,7 +108,7 @@ TEST_P(StoreContract, APageBeginsBehindAnEventThatIsNotThere) {
   EXPECT_EQ(page->items, std::vector{events[0]});
 }
 
-// Fails if: a check is left to whoever calls.
+// Fails if: a check is left to the caller.
 TEST_P(StoreContract, BadEventsAndBadPagesOfThemAreRefused) {
   const AuditEvent good = Events(Fresh("acme"), 1, harness_->now()).front();
   const auto refused = [&](auto change) {
@@ -129,7 +130,7 @@ TEST_P(StoreContract, BadEventsAndBadPagesOfThemAreRefused) {
   EXPECT_EQ(bad_page(good.subject, {.cursor = {}, .limit = 0}), Code::kInvalidArgument);
 }
 
-// Fails if: a kind of change is made without a word, or under another's subject.
+// Fails if: a kind of change is not audited, or is audited under another subject.
 TEST_P(StoreContract, ChangesOfTheConfigurationAreAudited) {
   const std::string acme = Fresh("acme");
   const LevelLimits limits{.limits = {Rpm(10)}};
@@ -142,7 +143,7 @@ TEST_P(StoreContract, ChangesOfTheConfigurationAreAudited) {
   ASSERT_TRUE(store_.Apply({DeleteEntity{acme}}));
   EXPECT_EQ(ActionsOn(store_, std::string(kSystemSubject)), Actions{"limits_set"});
   EXPECT_EQ(ActionsOn(store_, ResourceSubject("gpt-4")), Actions{"limits_set"});
-  // Within one millisecond their order is anyone's.
+  // Events of the same millisecond have no defined order.
   EXPECT_THAT(ActionsOn(store_, acme),
               testing::UnorderedElementsAre("entity_created", "limits_set", "limits_set",
                                             "limits_deleted", "entity_deleted"));
@@ -168,7 +169,7 @@ TEST_P(StoreContract, AnAuditedChangeTellsItsTimeAndWhatWasSet) {
             (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{limit}}}}}));
 }
 
-// Fails if: parts of a token or a second are cut off, or an allowance is left out.
+// Fails if: fractions of a token or a second are cut off, or an allowance is missing.
 TEST_P(StoreContract, Z2AnAuditedLimitIsToldExactly) {
   const std::string acme = Fresh("acme");
   const Limit limit{"usd", {.capacity = 500, .amount = 1'250, .period = 250}, milliseconds(100)};
@@ -184,7 +185,7 @@ TEST_P(StoreContract, Z2AnAuditedLimitIsToldExactly) {
             (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{told}}}}}));
 }
 
-// U7. Fails if: tokens or seconds that are not whole are cut to whole ones.
+// U7. Fails if: tokens or seconds with decimals are cut to whole ones.
 TEST_P(StoreContract, U7AnAuditedLimitKeepsItsDecimals) {
   const std::string acme = Fresh("acme");
   const std::vector<Limit> limits = {{"usd", {500, 500, 3'600'000}}, {"ms", {10'000, 10'000, 250}}};
@@ -203,7 +204,7 @@ TEST_P(StoreContract, U7AnAuditedLimitKeepsItsDecimals) {
             (AuditDetail::Parts{{"limits", {AuditDetail::List{AuditDetail{usd}, {ms}}}}}));
 }
 
-// Fails if: each write of an entity says that it was created.
+// Fails if: every write of an entity is audited as its creation.
 TEST_P(StoreContract, OnlyAParentThatChangesIsAuditedOfAnEntityThatIsThere) {
   const std::string acme = Fresh("acme");
   const auto put = [&](std::optional<std::string> parent, const std::string& name) {
@@ -221,7 +222,7 @@ TEST_P(StoreContract, OnlyAParentThatChangesIsAuditedOfAnEntityThatIsThere) {
   EXPECT_EQ(std::ranges::count(listed, told, &AuditEvent::details), 1);
 }
 
-// Fails if: events are kept before it is known that all changes can be made.
+// Fails if: events are stored before it is known that all changes can be made.
 TEST_P(StoreContract, ChangesThatAreNotMadeAreNotAudited) {
   const std::string acme = Fresh("acme");
   EXPECT_FALSE(store_.Apply(

@@ -1,4 +1,4 @@
-// The backend as a whole: threads, calls from within answers, closing.
+// The backend as a whole: threads, calls within callbacks, closing.
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -12,16 +12,17 @@ namespace {
 
 constexpr int kThreads = 4;
 
-// A store may date a call that takes long anew: what comes back by then must not show.
+// A store may repeat a slow call with a later time. This limit is so slow that tokens which come
+// back by then do not matter.
 Limit Slow(std::int64_t tokens) { return {"rpd", PerDay(1).Burst(tokens)}; }
 
-// How calls made by many threads ended. Outlives every answer.
+// The results of calls that many threads made. Must outlive every callback.
 struct Tally {
   std::atomic<int> admitted = 0;
   std::atomic<int> answered = 0;
 };
 
-// Runs `work(thread)` on every thread, all at once.
+// Runs `work(thread)` on all threads at the same time.
 template <class Work>
 void OnThreads(const Work& work) {
   std::barrier start(kThreads);
@@ -34,11 +35,11 @@ void OnThreads(const Work& work) {
   }
 }
 
-// Fails if: the buckets of a request are not all locked while it is decided; hangs if they are
-// locked in the order of the request. (One token in each of many cascades: wherever a thread is
-// interrupted, it holds a decision that another must not take as well.)
+// Fails if: the buckets of a request are not all locked while it is decided. Hangs if they are
+// locked in the order of the request. (Each of many cascades has one token: wherever a thread is
+// interrupted, it holds a decision that no other thread may make.)
 TEST_P(StoreContractThreads, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
-  const UnixMillis now = harness_->now();  // what idle buckets are swept by
+  const UnixMillis now = harness_->now();  // idle buckets are swept by this time
   const int cascades = 100 * harness_->cases();
   std::vector<std::vector<Charge>> up;
   for (int i = 0; i < cascades; ++i) {
@@ -64,9 +65,9 @@ TEST_P(StoreContractThreads, ThreadsThatShareACascadeTakeExactlyWhatIsThere) {
   }
 }
 
-// Fails if: a token is looked up before the buckets are locked and noted after.
+// Fails if: an id is looked up before the buckets are locked, and stored afterwards.
 TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
-  const UnixMillis now = harness_->now();  // what idle buckets are swept by
+  const UnixMillis now = harness_->now();  // idle buckets are swept by this time
   const int tokens = 100 * harness_->cases();
   const TargetPtr child = FreshTarget({Slow(100'000)});
   const TargetPtr parent = FreshTarget({Slow(100'000)});
@@ -89,7 +90,7 @@ TEST_P(StoreContractThreads, ThreadsThatRepeatAnAdjustCountItOnce) {
   EXPECT_EQ(Balance(parent, now), Balances{(100'000 - tokens) * kMillitokens});
 }
 
-// Fails if: whether an entity exists is looked up and changed in two steps.
+// Fails if: the check that an entity exists and its creation are two steps.
 TEST_P(StoreContractThreads, ThreadsThatCreateAnEntityCreateItOnce) {
   const int entities = 5 * harness_->cases();
   std::vector<std::string> ids;
@@ -109,13 +110,13 @@ TEST_P(StoreContractThreads, ThreadsThatCreateAnEntityCreateItOnce) {
   EXPECT_EQ(tally.admitted, entities);
 }
 
-// Hangs, or fails under a sanitizer, if: an answer is given under a lock.
+// Hangs, or fails under a sanitizer, if: a callback runs under a lock.
 TEST_P(StoreContract, AnswersMayCallTheStoreAgain) {
   const TargetPtr acme = FreshTarget({Rpm(10)});
   BucketStore& buckets = harness_->backend().buckets();
   ConfigStore& config = harness_->backend().config();
   const std::vector<ConfigChange> create = {CreateEntity{{.entity = {.id = Fresh("acme")}}}};
-  std::atomic<int> answers = 0;  // also on a thread of the backend
+  std::atomic<int> answers = 0;  // callbacks may also run on a thread of the backend
   const auto take = [&](Done<Decision> done) {
     const std::vector<Charge> charges = {Tokens(acme, {1})};
     buckets.Acquire(charges, kStart, Deadline::Never(), std::move(done));
@@ -163,7 +164,7 @@ TEST_P(StoreContract, SaysWhereItKeepsThings) {
   EXPECT_NE(harness_->backend().Describe().find(':'), std::string::npos);
 }
 
-// A table forgets buckets that are full again; nobody can tell by its decisions.
+// A table forgets buckets that are full again, which no decision shows.
 TEST_P(StoreContract, BucketsThatAreFullAgainMayBeForgotten) {
   const TargetPtr acme = FreshTarget({Rpm(10)});
   const TargetPtr indebted = FreshTarget({Rpm(10)});
@@ -175,7 +176,7 @@ TEST_P(StoreContract, BucketsThatAreFullAgainMayBeForgotten) {
     ASSERT_TRUE(Ask({Tokens(FreshTarget({Rpm(10)}), {1})}, now).admitted);
   }
   EXPECT_EQ(Balance(acme, now), Balances{10'000});
-  // 300 hours repay 180,000 tokens.
+  // In 300 hours, 180,000 tokens come back.
   EXPECT_EQ(Balance(indebted, now), Balances{(10 - 1'000'000'000 + 180'000) * kMillitokens});
 }
 

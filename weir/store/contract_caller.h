@@ -1,4 +1,4 @@
-// What every contract suite needs: calls as if their answers came at once, properties, pages.
+// Helpers for every contract suite: synchronous calls, properties and pages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,19 +18,20 @@
 
 namespace weir {
 
-/// Far from 0, and odd, so that what assumes round times fails.
+/// Not a round number and far from 0, so that code that assumes round times fails.
 inline constexpr UnixMillis kStart{1'767'225'600'013};
 
-/// Calls, and pumps until the answer is there. What a call may read only while it runs is gone
-/// before the first pump. Not thread-safe.
+/// Makes calls synchronous: starts a call and pumps until it has completed. Arguments that a store
+/// may read only during the call are destroyed before the first pump. Not thread-safe.
 class ContractCaller {
  public:
-  /// Called again and again while an answer is awaited. False: without another call nothing will
-  /// happen any more.
+  /// Called repeatedly while a result is pending. Returns false if nothing more can happen without
+  /// another call.
   using Pump = std::function<bool()>;
   explicit ContractCaller(Pump pump) : pump_(std::move(pump)) {}
 
-  /// A call of any shape: `start` gets the Done. kInternal if no answer came.
+  /// Makes a call of any shape: `start` receives the Done. Returns kInternal if the call never
+  /// completed.
   template <class T, class Start>
   Result<T> Call(Start&& start) {
     auto answer = std::make_shared<Answer<T>>();
@@ -46,7 +47,7 @@ class ContractCaller {
     return *std::move(answer->result);
   }
 
-  /// False if nothing more happens before `reached` holds.
+  /// Returns false if nothing more can happen, but `reached` does not hold.
   template <class Condition>
   bool PumpUntil(Condition&& reached) {
     while (!reached()) {
@@ -55,7 +56,7 @@ class ContractCaller {
     return true;
   }
 
-  /// How many calls were answered not at all, or more than once.
+  /// Returns the number of calls that completed not at all, or more than once.
   std::size_t CountBadAnswers() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(counts_, [](const auto& count) { return *count != 1; }));
@@ -73,8 +74,8 @@ class ContractCaller {
   std::vector<std::shared_ptr<const std::atomic<int>>> counts_;
 };
 
-/// All pages of a listing, in order; `read` reads one. A failure of the test where one fails, holds
-/// more than `limit`, or there is no end.
+/// Returns the items of all pages of a listing, in order; `read` reads one page. The test fails if
+/// a page fails or has more than `limit` items, or if the listing does not end.
 template <class ReadPage>
 auto AllPages(std::size_t limit, const ReadPage& read) {
   PageRequest request{.cursor = {}, .limit = limit};
@@ -94,7 +95,8 @@ auto AllPages(std::size_t limit, const ReadPage& read) {
   return listed;
 }
 
-/// The error of a call that must fail; kUnknown, and a failure of the test, if it did not.
+/// Returns the error of a call that must fail. If the call succeeded, the test fails, and kUnknown
+/// is returned.
 template <class T>
 Error ErrorOf(const Result<T>& result) {
   if (!result) return result.error();
@@ -102,7 +104,7 @@ Error ErrorOf(const Result<T>& result) {
   return {};
 }
 
-/// Checks a RapidCheck property with so many random cases.
+/// Checks a RapidCheck property with this number of random cases.
 template <class Property>
 void CheckPropertyTimes(int cases, Property&& property) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;

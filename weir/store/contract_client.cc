@@ -9,7 +9,8 @@ constexpr Deadline kNever = Deadline::Never();
 
 }  // namespace
 
-// Each argument moves into a local of the lambda, which ends before the first pump.
+// Each argument is moved into a local variable of the lambda, which is destroyed before the first
+// pump.
 
 Result<Decision> ContractClient::Acquire(std::vector<Charge> charges, UnixMillis now) {
   return Call<Decision>([&](Done<Decision> done) {

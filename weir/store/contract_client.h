@@ -1,4 +1,4 @@
-// A backend under test, called as if every answer came at once.
+// A backend under test with synchronous calls.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace weir {
 
-/// One backend under test, and what makes its answers arrive.
+/// One backend under test, and the means to complete its calls.
 class BackendHarness {
  public:
   virtual ~BackendHarness() = default;
   virtual Backend& backend() = 0;
-  /// Called again and again while an answer is awaited: moves simulated time, or yields to threads
-  /// of the backend. False: without another call nothing will happen any more.
+  /// Called repeatedly while a result is pending: advances simulated time, or yields to threads of
+  /// the backend. Returns false if nothing more can happen without another call.
   virtual bool Pump() { return false; }
-  /// Another namespace of the same place, as OpenBackend opens it; null where there is no such
-  /// thing. It is closed before this one.
+  /// Returns another namespace of the same store, as OpenBackend opens it; null if that is not
+  /// possible. It is closed before this one.
   virtual std::unique_ptr<Backend> OpenNamespace(const std::string&) { return nullptr; }
-  /// What time it is there: audit events that are much older are expired.
+  /// Returns the backend's wall time: audit events that are much older have expired.
   virtual UnixMillis now() const { return {1'767'225'600'013}; }
-  /// How many random cases each property is worth here.
+  /// Returns the number of random cases for each property.
   virtual int cases() const { return 100; }
 };
 
-/// For a backend that answers before its calls return.
+/// For a backend whose calls complete before they return.
 class PlainHarness final : public BackendHarness {
  public:
   explicit PlainHarness(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
@@ -41,7 +41,7 @@ class PlainHarness final : public BackendHarness {
   std::unique_ptr<Backend> backend_;
 };
 
-/// Every verb as a call. The harness must outlive it.
+/// Every method as a synchronous call. The harness must outlive it.
 class ContractClient : public ContractCaller {
  public:
   using Records = std::vector<std::optional<BucketRecord>>;
@@ -51,10 +51,10 @@ class ContractClient : public ContractCaller {
 
   Result<Decision> Acquire(std::vector<Charge> charges, UnixMillis now);
   Status Adjust(std::vector<Charge> charges, AdjustId token, UnixMillis now);
-  /// With a token that was never used.
+  /// As above, with an id that was never used.
   Status Adjust(std::vector<Charge> charges, UnixMillis now);
   AdjustId NewToken() { return {.high = 0x77656972, .low = ++tokens_}; }
-  /// With a seed that was never used, as of the harness's time.
+  /// Uses a seed that was never used, and the harness's time.
   Result<std::vector<CreditedLimit>> Credit(BucketCredit credit);
   Result<Records> Read(std::vector<BucketKey> keys);
   Result<Page<BucketRecord>> List(BucketFilter filter, PageRequest page);

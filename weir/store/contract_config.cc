@@ -1,4 +1,4 @@
-// Limits that are declared: setting, finding, listing them, all or none.
+// Declared limits: setting, finding and listing them, all or none.
 #include <algorithm>
 
 #include "weir/store/contract.h"
@@ -8,13 +8,13 @@ namespace {
 
 LevelLimits Limits(std::int64_t tokens) { return {.limits = {Rpm(tokens)}}; }
 
-// One of each kind, in the order of listings.
+// Returns one level of each kind, in the order of listings.
 std::vector<Level> OneOfEach(const std::string& entity, const std::string& resource) {
   return {Level::System(), Level::Resource(resource), Level::EntityDefault(entity),
           Level::Entity(entity, resource)};
 }
 
-// All pages of a listing.
+// Returns the levels on all pages of a listing.
 std::vector<LevelRecord> AllLimits(ContractClient& store, const LevelFilter& filter,
                                    std::size_t limit) {
   return AllPages(limit, [&](const PageRequest& page) { return store.ListLimits(filter, page); });
@@ -125,10 +125,11 @@ TEST_P(StoreContract, ListingOfLimitsRefusesBadPages) {
   EXPECT_EQ(code({.entity = Fresh("acme")}, {.cursor = {}, .limit = 0}), Code::kInvalidArgument);
 }
 
-// Fails if: the levels of one entity lack one, hold another's, or come in another order.
+// Fails if: the listing of one entity's levels lacks one, includes another entity's, or has another
+// order.
 TEST_P(StoreContract, Z6TheLevelsOfOneEntityAreListedInPagesOfAnySize) {
   const std::string acme = Fresh("acme");
-  // Identifiers that others begin with, and a resource that sorts before the entity's default.
+  // One entity's id is a prefix of the other's, and one resource sorts before the default.
   for (const std::string& entity : {acme, acme + "2"}) {
     for (const char* resource : {"Zeta", "gpt-4", "gpt-5"}) {
       ASSERT_TRUE(store_.Apply({PutLimits{Level::Entity(entity, resource), Limits(3)}}));

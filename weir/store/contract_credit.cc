@@ -14,7 +14,7 @@ using testing::IsEmpty;
 constexpr auto kReset = BucketCredit::Kind::kReset;
 constexpr auto kTopUp = BucketCredit::Kind::kTopUp;
 
-// A limit that gives nothing back while a test runs.
+// A limit that refills nothing during a test.
 Limit Lasting(const std::string& name, std::int64_t tokens) {
   return {name, {.capacity = tokens * kMillitokens, .amount = 1, .period = kMaxPeriodMillis}};
 }

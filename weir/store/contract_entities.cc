@@ -1,4 +1,4 @@
-// Entities: declaring, finding and deleting them, and who is whose parent.
+// Entities: creating, finding and deleting them, and their parents.
 #include <algorithm>
 
 #include "weir/store/contract.h"
@@ -125,7 +125,7 @@ TEST_P(StoreContract, NoEntityIsItsOwnAncestor) {
   const std::string b = Fresh("b");
   const std::string c = Fresh("c");
   EXPECT_EQ(ErrorOf(store_.Apply({CreateEntity{Named(a, a)}})).code, Code::kFailedPrecondition);
-  // The parent of c comes last, so that it is a that closes the chain.
+  // The parent of c is set last, and closes the cycle.
   ASSERT_TRUE(store_.Apply({CreateEntity{Named(a, b)}, CreateEntity{Named(b, c)}}));
   const Error error =
       ErrorOf(store_.Apply({CreateEntity{Named(Fresh("d"))}, CreateEntity{Named(c, a)}}));
@@ -140,7 +140,7 @@ TEST_P(StoreContract, AChainOfParentsMayBeTurnedRoundInOneStep) {
   const std::string a = Fresh("a");
   const std::string b = Fresh("b");
   ASSERT_TRUE(store_.Apply({CreateEntity{Named(a, b)}, CreateEntity{Named(b)}}));
-  // After the first change alone each would be the other's parent.
+  // After the first change alone, each would be the parent of the other.
   ASSERT_TRUE(store_.Apply({PutEntity{Named(b, a)}, PutEntity{Named(a)}}));
   EXPECT_EQ(AllEntities(store_, a, 10), std::vector{Named(b, a)});
   EXPECT_TRUE(AllEntities(store_, b, 10).empty());

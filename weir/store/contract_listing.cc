@@ -1,4 +1,4 @@
-// Buckets as they are kept: reading and listing them.
+// Stored buckets: reading and listing them.
 #include <algorithm>
 #include <iterator>
 
@@ -74,7 +74,7 @@ std::vector<BucketKey> Matching(const std::vector<BucketKey>& keys, const Bucket
   return matching;
 }
 
-// The keys of all pages of a listing, sorted; what comes twice is in it twice.
+// Returns the keys on all pages of a listing, sorted; a key that is listed twice is returned twice.
 std::vector<BucketKey> AllBuckets(ContractClient& store, const BucketFilter& filter,
                                   std::size_t limit) {
   std::vector<BucketKey> listed;

@@ -1,4 +1,4 @@
-// Random sequences of calls, held against a slow and obvious store.
+// Compares random sequences of calls with a slow and obvious store.
 #include <algorithm>
 #include <map>
 #include <ostream>
@@ -8,7 +8,8 @@
 namespace weir {
 namespace {
 
-// A meter with a time of its own; `configured` by the last request with resolved limits that took.
+// A meter with its own time. `configured` is set by the last request with resolved limits that took
+// tokens.
 struct Owned {
   Meter meter;
   UnixMillis time;
@@ -20,7 +21,7 @@ bool IsFull(const Owned& owned, UnixMillis now) {
   return weir::IsFull({.time = owned.time, .meters = {owned.meter}}, now);
 }
 
-// One map, no lock, nothing shared, nothing forgotten; every step on copies.
+// The model: one map, without locks, sharing or forgetting; every step works on copies.
 class ObviousStore {
  public:
   Decision Acquire(const std::vector<Charge>& charges, UnixMillis now) {
@@ -57,7 +58,7 @@ class ObviousStore {
     }
   }
 
-  // The meters of a bucket; none if it was never used.
+  // Returns the meters of a bucket; none if it was never used.
   MetersByName Of(const BucketKey& key) const {
     const auto found = buckets_.find(key);
     return found == buckets_.end() ? MetersByName() : found->second;
@@ -70,13 +71,13 @@ class ObviousStore {
   }
 
  private:
-  // At `now` and under the parameters that it has.
+  // Returns the meter at `now`, under its stored parameters.
   Owned At(const BucketKey& key, const Limit& limit, UnixMillis now) const {
     const MetersByName meters = Of(key);
     const auto found = meters.find(limit.name);
     if (found == meters.end()) return {FullMeter(limit.quota), now, false};
     Owned owned = found->second;
-    // A full meter that is not configured is as good as none.
+    // A full meter that is not configured is equivalent to none.
     if (!owned.configured && IsFull(owned, now)) return {FullMeter(limit.quota), now, false};
     Refill(owned.meter, (now - owned.time).count());
     owned.time = now;
@@ -111,7 +112,7 @@ class ObviousStore {
     }
   }
 
-  // The wait of a refused request is at its own rates.
+  // The wait of a refused request is computed at the rates of its own limits.
   void Refuse(const Charge& charge, UnixMillis now) {
     const bool configures = charge.target->source == LimitSource::kConfigured;
     const bool is_there = buckets_.contains(charge.target->key);
@@ -138,13 +139,13 @@ class ObviousStore {
   std::map<AdjustId, bool> counted_;
 };
 
-// One call, in numbers that mean something only together with the buckets it meets.
+// One call. Its numbers refer to the buckets that exist when it is made.
 struct Step {
   enum Kind { kAcquire, kAdjust, kRepeatAdjust, kChangeLimits, kOverride };
   Kind kind;
   milliseconds wait;           // since the step before
   int buckets;                 // bit i: the i-th bucket is charged
-  int limits;                  // kChangeLimits and kOverride: which
+  int limits;                  // the index of a limit set, for kChangeLimits and kOverride
   std::vector<int> per_mille;  // amounts, in thousandths of the capacity
 };
 
@@ -172,7 +173,7 @@ rc::Gen<Step::Kind> AnyKind(bool limits_change) {
                                                {2 * changes, Step::kOverride}});
 }
 
-// Often nothing, which takes part in nothing.
+// Often 0, which leaves the limit out.
 rc::Gen<int> AnyPerMille() {
   return rc::gen::weightedOneOf<int>(
       {{1, rc::gen::just(0)}, {4, rc::gen::resize(100, rc::gen::inRange(0, 600))}});
@@ -189,7 +190,7 @@ rc::Gen<Step> AnyStep(bool limits_change) {
                                   rc::gen::container<std::vector<int>>(4, AnyPerMille()));
 }
 
-// Few names, so that sets share some; small quotas, so that refusals are common.
+// Uses few names, so that sets share some, and small quotas, so that refusals are common.
 std::vector<std::vector<Limit>> AnyLimitSets() {
   const auto quota =
       rc::gen::resize(100, rc::gen::construct<Quota>(rc::gen::inRange<std::int64_t>(1, 5000),
@@ -207,7 +208,7 @@ bool SameBalance(const Meter& a, const Meter& b) {
          a.remainder * b.remainder_period == b.remainder * a.remainder_period;
 }
 
-// Brought to `now`, at which the model's meters are compared.
+// Returns the meters of a record, refilled to `now`, where the model's meters are compared.
 std::map<std::string, Owned> ByName(const BucketRecord& record) {
   std::map<std::string, Owned> meters;
   for (std::size_t i = 0; i < record.names.size(); ++i) {
@@ -219,7 +220,7 @@ std::map<std::string, Owned> ByName(const BucketRecord& record) {
   return meters;
 }
 
-// What a store has of a bucket agrees with the model; meters that are full may be missing in one.
+// Checks that a stored bucket agrees with the model; either may lack meters that are full.
 void CheckKept(const std::optional<BucketRecord>& record, const MetersByName& expected,
                UnixMillis now) {
   MetersByName kept = record ? ByName(*record) : MetersByName();
@@ -241,7 +242,7 @@ void CheckKept(const std::optional<BucketRecord>& record, const MetersByName& ex
   for (const auto& [name, owned] : kept) RC_ASSERT(IsFull(owned, now));
 }
 
-// A few buckets, their limits of the moment, and a call made on both stores.
+// A few buckets with their present limits; each call is made on both stores.
 class Comparison {
  public:
   Comparison(ContractClient& store, const std::string& entity)
@@ -272,7 +273,7 @@ class Comparison {
         if (now_ - adjusted_at_ > kRepeatable) return;
         return Adjust();
       case Step::kChangeLimits:
-        return ChangeLimits(step);  // `adjust_` stays: a lease from before the change
+        return ChangeLimits(step);  // `adjust_` keeps a lease from before the change
     }
   }
 
@@ -302,8 +303,8 @@ class Comparison {
     return charges;
   }
 
-  // Names of a set, at twice the rate that resolution may give them, and with more or less
-  // capacity.
+  // Returns overrides with the names of a set, at twice their configured rate and with a larger or
+  // smaller capacity.
   std::vector<TargetPtr> Overrides(const Step& step) const {
     std::vector<Limit> limits = sets_[static_cast<std::size_t>(step.limits)];
     for (Limit& limit : limits) {
@@ -317,8 +318,8 @@ class Comparison {
     return targets;
   }
 
-  // A full bucket may be gone, and a call without resolved limits would find none configured: a
-  // millitoken is taken first.
+  // A full bucket may have been forgotten, and a call without resolved limits would then find no
+  // configured ones. So a millitoken is taken first.
   void SettleForgettable() {
     for (const TargetPtr& target : targets_) {
       if (!model_.IsForgettable(target->key, now_)) continue;
@@ -374,10 +375,10 @@ TEST_P(StoreContract, AnySequenceOfCallsAgreesWithAnObviousStore) {
   CheckProperty([this] { RunSequence({store_, Fresh("acme")}, false); });
 }
 
-// Fails if: a limit that left rejoins full or is not refilled while it was away, an adjust misses
-// it, a look stores parameters, a refusal stores none or takes, an override changes those of a
-// configured limit or is judged by them, or a bucket is forgotten before the limits that left it
-// are full.
+// Fails if: a limit that left rejoins full, is not refilled while it was away, or is missed by an
+// adjust; a look stores parameters; a refusal stores none, or takes tokens; an override changes the
+// parameters of a configured limit, or is judged by them; or a bucket is forgotten before the
+// limits that left it are full.
 TEST_P(StoreContractRejoin, C2AnySequenceOfLimitsAgreesWithAnObviousStore) {
   CheckProperty([this] { RunSequence({store_, Fresh("acme")}, true); });
 }

@@ -1,4 +1,4 @@
-// Namespaces: registering, deleting, recovering and purging them. The place may hold others.
+// Namespaces: registering, deleting, recovering and purging them. The store may contain others.
 #include <algorithm>
 
 #include "weir/store/contract.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Reader = Result<Page<Namespace>> (ContractClient::*)(PageRequest);
 
-// All pages, of those whose names begin so.
+// Returns the namespaces on all pages whose names have this prefix.
 std::vector<Namespace> AllNamespaces(ContractClient& store, Reader read, const std::string& prefix,
                                      std::size_t limit = 1000) {
   std::vector<Namespace> listed;
@@ -35,7 +35,7 @@ std::vector<std::string> Names(const std::vector<Namespace>& spaces) {
   return names;
 }
 
-// Fails if: a name that is registered gets a new id, or two names share one.
+// Fails if: a registered name gets a new id, or two names share one.
 TEST_P(StoreContract, ANamespaceIsRegisteredOnce) {
   const auto first = store_.Register("once-a");
   const auto again = store_.Register("once-a");
@@ -62,7 +62,8 @@ TEST_P(StoreContract, NothingElseRegistersANamespace) {
   EXPECT_TRUE(AllNamespaces(store_, &ContractClient::ListNamespaces, "nothing").empty());
 }
 
-// Fails if: the order is that of registering, or a page repeats the last of the one before.
+// Fails if: the order is that of registration, or a page repeats the last namespace of the page
+// before.
 TEST_P(StoreContract, NamespacesAreListedByNameInPagesOfAnySize) {
   for (const char* name : {"list-c", "list-a", "list-d", "list-b"}) {
     ASSERT_TRUE(store_.Register(name));
@@ -73,7 +74,7 @@ TEST_P(StoreContract, NamespacesAreListedByNameInPagesOfAnySize) {
   }
 }
 
-// Fails if: a deletion takes the record away, or leaves the name.
+// Fails if: a deletion removes the record, or keeps the name.
 TEST_P(StoreContract, ANamespaceThatIsDeletedIsAnOrphanAndCanBeRecovered) {
   const auto space = store_.Register("soft");
   ASSERT_TRUE(space);
@@ -100,7 +101,7 @@ TEST_P(StoreContract, ANamespaceThatIsDeletedIsAnOrphanAndCanBeRecovered) {
   EXPECT_EQ(ErrorOf(store_.Recover(space->id)).code, Code::kFailedPrecondition) << "it is active";
 }
 
-// Fails if: a recovery takes the name from whoever has it by now.
+// Fails if: a recovery takes the name from the namespace that has it now.
 TEST_P(StoreContract, ANameThatBelongsToAnotherIsNotRecovered) {
   const auto old = store_.Register("taken");
   ASSERT_TRUE(old && store_.Delete("taken"));
@@ -111,7 +112,7 @@ TEST_P(StoreContract, ANameThatBelongsToAnotherIsNotRecovered) {
   EXPECT_EQ(store_.Resolve("taken").value_or(""), anew->id);
 }
 
-// Fails if: orphans of one name hide each other, or pages of them lose one.
+// Fails if: orphans with the same name hide each other, or a listing in pages loses one.
 TEST_P(StoreContract, OrphansAreListedByIdInPagesOfAnySize) {
   std::vector<std::string> ids;
   for (int i = 0; i < 3; ++i) {
@@ -130,7 +131,7 @@ TEST_P(StoreContract, OrphansAreListedByIdInPagesOfAnySize) {
   }
 }
 
-// Fails if: what is in use can be purged, or a purge leaves something to recover.
+// Fails if: an active namespace can be purged, or a purge leaves something to recover.
 TEST_P(StoreContract, APurgeIsForGoodAndForOrphansOnly) {
   const auto space = store_.Register("purge");
   ASSERT_TRUE(space);
@@ -142,14 +143,14 @@ TEST_P(StoreContract, APurgeIsForGoodAndForOrphansOnly) {
   EXPECT_EQ(ErrorOf(store_.Recover(space->id)).code, Code::kNotFound);
 }
 
-// Fails if: ids need a record, as those of clients without a registry have none.
+// Fails if: an id needs a record. Clients without a registry use ids that have none.
 TEST_P(StoreContract, AnIdWithoutARecordIsItself) {
   EXPECT_EQ(store_.Resolve("id:no-record").value_or(""), "no-record");
   EXPECT_EQ(ErrorOf(store_.Recover("no-record")).code, Code::kNotFound);
   EXPECT_EQ(ErrorOf(store_.Purge("no-record")).code, Code::kNotFound);
 }
 
-// Fails if: a check is left to whoever calls.
+// Fails if: a check is left to the caller.
 TEST_P(StoreContract, BadNamesIdsAndPagesOfNamespacesAreRefused) {
   for (const char* name : {"", "_", "a b", "a#b"}) {
     EXPECT_EQ(ErrorOf(store_.Register(name)).code, Code::kInvalidArgument) << name;
@@ -168,7 +169,7 @@ TEST_P(StoreContract, BadNamesIdsAndPagesOfNamespacesAreRefused) {
   }
 }
 
-// Puts an entity and its limits into a namespace.
+// Adds an entity and its limits to a namespace.
 void Fill(Backend& backend, ContractClient& store) {
   const std::vector<ConfigChange> changes = {
       CreateEntity{{.entity = {.id = "acme"}}},
@@ -186,8 +187,8 @@ std::size_t CountEntities(Backend& backend, ContractClient& store) {
   return page ? page->items.size() : 0;
 }
 
-// Fails if: namespaces see each other's data, a deletion loses them, or a purge leaves any of them
-// or takes those of another.
+// Fails if: a namespace shows data of another one, a deletion loses data, or a purge leaves data or
+// removes those of another namespace.
 TEST_P(StoreContractNamespaces, NamespacesAreApartAndAPurgeTakesTheDataOfOne) {
   const auto space = store_.Register("data");
   ASSERT_TRUE(space);

@@ -1,4 +1,4 @@
-// How values look where a test of the contract fails.
+// Prints values in failures of contract tests.
 #pragma once
 
 #include <iosfwd>
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// GoogleTest finds these by their argument.
+// GoogleTest finds these functions by their argument type.
 void PrintTo(const BucketKey& key, std::ostream* out);
 void PrintTo(const LimitStatus& status, std::ostream* out);
 void PrintTo(const Decision& decision, std::ostream* out);

@@ -236,7 +236,7 @@ TEST_P(StoreContractRejoin, MoreLimitsInDebtThanFitAreRefused) {
   const auto after = store_.Read({acme->key});
   ASSERT_TRUE(before && after);
   EXPECT_EQ(*before, *after);
-  // 41 s later the first is out of debt, and the new one takes its meter.
+  // 41 s later the first limit is out of debt, and its meter is removed for the new one.
   EXPECT_TRUE(Ask({Tokens(named(20), {1})}, kStart + 42s).admitted);
   EXPECT_TRUE(Ask({Tokens(acme, {1})}, kStart).admitted) << "configured ones always fit";
 }
@@ -246,7 +246,7 @@ TEST_P(StoreContractRejoin, AMeterThatLeavesEarlyDoesNotComeBackFuller) {
   const auto named = [&](std::size_t i) {
     return Override(acme, {{fmt::format("extra-{}", i), kSixty}});
   };
-  // The first is nearest to full, and leaves for the last.
+  // The first limit is nearest to full, and leaves for the last one.
   for (std::size_t i = 0; i <= kMaxExtraMeters; ++i) {
     const std::int64_t taken = 30 + static_cast<std::int64_t>(i);
     ASSERT_TRUE(Ask({Tokens(named(i), {taken})}, kStart).admitted);

@@ -1,5 +1,5 @@
-// What each limit admits on any interval, while sets of limits come and go and more of them are
-// named than a bucket has meters for. C2.
+// The tokens that each limit admits in any interval while sets of limits change and requests name
+// more limits than a bucket has meters for. C2.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +16,10 @@ struct NamedStep {
   enum Kind { kTake, kOverrideTake, kOverdraw };
   Kind kind;
   milliseconds wait;           // since the step before
-  int first;                   // of the names, which go round
-  int count;                   // of names
+  int first;                   // index of the first name; names wrap around
+  int count;                   // number of names
   int variant;                 // of their parameters
-  std::vector<int> per_mille;  // of the capacity, by name
+  std::vector<int> per_mille;  // amounts in thousandths of the capacity, by name
 };
 
 std::ostream& operator<<(std::ostream& out, const NamedStep& step) {
@@ -47,7 +47,7 @@ struct Taken {
   std::int64_t amount;
 };
 
-// The names of one bucket, the parameters that each may have, and what each admitted.
+// The names of one bucket, the parameters that each may have, and the tokens that each admitted.
 class NamedTakes {
  public:
   NamedTakes(ContractClient& store, const std::string& entity, int names, int variants)
@@ -107,7 +107,7 @@ class NamedTakes {
     }
   }
 
-  // What adjusts add is no take, and may leave debt.
+  // An adjust is not a take, and may leave debt.
   void Overdraw(Charge charge) {
     for (std::int64_t& amount : charge.amounts) amount *= 2;
     RC_ASSERT(store_.Adjust({charge}, now_).has_value());
@@ -117,7 +117,7 @@ class NamedTakes {
     const auto index = static_cast<std::size_t>(std::stoi(name.substr(name.find('-') + 1)));
     std::int64_t capacity = 0;
     for (const auto& quotas : quotas_) capacity = std::max(capacity, quotas[index].capacity);
-    // Of the rates, the largest counts.
+    // The largest of the rates counts.
     return std::ranges::any_of(quotas_, [&](const std::vector<Quota>& quotas) {
       const Quota& quota = quotas[index];
       return (sum - capacity) * quota.period <= quota.amount * time.count();
@@ -140,13 +140,14 @@ void RunNamedSteps(ContractClient& store, const std::string& entity, int names, 
   takes.CheckEveryInterval();
 }
 
-// Fails if: a limit that left early for others comes back fuller than it would have been, or debts
-// let a new name in for nothing.
+// Fails if: a limit that left early rejoins fuller than it would have been, or debts admit a new
+// name without a charge.
 TEST_P(StoreContractRejoin, C2MoreNamesThanMetersAdmitNoMoreThanTheirLimits) {
   CheckProperty([this] { RunNamedSteps(store_, Fresh("acme"), 26, 1); });
 }
 
-// Fails if: a limit that rejoins, or changes its parameters, forgets what it admitted.
+// Fails if: a limit that rejoins, or whose parameters change, loses the tokens that it has
+// admitted.
 TEST_P(StoreContractRejoin, C2ChangingParametersAdmitNoMoreThanTheLargest) {
   CheckProperty([this] { RunNamedSteps(store_, Fresh("acme"), 8, 3); });
 }

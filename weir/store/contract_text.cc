@@ -1,5 +1,5 @@
-// Texts: whatever bytes a caller hands in, a store refuses them in one line, or keeps them and
-// gives them back.
+// Texts: a store refuses the bytes of a caller with an error of one line, or stores and returns
+// them unchanged.
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Mostly texts that differ from good ones in a byte or two, else nearly all would be refused.
+// Most texts differ from valid ones in a byte or two; of random bytes nearly all would be refused.
 rc::Gen<std::string> AnyBytes() {
   const auto piece = rc::gen::element<std::string>(
       "a", "Z9", "_", "-", " ", "\n", "\x1b[2J", "\x7f", "\xc3\xbc", "\xfc", "\xe2\x82", "\"", "\\",
@@ -36,7 +36,7 @@ Error RefusalOf(const Status& status) {
   return status ? Error{} : status.error();
 }
 
-// C1. Fails if: a store takes a text that it, or a person's terminal, cannot read again.
+// C1. Fails if: a store accepts a text that it, or a person's terminal, cannot read again.
 TEST_P(StoreContract, C1BytesThatAreNoTextAreRefusedEverywhere) {
   const std::string id = Fresh("acme");
   for (const std::string& bad : BadTexts()) {
@@ -91,7 +91,7 @@ TEST_P(StoreContract, C1BytesThatAreNoTextAreRefusedEverywhere) {
   EXPECT_FALSE(entities->front());
 }
 
-// Fails if: a text that a store takes does not come back as it was.
+// Fails if: a text that a store accepts does not come back unchanged.
 TEST_P(StoreContract, C1AnyTextOfAnEntityIsRefusedOrReadsBack) {
   CheckProperty([&] {
     Entity entity{.id = Fresh("e"), .name = *AnyBytes(), .created_at = harness_->now()};

@@ -1,4 +1,4 @@
-// What was used in hours, days and months: adding to it and finding it.
+// Usage by hours, days and months: adding and finding it.
 #include <algorithm>
 
 #include "weir/store/contract.h"
@@ -9,7 +9,7 @@ namespace {
 constexpr UnixMillis kNewYear{1'767'225'600'000};
 constexpr milliseconds kHour = std::chrono::hours(1);
 
-// Hours from 1 on: the hour at 00:00 and its day share a place in zae-limiter's table.
+// Hours start at 1: in zae-limiter's table, the hour at 00:00 and its day share one item.
 UsageSnapshot Hour(const std::string& entity, const std::string& resource, int hour) {
   return {.entity = entity,
           .resource = resource,
@@ -30,7 +30,7 @@ UsageFilter Of(const std::string& entity, std::optional<std::string> resource = 
   return {.entity = entity, .resource = std::move(resource), .window = {}, .from = {}, .until = {}};
 }
 
-// All pages that match. No page but the first may be empty.
+// Returns the snapshots on all pages. Only the first page may be empty.
 std::vector<UsageSnapshot> AllUsage(ContractClient& store, const UsageFilter& filter,
                                     std::size_t limit = 1000) {
   return AllPages(limit, [&](const PageRequest& request) {
@@ -40,7 +40,8 @@ std::vector<UsageSnapshot> AllUsage(ContractClient& store, const UsageFilter& fi
   });
 }
 
-// Fails if: what is added replaces what is there, or any of the three kinds of counters is lost.
+// Fails if: an addition replaces the stored snapshot, or any of the three kinds of counters is
+// lost.
 TEST_P(StoreContract, UsageAddsUp) {
   const std::string acme = Fresh("acme");
   UsageSnapshot first = Hour(acme, "gpt-4", 5);
@@ -59,7 +60,7 @@ TEST_P(StoreContract, UsageAddsUp) {
   EXPECT_EQ(AllUsage(store_, Of(acme, "gpt-4")), std::vector{both});
 }
 
-// Fails if: entity, resource, window or start is left out of what makes two snapshots two.
+// Fails if: snapshots that differ only in entity, resource, window or start are merged.
 TEST_P(StoreContract, UsageIsKeptByEntityResourceAndWindow) {
   const std::string acme = Fresh("acme");
   const std::string globex = Fresh("globex");
@@ -82,7 +83,8 @@ TEST_P(StoreContract, UsageIsKeptByEntityResourceAndWindow) {
   EXPECT_TRUE(AllUsage(store_, Of(Fresh("nobody"))).empty());
 }
 
-// Fails if: a bound of time leaves out what begins right at it, or a page is cut before the filter.
+// Fails if: a window that begins exactly at a bound is left out, or a page is cut before the
+// filter.
 TEST_P(StoreContract, UsageIsFoundByTimeTheNewestFirstInPagesOfAnySize) {
   const std::string acme = Fresh("acme");
   std::vector<UsageSnapshot> hours;
@@ -101,7 +103,8 @@ TEST_P(StoreContract, UsageIsFoundByTimeTheNewestFirstInPagesOfAnySize) {
   }
 }
 
-// Fails if: entities that used a resource in one hour hide each other, or pages lose one of them.
+// Fails if: entities that used a resource in the same hour hide each other, or a listing in pages
+// loses one.
 TEST_P(StoreContract, UsageOfAResourceIsFoundOverAllEntities) {
   std::vector<UsageSnapshot> all;
   for (const char* stem : {"acme", "globex", "initech"}) {
@@ -124,7 +127,7 @@ TEST_P(StoreContract, UsageOfAResourceIsFoundOverAllEntities) {
   }
 }
 
-// Fails if: the resources of one entity come mixed.
+// Fails if: the resources of one entity are mixed.
 TEST_P(StoreContract, UsageOfAnEntityComesResourceByResource) {
   const std::string acme = Fresh("acme");
   for (const char* resource : {"gpt-4", "gpt-5", "gpt-6"}) {
@@ -142,8 +145,8 @@ TEST_P(StoreContract, UsageOfAnEntityComesResourceByResource) {
   }
 }
 
-// Fails if: a snapshot that no window begins with, or whose names no other store could keep, is
-// added all the same.
+// Fails if: a snapshot whose start begins no window, or whose names another store could not keep,
+// is added.
 TEST_P(StoreContract, BadUsageIsRefusedAndAddsNothing) {
   const UsageSnapshot good = Hour(Fresh("acme"), "gpt-4", 1);
   const auto refused = [&](auto change) {
@@ -166,8 +169,7 @@ TEST_P(StoreContract, BadUsageIsRefusedAndAddsNothing) {
   EXPECT_TRUE(AllUsage(store_, Of(good.entity)).empty());
 }
 
-// Fails if: a listing of nothing in particular, or a cursor of another one, is read as if it meant
-// something.
+// Fails if: a listing accepts an empty filter, or a cursor of another listing.
 TEST_P(StoreContract, ListingOfUsageRefusesBadFiltersAndPages) {
   const std::string acme = Fresh("acme");
   for (int hour = 1; hour <= 2; ++hour) ASSERT_TRUE(store_.AddUsage(Hour(acme, "gpt-4", hour)));

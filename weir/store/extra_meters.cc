@@ -19,8 +19,9 @@ bool IsFullAt(const ExtraMeter& extra, UnixMillis now) {
   return FullAt(extra.meter, extra.time) <= now;
 }
 
-// A limit that left early may come back under any name that is not stored. Since the latest of them
-// left, it has refilled at its own rate.
+// A new name may be that of a limit that left early. So, until the last limit that left early would
+// be full, a new meter starts as if it had been at `last_left` with the balance of a meter that is
+// full at `left_full`, and is then refilled at its own rate.
 ExtraMeter NewExtra(const ExtraMeters* extras, const Limit& limit, UnixMillis now) {
   ExtraMeter extra{.name = limit.name, .meter = FullMeter(limit.quota), .time = now};
   if (extras == nullptr || extras->left_full <= now) return extra;
@@ -30,6 +31,8 @@ ExtraMeter NewExtra(const ExtraMeters* extras, const Limit& limit, UnixMillis no
   return extra;
 }
 
+// Removes the meter that loses least by it: one that is not in debt before one that is, and of
+// these the one that is full first.
 void RemoveEarly(ExtraMeters& extras, UnixMillis now) {
   const auto order = [now](const ExtraMeter& extra) {
     return std::tuple(IsInDebt(extra, now), FullAt(extra.meter, extra.time));
@@ -53,7 +56,7 @@ ExtraMeter ExtraOf(const ExtraMeters* extras, const Limit& limit, UnixMillis now
   if (found == nullptr) return NewExtra(extras, limit, now);
   ExtraMeter extra = *found;
   RefillTo(extra, now);
-  // A full one may have left by now: its parameters mean nothing any more.
+  // A full meter may have been removed by now, so its parameters must not matter.
   if (IsFullAt(extra, now)) extra.meter = FullMeter(limit.quota);
   return extra;
 }

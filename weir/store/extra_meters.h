@@ -1,4 +1,5 @@
-// The meters of one bucket that resolution does not name, and how they come and go.
+// The extra meters of one bucket, for limits that are not configured, and how they are added and
+// removed.
 // Mechanism: docs/design/store.md.
 #pragma once
 
@@ -11,30 +12,31 @@
 
 namespace weir {
 
-/// Null if there is none of this name, or `extras` is null.
+/// Returns the meter of this name; null if there is none or `extras` is null.
 const ExtraMeter* FindExtra(const ExtraMeters* extras, std::string_view name);
 
-/// The meter of a limit that is not configured: refilled to `now`, under its own parameters; or
-/// what the limit starts with if there is none. `extras` may be null.
+/// Returns the meter of a limit that is not configured, refilled to `now` under its stored
+/// parameters; or, if there is none, the meter with which the limit starts. `extras` may be null.
 ExtraMeter ExtraOf(const ExtraMeters* extras, const Limit& limit, UnixMillis now);
 
-/// The same, taken out of `extras`.
+/// As ExtraOf; also removes the meter from `extras`.
 ExtraMeter WithdrawExtra(ExtraMeters& extras, const Limit& limit, UnixMillis now);
 
-/// True if there were any.
+/// Removes the meters that are full at `now`. Returns true if there were any.
 bool RemoveFullMeters(ExtraMeters& extras, UnixMillis now);
 
-/// Removes meters until at most `count` are left: full ones, then the one nearest to full that is
-/// not in debt, and only then, of those in debt, the one nearest to full.
+/// Removes meters until at most `count` are left: first all full ones, then repeatedly the one
+/// nearest to full that is not in debt, and only if all are in debt, the one nearest to full.
 void ReduceTo(ExtraMeters& extras, std::size_t count, UnixMillis now);
 
+/// Returns true if the balance at `now` is negative.
 bool IsInDebt(const ExtraMeter& extra, UnixMillis now);
 
-/// How long after `last_left` the last of those that left early would have been full. At most
-/// kLongestWait, whatever is stored; not above 0 if there are none.
+/// Returns how long after `last_left` the last of the meters that left early would have been full.
+/// At most kLongestWait, whatever is stored; 0 or less if there are none.
 milliseconds LeftFullIn(const ExtraMeters& extras);
 
-/// When every meter is full, and so would be those that left early.
+/// Returns the time at which every meter is full, and those that left early would be full.
 UnixMillis FullAt(const ExtraMeters& extras);
 
 }  // namespace weir

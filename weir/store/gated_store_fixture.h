@@ -1,4 +1,4 @@
-// A bucket store whose acquires are answered when a test says so.
+// A bucket store whose acquires complete when a test lets them.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,8 @@
 
 namespace weir {
 
-/// Thread-safe. `inner` must outlive it.
+/// Holds acquires until Release or Answer, and passes other calls to `inner`. Thread-safe. `inner`
+/// must outlive it.
 class GatedStore final : public BucketStore {
  public:
   struct Asked {
@@ -46,11 +47,13 @@ class GatedStore final : public BucketStore {
     inner_.List(filter, page, deadline, std::move(done));
   }
 
+  /// Stops holding new acquires.
   void Open() {
     const MutexLock lock(mutex_);
     is_closed_ = false;
   }
-  /// Asks `inner` the oldest that is held, or answers it with `error`. False if none is.
+  /// Passes the oldest held acquire to `inner`, or completes it with `error`. Returns false if
+  /// there is none.
   bool Release(std::optional<Error> error = std::nullopt) {
     std::optional<Call> call = TakeOldest();
     if (!call) return false;
@@ -61,13 +64,13 @@ class GatedStore final : public BucketStore {
     }
     return true;
   }
-  /// Answers the oldest that is held. False if none is.
+  /// Completes the oldest held acquire with `decision`. Returns false if there is none.
   bool Answer(Decision decision) {
     std::optional<Call> call = TakeOldest();
     if (call) call->done(std::move(decision));
     return call.has_value();
   }
-  /// All that came, in their order.
+  /// Returns all acquires so far, in order.
   std::vector<Asked> asked() {
     const MutexLock lock(mutex_);
     return asked_;

@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 constexpr int kSamples = 10;
-constexpr milliseconds kSpacing{1000};  // ten samples last about 10 s
+constexpr milliseconds kSpacing{1000};  // ten samples take about 10 s
 constexpr milliseconds kTolerance{2000};
 constexpr milliseconds kAgreement{1000};
 
@@ -19,6 +19,8 @@ void LabelCorrection::Sample(UnixMillis now, UnixMillis wall) {
     count_ = 0;
     return;
   }
+  // The samples since the last agreement with C, all within kAgreement of each other, form a run. A
+  // sample that does not fit starts a new run.
   const bool agrees =
       count_ > 0 && std::max(highest_, offset) - std::min(lowest_, offset) < kAgreement;
   if (!agrees) {
@@ -27,6 +29,7 @@ void LabelCorrection::Sample(UnixMillis now, UnixMillis wall) {
     last_ = now;
     return;
   }
+  // A sample within a second of the last counted one extends the range, but does not count.
   lowest_ = std::min(lowest_, offset);
   highest_ = std::max(highest_, offset);
   if (now - last_ < kSpacing) return;

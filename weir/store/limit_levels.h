@@ -1,4 +1,4 @@
-// Which of the levels of a pair of entity and resource its limits come from.
+// Chooses the level from which the limits of a pair of entity and resource come.
 #pragma once
 
 #include <array>
@@ -13,17 +13,19 @@
 
 namespace weir {
 
-/// What is set at some levels, in their order; nothing where nothing is set.
+/// The settings of some levels, in the order of the levels; nothing for a level without settings.
 using LevelAnswers = std::vector<std::optional<LevelLimits>>;
 
-/// The levels of one pair, in the order of their precedence.
+/// Returns the levels of one pair, in the order of their precedence.
 std::array<Level, 4> LevelsOfPair(const std::string& entity, const std::string& resource);
 
-/// The first of `places` in `found` that has any limits wins as a whole.
+/// Returns the first index in `places` whose level in `found` has any limits; that level applies as
+/// a whole. Nothing if there is none.
 std::optional<std::size_t> FirstWithLimits(const LevelAnswers& found,
                                            std::initializer_list<std::size_t> places);
 
-/// The bucket under limits that are set at a level, less what their allowances set aside.
+/// Returns the bucket with the limits of a level, without the share that is set aside for their
+/// allowances.
 TargetPtr TargetOf(BucketKey key, const LevelLimits& set);
 
 }  // namespace weir

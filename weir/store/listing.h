@@ -1,4 +1,4 @@
-// What all listings of a configuration have in common: their limits and their cursors.
+// Limits and cursors, which all configuration listings have in common.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace weir {
 
-/// kInvalidArgument for a limit of 0.
+/// Returns kInvalidArgument for a limit of 0.
 [[nodiscard]] Status CheckLimit(const PageRequest& page);
 
-/// That the cursor is none of this listing.
+/// Returns the error for a cursor of another listing.
 tl::unexpected<Error> BadCursor();
 
-/// The id after which a listing of entities goes on; empty at its beginning. `listing` is the
-/// letter that the cursors of this listing begin with.
+/// Returns the id after which a listing of entities continues; empty for the first page. `listing`
+/// is the first letter of this listing's cursors.
 [[nodiscard]] Result<std::string> ReadEntityCursor(const PageRequest& page, char listing);
 
 }  // namespace weir

@@ -86,7 +86,8 @@ class MemoryConfig final : public ConfigStore {
   }
 
  private:
-  // Buckets go under the same lock, so that those who see the entity gone see them gone too.
+  // Buckets are removed under the same lock, so that a caller that finds the entity deleted finds
+  // its buckets deleted too.
   Status ApplyLocked(std::span<const ConfigChange> changes) {
     const MutexLock lock(mutex_);
     const ConfigTable::HasBuckets has_buckets = [&](const std::string& id) {

@@ -1,4 +1,4 @@
-// Shared state in the memory of this process: nothing outlives it.
+// Shared state in the memory of this process, without persistence.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace weir {
 
-/// Every call answers before it returns, so deadlines are not looked at: there is no clock to hold
-/// them against, and nothing to wait for. `clock` is what bucket time is made of
-/// when it is opened, and tells when the configuration was changed and a namespace registered; it
-/// must outlive the backend. Null: bucket time is what callers pass, and all else happened in 1970.
+/// Returns an empty backend. Every call completes before it returns, so deadlines are ignored.
+/// Bucket time is taken from `clock` when the backend is opened; `clock` also gives the times of
+/// configuration changes and of namespaces, and must outlive the backend. If it is null, bucket
+/// time is the callers' `now`, and all other times are 1970.
 std::unique_ptr<Backend> MakeMemoryBackend(BucketTableOptions options = {},
                                            const Clock* clock = nullptr);
 

@@ -13,14 +13,14 @@ std::unique_ptr<BackendHarness> Memory(BucketTableOptions options) {
 
 const auto kCases =
     ContractOn({{"default", [] { return Memory({}); }},
-                // Every bucket shares its lock with all others.
+                // All buckets share one lock.
                 {"one_stripe", [] { return Memory({.stripes = 1}); }},
                 {"no_grace", [] { return Memory({.idle_grace = milliseconds(0)}); }}});
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContractRejoin, kCases, ContractName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContractThreads, kCases, ContractName);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractNamespaces);  // it holds one
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContractNamespaces);  // it holds one namespace
 
 class MemoryBackendTest : public testing::Test {
  protected:

@@ -30,7 +30,7 @@ void MemoryAudit::List(std::string_view subject, const PageRequest& page, Deadli
 void MemoryAudit::Note(std::vector<AuditEvent> events) {
   const MutexLock lock(mutex_);
   stamp_.Put(events, gate_.now());
-  // Made here, of changes that were checked: nothing in them can be refused.
+  // These events are made from checked changes, so Append cannot refuse them.
   for (const AuditEvent& event : events) (void)AppendLocked(event);
 }
 

@@ -1,4 +1,4 @@
-// Audit events, usage and namespaces of the memory backend. Nothing outlives the process.
+// Audit events, usage and namespaces of the memory backend, without persistence.
 #pragma once
 
 #include <atomic>
@@ -18,21 +18,23 @@
 
 namespace weir {
 
-/// Whether a backend still answers, and what time it is there. Thread-safe.
+/// Shared by the stores of a memory backend: its state (open or closed) and its clocks.
+/// Thread-safe.
 class MemoryGate {
  public:
-  /// `clock` null: it is always the beginning of 1970.
+  /// If `clock` is null, the time is always the beginning of 1970.
   explicit MemoryGate(const Clock* clock);
   void Close() { closed_ = true; }
+  /// Returns kUnavailable after Close.
   [[nodiscard]] Status Check() const {
     if (closed_) return Fail(Code::kUnavailable, "memory: the backend is closed");
     return {};
   }
-  /// None: there is no clock.
+  /// Nothing if there is no clock.
   const std::optional<BucketTime>& time() const { return time_; }
-  /// The label clock.
+  /// Returns the label clock's time.
   UnixMillis now() const { return labels_ ? labels_->Now() : UnixMillis{}; }
-  /// The machine's time since boot.
+  /// Returns the machine's time since boot.
   nanoseconds boot() const { return time_ ? time_->clock().BootNow() : nanoseconds(0); }
 
  private:
@@ -41,7 +43,7 @@ class MemoryGate {
   std::atomic<bool> closed_ = false;
 };
 
-/// Each of these answers before its calls return; the gate must outlive it.
+/// These stores complete each call before it returns. The gate must outlive them.
 class MemoryAudit final : public AuditLog {
  public:
   explicit MemoryAudit(const MemoryGate& gate) : gate_(gate) {}
@@ -49,10 +51,11 @@ class MemoryAudit final : public AuditLog {
   void Append(const AuditEvent& event, Deadline deadline, Done<void> done) override;
   void List(std::string_view subject, const PageRequest& page, Deadline deadline,
             Done<Page<AuditEvent>> done) override;
-  /// Keeps what changes of the configuration say, as of now.
+  /// Stores the events of configuration changes, with the present time.
   void Note(std::vector<AuditEvent> events);
 
  private:
+  /// Drops expired events, then stores this one.
   Status AppendLocked(const AuditEvent& event) WEIR_REQUIRES(mutex_);
 
   const MemoryGate& gate_;
@@ -76,7 +79,7 @@ class MemoryUsage final : public UsageStore {
   UsageTable table_ WEIR_GUARDED_BY(mutex_);
 };
 
-/// A registry alone: no other namespace of this memory can be opened, so a purge finds no data.
+/// Only a registry: other namespaces of this memory cannot be opened, so a purge finds no data.
 class MemoryNamespaces final : public NamespaceStore {
  public:
   explicit MemoryNamespaces(const MemoryGate& gate) : gate_(gate) {}

@@ -1,4 +1,4 @@
-// Slots, accounts' limits and accounts' tokens in the memory of this process: nothing outlives it.
+// Slots, accounts' limits and accounts' tokens in the memory of this process, without persistence.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,10 @@
 
 namespace weir {
 
-/// Every call answers before it returns, so deadlines are not looked at. Exact: a slot is free at
-/// its expiry. What has expired is forgotten as new rows come.
-/// `clock` is what its bucket time is made of, and must outlive it; null: it has none.
+/// Returns an empty backend. Every call completes before it returns, so deadlines are ignored.
+/// Expiry is exact: a slot is free at its expiry. Expired rows are removed as new rows are added.
+/// Bucket time is taken from `clock`, which must outlive the backend; if it is null, there is no
+/// bucket time.
 std::unique_ptr<ReservationBackend> MakeMemoryReservations(const Clock* clock = nullptr);
 
 }  // namespace weir

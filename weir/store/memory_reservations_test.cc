@@ -20,9 +20,9 @@ INSTANTIATE_TEST_SUITE_P(Memory, ReservationContract, kPlaces, ReservationsName)
 INSTANTIATE_TEST_SUITE_P(Memory, AccountLimitContract, kPlaces, ReservationsName);
 INSTANTIATE_TEST_SUITE_P(Memory, TokenContract, kPlaces, ReservationsName);
 INSTANTIATE_TEST_SUITE_P(Memory, ReservationContractThreads, kPlaces, ReservationsName);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ReservationContractClients);  // it has one
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ReservationContractClients);  // it has one client
 
-// Claims, bindings, ends and takes of ever new names, each short-lived.
+// Makes a claim, a binding, an end and a take with new names, all short-lived.
 void UseOnce(MemoryRows& rows, int i, UnixMillis now) {
   const AccountKey key{.resource = "emr", .account = std::to_string(i)};
   const SlotRef slot{.key = key, .id = "w-" + std::to_string(i)};
@@ -35,19 +35,19 @@ void UseOnce(MemoryRows& rows, int i, UnixMillis now) {
       TakeTokens(rows, {.key = key, .limit = {.limit = 1, .window = 1s}, .count = 1}, now)->taken);
 }
 
-// Fails if: what means nothing any more is kept for ever.
+// Fails if: rows without effect are kept forever.
 TEST(MemoryRows, WhatMeansNothingAnyMoreIsForgotten) {
   MemoryRows rows;
   UnixMillis now = kStart;
   for (int i = 0; i < 10'000; ++i) {
     now = now + 100ms;
     UseOnce(rows, i, now);
-    // Three rows live for ten steps, and a sweep comes by within as many again.
+    // Three rows live for ten steps, and a sweep visits them within ten more.
     ASSERT_LT(rows.CountRows(), 200U) << i;
   }
 }
 
-// Fails if: a sweep takes what is in use.
+// Fails if: a sweep removes rows that are in use.
 TEST(MemoryRows, WhatIsInUseIsKept) {
   MemoryRows rows;
   const AccountKey key{.resource = "emr", .account = "0"};
@@ -67,8 +67,8 @@ TEST(MemoryRows, WhatIsInUseIsKept) {
       << "it has ended";
 }
 
-// Fails if: a slot that has expired lives again for a clock that is behind, beside the one that
-// took its place.
+// Fails if: for a clock that is behind, an expired slot is held again together with the one that
+// replaced it.
 TEST(ClaimSlot, WhatWasTakenOverDoesNotComeBack) {
   MemoryRows rows;
   for (int i = 0; i < 10; ++i) UseOnce(rows, i, kStart);
@@ -97,7 +97,7 @@ TEST(ClaimSlot, C4SlotsOfAWrongBootAreHeldForTheirTimeOnly) {
   EXPECT_TRUE(claim("w-3", kStart + 3600s).slot);
 }
 
-// Fails if: what a slot of a wrong boot has got since then is counted from its claim.
+// Fails if: the life that a binding gave to a slot of a wrong boot is counted from its claim.
 TEST(BindSlot, C4ASlotOfAWrongBootIsHeldAsLongAsItsBindingSays) {
   MemoryRows rows;
   const AccountKey key{.resource = "emr", .account = "x"};
@@ -110,8 +110,8 @@ TEST(BindSlot, C4ASlotOfAWrongBootIsHeldAsLongAsItsBindingSays) {
   EXPECT_TRUE(ClaimSlot(rows, other, kStart + 600s)->slot);
 }
 
-// Fails if: a late event of an earlier thing releases a slot whose time of claiming is unknown, or
-// an end that was remembered under a wrong clock concerns slots that are claimed later.
+// Fails if: a late event of an earlier resource releases a slot whose time of claiming is unknown,
+// or an end that was remembered under a wrong clock applies to slots that are claimed later.
 TEST(ReleaseBound, C4NeitherAnEndNorASlotOfAWrongBootIsTakenAtItsWord) {
   MemoryRows rows;
   const SlotRef slot{{.resource = "emr", .account = "x"}, "w-1"};
@@ -127,7 +127,7 @@ TEST(ReleaseBound, C4NeitherAnEndNorASlotOfAWrongBootIsTakenAtItsWord) {
   EXPECT_TRUE(BindSlot(rows, {.slot = later, .resource_id = "k", .ttl = 60s}, kStart));
 }
 
-// A clock that is behind waits until the bucket's time, and only then do tokens come back.
+// A caller whose clock is behind waits until the bucket's time, and only then do tokens come back.
 TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
   MemoryRows rows;
   const AccountTake one{
@@ -139,8 +139,8 @@ TEST(TakeTokens, TheWaitOfAClockThatIsBehindIsExact) {
   EXPECT_TRUE(TakeTokens(rows, one, behind + 2300ms)->taken);
 }
 
-// C4. Fails if: a bucket that a wrong clock wrote refuses until that time comes, or is refilled by
-// it.
+// C4. Fails if: a bucket that was written under a wrong clock refuses until that clock's time, or
+// is refilled by it.
 TEST(TakeTokens, C4ABucketThatIsFarAheadIsSetBackAndKeepsItsTokens) {
   MemoryRows rows;
   const AccountTake one{
@@ -151,7 +151,8 @@ TEST(TakeTokens, C4ABucketThatIsFarAheadIsSetBackAndKeepsItsTokens) {
   EXPECT_TRUE(TakeTokens(rows, one, kStart + 2000ms)->taken) << "the refusal set it back";
 }
 
-// Fails if: time between a refusal under a lowered limit and the next take counts at the old rate.
+// Fails if: the time between a refusal under a lowered limit and the next take counts at the old
+// rate.
 TEST(TakeTokens, TheWaitUnderALoweredLimitIsExact) {
   MemoryRows rows;
   AccountTake request{.key = {.resource = "r", .account = "a"},

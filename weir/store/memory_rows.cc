@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// More than the one row that is new: what is left behind becomes less.
+// Above 1, because each new row makes one sweep: the number of rows without effect then decreases.
 constexpr int kRowsPerSweep = 2;
 
 template <class Map>
@@ -14,7 +14,8 @@ auto Find(const Map& map, const typename Map::key_type& key) {
   return found == map.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Shows the next rows after `swept` to `is_gone`, and erases those of which it says so.
+// Calls `is_gone` for the next rows after `swept`, and erases those for which it returns true. At
+// the end of the map, the next sweep starts from the beginning.
 template <class Map, class IsGone>
 void SweepNext(Map& map, typename Map::key_type& swept, const IsGone& is_gone) {
   for (int i = 0; i < kRowsPerSweep; ++i) {
@@ -86,6 +87,7 @@ void MemoryRows::Unindex(KeySlots& slots, const HeldSlot& slot) {
   if (bound->second.empty()) bound_.erase(bound);
 }
 
+// `kept` is a default slot if the row is new; Unindex then finds nothing to remove.
 Status MemoryRows::PutSlot(const HeldSlot& slot) {
   KeySlots& slots = slots_[slot.key];
   HeldSlot& kept = slots.by_id[slot.id];

@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// No verb fails. A value; not thread-safe.
+/// No method fails. A value; not thread-safe.
 class MemoryRows final : public ReservationRows {
  public:
   Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) override;
@@ -35,17 +35,18 @@ class MemoryRows final : public ReservationRows {
 
   Status Sweep(UnixMillis now) override;
 
-  /// Of slots, remembered ends, limits and buckets together.
+  /// Returns the number of slots, remembered ends, limits and buckets.
   std::size_t CountRows() const;
 
  private:
   /// The slots of one key.
   struct KeySlots {
     std::map<std::string, HeldSlot> by_id;
-    std::set<std::pair<UnixMillis, std::string>> by_expiry;  // and id
+    std::set<std::pair<UnixMillis, std::string>> by_expiry;  // with the slot's id
   };
-  using BoundSlot = std::pair<AccountKey, std::string>;  // and id
+  using BoundSlot = std::pair<AccountKey, std::string>;  // with the slot's id
 
+  // Removes the slot from by_expiry and bound_.
   void Unindex(KeySlots& slots, const HeldSlot& slot);
   void EraseExpired(KeySlots& slots, UnixMillis now);
 
@@ -54,7 +55,7 @@ class MemoryRows final : public ReservationRows {
   std::map<std::string, EndedResource> ended_;        // by resource id
   std::map<AccountKey, AccountLimitRow> limits_;
   std::map<AccountKey, Bucket> buckets_;
-  // How far the sweep of each has come; empty: it begins anew.
+  // The last key that each sweep has visited; empty: the sweep starts from the beginning.
   AccountKey swept_slots_;
   std::string swept_ended_;
   AccountKey swept_buckets_;

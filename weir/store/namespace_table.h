@@ -11,11 +11,12 @@
 
 namespace weir {
 
-/// A value with the rules of NamespaceStore; not thread-safe: its owner locks, and checks names
-/// and ids.
+/// Follows the rules of NamespaceStore. A value; not thread-safe: its owner locks, and checks names
+/// and ids before.
 class NamespaceTable {
  public:
-  /// `wanted` becomes active unless its name is registered. REQUIRES: no record has its id.
+  /// Registers `wanted` as active and returns it, or returns the existing namespace of its name.
+  /// REQUIRES: no record has its id.
   Namespace Register(Namespace wanted);
   [[nodiscard]] std::optional<Namespace> Get(std::string_view name) const;
   [[nodiscard]] std::optional<Namespace> GetById(std::string_view id) const;
@@ -25,19 +26,20 @@ class NamespaceTable {
   [[nodiscard]] Result<Page<Namespace>> Orphans(const PageRequest& page) const;
   [[nodiscard]] Result<std::string> Resolve(std::string_view name_or_id) const;
 
-  /// Before the data go, and after. BeginPurge answers what is being purged.
+  /// Call BeginPurge before the data are deleted, and EndPurge afterwards. BeginPurge returns the
+  /// namespace that is being purged.
   [[nodiscard]] Result<Namespace> BeginPurge(std::string_view id);
   void EndPurge(std::string_view id);
 
-  /// What a file keeps.
+  /// Adds a namespace that was stored in a file.
   void Load(Namespace space);
 
  private:
   std::map<std::string, Namespace, std::less<>> by_id_;
-  std::map<std::string, std::string, std::less<>> ids_;  // of the active ones, by name
+  std::map<std::string, std::string, std::less<>> ids_;  // of the active namespaces, by name
 };
 
-/// kInvalidArgument unless the cursor, if there is one, is a name, or an id.
+/// Return kInvalidArgument unless the cursor is empty or is a name, or an id.
 [[nodiscard]] Status CheckNamePage(const PageRequest& page);
 [[nodiscard]] Status CheckIdPage(const PageRequest& page);
 

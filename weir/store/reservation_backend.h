@@ -1,4 +1,4 @@
-// A place where slots, accounts' limits and accounts' tokens are kept: memory, a file, three
+// A backend stores slots, accounts' limits and accounts' tokens: in memory, in a file or in three
 // tables.
 #pragma once
 
@@ -11,27 +11,30 @@
 
 namespace weir {
 
-/// Owns one of each. Thread-safe. What was answered is durable already. It must outlive every call
-/// that is in flight on its stores, unless it comes from MakeClosing (closing_reservations.h), as
-/// those of OpenBackend and OpenReservations do: that one waits for them.
+/// Owns one of each store. Thread-safe. A change is durable when its call completes. It must
+/// outlive every pending call on its stores, unless it comes from MakeClosing
+/// (closing_reservations.h), as those of OpenBackend and OpenReservations do: that one waits for
+/// the calls.
 class ReservationBackend {
  public:
   virtual ~ReservationBackend() = default;
   virtual ReservationStore& slots() = 0;
   virtual AccountLimitStore& limits() = 0;
   virtual TokenStore& tokens() = 0;
-  /// The time that is passed as `now`: the bucket time of the place (docs/design/time.md), or the
-  /// wall time of `clock` if the place is shared with clients that go by theirs.
+  /// Returns the time to pass as `now`: the backend's bucket time (docs/design/time.md), or the
+  /// wall time of `clock` if the backend is shared with clients that use their wall clocks.
   UnixMillis Now(const Clock& clock) const { return OwnTime().value_or(clock.WallNow()); }
-  /// Bucket time; nothing if the place has none. A backend that wraps another one asks that one.
+  /// Returns the bucket time; nothing if the backend has none. A wrapper returns that of its inner
+  /// backend.
   virtual std::optional<UnixMillis> OwnTime() const = 0;
-  /// True: clients of rate-limiter-py may use the place too. They bind what has ended already, and
-  /// the index that finds slots by their resource is a moment behind.
+  /// Returns true if clients of rate-limiter-py may use the same tables. They may bind slots to
+  /// resources that have already ended, and the index that finds slots by resource is slightly out
+  /// of date.
   bool HasOtherClients() const { return !OwnTime(); }
-  /// Later calls are kUnavailable, save releases while a call is in flight, and all calls have
-  /// their answers when it returns. Nothing, if calls are answered before they return.
+  /// Makes later calls fail with kUnavailable, except releases while a call is in flight. When it
+  /// returns, all calls have completed. Does nothing if calls complete before they return.
   virtual void Close() {}
-  /// As people name it, for example "sqlite:/var/lib/weir.db".
+  /// Returns the name of the backend for messages, for example "sqlite:/var/lib/weir.db".
   virtual std::string Describe() const = 0;
 };
 

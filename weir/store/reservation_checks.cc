@@ -9,7 +9,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 255;
-constexpr std::size_t kMostServiceBytes = 2048;  // a key of an index, by DynamoDB
+constexpr std::size_t kMostServiceBytes = 2048;  // the limit of DynamoDB for an index key
 
 Status Check(const PutAccountLimit& put) {
   const auto& [row, seen] = put;
@@ -21,7 +21,7 @@ Status Check(const PutAccountLimit& put) {
                           Describe(row.key), Describe(seen->key)));
 }
 
-// Names may hold any character, so the lengths of the names are part of the text.
+// Names may contain any character, so the stem contains their lengths.
 std::string CursorStem(const AccountKey& key) {
   return fmt::format("{}.{} {}{} ", key.resource.size(), key.account.size(), key.resource,
                      key.account);

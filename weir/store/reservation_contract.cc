@@ -15,7 +15,7 @@ ReservationContract::ReservationContract()
       start_(harness_->now()) {}
 
 void ReservationContract::TearDown() {
-  // Answers that come twice come soon.
+  // Callbacks that run twice run the second time soon.
   for (int i = 0; i < 100 && harness_->Pump(); ++i) continue;
   EXPECT_EQ(store_.CountBadAnswers(), 0U) << "calls that were not answered exactly once";
 }

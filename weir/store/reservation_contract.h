@@ -1,13 +1,13 @@
-// What every place of slots, limits and tokens must do: suites of tests, run on each of them. They
-// hold implementations to the texts of reservation_store.h, account_limits.h and token_store.h. A
-// place's tests take all of them by linking weir_reservation_contract and writing
+// The contract of every store of slots, limits and tokens, as suites of tests. They test
+// implementations against the texts of reservation_store.h, account_limits.h and token_store.h. A
+// backend's tests include all of them by linking weir_reservation_contract and writing
 //
 //   const auto kPlaces = ReservationsOn({{"default", [] {
 //     return std::make_unique<PlainReservations>(MakeMemoryReservations());
 //   }}});
 //   INSTANTIATE_TEST_SUITE_P(Memory, ReservationContract, kPlaces, ReservationsName);
 //
-// and so on for each suite. Every test has names of its own, so one shared place will do.
+// and so on for each suite. Every test uses new names, so the tests may share one store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,38 +37,38 @@ struct ReservationCase {
 inline auto ReservationsOn(std::vector<ReservationCase> cases) { return testing::ValuesIn(cases); }
 std::string ReservationsName(const testing::TestParamInfo<ReservationCase>& info);
 
-/// Long enough that every rounding is less than it.
+/// Long enough that every rounding is shorter.
 inline constexpr milliseconds kSlotLife{60'000};
 
-/// At the end of each test every call has been answered exactly once.
+/// TearDown checks that every call has completed exactly once.
 class ReservationContract : public testing::TestWithParam<ReservationCase> {
  protected:
   ReservationContract();
   void TearDown() override;
 
-  /// A name that nothing ever had.
+  /// Returns a name that was never used.
   std::string Fresh(std::string_view stem);
   AccountKey FreshKey() { return {.resource = Fresh("emr"), .account = Fresh("acme")}; }
   SlotRef FreshSlot(const AccountKey& key);
 
-  /// A claim that must not fail; it may be refused. The answer must agree with itself.
+  /// Makes a claim that must not fail; it may be refused. Checks that the result is consistent.
   ClaimAnswer Claim(const SlotClaim& claim, UnixMillis now);
-  /// Claims a new slot, which must be admitted.
+  /// Claims a new slot; the claim must be admitted.
   HeldSlot Hold(const AccountKey& key, std::int64_t limit, UnixMillis now,
                 milliseconds ttl = kSlotLife);
-  /// Whether one slot more would be admitted. Where it is, it is released again.
+  /// Returns true if another slot would be admitted. It claims one to find out, and releases it.
   bool HasRoom(const AccountKey& key, std::int64_t limit, UnixMillis now);
   HeldSlot Bind(const HeldSlot& slot, const std::string& resource_id, UnixMillis now,
                 milliseconds ttl = kSlotLife);
   std::vector<std::string> HeldIds(const AccountKey& key, UnixMillis now, std::size_t limit = 1000);
   std::size_t CountHeld(const AccountKey& key, UnixMillis now) { return HeldIds(key, now).size(); }
 
-  /// Whether a slot may expire then that was to live for `ttl` from `now`.
+  /// Returns true if a slot claimed or renewed at `now` for `ttl` may have this expiry.
   bool MayExpire(UnixMillis expires, UnixMillis now, milliseconds ttl) const;
-  /// From when on others surely get it.
+  /// Returns the time from which on another claim certainly gets the slot.
   UnixMillis FreeAt(const HeldSlot& slot) const { return slot.expires + harness_->skew(); }
 
-  /// Checks a RapidCheck property as often as the harness says.
+  /// Checks a RapidCheck property with the harness's number of cases.
   template <class Property>
   void CheckProperty(Property&& property) {
     CheckPropertyTimes(harness_->cases(), std::forward<Property>(property));
@@ -91,20 +91,20 @@ class AccountLimitContract : public ReservationContract {
 
 class TokenContract : public ReservationContract {
  protected:
-  /// A take that must not fail; it may be refused. The answer must agree with itself.
+  /// Makes a take that must not fail; it may be refused. Checks that the result is consistent.
   TokenAnswer Take(const AccountKey& key, AccountLimit limit, std::int64_t count, UnixMillis now);
 };
 
-/// For places of which AnotherClient opens a second client.
+/// For stores for which AnotherClient opens a second client.
 class ReservationContractClients : public ReservationContract {};
 
-/// For places that take calls from several threads at once. Half of them use another client where
-/// there is one.
+/// For stores that allow concurrent calls from several threads. Half of the threads use another
+/// client, if there is one.
 class ReservationContractThreads : public ReservationContract {};
 
 inline SlotRef RefOf(const HeldSlot& slot) { return {.key = slot.key, .id = slot.id}; }
 
-// GoogleTest finds these by their argument.
+// GoogleTest finds these functions by their argument type.
 void PrintTo(const HeldSlot& slot, std::ostream* out);
 void PrintTo(const AccountLimitRow& row, std::ostream* out);
 void PrintTo(const TokenAnswer& answer, std::ostream* out);

@@ -1,4 +1,4 @@
-// Bindings: a slot becomes a thing.
+// Bindings: a slot is bound to a resource.
 #include "weir/store/reservation_contract.h"
 
 namespace weir {
@@ -20,7 +20,7 @@ TEST_P(ReservationContract, ABindingNamesTheThingAndItsLife) {
   EXPECT_TRUE(HasRoom(key, 1, FreeAt(bound)));
 }
 
-// Fails if: a reservation's long life outlasts the shorter one of what it became.
+// Fails if: the long life of a reservation outlasts the shorter one of its resource.
 TEST_P(ReservationContract, ABindingMayEndALife) {
   const AccountKey key = FreshKey();
   const HeldSlot bound =
@@ -54,7 +54,7 @@ TEST_P(ReservationContract, ABoundSlotIsNotBoundToSomethingElse) {
   EXPECT_EQ(page->items, std::vector{bound});
 }
 
-// Fails if: a binding that is repeated after its answer was lost is an error.
+// Fails if: a binding that is repeated after its response was lost fails.
 TEST_P(ReservationContract, TheSameBindingAgainIsTheSame) {
   const AccountKey key = FreshKey();
   const std::string cluster = Fresh("j");
@@ -72,7 +72,7 @@ TEST_P(ReservationContract, ARenewedSlotStaysBound) {
   EXPECT_GE(renewed->expires, bound.expires);
 }
 
-// Fails if: an id alone reaches a slot, whatever key it is said to be of.
+// Fails if: an id alone identifies a slot, whatever the key is.
 TEST_P(ReservationContract, ASlotIsReachedByItsKeyAndId) {
   const AccountKey key = FreshKey();
   const HeldSlot slot = Hold(key, 1, start_);

@@ -9,7 +9,8 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// Fails if: a slot beyond the limit is given, or a refusal does not say what stands in its way.
+// Fails if: a slot beyond the limit is given, or a refusal does not report the number of held slots
+// and their next expiry.
 TEST_P(ReservationContract, SlotsAreClaimedUpToTheLimitAndNoFurther) {
   const AccountKey key = FreshKey();
   const HeldSlot first = Hold(key, 3, start_);
@@ -33,8 +34,8 @@ TEST_P(ReservationContract, ALimitOfZeroAdmitsNothing) {
   EXPECT_EQ(refused.in_use, 0);
 }
 
-// Fails if: a claim that is repeated after its answer was lost takes a second slot, or is refused
-// by the slot that it took.
+// Fails if: a claim that is repeated after its response was lost takes a second slot, or is refused
+// because of its own slot.
 TEST_P(ReservationContract, TheSameIdAgainIsTheSlotAsItIs) {
   const AccountKey key = FreshKey();
   const HeldSlot slot = Hold(key, 1, start_);
@@ -45,8 +46,8 @@ TEST_P(ReservationContract, TheSameIdAgainIsTheSlotAsItIs) {
   EXPECT_EQ(CountHeld(key, start_ + 4s), 1U);
 }
 
-// R17. Fails if: a repeated claim is refused because others took the rest meanwhile, or counts
-// twice.
+// R17. Fails if: a repeated claim is refused because other claims took the remaining slots, or
+// counts twice.
 TEST_P(ReservationContract, R17TheSameIdAgainAmongOthersIsItsSlot) {
   const AccountKey key = FreshKey();
   const HeldSlot slot = Hold(key, 3, start_);
@@ -62,7 +63,7 @@ TEST_P(ReservationContract, R17TheSameIdAgainAmongOthersIsItsSlot) {
   EXPECT_TRUE(HasRoom(key, 3, start_ + 3s));
 }
 
-// R17. Fails if: an id whose slot has expired is answered with that slot.
+// R17. Fails if: a claim with the id of an expired slot returns that slot.
 TEST_P(ReservationContract, R17AnIdWhoseSlotHasExpiredIsANewSlotOrRefused) {
   const AccountKey key = FreshKey();
   const HeldSlot expired = Hold(key, 2, start_);
@@ -78,7 +79,8 @@ TEST_P(ReservationContract, R17AnIdWhoseSlotHasExpiredIsANewSlotOrRefused) {
   EXPECT_EQ(CountHeld(key, now), again ? 1U : 0U);
 }
 
-// Fails if: slots are numbered up to the limit, so that a lowered one admits beside high numbers.
+// Fails if: slots are numbered up to the limit, so that a lowered limit admits although slots with
+// higher numbers are held.
 TEST_P(ReservationContract, ALoweredLimitAdmitsNothingUntilFewerAreHeld) {
   const AccountKey key = FreshKey();
   std::vector<HeldSlot> held;
@@ -104,8 +106,8 @@ TEST_P(ReservationContract, ARaisedLimitAdmitsTheDifference) {
   EXPECT_FALSE(HasRoom(key, 3, start_));
 }
 
-// Fails if: a slot is given to another before its holder was told that it ends, or is not given
-// when it surely has ended.
+// Fails if: a slot is given to another claim before the expiry that its holder knows, or is not
+// given when it has certainly expired.
 TEST_P(ReservationContract, ASlotIsHeldUntilItsExpiryAndThenFree) {
   const AccountKey key = FreshKey();
   const HeldSlot slot = Hold(key, 1, start_);
@@ -126,7 +128,7 @@ TEST_P(ReservationContract, SlotsExpireOneByOne) {
   EXPECT_TRUE(HasRoom(key, 2, FreeAt(late)));
 }
 
-// Fails if: a clock that is behind brings a slot back that another has been given already.
+// Fails if: for a clock that is behind, a slot is held again after it was given to another claim.
 TEST_P(ReservationContract, WhatWasGivenToAnotherStaysGivenForAClockThatIsBehind) {
   const AccountKey key = FreshKey();
   const HeldSlot old = Hold(key, 1, start_);
@@ -199,7 +201,7 @@ TEST_P(ReservationContract, NamesAreAnyText) {
   }
 }
 
-// Fails if: a check is left to whoever calls, or comes after a change.
+// Fails if: a check is left to the caller, or comes after a change.
 TEST_P(ReservationContract, BadClaimsAreRefusedAndChangeNothing) {
   const AccountKey key = FreshKey();
   const SlotClaim good{.slot = FreshSlot(key), .limit = 1, .ttl = kSlotLife};
@@ -226,7 +228,7 @@ TEST_P(ReservationContract, BadClaimsAreRefusedAndChangeNothing) {
   EXPECT_EQ(page->items, std::vector{slot});
 }
 
-// Fails if: a page loses, repeats or reorders a slot, or shows those of another key.
+// Fails if: a page loses, repeats or reorders a slot, or includes those of another key.
 TEST_P(ReservationContract, SlotsAreListedByIdInPagesOfAnySize) {
   const AccountKey key = FreshKey();
   const AccountKey other{.resource = key.resource, .account = key.account + "2"};

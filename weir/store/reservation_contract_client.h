@@ -1,4 +1,4 @@
-// A place of slots, limits and tokens under test, called as if every answer came at once.
+// A store of slots, limits and tokens under test, with synchronous calls.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace weir {
 
-/// One place under test, what makes its answers arrive, and how exact it promises to be.
+/// One store under test, the means to complete its calls, and its promised precision.
 class ReservationHarness {
  public:
   virtual ~ReservationHarness() = default;
   virtual ReservationBackend& backend() = 0;
   /// As BackendHarness::Pump.
   virtual bool Pump() { return false; }
-  /// Another client of the same place, as another process has it; null where there is no such
-  /// thing. Its answers arrive by Pump too. It ends before this one.
+  /// Returns another client of the same store, as another process would have; null if that is not
+  /// possible. Its calls also complete by Pump. It is destroyed before this one.
   virtual std::unique_ptr<ReservationBackend> AnotherClient() { return nullptr; }
-  /// Returns when all that was answered is seen by ReleaseResource and KeysOfService: indexes may
-  /// be a moment behind.
+  /// Returns when ReleaseResource and KeysOfService see all completed changes: their indexes may be
+  /// slightly out of date.
   virtual void Settle() {}
 
-  /// What time it is there.
+  /// Returns the store's time.
   virtual UnixMillis now() const { return kStart; }
-  /// How much longer than its expiry a slot may be kept from others.
+  /// Returns for how long after its expiry a slot may be withheld from other claims.
   virtual milliseconds skew() const { return milliseconds(0); }
-  /// How much later than asked a slot may expire.
+  /// Returns how much later than requested a slot may expire.
   virtual milliseconds rounding(milliseconds) const { return milliseconds(0); }
-  /// How many random cases each property is worth here.
+  /// Returns the number of random cases for each property.
   virtual int cases() const { return 100; }
 };
 
-/// For a place that answers before its calls return.
+/// For a store whose calls complete before they return.
 class PlainReservations final : public ReservationHarness {
  public:
   explicit PlainReservations(std::unique_ptr<ReservationBackend> backend)
@@ -48,7 +48,7 @@ class PlainReservations final : public ReservationHarness {
   std::unique_ptr<ReservationBackend> backend_;
 };
 
-/// Every verb as a call on one client of the place. `backend` must outlive it.
+/// Every method as a synchronous call on one client of the store. `backend` must outlive it.
 class ReservationClient : public ContractCaller {
  public:
   ReservationClient(ReservationBackend& backend, Pump pump)

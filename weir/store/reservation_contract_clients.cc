@@ -1,4 +1,4 @@
-// Two clients of one place.
+// Two clients of one store.
 #include "weir/store/reservation_contract.h"
 
 namespace weir {
@@ -6,7 +6,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-// Fails if: what one client claimed another does not count, or cannot bind and release.
+// Fails if: another client does not count a client's slots, or cannot bind and release them.
 TEST_P(ReservationContractClients, ClientsOfAPlaceShareItsSlots) {
   const auto backend = harness_->AnotherClient();
   ASSERT_NE(backend, nullptr);
@@ -26,7 +26,7 @@ TEST_P(ReservationContractClients, ClientsOfAPlaceShareItsSlots) {
   EXPECT_EQ(other.CountBadAnswers(), 0U);
 }
 
-// Fails if: a client answers from what it remembers of tokens or limits.
+// Fails if: a client uses cached tokens or limits.
 TEST_P(ReservationContractClients, ClientsOfAPlaceShareItsTokensAndLimits) {
   const auto backend = harness_->AnotherClient();
   ASSERT_NE(backend, nullptr);

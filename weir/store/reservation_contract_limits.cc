@@ -33,7 +33,8 @@ TEST_P(AccountLimitContract, ARowIsPutChangedAndDeleted) {
   EXPECT_EQ(Get(row.key), FoundLimit());
 }
 
-// Fails if: of two who change a row the later one wins without having seen the earlier one's.
+// Fails if: of two clients that change a row, the later one succeeds without having seen the
+// earlier change.
 TEST_P(AccountLimitContract, AChangeOfWhatIsNotAsSeenIsAborted) {
   const AccountLimitRow row = FreshRow(Fresh("service"));
   AccountLimitRow mine = row;
@@ -57,7 +58,7 @@ TEST_P(AccountLimitContract, AChangeOfWhatIsNotAsSeenIsAborted) {
   EXPECT_EQ(Get(row.key), FoundLimit(row));
 }
 
-// Fails if: a change that is repeated after its answer was lost is an error.
+// Fails if: a change that is repeated after its response was lost fails.
 TEST_P(AccountLimitContract, TheSameChangeAgainIsMadeAlready) {
   const AccountLimitRow row = FreshRow(Fresh("service"));
   AccountLimitRow changed = row;
@@ -71,8 +72,8 @@ TEST_P(AccountLimitContract, TheSameChangeAgainIsMadeAlready) {
   EXPECT_EQ(Get(row.key), FoundLimit());
 }
 
-// Fails if: rows of another service are listed, a row stays listed where it was taken over, or keys
-// that look alike when they are joined are one.
+// Fails if: rows of another service are listed, a row stays listed under a service that no longer
+// owns it, or keys that are equal when joined count as one.
 TEST_P(AccountLimitContract, RowsOfAServiceAreListedInOrderOfTheirKeys) {
   const std::string service = Fresh("service");
   const std::string stem = Fresh("r");
@@ -137,7 +138,7 @@ TEST_P(AccountLimitContract, BadRowsAndKeysAreRefusedAndChangeNothing) {
   EXPECT_EQ(Get(good.key), FoundLimit());
 }
 
-// Fails if: any change is made of a row that is not as it was seen, or is not made of one that is.
+// Fails if: a row that differs from the one that was seen is changed, or one that is equal is not.
 TEST_P(AccountLimitContract, AnySequenceOfChangesAgreesWithAMap) {
   CheckProperty([this] {
     const std::string stem = Fresh("r");

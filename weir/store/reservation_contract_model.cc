@@ -1,4 +1,4 @@
-// Random sequences of calls, held against a slow and obvious store of slots.
+// Compares random sequences of calls with a slow and obvious store of slots.
 #include <algorithm>
 #include <functional>
 
@@ -8,15 +8,15 @@
 namespace weir {
 namespace {
 
-// One call, in numbers that mean something only together with the slots it meets.
+// One call. Its numbers refer to the slots that exist when it is made.
 struct Step {
   enum Kind { kClaim, kClaimAgain, kBind, kRenew, kRelease, kEnd, kList };
   Kind kind;
   milliseconds wait;  // since the step before
   int key;
-  int slot;  // which of those that were ever claimed of the key
+  int slot;  // the index among all slots that were ever claimed of the key
   int resource;
-  int number;  // the limit, the page, how long ago
+  int number;  // a limit, a page size less 1, a choice, or the age of an end in units of 5 s
   milliseconds ttl;
 };
 
@@ -50,7 +50,7 @@ rc::Gen<Step> AnyStep() {
                                   millis({1, 5000, 60'000, 300'000}));
 }
 
-// A call made on both. Names are new for each.
+// Makes each call on both stores. Each run has new names.
 class SlotComparison {
  public:
   struct Names {
@@ -138,7 +138,7 @@ class SlotComparison {
       return ObviousSlots::End(slot);
     }
     RC_ASSERT(!model_.MustHaveEnded(slot, resource_id, now_));
-    // A repeated one may leave a life that is longer.
+    // A repeated binding may leave a longer life.
     const UnixMillis latest =
         slot.bound() ? std::max(slot.expires, Latest(step.ttl)) : Latest(step.ttl);
     TakeOver(*bound, slot, latest, step.ttl);
@@ -186,10 +186,11 @@ class SlotComparison {
     std::size_t counted = 0;
     for (const HeldSlot* slot : bound) {
       if (ObviousSlots::IsHeld(*slot, now_)) ++held;
-      // Its row may still be there.
+      // Its row may still exist.
       if (slot->expires > UnixMillis{0}) ++counted;
     }
-    // Where only rows of expired slots may be found a store may remember or not.
+    // If some rows are of expired slots, a store may remember the end or not; so it is remembered
+    // only if there are none.
     if (counted == held) ended.remember_until = now_ + step.ttl;
     const auto released = store_.ReleaseResource(ended, now_);
     RC_ASSERT(released.has_value());
@@ -222,7 +223,7 @@ class SlotComparison {
   UnixMillis now_ = harness_.now();
 };
 
-// Fails if: any verb counts, frees, keeps or lists another slot than the one that it should.
+// Fails if: a method counts, frees, keeps or lists a wrong slot.
 TEST_P(ReservationContract, AnySequenceOfCallsAgreesWithAListOfSlots) {
   CheckProperty([this] {
     SlotComparison::Names names;

@@ -1,4 +1,4 @@
-// Releases by id, and by the end of what a slot became.
+// Releases by id, and by the end of a slot's resource.
 #include "weir/store/reservation_contract.h"
 
 namespace weir {
@@ -21,7 +21,7 @@ TEST_P(ReservationContract, AReleaseFreesTheSlotOnce) {
   EXPECT_EQ(store_.Release(FreshSlot(key), start_ + 2s), false);
 }
 
-// rate-limiter-py deletes whatever stands under the reservation's key by then.
+// rate-limiter-py deletes whatever slot is then stored under the reservation's key.
 TEST_P(ReservationContract, AReleaseInAnOldNameFreesNothing) {
   const AccountKey key = FreshKey();
   const HeldSlot old = Bind(Hold(key, 1, start_), Fresh("j"), start_);
@@ -32,7 +32,8 @@ TEST_P(ReservationContract, AReleaseInAnOldNameFreesNothing) {
   EXPECT_FALSE(HasRoom(key, 1, next.claimed));
 }
 
-// R3. Fails if: whether the slot is bound is decided before the release, or not at all.
+// R3. Fails if: the check whether the slot is bound comes before the release as a separate step, or
+// is missing.
 TEST_P(ReservationContract, AReleaseOfUnboundSlotsLeavesABoundOne) {
   const AccountKey key = FreshKey();
   const HeldSlot unbound = Hold(key, 2, start_);
@@ -57,7 +58,8 @@ TEST_P(ReservationContract, BadReleasesAreRefused) {
             Code::kInvalidArgument);
 }
 
-// Fails if: only the first of its slots is found (as by rate-limiter-py), or those of one key.
+// Fails if: only the first slot of the resource is found (as by rate-limiter-py), or only those of
+// one key.
 TEST_P(ReservationContract, AnEndReleasesEverySlotOfTheThing) {
   const std::string ended = Fresh("j");
   const AccountKey one = FreshKey();
@@ -86,7 +88,7 @@ TEST_P(ReservationContract, AnEndReleasesExpiredSlotsOnlyInName) {
   EXPECT_TRUE(HasRoom(key, 1, FreeAt(expired)));
 }
 
-// Fails if: an event that comes late, or once more, releases a later thing of the same name.
+// Fails if: a late or repeated event releases the slot of a later resource of the same name.
 TEST_P(ReservationContract, AnEndDoesNotReachWhatWasClaimedLater) {
   const AccountKey key = FreshKey();
   const std::string name = Fresh("nightly");
@@ -100,7 +102,7 @@ TEST_P(ReservationContract, AnEndDoesNotReachWhatWasClaimedLater) {
   EXPECT_EQ(store_.Release(RefOf(earlier), start_ + 21s), false);
 }
 
-// rate-limiter-py forgets such an event: the slot then stays taken until it expires.
+// rate-limiter-py ignores such an event: the slot then stays taken until it expires.
 TEST_P(ReservationContract, AnEndThatComesBeforeTheBindingIsRemembered) {
   const AccountKey key = FreshKey();
   const std::string cluster = Fresh("j");
@@ -119,8 +121,8 @@ TEST_P(ReservationContract, AnEndThatComesBeforeTheBindingIsRemembered) {
   EXPECT_EQ(store_.ReleaseResource(end, start_ + 8s), 0U);
 }
 
-// R7. Fails if: an end that released a slot is not remembered: a second slot of the same thing that
-// is bound after it then stays until it expires.
+// R7. Fails if: an end that released a slot is not remembered: a second slot that is bound to the
+// same resource afterwards would be held until it expires.
 TEST_P(ReservationContract, R7AnEndThatReleasedASlotIsRememberedToo) {
   const AccountKey key = FreshKey();
   const std::string cluster = Fresh("j");
@@ -134,7 +136,7 @@ TEST_P(ReservationContract, R7AnEndThatReleasedASlotIsRememberedToo) {
   EXPECT_EQ(ErrorOf(store_.Bind(RefOf(second), cluster, kSlotLife, start_ + 7s)).code,
             Code::kFailedPrecondition);
   EXPECT_EQ(CountHeld(key, start_ + 7s), 0U);
-  // A later thing of the same name.
+  // A later resource of the same name.
   Bind(Hold(key, 1, start_ + 8s), cluster, start_ + 9s);
   EXPECT_EQ(CountHeld(key, start_ + 9s), 1U);
 }
@@ -146,7 +148,7 @@ TEST_P(ReservationContract, ARememberedEndMeansNoOtherThing) {
   const HeldSlot slot = Hold(key, 2, start_);
   ASSERT_EQ(store_.ReleaseResource(end, start_ + 6s), 0U);
   Bind(slot, Fresh("j"), start_ + 7s);
-  // A later thing of the same name.
+  // A later resource of the same name.
   Bind(Hold(key, 2, start_ + 7s), end.resource_id, start_ + 8s);
   EXPECT_EQ(CountHeld(key, start_ + 8s), 2U);
 }

@@ -1,4 +1,4 @@
-// A store of slots that is slow and obvious. For tests of the contract only.
+// A slow and obvious store of slots. For tests of the contract only.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace weir {
 
-/// A list of all slots that ever were and of all ends that were told. Expiries are taken over from
-/// the store, once they are what was asked; between a slot's expiry and the end of the allowance
-/// for skewed clocks it may count or not.
+/// Lists all slots that ever existed and all ends that were reported. Expiries are copied from the
+/// store under test, after a check that they are as requested. Between a slot's expiry and the end
+/// of the allowance for skewed clocks, the slot may count or not.
 class ObviousSlots {
  public:
   struct Counts {
@@ -26,7 +26,7 @@ class ObviousSlots {
   std::vector<HeldSlot>& ever(const AccountKey& key) { return ever_[key]; }
   static bool IsHeld(const HeldSlot& slot, UnixMillis now) { return now < slot.expires; }
   bool MayCount(const HeldSlot& slot, UnixMillis now) const { return now < slot.expires + skew_; }
-  // As if it had never lived.
+  // Makes the slot as if it had never existed.
   static void End(HeldSlot& slot) { slot.expires = {0}; }
 
   Counts Count(const AccountKey& key, UnixMillis now) {
@@ -38,7 +38,7 @@ class ObviousSlots {
     return counts;
   }
 
-  // All slots that are bound to it and were claimed not later.
+  // Returns all slots that are bound to the resource and were not claimed after its end.
   std::vector<HeldSlot*> Bound(const EndedResource& ended) {
     std::vector<HeldSlot*> bound;
     for (auto& [key, slots] : ever_) {
@@ -50,8 +50,8 @@ class ObviousSlots {
     return bound;
   }
 
-  // A time of an end, not after `at`, that tells surely of each slot whether it was claimed before:
-  // within a second a store may take it either way.
+  // Returns a time of an end, not after `at`, from which it is clear for each slot whether it was
+  // claimed before: a store may decide either way within a second.
   UnixMillis ClearEnd(UnixMillis at) const {
     bool clear = false;
     while (!clear) {
@@ -68,7 +68,7 @@ class ObviousSlots {
   }
 
   void Remember(const EndedResource& ended) { ended_.push_back(ended); }
-  // Whether the latest end that was told must stop a binding, and whether any may.
+  // Returns true if the latest end that was reported must prevent the binding.
   bool MustHaveEnded(const HeldSlot& slot, const std::string& resource_id, UnixMillis now) const {
     for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) {
       if (it->resource_id != resource_id) continue;
@@ -76,7 +76,8 @@ class ObviousSlots {
     }
     return false;
   }
-  // Of several ends a store may keep the latest as long as any.
+  // Returns true if an end may prevent the binding. Of several ends, a store may remember the
+  // latest for the longest of their times.
   bool MayHaveEnded(const HeldSlot& slot, const std::string& resource_id, UnixMillis now) const {
     const milliseconds second(1000);
     bool before_one = false;

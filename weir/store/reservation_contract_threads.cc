@@ -1,4 +1,4 @@
-// Real threads that want the same thing at the same time.
+// Real threads that compete for the same slots.
 #include <atomic>
 #include <barrier>
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-// Runs `work(i)` on so many threads at once, to the end of all.
+// Runs `work(i)` on `count` threads at the same time, and waits for all of them.
 template <class Work>
 void OnThreads(int count, const Work& work) {
   std::barrier together(count);
@@ -24,7 +24,7 @@ void OnThreads(int count, const Work& work) {
   }
 }
 
-// Fails if: slots are counted first and put then (rate-limiter-py gives 20 of 5).
+// Fails if: counting the slots and storing a new one are two steps (rate-limiter-py gives 20 of 5).
 TEST_P(ReservationContractThreads, AsManyGetASlotAsThereAre) {
   const auto other = harness_->AnotherClient();
   for (int round = 0; round < 20; ++round) {
@@ -49,7 +49,7 @@ TEST_P(ReservationContractThreads, AsManyGetASlotAsThereAre) {
   }
 }
 
-// Fails if: a slot that is released goes to two, or to nobody.
+// Fails if: a released slot goes to two claims, or to none.
 TEST_P(ReservationContractThreads, SlotsChangeHandsOneByOne) {
   const auto other = harness_->AnotherClient();
   const AccountKey key = FreshKey();

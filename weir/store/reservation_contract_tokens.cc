@@ -9,7 +9,7 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-// Ten tokens, one comes back each second.
+// Ten tokens, of which one comes back each second.
 constexpr AccountLimit kTen{.limit = 10, .window = 10s};
 
 TEST_P(TokenContract, ANewBucketIsFull) {
@@ -43,7 +43,7 @@ TEST_P(TokenContract, ARefusalTakesNothing) {
   EXPECT_EQ(Take(key, kTen, 2, start_).available, 0);
 }
 
-// 3 tokens in 7 s: none comes at a whole number of milliseconds.
+// 3 tokens in 7 s: no token comes back at a whole number of milliseconds.
 TEST_P(TokenContract, RetryAfterIsExact) {
   const AccountLimit limit{.limit = 3, .window = 7s};
   UnixMillis now = start_;
@@ -66,12 +66,12 @@ TEST_P(TokenContract, TimeThatRunsBackwardsGivesNothing) {
   for (const milliseconds back : {1ms, 10'000ms, kMostAhead}) {
     EXPECT_FALSE(Take(key, kTen, 1, start_ - back).taken);
   }
-  // Nor does it come twice when the clock is right again.
+  // Tokens do not come back twice when the clock is right again.
   EXPECT_FALSE(Take(key, kTen, 1, start_ + 999ms).taken);
   EXPECT_EQ(Take(key, kTen, 1, start_ + 1s).available, 0);
 }
 
-// Fails if: a limit that is lowered and raised again gives tokens.
+// Fails if: lowering and raising a limit adds tokens.
 TEST_P(TokenContract, AnotherLimitKeepsWhatIsUsed) {
   const AccountKey key = FreshKey();
   ASSERT_TRUE(Take(key, {.limit = 100, .window = 60s}, 30, start_).taken);
@@ -116,8 +116,8 @@ TEST_P(TokenContract, BadTakesAreRefusedAndChangeNothing) {
 }
 
 struct Ask {
-  milliseconds wait;  // since the ask before
-  int per_mille;      // of the limit
+  milliseconds wait;  // since the request before
+  int per_mille;      // of the limit, in thousandths
 };
 
 std::ostream& operator<<(std::ostream& out, const Ask& ask) {
@@ -141,7 +141,7 @@ AccountLimit AnyAccountLimit() {
                                       std::chrono::seconds(86'400), kLongestWindow)};
 }
 
-// The smallest whole wait, by halving.
+// Finds the smallest whole wait by bisection.
 milliseconds WaitOf(const ReferenceLimit& limit, std::int64_t amount) {
   std::int64_t refused = -1;
   std::int64_t taken = limit.quota.period + 1;
@@ -154,7 +154,7 @@ milliseconds WaitOf(const ReferenceLimit& limit, std::int64_t amount) {
   return milliseconds(taken);
 }
 
-// Fails if: a part of a token is dropped or minted at a take, a refusal or a refill.
+// Fails if: a part of a token is lost or created at a take, a refusal or a refill.
 TEST_P(TokenContract, AnyAsksAgreeWithExactFractions) {
   CheckProperty([this] {
     const AccountLimit limit = AnyAccountLimit();
@@ -178,7 +178,7 @@ TEST_P(TokenContract, AnyAsksAgreeWithExactFractions) {
   });
 }
 
-// Fails if: more than the limit and what came back in the span is taken between any two instants.
+// Fails if: in any interval, more tokens are taken than the limit and those that came back.
 TEST_P(TokenContract, NoSpanTakesMoreThanTheLimitAndItsRate) {
   CheckProperty([this] {
     const AccountLimit limit{.limit = *rc::gen::inRange(1, 20),

@@ -1,4 +1,4 @@
-// The rows in which a place keeps slots, accounts' limits and accounts' tokens, as the rules that
+// The rows in which slots, accounts' limits and accounts' tokens are stored, as the rules that
 // decide on them see them (slot_rules.h, account_rules.h).
 #pragma once
 
@@ -18,69 +18,72 @@ namespace weir {
 
 struct HeldCount {
   std::int64_t slots = 0;
-  std::optional<UnixMillis> next_expiry;  ///< of the one that expires first
+  std::optional<UnixMillis> next_expiry;  ///< the earliest expiry
 };
 
-/// Of slots that are held, in order of their ids: those after this id, at most so many.
+/// Selects held slots of a key in the order of their ids: at most `limit` slots with ids after
+/// `after`.
 struct SlotRange {
   AccountKey key;
   std::string after;
   std::size_t limit = 0;
 };
 
-/// Plain rows, without an opinion on them. Every verb may fail where the rows are in a file; after
-/// one that failed, nothing of its transaction is kept. Not thread-safe.
+/// Plain access to rows, without rules. Every method may fail if the rows are in a file; after a
+/// failure, nothing of the transaction is kept. Not thread-safe.
 class ReservationRows {
  public:
   virtual ~ReservationRows() = default;
 
-  /// Whether it is held or has expired.
+  /// Returns the slot, held or expired; nothing if there is no row.
   virtual Result<std::optional<HeldSlot>> FindSlot(const SlotRef& slot) = 0;
+  /// Counts the slots of the key that are held at `now`.
   virtual Result<HeldCount> CountHeld(const AccountKey& key, UnixMillis now) = 0;
   virtual Result<std::vector<HeldSlot>> ListHeld(const SlotRange& range, UnixMillis now) = 0;
-  /// The slots of the key that were claimed after a time.
+  /// Returns the slots of the key that were claimed after `time`.
   virtual Result<std::vector<HeldSlot>> ClaimedAfter(const AccountKey& key, UnixMillis time) = 0;
-  /// The slots that are bound to it, whether they are held or have expired.
+  /// Returns the slots that are bound to the resource, held or expired.
   virtual Result<std::vector<HeldSlot>> BoundTo(const std::string& resource_id) = 0;
   virtual Status PutSlot(const HeldSlot& slot) = 0;
   virtual Status EraseSlot(const SlotRef& slot) = 0;
-  /// All slots of the key that are not held any more.
+  /// Erases all slots of the key that are not held at `now`.
   virtual Status EraseExpired(const AccountKey& key, UnixMillis now) = 0;
 
   virtual Result<std::optional<EndedResource>> FindEnded(const std::string& resource_id) = 0;
   virtual Status PutEnded(const EndedResource& ended) = 0;
 
   virtual Result<std::optional<AccountLimitRow>> FindLimit(const AccountKey& key) = 0;
-  /// In their order.
+  /// Returns the keys in ascending order.
   virtual Result<std::vector<AccountKey>> LimitKeysOf(const std::string& service) = 0;
   virtual Status PutLimit(const AccountLimitRow& row) = 0;
   virtual Status EraseLimit(const AccountKey& key) = 0;
 
-  /// Buckets have one meter.
+  /// Each bucket has one meter.
   virtual Result<std::optional<Bucket>> FindBucket(const AccountKey& key) = 0;
   virtual Status PutBucket(const AccountKey& key, const Bucket& bucket) = 0;
 
-  /// Forgets a few rows that mean nothing any more: slots that have expired, ends that need not be
-  /// remembered, buckets that are full. Called with each new row, it keeps the rows from growing
-  /// without end.
+  /// Removes a few rows that have no effect any more: expired slots, ends that need not be
+  /// remembered, full buckets. It is called with each new row, so that the number of rows stays
+  /// bounded.
   virtual Status Sweep(UnixMillis now) = 0;
 };
 
-/// Where the rows are. Thread-safe. Blocks, though not beyond the deadline.
+/// Gives access to the rows, wherever they are stored. Thread-safe. Calls block, but not beyond the
+/// deadline.
 class ReservationPlace {
  public:
   virtual ~ReservationPlace() = default;
 
-  /// `body` has the rows for itself; it may run twice, and then only the second time counts. What
-  /// it wrote is durable when Write returns; where a verb of the rows failed nothing is kept, and
-  /// that failure is the answer.
+  /// Runs `body` with exclusive access to the rows. `body` may run twice; then only the second run
+  /// counts. Its writes are durable when Write returns. If a method of the rows failed, nothing is
+  /// kept, and Write returns that error.
   using Body = std::function<void(ReservationRows&)>;
   virtual Status Write(Deadline deadline, const Body& body) = 0;
-  /// `body` sees the rows as of one moment, and writes none.
+  /// Runs `body` with a consistent view of the rows; `body` must not write.
   virtual Status Read(Deadline deadline, const Body& body) = 0;
 
   virtual std::string Describe() const = 0;
-  /// Its bucket time; nothing if it has none.
+  /// Returns the bucket time; nothing if there is none.
   virtual std::optional<UnixMillis> Now() const { return std::nullopt; }
 };
 

@@ -1,4 +1,4 @@
-// What every store of slots and limits takes for a name, an id and a limit.
+// The names, ids and limits that every store of slots and limits accepts.
 #include "weir/store/reservation_store.h"
 
 #include <gtest/gtest.h>

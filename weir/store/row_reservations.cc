@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// What `verb` answers of the rows, and the failure of the place instead where there is one.
+// Runs `verb` on the rows, and returns its result, or the error of the place if the access failed.
 template <class T, class Verb>
 Result<T> Write(ReservationPlace& place, Deadline deadline, const Verb& verb) {
   std::optional<Result<T>> answer;

@@ -1,4 +1,5 @@
-// The three stores over the rows of a place: memory's and a file's are the same but for these.
+// The three stores over the rows of a ReservationPlace. The stores in memory and in a file differ
+// only in their rows.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,8 @@
 
 namespace weir {
 
-/// Checks what it is asked, lets the rules decide on the rows, and answers before its calls return,
-/// after the place has let go of the rows.
+/// Returns a backend that checks arguments, and applies the rules to the rows. Each call completes
+/// before it returns, and after the access to the rows has ended.
 std::unique_ptr<ReservationBackend> MakeRowReservations(std::unique_ptr<ReservationPlace> place);
 
 }  // namespace weir

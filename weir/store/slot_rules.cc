@@ -16,8 +16,8 @@ bool IsHeld(const std::optional<HeldSlot>& slot, UnixMillis now) {
   return slot && now < slot->expires;
 }
 
-// A slot that was claimed far ahead of `now` was claimed under a wrong clock: from now on it is
-// held for as long as it was to be. REQUIRES: IsHeld.
+// If the slot was claimed far ahead of `now`, under a wrong clock, sets its claim to now and keeps
+// the time between claim and expiry. REQUIRES: IsHeld.
 Status SetBackIfAhead(ReservationRows& rows, HeldSlot& slot, UnixMillis now) {
   if (!IsFarAhead(slot.claimed, now)) return {};
   slot.expires = now + std::max(slot.expires - slot.claimed, milliseconds(0));
@@ -25,7 +25,8 @@ Status SetBackIfAhead(ReservationRows& rows, HeldSlot& slot, UnixMillis now) {
   return rows.PutSlot(slot);
 }
 
-// Counts the slots that are held, each for its own time only if they are as many as the limit.
+// Counts the held slots. Slots that were claimed far ahead are set back only if the count reaches
+// the limit, since only then do they matter.
 Result<HeldCount> CountHeld(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(HeldCount held, rows.CountHeld(claim.slot.key, now));
   if (held.slots < claim.limit) return held;
@@ -46,11 +47,15 @@ Result<HeldSlot> FindHeld(ReservationRows& rows, const SlotRef& slot, UnixMillis
                           Describe(slot.key), Quoted(slot.id)));
 }
 
+// Returns true if the end applies to a slot that was claimed at this time. rate-limiter-py's
+// clients do not store the time, which is then 0.
 bool Concerns(const EndedResource& ended, UnixMillis claimed) {
   if (ended.spares_undated && claimed == UnixMillis{0}) return false;
   return claimed <= ended.ended_at;
 }
 
+// Returns true if a remembered end applies to a slot with this claim that is bound to the resource
+// now.
 Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, UnixMillis claimed,
                       UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto ended, rows.FindEnded(resource_id));
@@ -58,7 +63,8 @@ Result<bool> HasEnded(ReservationRows& rows, const std::string& resource_id, Uni
          Concerns(*ended, claimed);
 }
 
-// Of two ends the later, and the longer memory: neither takes anything from the other.
+// Stores the end. If one is remembered already, the later end and the longer memory are kept, so
+// neither report weakens the other.
 Status Remember(ReservationRows& rows, EndedResource ended, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(const auto before, rows.FindEnded(ended.resource_id));
   if (before && !IsFarAhead(before->ended_at, now)) {
@@ -74,7 +80,7 @@ Status Remember(ReservationRows& rows, EndedResource ended, UnixMillis now) {
 Result<ClaimAnswer> ClaimSlot(ReservationRows& rows, const SlotClaim& claim, UnixMillis now) {
   WEIR_ASSIGN_OR_RETURN(auto same, rows.FindSlot(claim.slot));
   if (IsHeld(same, now)) return ClaimAnswer{.slot = std::move(same)};
-  // Erased, so that they do not live again for whose clock is behind.
+  // Expired slots are erased, so that they are not held again for a caller whose clock is behind.
   WEIR_RETURN_IF_ERROR(rows.EraseExpired(claim.slot.key, now));
   WEIR_ASSIGN_OR_RETURN(const HeldCount held, CountHeld(rows, claim, now));
   if (held.slots >= claim.limit) {
@@ -149,7 +155,8 @@ Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& end
 
 Result<Page<HeldSlot>> ListSlots(ReservationRows& rows, SlotRange range, UnixMillis now) {
   const std::size_t limit = range.limit;
-  // One more tells whether there are more; the largest limit has no more.
+  // Reads one more slot to find out whether there is another page. The largest limit cannot be
+  // exceeded.
   range.limit += limit < SIZE_MAX ? 1 : 0;
   Page<HeldSlot> page;
   WEIR_ASSIGN_OR_RETURN(page.items, rows.ListHeld(range, now));

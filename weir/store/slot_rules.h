@@ -1,9 +1,9 @@
-// What each verb of a ReservationStore answers and changes, whatever holds the rows. The arguments
-// are checked already (reservation_checks.h).
+// The rules of ReservationStore: what each method returns and changes, independent of how the rows
+// are stored. The arguments have been checked before (reservation_checks.h).
 //
-// A slot whose `claimed` is far ahead of `now` (IsFarAhead) was claimed under a wrong clock: the
-// first verb that names it, would release it, or is refused because of it, sets `claimed` to now
-// and keeps the span until `expires`. The same time of an end makes it mean nothing.
+// A slot whose `claimed` is far ahead of `now` (IsFarAhead) was claimed under a wrong clock. The
+// first call that names it, would release it or is refused because of it sets `claimed` to now and
+// keeps the time until `expires`. A remembered end whose time is far ahead is ignored.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SlotBinding {
                                               UnixMillis now);
 [[nodiscard]] Result<std::size_t> ReleaseBound(ReservationRows& rows, const EndedResource& ended,
                                                UnixMillis now);
-/// `range.limit` of the page, at most.
+/// Returns at most `range.limit` slots.
 [[nodiscard]] Result<Page<HeldSlot>> ListSlots(ReservationRows& rows, SlotRange range,
                                                UnixMillis now);
 

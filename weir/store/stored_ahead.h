@@ -1,4 +1,5 @@
-// Times of a bucket that are ahead of bucket time, because a boot ran under a wrong clock.
+// Stored times of a bucket that are ahead of bucket time, because they were written under a wrong
+// clock.
 // Mechanism: docs/design/time.md.
 #pragma once
 
@@ -12,22 +13,23 @@
 
 namespace weir {
 
-/// True if a time of the bucket is far ahead (IsFarAhead) of `now`.
+/// Returns true if a time of the bucket is far ahead (IsFarAhead) of `now`.
 bool HasTimeFarAhead(const BucketState& state, UnixMillis now);
 
-/// Sets the times of the bucket that are far ahead of `now` to `now`. Its tokens stay, and so does
-/// the time that those which left early need until they are full. Returns by how much the time that
-/// was furthest was ahead; 0: none was far ahead.
+/// Sets those times of the bucket that are far ahead of `now` to `now`. Its tokens stay, and so
+/// does the time that meters which left early need until they are full. Returns by how much the
+/// furthest time was ahead; 0 if none was far ahead.
 milliseconds SetBackToNow(BucketState& state, UnixMillis now);
 
-/// Collects the buckets that were set back, and writes them to the log when it is destroyed: make
-/// it before the locks, so that it writes after their release. At most kMostNamed buckets have a
-/// "clock.stored_time_ahead" each; of the others one "clock.stored_times_ahead" gives the number.
+/// Collects the buckets that were set back. The destructor writes them to the log: create it before
+/// the locks are taken, so that it writes after their release. The first kMostNamed buckets get one
+/// "clock.stored_time_ahead" event each; the number of the others is in one
+/// "clock.stored_times_ahead" event.
 class AheadReport {
  public:
   static constexpr std::size_t kMostNamed = 10;
 
-  /// `log` may be null; else it must outlive the report.
+  /// `log` may be null; otherwise it must outlive the report.
   explicit AheadReport(Log* log) : log_(log) {}
   ~AheadReport();
   AheadReport(const AheadReport&) = delete;

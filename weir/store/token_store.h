@@ -1,5 +1,5 @@
-// Fungible tokens of accounts: one bucket for each resource and account, with the semantics of
-// rate-limiter-py's "limit per window", held exactly.
+// Tokens of accounts: one bucket for each resource and account, with the exact semantics of
+// rate-limiter-py's "limit per window".
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@ namespace weir {
 
 struct TokenAnswer {
   bool taken = false;
-  std::int64_t available =
-      0;  ///< whole tokens: left after a take, there at a refusal; may be negative
-  milliseconds retry_after{0};  ///< of a refusal: the smallest wait after which it would be taken
+  std::int64_t available = 0;  ///< whole tokens, after a take or at a refusal; may be negative
+  /// If refused, the smallest wait after which the take succeeds.
+  milliseconds retry_after{0};
 };
 
-/// As BucketStore in threads, lifetimes and errors.
+/// Threads, lifetimes and errors are as for BucketStore.
 class TokenStore {
  public:
   virtual ~TokenStore() = default;
 
-  /// Takes `count` tokens at `now`, or none, from a bucket of capacity `limit.limit` into which
+  /// Takes `count` tokens at `now`, or none, from a bucket of capacity `limit.limit`, into which
   /// `limit.limit` tokens come back in each `limit.window`. A bucket that does not exist is full.
-  /// With a limit that differs from the one before what is used stays used. kInvalidArgument, and
-  /// nothing changes: a count below 1 or above the limit, a limit without a window, a blocked
-  /// account. kDeadlineExceeded, kUnavailable: may have been taken, once at the most.
+  /// If the limit differs from the stored one, used tokens stay used. Fails with kInvalidArgument,
+  /// without a change, for a count below 1 or above the limit, a limit without a window, or a
+  /// blocked account. After kDeadlineExceeded or kUnavailable, the tokens may have been taken, at
+  /// most once.
   virtual void Take(const AccountKey& key, const AccountLimit& limit, std::int64_t count,
                     UnixMillis now, Deadline deadline, Done<TokenAnswer> done) = 0;
 };

@@ -35,7 +35,7 @@ Status Check(const UsageSnapshot& added) {
   WEIR_RETURN_IF_ERROR(CheckResource(added.resource));
   for (const auto& [limit, number] : added.used) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
   for (const auto& [limit, number] : added.overdrawn) WEIR_RETURN_IF_ERROR(CheckLimitName(limit));
-  // Years 1970 to 9999, which every store can write.
+  // The years 1970 to 9999, which every store can represent.
   const bool is_known = added.start.value >= 0 && added.start.value < 253'402'300'800'000;
   if (is_known && IsStart(added.window, added.start)) return {};
   return Fail(Code::kInvalidArgument,

@@ -22,7 +22,7 @@ bool AddEach(Counters& sums, const Counters& added) {
   return true;
 }
 
-// The order of a listing: what the filter leaves open and the start from high to low.
+// The sort key of a listing: the name that the filter leaves open, and the start, both descending.
 struct Place {
   std::string open;
   UnixMillis start;

@@ -10,23 +10,24 @@
 
 namespace weir {
 
-/// Adds counters; kOutOfRange, and `sum` is as it was, where one would pass 64 bits.
+/// Adds all counters to `sum`. Returns kOutOfRange, without a change, if one does not fit in 64
+/// bits.
 [[nodiscard]] Status AddTo(UsageSnapshot& sum, const UsageSnapshot& added);
 
-/// Where a listing goes on: behind the snapshot of this window, start, and of what the filter
-/// leaves open, the resource of an entity or the entity of a resource.
+/// The position in a listing: after the snapshot with this window, start and name. `open` is the
+/// name that the filter leaves open: the resource, or, if the filter has no entity, the entity.
 struct UsageCursor {
   UsageWindow window = UsageWindow::kHourly;
   UnixMillis start;
   std::string open;
 };
 std::string CursorOf(const UsageFilter& filter, const UsageSnapshot& last);
-/// REQUIRES: a cursor that is not empty.
+/// Returns the position of a cursor that is not empty.
 [[nodiscard]] Result<UsageCursor> ReadUsageCursor(const UsageFilter& filter,
                                                   const std::string& cursor);
 
-/// A value with the rules of UsageStore; not thread-safe: its owner locks. Grows by one snapshot
-/// for each entity, resource and window that is added to.
+/// Follows the rules of UsageStore. A value; not thread-safe: its owner locks. It grows by one
+/// snapshot for each entity, resource and window.
 class UsageTable {
  public:
   [[nodiscard]] Status Add(const UsageSnapshot& added);

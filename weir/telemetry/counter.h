@@ -1,4 +1,4 @@
-// Numbers that many threads change for about two nanoseconds a change.
+// Counters and gauges that many threads update at a cost of about two nanoseconds for each update.
 // Mechanism and measurements: docs/design/metrics.md.
 #pragma once
 
@@ -10,7 +10,8 @@
 
 namespace weir {
 
-/// Only grows; wraps at 2^64. Any thread may call anything at any time. 1 KiB.
+/// A number that only grows; it wraps at 2^64. Any thread may call any method at any time. It takes
+/// 1 KiB.
 class Counter {
  public:
   Counter() = default;
@@ -20,8 +21,9 @@ class Counter {
   void Add(std::uint64_t n = 1) {
     slots_[ThreadSlot() % kSlots].value.fetch_add(n, std::memory_order_relaxed);
   }
-  /// Exact once the threads that added are synchronised with; while they add, some number that was
-  /// reached on the way. Never less than this reader read before.
+  /// Returns the sum of all additions. It is exact if the adding threads have synchronised with the
+  /// caller; while they add, it is some number that the counter had on the way. A reader never gets
+  /// less than in its earlier reads.
   std::uint64_t Value() const;
 
  private:
@@ -29,10 +31,12 @@ class Counter {
   struct alignas(kCacheLine) Slot {
     std::atomic<std::uint64_t> value = 0;
   };
+  // A thread adds to one slot, so threads rarely share a cache line.
   std::array<Slot, kSlots> slots_;
 };
 
-/// Goes up and down. One word: for what changes seldom or is set. Any thread.
+/// A number that goes up and down, in one word: for values that change seldom or are set as a
+/// whole. Any thread may call any method at any time.
 class Gauge {
  public:
   Gauge() = default;
@@ -40,7 +44,7 @@ class Gauge {
   Gauge& operator=(const Gauge&) = delete;
 
   void Set(std::int64_t value) { value_.store(value, std::memory_order_relaxed); }
-  /// May be negative.
+  /// `delta` may be negative.
   void Add(std::int64_t delta) { value_.fetch_add(delta, std::memory_order_relaxed); }
   std::int64_t Value() const { return value_.load(std::memory_order_relaxed); }
 

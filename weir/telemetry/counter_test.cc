@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kThreads = 8;
 
-/// Runs `body` with the number of its thread, on all threads at the same time.
+/// Runs `body` with a thread's number on all threads at the same time.
 template <class Body>
 void OnAllThreads(Body body) {
   std::latch start(kThreads);

@@ -8,7 +8,7 @@ namespace weir {
 
 std::int64_t HistogramSnapshot::Quantile(double q) const {
   const auto asked = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(count_)));
-  // A double may round a large product up beyond the count.
+  // The product of a large count may be rounded up beyond the count.
   const std::uint64_t rank =
       std::clamp<std::uint64_t>(asked, 1, std::max<std::uint64_t>(count_, 1));
   std::uint64_t seen = 0;
@@ -54,6 +54,8 @@ HistogramSnapshot Histogram::Snapshot() const {
   return snapshot;
 }
 
+// acq_rel publishes the zeroed counts to threads that load the pointer (acquire) in Record and
+// Snapshot, and makes the other thread's stripe visible if that thread was first.
 Histogram::Stripe& Histogram::MakeStripe() {
   std::atomic<Stripe*>& place = stripes_[ThreadSlot() % kStripes];
   auto fresh = std::make_unique<Stripe>();

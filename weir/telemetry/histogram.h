@@ -1,4 +1,5 @@
-// How values spread: latencies, sizes. Mechanism and measurements: docs/design/metrics.md.
+// Distributions of values such as latencies and sizes. Mechanism and measurements:
+// docs/design/metrics.md.
 #pragma once
 
 #include <array>
@@ -11,21 +12,21 @@
 
 namespace weir {
 
-/// Log-linear buckets, 16 for each power of two (after HdrHistogram): values under 32 have a bucket
+/// Log-linear buckets, 16 for each power of two (after HdrHistogram). Values under 32 have a bucket
 /// each, and no bucket is wider than 1/16 of its smallest value.
 struct HistogramLayout {
   static constexpr std::size_t kBits = 4;
   static constexpr std::size_t kLinear = 2U << kBits;  ///< values under this have a bucket each
   static constexpr std::size_t kBuckets = 960;
 
-  /// REQUIRES: value >= 0.
+  /// Returns the bucket of a value. REQUIRES: value >= 0.
   static constexpr std::size_t IndexOf(std::int64_t value) {
     const auto v = static_cast<std::uint64_t>(value);
     const auto width = static_cast<std::size_t>(std::bit_width(v | (kLinear - 1)));
     const std::size_t shift = width - (kBits + 1);
     return (shift << kBits) + static_cast<std::size_t>(v >> shift);
   }
-  /// The largest value in a bucket. REQUIRES: index < kBuckets.
+  /// Returns the largest value of a bucket. REQUIRES: index < kBuckets.
   static constexpr std::int64_t LargestIn(std::size_t index) {
     const std::size_t shift = index < kLinear ? 0 : (index >> kBits) - 1;
     const std::uint64_t mantissa = index - (shift << kBits);
@@ -33,22 +34,24 @@ struct HistogramLayout {
   }
 };
 
-/// What a Histogram held at a moment. A value.
+/// The contents of a Histogram at some time. A value.
 class HistogramSnapshot {
  public:
+  /// Returns the number of recorded values.
   std::uint64_t count() const { return count_; }
-  /// Of the values as they were recorded; wraps at 2^64.
+  /// Returns the sum of the recorded values; it wraps at 2^64.
   std::uint64_t sum() const { return sum_; }
-  /// The largest value; 0 if there is none.
+  /// Returns the largest recorded value; 0 if there are no values.
   std::int64_t max() const { return max_; }
 
-  /// The value that a part `q` of all values do not exceed: the ceil(q * count)-th smallest, or up
-  /// to 1/16 more than it, but no more than max(). 0 if there are no values. REQUIRES: 0 <= q <= 1.
+  /// Returns the ceil(q * count)-th smallest value, or up to 1/16 more than it, but no more than
+  /// max(). Returns 0 if there are no values. REQUIRES: 0 <= q <= 1.
   std::int64_t Quantile(double q) const;
-  /// How many values are at most `value`. Exact where value + 1 is at most 32 or a power of two;
-  /// otherwise without those that share the bucket of `value`, unless it is the largest in it.
+  /// Returns how many values are at most `value`. Exact if value + 1 is at most 32 or a power of
+  /// two. Otherwise the values in the same bucket as `value` are not counted, unless `value` is the
+  /// largest of its bucket.
   std::uint64_t CountUpTo(std::int64_t value) const;
-  /// Adds what another one holds.
+  /// Adds the values of another snapshot.
   void Merge(const HistogramSnapshot& other);
 
  private:
@@ -59,8 +62,8 @@ class HistogramSnapshot {
   std::int64_t max_ = 0;
 };
 
-/// Counts values. Any thread may call anything at any time. Up to eight stripes of 8 KiB each, made
-/// when a first thread needs one.
+/// Counts values. Any thread may call any method at any time. It has up to eight stripes of 8 KiB;
+/// each is allocated when the first thread needs it.
 class Histogram {
  public:
   Histogram() = default;
@@ -68,7 +71,7 @@ class Histogram {
   Histogram(const Histogram&) = delete;
   Histogram& operator=(const Histogram&) = delete;
 
-  /// A negative value counts as 0.
+  /// Records a value; a negative one counts as 0.
   void Record(std::int64_t value) {
     if (value < 0) value = 0;
     Stripe* stripe = stripes_[ThreadSlot() % kStripes].load(std::memory_order_acquire);
@@ -78,7 +81,8 @@ class Histogram {
     if (value > stripe->max.load(std::memory_order_relaxed)) RaiseMax(*stripe, value);
   }
 
-  /// While threads record, a record may be in its count and not yet in its sum or maximum.
+  /// Returns the present contents. While threads record, a value may be in the count but not yet in
+  /// the sum or the maximum.
   HistogramSnapshot Snapshot() const;
 
  private:
@@ -89,7 +93,9 @@ class Histogram {
     std::array<std::atomic<std::uint64_t>, HistogramLayout::kBuckets> counts{};
   };
 
+  // Allocates the calling thread's stripe, unless another thread has just done so.
   Stripe& MakeStripe();
+  // Raises the maximum to `value`, unless it is that large already.
   static void RaiseMax(Stripe& stripe, std::int64_t value);
 
   std::array<std::atomic<Stripe*>, kStripes> stripes_{};

@@ -20,7 +20,7 @@ HistogramSnapshot SnapshotOf(const std::vector<std::int64_t>& values) {
   return histogram.Snapshot();
 }
 
-/// Values of all magnitudes, not only huge ones.
+/// Returns values of all magnitudes, not only huge ones.
 rc::Gen<std::int64_t> AnyValue() {
   return rc::gen::map(rc::gen::pair(rc::gen::inRange(0, 63), rc::gen::arbitrary<std::uint64_t>()),
                       [](const std::pair<int, std::uint64_t>& p) {
@@ -55,8 +55,8 @@ TEST(HistogramLayout, EachPowerOfTwoBeginsABucket) {
   }
 }
 
-// Fails if: 8 sub-buckets are kept instead of 16 (kBits = 3), or the quantile is told as the bucket
-// before it.
+// Fails if: 8 sub-buckets are used instead of 16 (kBits = 3), or the quantile is reported as the
+// bucket before it.
 RC_GTEST_PROP(HistogramProperty, AQuantileIsTheTrueOneOrUpToASixteenthMore, ()) {
   const auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(AnyValue()));
   const double q = *rc::gen::inRange(0, 1001) / 1000.0;
@@ -66,7 +66,7 @@ RC_GTEST_PROP(HistogramProperty, AQuantileIsTheTrueOneOrUpToASixteenthMore, ()) 
   RC_ASSERT(told - truth <= truth / 16);
 }
 
-// Fails if: Merge leaves the maximum, the sum or one bucket of the other out.
+// Fails if: Merge ignores the maximum, the sum or one bucket of the other snapshot.
 RC_GTEST_PROP(HistogramProperty, MergedIsAsRecordedInOne, ()) {
   const auto gen = rc::gen::container<std::vector<std::int64_t>>(AnyValue());
   const auto left = *gen;
@@ -84,7 +84,7 @@ RC_GTEST_PROP(HistogramProperty, MergedIsAsRecordedInOne, ()) {
   }
 }
 
-// Fails if: CountUpTo leaves out the bucket that ends at the bound.
+// Fails if: CountUpTo ignores the bucket that ends at the bound.
 RC_GTEST_PROP(HistogramProperty, CountsUpToAPowerOfTwoAreExact, ()) {
   const auto values = *rc::gen::container<std::vector<std::int64_t>>(AnyValue());
   const std::int64_t bound = INT64_MAX >> *rc::gen::inRange(0, 63);

@@ -26,7 +26,7 @@ std::string_view NameOf(LogLevel level) {
 }
 
 Log& NoLog() {
-  // Stateless, so one object serves every component.
+  // The log has no state, so all components share one.
   static DroppingLog log;
   return log;
 }

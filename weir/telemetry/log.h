@@ -1,4 +1,4 @@
-// Log events: a level, a name, typed fields. Components write them; the program decides on their
+// Log events: a level, a name and typed fields. Components write them; the program decides on their
 // format and destination.
 #pragma once
 
@@ -11,29 +11,29 @@ namespace weir {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// The name of a level as people write it: "debug", "info", "warning", "error".
+/// Returns the name of a level for texts: "debug", "info", "warning", "error".
 std::string_view NameOf(LogLevel level);
 
-/// One fact of an event. Units are part of the name ("wait_ms", "bytes"). The views must live until
-/// Log::Write returns.
+/// One field of an event. The unit is part of the name ("wait_ms", "bytes"). The views must live
+/// until Log::Write returns.
 struct LogField {
   std::string_view name;
   std::variant<std::int64_t, double, bool, std::string_view> value;
 };
 
 /// Receives events. Implementations are thread-safe, do not call back into the component that
-/// writes, and do not throw. A component keeps a reference; the log outlives it.
+/// writes, and do not throw. A component keeps a reference, so the log must outlive it.
 class Log {
  public:
   virtual ~Log() = default;
-  /// False: Write would do nothing, so that the caller can skip the work of building fields.
+  /// Returns false if Write would do nothing, so that callers can skip building the fields.
   virtual bool IsEnabled(LogLevel level) const = 0;
-  /// `event` is a constant that programs can match on: the component and what happened, in lower
-  /// case, for example "commit.failed".
+  /// Writes one event. `event` is a constant that programs can match: the component and what
+  /// happened, in lower case, for example "commit.failed".
   virtual void Write(LogLevel level, std::string_view event, std::span<const LogField> fields) = 0;
 };
 
-/// Drops every event. What components use until they are given a log.
+/// Returns a log that drops every event. Components use it until they get another log.
 Log& NoLog();
 
 }  // namespace weir

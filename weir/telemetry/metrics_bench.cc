@@ -1,4 +1,4 @@
-// What a metric costs, beside the bare atomic that it is made of.
+// The cost of a metric, next to the bare atomic that it is made of.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A log that keeps its events, for tests.
+// A log that stores its events, for tests.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace weir {
 
-/// Thread-safe. A line is the level, the event and its fields: "warning commit.failed failures=1".
-/// Texts are written as they are, truths as "true" and "false".
+/// Thread-safe. Each event becomes a line of the level, the event's name and its fields: "warning
+/// commit.failed failures=1". Texts are written unquoted, booleans as "true" and "false".
 class RecordingLog final : public Log {
  public:
   bool IsEnabled(LogLevel level) const override {

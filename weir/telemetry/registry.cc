@@ -50,13 +50,13 @@ Status CheckLabels(const MetricName& name, MetricType type) {
                                                   name.name, twice->first));
 }
 
-/// Every name that lines of this metric begin with.
+/// Returns every name under which lines of this metric are exported.
 std::vector<std::string> ToldAs(const std::string& name, MetricType type) {
   if (type != MetricType::Histogram) return {name};
   return {name, name + "_bucket", name + "_sum", name + "_count"};
 }
 
-/// The serializer escapes label values, but writes help as it is.
+/// Escapes help, because the serializer escapes label values only.
 std::string EscapedHelp(std::string_view help) {
   std::string escaped;
   for (const char c : help) {
@@ -81,6 +81,7 @@ MetricName NameOf(const FamilyName& family) {
   return name;
 }
 
+// Writes the histogram with cumulative counts at the bounds 2^k - 1 of `text`.
 void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMetric& metric) {
   metric.histogram.sample_count = snapshot.count();
   metric.histogram.sample_sum = static_cast<double>(snapshot.sum()) / text.units;
@@ -93,6 +94,7 @@ void Tell(const HistogramSnapshot& snapshot, const HistogramText& text, ClientMe
   }
 }
 
+// Returns a function that calls `read` and writes all metrics of one name.
 template <typename Value, typename TellOne>
 std::function<void(MetricFamily&)> TellAll(std::vector<std::string> names, ReadLabelled<Value> read,
                                            TellOne tell) {
@@ -112,7 +114,8 @@ std::function<void(MetricFamily&)> TellAll(std::vector<std::string> names, ReadL
 
 struct Registry::Source {
   MetricType type;
-  std::function<void(ClientMetric&)> tell;  ///< of one metric, or
+  /// Exactly one of these is set: `tell` writes one metric, `tell_all` all metrics of a name.
+  std::function<void(ClientMetric&)> tell;
   std::function<void(MetricFamily&)> tell_all{};
 };
 
@@ -125,6 +128,7 @@ struct Registry::Families {
   };
   std::map<std::string, Family> by_name;
 
+  // Returns kAlreadyExists unless a metric of this name can be added.
   Status CheckNew(const MetricName& name, const Source& source) const;
 };
 

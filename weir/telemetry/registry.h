@@ -1,4 +1,4 @@
-// The names of metrics, and their text for Prometheus.
+// Names for metrics, and their text for Prometheus.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace weir {
 
-/// Pairs of name and value. The values are UTF-8, otherwise free.
+/// Pairs of name and value. Values may be any UTF-8 text.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 struct MetricName {
@@ -24,41 +24,46 @@ struct MetricName {
   Labels labels = {};
 };
 
-/// For a name whose metrics come and go: the names of their labels.
+/// A name whose metrics appear and disappear, and the names of their labels.
 struct FamilyName {
   std::string name;
   std::string help;
   std::vector<std::string> labels;
 };
 
-/// One of these metrics.
+/// One metric of such a name.
 template <typename Value>
 struct Labelled {
-  std::vector<std::string> labels;  ///< values, as many as names; an empty one is not told
+  /// The values of the labels, as many as the family has names. A label with an empty value is not
+  /// exported.
+  std::vector<std::string> labels;
   Value value{};
 };
 template <typename Value>
 using ReadLabelled = std::function<std::vector<Labelled<Value>>()>;
 
-/// In which unit and with which bounds a histogram is told. The bounds are 2^k - 1 recorded units,
-/// which are edges of its buckets, so that the counts told are exact: from the first that is at
-/// least `lowest` to the first that is at least `highest`.
+/// The unit and the bounds in which a histogram is exported. The bounds are 2^k - 1 recorded units,
+/// from the first that is at least `lowest` to the first that is at least `highest`. These are
+/// edges of the histogram's buckets, so the exported counts are exact.
 struct HistogramText {
-  /// So many recorded units make one of those told. (A divisor, because 1e9 is exact and 1e-9 not.)
+  /// The number of recorded units in one exported unit. (It is a divisor, because 1e9 is exact as a
+  /// double and 1e-9 is not.)
   double units = 1;
   std::int64_t lowest = 1;
   std::int64_t highest = 1 << 20;
 };
 
-/// Recorded in nanoseconds, told in seconds, from 1 us to a minute.
+/// For values recorded in nanoseconds and exported in seconds, from 1 us to a minute.
 inline constexpr HistogramText kNanosAsSeconds{1e9, 1'000, 60'000'000'000};
 
-/// Names metrics that others own. `main` makes one and passes it in. Any thread may call anything.
+/// Gives names to metrics that other components own. `main` creates one registry and passes it to
+/// the components. Any thread may call any method at any time.
 ///
-/// What is added must outlive the registry. Each Add answers kInvalidArgument, and adds nothing,
-/// for a name, label or bound that Prometheus would not take; kAlreadyExists for a name that has
-/// these labels already, is of another type or has another help, or that would be told under a name
-/// that is taken (a histogram `x` is also told as x_count, x_sum and x_bucket).
+/// Metrics and functions that are added must stay valid for the life of the registry. Each Add
+/// method returns an error and adds nothing in these cases: kInvalidArgument for a name, label or
+/// bound that Prometheus would not accept; kAlreadyExists for a name that has a metric with these
+/// labels already, that is of another type or has another help, or if one of the exported names is
+/// in use (a histogram `x` is also exported as x_count, x_sum and x_bucket).
 class Registry {
  public:
   Registry();
@@ -69,29 +74,33 @@ class Registry {
   [[nodiscard]] Status Add(MetricName name, const Counter& counter);
   [[nodiscard]] Status Add(MetricName name, const Gauge& gauge);
   [[nodiscard]] Status Add(MetricName name, const Histogram& histogram, HistogramText text = {});
-  /// For numbers that are kept elsewhere: read on the thread that asks for the text, under no lock.
+  /// For numbers that other code keeps. `read` is called in Text(), on its caller's thread and
+  /// under no lock.
   [[nodiscard]] Status AddCounter(MetricName name, std::function<std::uint64_t()> read);
   [[nodiscard]] Status AddGauge(MetricName name, std::function<double()> read);
 
-  /// The same for all metrics of a name at once, told in the order in which they are read, each
-  /// once (the caller's duty). What has more or fewer labels than names is left out.
+  /// Adds all metrics of a name at once. `read` returns them in the order in which they are
+  /// exported; the caller ensures that it returns each of them once. A metric whose number of
+  /// labels differs from the number of names is left out.
   [[nodiscard]] Status AddCounters(const FamilyName& name, ReadLabelled<std::uint64_t> read);
   [[nodiscard]] Status AddGauges(const FamilyName& name, ReadLabelled<double> read);
   [[nodiscard]] Status AddHistograms(const FamilyName& name, HistogramText text,
                                      ReadLabelled<HistogramSnapshot> read);
 
-  /// Text exposition format 0.0.4, content type "text/plain; version=0.0.4". Names in order, and
-  /// under each name the labels in order. Numbers are doubles: whole up to 2^53.
+  /// Returns the metrics in the text exposition format 0.0.4, content type "text/plain;
+  /// version=0.0.4". Names are sorted, and so are the labels under each name, except under the
+  /// names with a `read` for all metrics. Numbers are doubles: integers are exact up to 2^53.
   std::string Text() const;
 
  private:
   struct Source;
   struct Families;
 
+  // Checks the name and adds its source to a copy of the table, which replaces the table.
   [[nodiscard]] Status Put(MetricName name, Source source) WEIR_EXCLUDES(mutex_);
 
   mutable Mutex mutex_;
-  /// Replaced as a whole, so that Text reads what it took without the lock.
+  /// Immutable; replaced as a whole, so that Text reads its copy of the pointer without the lock.
   std::shared_ptr<const Families> families_ WEIR_GUARDED_BY(mutex_);
 };
 

@@ -131,7 +131,7 @@ TEST(Registry, TellsGaugesAndHistogramsThatComeAndGo) {
 
 class RegistryRefuses : public testing::Test {
  protected:
-  /// The error's code, and that nothing was added.
+  /// Returns the error's code, and checks that no metric was added.
   Code CodeOf(const Status& status) {
     EXPECT_EQ(registry_.Text(), before_) << "a refused metric is told";
     if (status) return Code{};

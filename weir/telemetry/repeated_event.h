@@ -1,4 +1,4 @@
-// Keeps an event that repeats from filling the log.
+// Prevents a repeated event from filling the log.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace weir {
 
-/// Lets one event of a kind be written in each interval, and counts those that are left out.
+/// Lets one event of a kind be written in each interval, and counts the suppressed ones.
 /// Thread-safe.
 class RepeatedEvent {
  public:
   explicit RepeatedEvent(nanoseconds interval) : interval_(interval) {}
 
-  /// How many were left out since the last that was written, which is a field of the event as
-  /// "suppressed"; nothing: this one is to be left out, too.
+  /// Returns the number of events that were suppressed since the last one that was written, if this
+  /// event is to be written (its field "suppressed"); or nothing if this event is to be suppressed,
+  /// too.
   std::optional<std::int64_t> Take(Instant now);
 
  private:

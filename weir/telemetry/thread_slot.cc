@@ -5,9 +5,10 @@
 namespace weir::internal {
 
 std::uint32_t GiveThreadSlot() {
-  // The one thing here that is shared by the whole process: slots belong to threads, which do not
-  // belong to any object of ours.
+  // The only state here that the whole process shares: numbers belong to threads, which no object
+  // of this library owns.
   static constinit std::atomic<std::uint32_t> given = 0;
+  // 0 means "no number", so it is skipped when the numbers wrap.
   do thread_slot = given.fetch_add(1, std::memory_order_relaxed) + 1;
   while (thread_slot == 0);
   return thread_slot;
