@@ -20,8 +20,8 @@ bool IsText(const json& object, const char* key) {
   return found != object.end() && found->is_string();
 }
 
-/// By the brackets outside of texts. The parser's callback tells the depth too, but it makes the
-/// time quadratic in the number of objects in a list.
+/// Counts the brackets outside of strings. The parser's callback reports the depth too, but makes
+/// the time quadratic in the number of objects in a list.
 bool IsTooDeep(std::string_view text) {
   int depth = 0;
   bool in_text = false;

@@ -1,4 +1,4 @@
-// The metrics of events, for Prometheus. Names: docs/design/metrics.md.
+// The Prometheus metrics of events. Names: docs/design/metrics.md.
 #pragma once
 
 #include "weir/base/result.h"
@@ -8,10 +8,11 @@
 
 namespace weir {
 
-/// Adds what became of the events. The releaser must outlive the registry. kAlreadyExists: the
-/// registry has the metrics of a releaser already; some may have been added.
+/// Registers the counters of the releaser, which must outlive the registry. Fails with
+/// kAlreadyExists if the registry has the metrics of a releaser already; some metrics may have been
+/// added then.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const EventReleaser& releaser);
-/// The same of a queue's messages and calls.
+/// As above, for the messages and the calls of a queue.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const SqsSource& source);
 
 }  // namespace weir

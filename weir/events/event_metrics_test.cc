@@ -1,4 +1,4 @@
-// What Prometheus reads of events.
+// The Prometheus metrics of events.
 #include "weir/events/event_metrics.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Fails if: a number is missing, or is another one's.
+// Fails if: a metric is missing, or has the value of another.
 TEST(EventMetrics, EachNumberHasItsName) {
   sim::SimScheduler scheduler;
   SlotsInMemory store;
@@ -37,7 +37,7 @@ TEST(EventMetrics, EachNumberHasItsName) {
         std::string("hello"), std::string(R"({"source":"aws.ec2"})")}) {
     queue.Send(body);
   }
-  queue.FailAt(3, /*lost=*/false);  // the first deletion, after a receive and a hiding
+  queue.FailAt(3, /*lost=*/false);  // the first deletion, which follows a receive and a hiding
   ASSERT_TRUE(source.Start());
   scheduler.Advance(std::chrono::seconds(30));
   const std::string text = registry.Text();

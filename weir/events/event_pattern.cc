@@ -16,11 +16,11 @@ namespace {
 using nlohmann::json;
 using Names = std::span<const std::string>;
 
-/// One character of a wildcard's text.
+/// One character of a wildcard.
 struct Symbol {
   bool is_star;
   char letter;
-  std::size_t size;  ///< in the text
+  std::size_t size;  ///< in bytes of the wildcard
 };
 
 Symbol SymbolAt(std::string_view wildcard) {
@@ -30,7 +30,9 @@ Symbol SymbolAt(std::string_view wildcard) {
   return {wildcard[0] == '*', wildcard[0], 1};
 }
 
-/// Where a text stops matching after a star, the star takes one character more.
+/// Returns whether the text matches the wildcard. If the text stops matching after a star, the star
+/// takes one more character. Only the last star is retried, so the time is at most the product of
+/// the two lengths.
 bool MatchesWildcard(std::string_view wildcard, std::string_view text) {
   std::string_view after_star;
   std::string_view text_at_star;
@@ -122,7 +124,8 @@ bool Passes(const ValueTest& test, const json& value) {
   return std::visit([&value](const auto& one) { return Passes(one, value); }, test);
 }
 
-/// True if `holds` is of one of the parts that the path leads to; of null where it leads to none.
+/// Returns whether `holds` returns true for one of the parts to which the path leads. If it leads
+/// to none, `holds` is called with null.
 template <class Holds>
 bool AnyAt(const json* part, Names path, const Holds& holds) {
   if (part != nullptr && part->is_array() && !part->empty()) {

@@ -1,4 +1,4 @@
-// Patterns and predicates of event_pattern.h, read from YAML. Format: docs/design/events.md.
+// Reads the patterns and predicates of event_pattern.h from YAML. Format: docs/design/events.md.
 #pragma once
 
 #include <string>
@@ -9,30 +9,35 @@
 
 namespace weir {
 
-/// Walks one file. Refuses in the form of ParseYaml. Bounds what aliases unfold to. `where` is what
-/// messages call the part.
+/// Reads the parts of one file. Errors are kInvalidArgument in the form of ParseYaml. The number of
+/// parts to which aliases unfold is bounded. `where` names the part in error messages.
 class EventPatternReader {
  public:
   /// `file_name` must outlive it.
   explicit EventPatternReader(std::string_view file_name) : values_(file_name) {}
 
-  /// A mapping of paths to lists of tests or to mappings of the same kind, and `$or`.
+  /// Reads a mapping of paths to lists of tests or to mappings of the same kind, and `$or`.
   Result<EventPattern> Pattern(const YamlNode& node, const std::string& where) {
     return Fields(node, {where});
   }
-  /// {path, equals or matches, and, or}.
+  /// Reads {path, equals or matches, and, or}.
   Result<EventPredicate> Predicate(const YamlNode& node, const std::string& where) {
     return ReadPredicate(node, {where});
   }
+  /// Reads names with dots between them.
   Result<EventPath> Path(const YamlNode& node, const std::string& where) const;
 
   const YamlChecks& checks() const { return values_.checks(); }
 
  private:
+  /// Reads the fields of a mapping.
   Result<EventPattern> Fields(const YamlNode& node, const EventPlace& place);
+  /// Reads one field: a path, and its tests or nested fields.
   Result<EventPattern> Field(const YamlEntry& entry, const EventPlace& place);
+  /// Reads the list of `$or`.
   Result<std::vector<EventPattern>> Choices(const YamlNode& node, const EventPlace& place);
   Result<EventPredicate> ReadPredicate(const YamlNode& node, const EventPlace& place);
+  /// Reads a predicate's own test, without `and` and `or`.
   Result<EventPattern> Own(const YamlNode& node, const EventPlace& place);
   Result<std::vector<EventPredicate>> Predicates(const YamlNode& node, const EventPlace& place);
 

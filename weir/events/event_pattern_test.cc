@@ -1,5 +1,5 @@
-// Which values pass which tests. The first table is of the Amazon EventBridge User Guide, "Creating
-// event patterns" and "Comparison operators", by section; the words are our own.
+// Patterns and the values that they match. The first table follows the sections "Creating event
+// patterns" and "Comparison operators" of the Amazon EventBridge User Guide, in our own words.
 #include "weir/events/event_pattern.h"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST_P(EventPatternCases, AreAsDocumented) {
 INSTANTIATE_TEST_SUITE_P(All, EventPatternCases, testing::ValuesIn(kCases),
                          [](const auto& one) { return std::string(one.param.name); });
 
-/// By trying every length for each star.
+/// A reference implementation: tries every length for each star.
 bool SlowWildcard(const std::string& wildcard, const std::string& text) {
   if (wildcard.empty()) return text.empty();
   const std::string rest = wildcard.substr(1);
@@ -150,9 +150,9 @@ bool SlowWildcard(const std::string& wildcard, const std::string& text) {
   return false;
 }
 
-// Fails if: a star, once it let go, takes nothing more.
+// Fails if: a star takes no more characters after the first attempt to match the rest.
 RC_GTEST_PROP(EventPatternProperty, AWildcardIsAnyTextForEachStar, ()) {
-  // Trying everything takes exponential time.
+  // SlowWildcard takes exponential time, so the texts are short.
   constexpr int kLongest = 12;
   const auto wildcard = *rc::gen::resize(
       kLongest,
@@ -168,7 +168,7 @@ json AnyScalar() {
   return *rc::gen::element<json>(nullptr, true, false, 0, 1, -1.5, "", "a", "ab", "b");
 }
 
-/// Of what a path of one name leads to, the plain values.
+/// Returns the plain values to which a path of one name leads.
 std::vector<json> Leaves(const json& event, const std::string& name) {
   std::vector<json> leaves;
   if (!event.contains(name)) return leaves;
@@ -178,7 +178,7 @@ std::vector<json> Leaves(const json& event, const std::string& name) {
   return leaves;
 }
 
-// Fails if: a list matches only where all of its elements do; truths are compared as numbers.
+// Fails if: a list matches only if all of its elements match, or booleans are compared as numbers.
 RC_GTEST_PROP(EventPatternProperty, AFieldMatchesWhereSomeValueEqualsSomeTest, ()) {
   json event = json::object();
   if (*rc::gen::arbitrary<bool>()) event["a"] = AnyScalar();

@@ -1,4 +1,4 @@
-// What the source of an event is told of it.
+// The callbacks by which the source of an event learns of its progress.
 #pragma once
 
 #include <functional>
@@ -8,13 +8,13 @@
 namespace weir {
 
 struct EventProgress {
-  /// Once. The event is safe: the slots of its resource are released, and the store remembers its
-  /// end; or it says of no resource that it has ended. True: the store is asked again, for slots
-  /// that it did not find yet; `over` follows.
+  /// Called once. Success: the slots of the event's resource are released and the store remembers
+  /// its end, or the event does not report the end of a resource. The value is true if the release
+  /// is repeated later, for slots that the store did not find yet; `over` is then called.
   Done<bool> settled;
-  /// At most once, after `settled` said true: the store is not asked any more, and the source may
-  /// forget the event. An error: requests that were to follow were not made (kResourceExhausted),
-  /// or failed; the source is to give the event again.
+  /// Called at most once, after `settled` got true. Success: no request to the store follows, and
+  /// the source may forget the event. An error: repeated requests were not made
+  /// (kResourceExhausted) or failed, and the source must deliver the event again.
   Done<void> over;
 };
 

@@ -5,6 +5,7 @@
 namespace weir {
 namespace {
 
+// Returns whether another try may succeed after this error.
 bool MayHelp(Code code) {
   switch (code) {
     case Code::kUnavailable:
@@ -40,6 +41,7 @@ Result<EventReleasePlan::Ticket> EventReleasePlan::Take(EndedResource ended, Ins
   return ticket;
 }
 
+// An end in flight is not given up, because its result is still to come.
 bool EventReleasePlan::GiveUpOldest() {
   const auto idle = [this](Ticket ticket) { return !pending_.at(ticket).in_flight; };
   const auto oldest = std::ranges::find_if(settled_, idle);
@@ -65,7 +67,7 @@ EventReleasePlan::Step EventReleasePlan::OnAnswer(Ticket ticket, const Result<st
   return Go(now);
 }
 
-// A slot that is bound a moment later is found by one request more.
+// At least one more request follows, because another slot may be bound a moment later.
 void EventReleasePlan::OnReleased(Place place, std::size_t slots, Instant now) {
   Pending& pending = place->second;
   if (!std::exchange(pending.released, true)) {
@@ -82,8 +84,9 @@ void EventReleasePlan::OnReleased(Place place, std::size_t slots, Instant now) {
   if (!WaitsAgain(place, now)) Forget(place, {});
 }
 
-// What is bound to the resource without a time from now on may be of a later one of its name. An
-// end that came while the request was in flight may be the later one's.
+// An undated slot that is bound to the resource after this release may belong to a later resource
+// of the same name. An end that is later than the one requested may be that of the later resource,
+// so it does not spare undated slots.
 void EventReleasePlan::SpareUndated(Place place) {
   const UnixMillis asked = place->second.asked_end;
   const auto spare = [asked](Pending& pending) {
@@ -96,7 +99,6 @@ void EventReleasePlan::SpareUndated(Place place) {
   if (other != settled_ids_.end()) spare(pending_.at(other->second));
 }
 
-// Another request for the same end, or a later one, has released.
 void EventReleasePlan::SpareAsKnown(EndedResource& ended) const {
   const auto at = settled_ids_.find(ended.resource_id);
   if (at == settled_ids_.end()) return;
@@ -104,7 +106,6 @@ void EventReleasePlan::SpareAsKnown(EndedResource& ended) const {
   if (known.spares_undated && ended.ended_at <= known.ended_at) ended.spares_undated = true;
 }
 
-// False: it was asked for as often as the options say.
 bool EventReleasePlan::WaitsAgain(Place place, Instant now) {
   if (place->second.asked_again == options_.ask_again.size()) return false;
   WaitUntil(place, now + options_.ask_again[place->second.asked_again++]);
@@ -117,14 +118,15 @@ void EventReleasePlan::OnNothing(Place place, Instant now) {
   pending.failures = 0;
   pending.backoff.Reset();
   if (pending.is_found) {
-    if (!pending.released) ++stats_.repeated;  // another one of the same end released
+    if (!pending.released) ++stats_.repeated;  // a request for another copy of the end released
     return Forget(place, {});
   }
   if (JoinEarlier(place, now)) return;
   if (!WaitsAgain(place, now)) End(place, UnreleasedResource::Why::kUnknown);
 }
 
-/// The earlier one then stands for both, so its source keeps this one, too.
+/// The earlier end then represents both, and both are over together. So the source keeps this event
+/// until then.
 bool EventReleasePlan::JoinEarlier(Place place, Instant now) {
   const auto [at, is_first] =
       settled_ids_.try_emplace(place->second.ended.resource_id, place->first);
@@ -140,8 +142,8 @@ bool EventReleasePlan::JoinEarlier(Place place, Instant now) {
   return true;
 }
 
-// The requests for the later end release what the earlier ones were to release. So the source need
-// not keep these: it would for ever where a name ends again and again.
+// The requests for the later end also release the slots of the earlier ends, so the earlier tickets
+// are over at once. Otherwise a resource that ends again and again would keep them for ever.
 void EventReleasePlan::BeginAnew(Place place, const EndedResource& later, Instant now) {
   TellOver(place, {});
   Pending& pending = place->second;
@@ -158,7 +160,8 @@ void EventReleasePlan::BeginAnew(Place place, const EndedResource& later, Instan
 void EventReleasePlan::OnFailure(Place place, const Error& error, Instant now) {
   Pending& pending = place->second;
   if (!MayHelp(error.code) || ++pending.failures >= options_.most_tries) {
-    // Of an event kInvalidArgument says that it is none; this is about the store.
+    // To the source, kInvalidArgument means that the text is not an event. Here it is an error of
+    // the store.
     const bool is_ours = error.code == Code::kInvalidArgument;
     const Error told{is_ours ? Code::kFailedPrecondition : error.code, error.message};
     Settle(place, Fail(told));
@@ -173,7 +176,7 @@ void EventReleasePlan::WaitUntil(Place place, Instant due) {
   DueOf(place->second).emplace(due, place->first);
 }
 
-// Not while it is due: it changes the set.
+// REQUIRES: the end is not in a set of due tickets, because `settled` selects the set.
 void EventReleasePlan::Settle(Place place, Status status) {
   if (std::exchange(place->second.settled, true)) return;
   settled_.insert(place->first);
@@ -210,7 +213,7 @@ void EventReleasePlan::TellOver(Place place, const Status& status) {
   open_ -= tickets.size();
 }
 
-// First requests go before those that follow others.
+// First requests go before repeated ones.
 EventReleasePlan::DueTickets* EventReleasePlan::NextDue(Instant now) {
   for (DueTickets* tickets : {&due_first_, &due_again_}) {
     if (!tickets->empty() && tickets->begin()->first <= now) return tickets;
@@ -240,7 +243,7 @@ EventReleasePlan::Step EventReleasePlan::Go(Instant now) {
     ++in_flight_;
     step_.asks.push_back({place->first, place->second.ended});
   }
-  if (room()) step_.wake = NextWake();
+  if (room()) step_.wake = NextWake();  // otherwise the next result makes the next step
   return std::exchange(step_, {});
 }
 

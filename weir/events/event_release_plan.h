@@ -1,5 +1,20 @@
-// When to ask the store to release what ended, without I/O: what ended and answers go in; requests,
-// results and the next wake-up come out. Mechanism: docs/design/events.md.
+// Decides when to request the release of ended resources from the store: a state machine without
+// I/O. Its inputs are ends and results; its outputs are requests, reports and the time of the next
+// call. Mechanism: docs/design/events.md.
+//
+//   Take --> due_first_ --> in flight --> OnAnswer, one of
+//
+//     slots were released      settled; due_again_ after the next wait of ask_again,
+//                              or over if no wait is left
+//     no slots                 settled; joins an earlier end of the resource that is settled;
+//                              else due_again_, or over if no wait is left
+//     no slots, is_found       settled and over: another request for this end has released
+//     an error that may pass   due_first_ or due_again_ after a backoff
+//     another error, or        settled if it was not, and over, with the error
+//       most_tries errors
+//
+//   due_again_ --> in flight --> OnAnswer, as above
+//   due_again_, too many ends are pending --> given up: over, with an error
 #pragma once
 
 #include <cstdint>
@@ -19,9 +34,9 @@
 namespace weir {
 
 struct ReleaseOptions {
-  /// The store is asked again so long after each answer, until one that follows a release finds
-  /// nothing: what finds slots by their resource may be late, and clients of rate-limiter-py bind
-  /// what has ended.
+  /// The request is repeated after each of these waits, counted from the last result, until a
+  /// request after a release finds no slot. The index by which the store finds slots may be late,
+  /// and clients of rate-limiter-py bind slots to ended resources.
   std::vector<milliseconds> ask_again{milliseconds(1'000), milliseconds(5'000),
                                       milliseconds(30'000), milliseconds(120'000)};
   std::size_t most_pending = 10'000;  ///< ends that are not over; positive
@@ -31,65 +46,70 @@ struct ReleaseOptions {
   nanoseconds longest_backoff = std::chrono::seconds(2);  ///< REQUIRES: >= first_backoff > 0
 };
 
-/// Resources that were taken. taken = released + unknown + repeated + given_up + failed + refused +
-/// pending.
+/// Ends of resources that were taken. taken = released + unknown + repeated + given_up + failed +
+/// refused + pending.
 struct ReleaseStats {
   std::uint64_t taken = 0;
-  std::uint64_t released = 0;  ///< with one slot or more
-  std::uint64_t slots = 0;     ///< of these
-  std::uint64_t unknown = 0;   ///< nothing was bound to them, whenever the store was asked
-  std::uint64_t repeated = 0;  ///< taken while the same one was to be asked for again
-  std::uint64_t given_up = 0;  ///< not asked for as often as wanted, for want of room
-  std::uint64_t failed = 0;    ///< the store did not answer
-  std::uint64_t refused = 0;   ///< for want of room, before the store was asked
-  std::size_t pending = 0;     ///< now, without those of which slots were released
+  std::uint64_t released = 0;  ///< at least one slot was released
+  std::uint64_t slots = 0;     ///< number of released slots
+  std::uint64_t unknown = 0;   ///< no request found a slot
+  std::uint64_t repeated = 0;  ///< taken while an end of the same resource was pending
+  std::uint64_t given_up = 0;  ///< repeated requests were left out: too many ends are pending
+  std::uint64_t failed = 0;    ///< a request failed for good
+  std::uint64_t refused = 0;   ///< refused by Take, because too many are pending
+  std::size_t pending = 0;     ///< now, without those for which slots were released
 };
 
-/// Of one answer of the store.
+/// The release that one result of the store reported.
 struct ReleasedResource {
   EndedResource ended;
   std::size_t slots = 0;  ///< more than 0
 };
 
-/// What became of a resource of which no slot was released.
+/// The outcome of an end for which no slot was released.
 struct UnreleasedResource {
   enum class Why { kUnknown, kGivenUp, kFailed };
   Why why;
   EndedResource ended;
-  std::optional<Error> error{};  ///< of kFailed: the store's last one
+  std::optional<Error> error{};  ///< for kFailed: the store's last error
 };
 
-/// A value; not thread-safe.
+/// Not thread-safe.
 class EventReleasePlan {
  public:
-  /// Names one resource that was taken. 0 is never used.
+  /// Identifies one end that was taken. 0 is never used.
   using Ticket = std::uint64_t;
 
   struct Ask {
     Ticket ticket = 0;
     EndedResource ended;
   };
-  /// The first good answer is there: slots are released, or the store remembers the end.
+  /// The status of an end, in Step::settled or Step::over.
   struct Settled {
     Ticket ticket = 0;
     Status status;
   };
   struct Step {
-    std::vector<Ask> asks;  ///< ReleaseResource; each is answered by OnAnswer
+    std::vector<Ask> asks;  ///< call ReleaseResource, then OnAnswer for each
+    /// Ends that had their first successful result, or failed: slots are released, or the store
+    /// remembers the end.
     std::vector<Settled> settled;
-    /// Not asked for any more; the last that is said of each. An error: not as often as wanted.
+    /// Ends for which no request follows; the last report of each. An error: not all repeated
+    /// requests were made.
     std::vector<Settled> over;
     std::vector<ReleasedResource> released;
     std::vector<UnreleasedResource> unreleased;
-    std::optional<Instant> wake;  ///< call OnWake then, at the latest
+    std::optional<Instant> wake;  ///< call OnWake at this time at the latest
   };
 
   EventReleasePlan(ReleaseOptions options, std::uint64_t seed);
 
-  /// To be asked for by the next step; begin it with OnWake. Where there is no room, the one that
-  /// was settled first is given up; kResourceExhausted where all of them wait for a first answer.
+  /// Adds an end, which the next step requests; call OnWake at once. If most_pending ends are
+  /// pending, the settled end that was taken first is given up. Fails with kResourceExhausted if
+  /// none of the pending ends is settled and out of flight.
   Result<Ticket> Take(EndedResource ended, Instant now);
   Step OnWake(Instant now);
+  /// Takes the result of a request: the number of released slots.
   Step OnAnswer(Ticket ticket, const Result<std::size_t>& answer, Instant now);
   ReleaseStats stats() const;
 
@@ -97,51 +117,66 @@ class EventReleasePlan {
   struct Pending {
     EndedResource ended;
     Backoff backoff;
-    std::uint32_t failures = 0;   // in a row
-    std::size_t asked_again = 0;  // how many of the waits have begun
+    std::uint32_t failures = 0;   // consecutive
+    std::size_t asked_again = 0;  // number of waits of ask_again that have begun
     bool settled = false;
-    bool released = false;  // a slot or more
-    bool is_found = false;  // by the last answer, or the last but one if that one failed
+    bool released = false;  // at least one slot was released
+    bool is_found = false;  // slots were released for this end; a result without slots ends it
     bool in_flight = false;
-    bool told_over = false;        // of its own ticket; it still stands for a later end
-    UnixMillis asked_end{};        // of the request in flight
-    std::vector<Ticket> joined{};  // it stands for these, too
-    Instant due{};                 // unless in flight
+    bool told_over = false;        // its own ticket is over; it continues for a later end
+    UnixMillis asked_end{};        // `ended_at` of the request in flight
+    std::vector<Ticket> joined{};  // later tickets of the same resource that it also represents
+    Instant due{};                 // not used while in flight
   };
   using Place = std::map<Ticket, Pending>::iterator;
   using DueTickets = std::set<std::pair<Instant, Ticket>>;
 
+  /// Ends the settled end that is oldest and not in flight. Returns false if there is none.
   bool GiveUpOldest();
+  /// Takes a result with slots.
   void OnReleased(Place place, std::size_t slots, Instant now);
+  /// Takes a result without slots.
   void OnNothing(Place place, Instant now);
+  /// Takes an error: tries again, or settles and ends.
   void OnFailure(Place place, const Error& error, Instant now);
+  /// Adds the end to a settled end of the same resource. Returns false if there is none.
   bool JoinEarlier(Place place, Instant now);
+  /// Restarts the waits of an end for a later end of the same resource.
   void BeginAnew(Place place, const EndedResource& later, Instant now);
+  /// Schedules the next repeated request. Returns false if none is left.
   bool WaitsAgain(Place place, Instant now);
   void WaitUntil(Place place, Instant due);
   DueTickets& DueOf(const Pending& pending) { return pending.settled ? due_again_ : due_first_; }
+  /// Returns the set whose first ticket is due and goes next, or null.
   DueTickets* NextDue(Instant now);
   std::optional<Instant> NextWake() const;
+  /// After a release: later requests for this end and for earlier ones spare undated slots.
   void SpareUndated(Place place);
+  /// Before a request: spares undated slots if another request has released for this end.
   void SpareAsKnown(EndedResource& ended) const;
+  /// Reports the end as settled, once.
   void Settle(Place place, Status status);
+  /// Reports and removes an end; counts it if no slot was released.
   void End(Place place, UnreleasedResource::Why why, std::optional<Error> error = {});
+  /// Reports the end and its joined tickets as over, and removes it.
   void Forget(Place place, const Status& status);
+  /// Reports the tickets of an end as over, each once.
   void TellOver(Place place, const Status& status);
+  /// Adds the due requests to the step and returns it.
   Step Go(Instant now);
 
   ReleaseOptions options_;
   Rng rng_;
   Ticket last_ticket_ = 0;
   std::map<Ticket, Pending> pending_;
-  DueTickets due_first_;  // those not in flight that are not settled: they go first
-  DueTickets due_again_;
+  DueTickets due_first_;  // not settled and not in flight; these go first
+  DueTickets due_again_;  // settled and not in flight
   std::set<Ticket> settled_;
-  std::map<std::string, Ticket> settled_ids_;  // one ticket for each resource
+  std::map<std::string, Ticket> settled_ids_;  // one settled ticket for each resource
   std::size_t in_flight_ = 0;
   std::size_t open_ = 0;      // tickets that are not over
-  std::size_t released_ = 0;  // of the pending
-  Step step_;                 // as far as it is made
+  std::size_t released_ = 0;  // pending ends with a released slot
+  Step step_;                 // the step that is being made
   ReleaseStats stats_;
 };
 

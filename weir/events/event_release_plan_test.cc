@@ -1,4 +1,4 @@
-// When the store is asked, and what is told of it.
+// The requests of an EventReleasePlan and its reports.
 #include "weir/events/event_release_plan.h"
 
 #include <gmock/gmock.h>
@@ -27,12 +27,12 @@ class EventReleasePlanTest : public testing::Test {
   static auto IsEnded(const char* id, std::int64_t at) {
     return testing::FieldsAre(id, UnixMillis{at}, UnixMillis{at + 9}, testing::_);
   }
-  /// The only request of the step.
+  /// Returns the ticket of the only request of the step.
   static Plan::Ticket Asked(const Plan::Step& step) {
     EXPECT_THAT(step.asks, SizeIs(1));
     return step.asks.empty() ? 0 : step.asks[0].ticket;
   }
-  /// Taken, and asked for the first time.
+  /// Takes an end and makes its first request.
   Plan::Ticket Begun(const std::string& id, std::int64_t at = 5) {
     const auto ticket = plan_.Take(Ended(id, at), now_);
     EXPECT_TRUE(ticket.has_value());
@@ -61,8 +61,8 @@ TEST_F(EventReleasePlanTest, WhatIsReleasedIsSettledAtOnce) {
   EXPECT_EQ(stats.pending, 0U);
 }
 
-// Two copies of one event are in flight; the first releases, the other fails and is tried again.
-// Fails if: the copy may then free a slot without a time, of a later resource.
+// Two copies of one event are in flight. The first releases; the other fails and is tried again.
+// Fails if: the copy may then release an undated slot of a later resource.
 TEST_F(EventReleasePlanTest, I14ACopyInFlightSparesUndatedSlotsAfterARelease) {
   const auto first = Begun("j");
   const auto copy = Begun("j");
@@ -86,7 +86,7 @@ TEST_F(EventReleasePlanTest, I14ACopyThatWaitedSparesUndatedSlotsAfterARelease) 
   EXPECT_TRUE(step.asks[0].ended.spares_undated);
 }
 
-// A name ends each minute, and nothing is bound to it.
+// A resource name ends every minute, and no slot is bound to it.
 // Fails if: none of these ends is ever over, and their source keeps all of them.
 TEST_F(EventReleasePlanTest, I14ALaterEndOfANameEndsTheWaitForTheEarlierOnes) {
   constexpr std::size_t kEnds = 60;
@@ -110,7 +110,7 @@ TEST_F(EventReleasePlanTest, I14ALaterEndOfANameEndsTheWaitForTheEarlierOnes) {
   }
 }
 
-// R7. Fails if: a second slot that is bound a moment after the first was released stays.
+// R7. Fails if: a second slot that is bound just after the first was released is not released.
 TEST_F(EventReleasePlanTest, R7AfterAReleaseItIsAskedForOnceMore) {
   const auto ticket = Begun("j");
   auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
@@ -127,7 +127,7 @@ TEST_F(EventReleasePlanTest, R7AfterAReleaseItIsAskedForOnceMore) {
   EXPECT_EQ(stats.pending, 0U);
 }
 
-// R7. Fails if: a store that always finds a slot more is asked without end.
+// R7. Fails if: requests to a store that always finds another slot never end.
 TEST_F(EventReleasePlanTest, R7RequestsAfterReleasesAreBounded) {
   const auto ticket = Begun("j");
   auto step = plan_.OnAnswer(ticket, std::size_t{1}, now_);
@@ -144,7 +144,7 @@ TEST_F(EventReleasePlanTest, R7RequestsAfterReleasesAreBounded) {
   EXPECT_EQ(plan_.stats().pending, 0U);
 }
 
-// R7. Fails if: a resource of which slots were released is reported as unreleased.
+// R7. Fails if: a resource is reported as unreleased although slots were released.
 TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
   options_.most_tries = 1;
   plan_ = Plan(options_, 1);
@@ -156,7 +156,7 @@ TEST_F(EventReleasePlanTest, R7WhatWasReleasedIsNotReportedForALaterFailure) {
   EXPECT_EQ(plan_.stats().pending, 0U);
 }
 
-// R7. Fails if: the same event once more is pending beside the one that is to be asked for again.
+// R7. Fails if: a repeated event is pending separately from the first one.
 TEST_F(EventReleasePlanTest, R7TheSameEventAgainJoinsTheOneThatReleased) {
   const auto first = Begun("j", 5);
   (void)plan_.OnAnswer(first, std::size_t{1}, now_);
@@ -171,8 +171,8 @@ TEST_F(EventReleasePlanTest, R7TheSameEventAgainJoinsTheOneThatReleased) {
   EXPECT_EQ(plan_.stats().taken, plan_.stats().released + plan_.stats().repeated);
 }
 
-// R7. Fails if: a later end has fewer waits because slots were released for an earlier one, or the
-// same end more.
+// R7. Fails if: a later end has fewer waits because slots were released for an earlier one, or a
+// repetition of the same end has more.
 TEST_F(EventReleasePlanTest, R7ALaterEndIsAskedForAsOftenAsAnyTheSameOneIsNot) {
   for (const std::size_t later : {0U, 1U}) {
     plan_ = Plan(options_, 1);
@@ -192,7 +192,7 @@ TEST_F(EventReleasePlanTest, R7ALaterEndIsAskedForAsOftenAsAnyTheSameOneIsNot) {
   }
 }
 
-// R8. Fails if: first requests wait for all those that follow others.
+// R8. Fails if: first requests wait for all repeated ones.
 TEST_F(EventReleasePlanTest, R8FirstRequestsGoFirst) {
   options_.most_in_flight = 1;
   plan_ = Plan(options_, 1);
@@ -204,7 +204,7 @@ TEST_F(EventReleasePlanTest, R8FirstRequestsGoFirst) {
   EXPECT_EQ(Asked(Nothing(again)), fresh.value_or(0));
 }
 
-// R8. Fails if: an event that was not asked for as often as wanted counts as over.
+// R8. Fails if: an event whose repeated requests were not all made is over without an error.
 TEST_F(EventReleasePlanTest, R8WhatFailsLaterIsLostForItsSourceToGiveAgain) {
   const auto ticket = Begun("j");
   const auto joined = Nothing(ticket).wake ? Begun("j") : 0;
@@ -217,15 +217,15 @@ TEST_F(EventReleasePlanTest, R8WhatFailsLaterIsLostForItsSourceToGiveAgain) {
   for (const Plan::Settled& end : step.over) EXPECT_FALSE(end.status);
 }
 
-// Fails if: an error of the store is taken for "it is no event".
+// Fails if: an error of the store is reported as "the text is not an event".
 TEST_F(EventReleasePlanTest, R9OnlyAnEventCanBeNone) {
   const auto step = plan_.OnAnswer(Begun("j"), Fail(Code::kInvalidArgument, "no index"), now_);
   ASSERT_THAT(step.settled, SizeIs(1));
   EXPECT_EQ(step.settled[0].status.error().code, Code::kFailedPrecondition);
 }
 
-// Fails if: a request that was made before a release, or an event that comes again, reaches a slot
-// of a later resource.
+// Fails if: a request from before a release, or a repeated event, releases a slot of a later
+// resource.
 TEST_F(EventReleasePlanTest, AfterAReleaseEveryRequestForThatEndSparesWhatHasNoTime) {
   const auto first = Begun("j");
   Nothing(first);
@@ -239,7 +239,7 @@ TEST_F(EventReleasePlanTest, AfterAReleaseEveryRequestForThatEndSparesWhatHasNoT
   for (const auto& ask : asks) EXPECT_TRUE(ask.ended.spares_undated) << ask.ticket;
 }
 
-// Fails if: what an answer for an earlier end released protects the slots of a later end.
+// Fails if: a release for an earlier end spares the slots of a later end.
 TEST_F(EventReleasePlanTest, AReleaseForAnEarlierEndSparesNothingOfALaterOne) {
   const auto first = Begun("j", 5);
   Nothing(first);
@@ -253,8 +253,8 @@ TEST_F(EventReleasePlanTest, AReleaseForAnEarlierEndSparesNothingOfALaterOne) {
   EXPECT_FALSE(step.asks[0].ended.spares_undated);
 }
 
-// Fails if: a slot that a client of rate-limiter-py has bound to a later thing of the same name is
-// released by the request that follows a release.
+// Fails if: the request after a release releases a slot that a client of rate-limiter-py has bound
+// to a later resource of the same name.
 TEST_F(EventReleasePlanTest, AfterAReleaseWhatHasNoTimeIsSpared) {
   const auto ticket = Begun("j");
   now_ = *plan_.OnAnswer(ticket, std::size_t{1}, now_).wake;
@@ -415,7 +415,8 @@ TEST_F(EventReleasePlanTest, WithoutWaitsItIsAskedForOnce) {
   EXPECT_EQ(plan_.stats().pending, 0U);
 }
 
-// 100,000 resources that nobody knows: what is kept stays within its bound, and each is told.
+// With 100,000 unknown resources, the number of pending ends stays bounded, and each one beyond it
+// is reported.
 TEST_F(EventReleasePlanTest, MemoryIsBoundedWhateverArrives) {
   constexpr std::uint64_t kMany = 100'000;
   std::uint64_t told = 0;

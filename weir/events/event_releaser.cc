@@ -23,7 +23,9 @@ EventReleaserOptions ForBackend(EventReleaserOptions options, const ReservationB
 
 }  // namespace
 
-/// Steps are made and carried out by tasks of the scheduler only, one after the other.
+/// The driver of an EventReleasePlan. Tasks of the scheduler make the steps of the plan and carry
+/// them out, one after the other. The lock guards the plan and the counters, which stats() and Take
+/// use on any thread; no callback runs under it.
 class EventReleaser::State : public std::enable_shared_from_this<State> {
  public:
   State(EventRules rules, ReservationBackend& backend, Scheduler& scheduler,
@@ -42,15 +44,23 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
  private:
   using Plan = EventReleasePlan;
 
+  /// Matches the event with the rules and counts it. The times of the result are store time.
   Result<std::optional<EndedResource>> Match(std::string_view event,
                                              std::optional<UnixMillis> sent);
+
+  // Called by tasks of the scheduler only.
+
+  /// Adds a matched end to the plan.
   void Begin(EndedResource ended, EventProgress progress);
   void OnAnswer(Plan::Ticket ticket, const Result<std::size_t>& answer);
   void CarryOut(Plan::Step step);
+  /// Calls `settled` and `over` as the step says.
   void Tell(Plan::Step& step);
   void LogReleased(const ReleasedResource& resource);
   void LogUnreleased(const UnreleasedResource& resource);
+  /// Sends a request to the store.
   void Ask(const Plan::Ask& ask);
+  /// Sets the timer of the plan, or removes it.
   void Arm(std::optional<Instant> wake);
 
   Instant Now() const { return scheduler_.clock().Now(); }
@@ -65,8 +75,8 @@ class EventReleaser::State : public std::enable_shared_from_this<State> {
   Plan plan_ WEIR_GUARDED_BY(mutex_);
   EventReleaserStats stats_ WEIR_GUARDED_BY(mutex_);
 
-  // Of the scheduler's tasks alone.
-  std::map<Plan::Ticket, EventProgress> taken_;
+  // Used by tasks of the scheduler only.
+  std::map<Plan::Ticket, EventProgress> taken_;  ///< of ends that are not over
   std::optional<std::pair<Instant, TimerId>> timer_;
 };
 
@@ -79,7 +89,8 @@ EventReleaser::State::~State() {
 
 Result<std::optional<EndedResource>> EventReleaser::State::Match(std::string_view event,
                                                                  std::optional<UnixMillis> sent) {
-  // Both times of one instant, else copies of one event would have ended at different times.
+  // Both clocks are read once and together. Otherwise copies of one event would have different
+  // times of the end.
   const UnixMillis wall = scheduler_.clock().WallNow();
   const UnixMillis now = backend_.OwnTime().value_or(wall);
   auto matched = MatchEvent(rules_, event, std::min(sent.value_or(wall), wall));
@@ -149,7 +160,8 @@ void EventReleaser::State::LogReleased(const ReleasedResource& resource) {
   log_.Write(LogLevel::kInfo, "events.released", fields);
 }
 
-// Most services tell of every end, also of what never had a slot.
+// Most services report every end, also of resources that never had a slot, so that is logged as
+// debug.
 void EventReleaser::State::LogUnreleased(const UnreleasedResource& resource) {
   const bool is_usual = resource.why == UnreleasedResource::Why::kUnknown;
   const std::string message = resource.error ? resource.error->message : "";
@@ -159,6 +171,7 @@ void EventReleaser::State::LogUnreleased(const UnreleasedResource& resource) {
   log_.Write(is_usual ? LogLevel::kDebug : LogLevel::kWarning, "events.not_released", fields);
 }
 
+// If an end is settled and over in one step, `settled` gets false and `over` is not called.
 void EventReleaser::State::Tell(Plan::Step& step) {
   std::map<Plan::Ticket, EventProgress> over;
   for (const Plan::Settled& end : step.over) over.insert(taken_.extract(end.ticket));

@@ -1,4 +1,4 @@
-// Events and clients in any order: which slots are held in the end depends on what happened alone.
+// Events and clients act in any order. The slots that are held in the end do not depend on it.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -17,8 +17,8 @@ namespace {
 constexpr int kResources = 8;
 constexpr std::string_view kTime = "2026-01-01T00:01:00Z";
 
-/// Each resource has a slot: the first four one of ours, which is claimed before anything ends, the
-/// others one of a client of rate-limiter-py. The even ones end.
+/// Each resource has a slot. The slots of the first four are Weir's and are claimed before any end;
+/// the others are those of a client of rate-limiter-py. The resources with even numbers end.
 class World {
  public:
   explicit World(std::uint64_t seed) : scheduler_(seed) {
@@ -28,7 +28,7 @@ class World {
     scheduler_.Advance(std::chrono::minutes(2));
   }
 
-  /// Steps in the order of these numbers; between them time passes, all of it soon enough.
+  /// Does these steps in order, with pauses that are short enough for the repeated requests.
   void Run(const std::vector<int>& steps) {
     for (const int step : steps) {
       Do(step);
@@ -74,10 +74,10 @@ class World {
   std::unique_ptr<EventReleaser> releaser_;
 };
 
-// Fails if: what was asked for again once is asked for no more.
+// Fails if: a release is repeated only once.
 RC_GTEST_PROP(EventReleaserModel, TheEndIsTheSameForEveryOrderAndRepetition, ()) {
   std::vector<int> steps = World::AllSteps();
-  // Repeated events only: who binds twice binds something else.
+  // Only events are repeated: a second binding would be another one.
   const auto again = *rc::gen::container<std::vector<int>>(3, rc::gen::inRange(0, kResources));
   steps.insert(steps.end(), again.begin(), again.end());
   std::vector<int> order = steps;

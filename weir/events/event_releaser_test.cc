@@ -1,4 +1,4 @@
-// Events in, slots free. Regression tests named L.. are of defects of rate-limiter-py.
+// Events release slots. Tests named L.. are regression tests for defects of rate-limiter-py.
 #include "weir/events/event_releaser.h"
 
 #include <absl/time/time.h>
@@ -41,7 +41,7 @@ class EventReleaserTest : public testing::Test {
                      .over = [this](const auto& end) { end ? ++over_ : ++lost_; }});
     scheduler_.RunReady();
   }
-  /// The answer to the last Take, where it is there.
+  /// Returns the status of the last event that was settled.
   Status Last() const {
     return taken_.empty() ? Status(Fail(Code::kUnknown, "no answer")) : taken_.back();
   }
@@ -111,8 +111,8 @@ TEST_F(EventReleaserTest, TheStoreIsToldWhenItEndedAndHowLongToRemember) {
   EXPECT_THAT(store_.asked, ElementsAre(FieldsAre("j-1", Wall(), Wall() + minutes(10), false)));
 }
 
-// There, an event that came before its cluster was bound was remembered as done, and the slot was
-// held for its 8 hours. Here the binding itself learns that the cluster has ended.
+// In rate-limiter-py, an event that came before its cluster was bound was recorded as done, and the
+// slot was held for its 8 hours. In Weir, the binding fails because the cluster has ended.
 TEST_F(EventReleaserTest, L12AnEventBeforeTheBindingFreesTheSlotAtItsBinding) {
   store_.Claimed("slot", Wall());
   Take(ClusterEvent("j-1"));
@@ -123,7 +123,7 @@ TEST_F(EventReleaserTest, L12AnEventBeforeTheBindingFreesTheSlotAtItsBinding) {
   EXPECT_THAT(store_.held(), IsEmpty());
 }
 
-// rate-limiter-py's own clients do not ask what has ended: the store is asked again.
+// The clients of rate-limiter-py do not check for ends, so the request to the store is repeated.
 TEST_F(EventReleaserTest, L12AnEventBeforeTheBindingOfAnotherClientFreesItsSlotSoonAfter) {
   Take(ClusterEvent("j-1"));
   scheduler_.Advance(seconds(20));
@@ -141,8 +141,8 @@ TEST_F(EventReleaserTest, L12ALaterEventAboutTheSameResourceIsNotIgnored) {
   EXPECT_THAT(store_.held(), IsEmpty());
 }
 
-// There, the list of ids that were dealt with grew without bound. Here what was dealt with is
-// forgotten, and what is to be asked for again is bounded.
+// In rate-limiter-py, the list of handled ids grew without bound. Weir keeps no handled events, and
+// the number of pending ones is bounded.
 TEST_F(EventReleaserTest, L13NothingIsKeptOfWhatWasDealtWith) {
   for (int i = 0; i < 1'000; ++i) {
     const std::string id = std::to_string(i);
@@ -176,8 +176,8 @@ TEST_F(EventReleaserTest, AnEventAgainDoesNoHarmToALaterSlotOfTheSameName) {
   EXPECT_THAT(store_.held(), ElementsAre("slot"));
 }
 
-// The clock was ahead, or behind, when the store was opened, and is right now. Fails if: the end is
-// stamped by the wall clock, while slots are stamped by bucket time.
+// The clock was ahead or behind when the store was opened, and is right now. Fails if: the time of
+// the end is wall time, while the times of slots are bucket time.
 class EventReleaserOnAWrongBoot : public EventReleaserTest,
                                   public testing::WithParamInterface<milliseconds> {
  protected:
@@ -231,7 +231,8 @@ TEST_F(EventReleaserTest, ItIsNotSafeBeforeTheStoreAnswers) {
   EXPECT_TRUE(Last());
 }
 
-// However many requests in a row fail: the event is safe in the end, or its source is told.
+// For any number of consecutive failures, the event succeeds in the end or its source gets an
+// error.
 TEST_F(EventReleaserTest, EveryNumberOfFailuresEndsInOneAnswer) {
   const ReleaseOptions options;
   for (std::size_t failures = 0; failures <= options.most_tries; ++failures) {
@@ -248,8 +249,7 @@ TEST_F(EventReleaserTest, EveryNumberOfFailuresEndsInOneAnswer) {
   EXPECT_THAT(unreleased_, ElementsAre(Why::kFailed));
 }
 
-// R8. Fails if: the source of an event may forget it while the store is still to be asked for it,
-// or must keep it for ever.
+// R8. Fails if: an event is over before its last repeated request, or never.
 TEST_F(EventReleaserTest, R8AnEventIsOverWhenTheStoreIsNotAskedAgain) {
   Take(ClusterEvent("j-1"));
   EXPECT_TRUE(Last());
@@ -261,7 +261,7 @@ TEST_F(EventReleaserTest, R8AnEventIsOverWhenTheStoreIsNotAskedAgain) {
   EXPECT_THAT(store_.asked, SizeIs(5));
 }
 
-// Fails if: a place that Weir's clients have to themselves is asked again for nothing.
+// Fails if: the request is repeated for a store that only Weir's clients use.
 TEST_F(EventReleaserTest, R8APlaceWithoutOtherClientsIsAskedOnce) {
   store_.UseTimeOf(scheduler_.clock());
   Make({});
@@ -272,7 +272,7 @@ TEST_F(EventReleaserTest, R8APlaceWithoutOtherClientsIsAskedOnce) {
   EXPECT_EQ(over_, 0) << "it was over when it was settled";
 }
 
-// Fails if: an end is later than the event that tells of it.
+// Fails if: an end is later than the sending of its event.
 TEST_F(EventReleaserTest, WhatAnEventTellsHappenedBeforeItWasSent) {
   const UnixMillis sent = Wall() - milliseconds(1500);
   releaser_->Take(ClusterEvent("j-1"), sent,

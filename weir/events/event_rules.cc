@@ -123,7 +123,7 @@ std::vector<const EventRule*> RulesFor(const EventRules& rules, const json& even
   return typed.empty() ? untyped : typed;
 }
 
-/// Empty where there is none.
+/// Returns the id at the path, or an empty string if there is none.
 std::string IdAt(const json& event, const EventPath& path) {
   const json* at = &event;
   for (const std::string& name : path) {
@@ -140,10 +140,11 @@ UnixMillis EndOf(const json& event, UnixMillis now) {
   if (found == event.end() || !found->is_string()) return now;
   const auto& text = found->get_ref<const std::string&>();
   absl::Time time;
-  // A text that begins otherwise may be a year before Christ or the words for the infinite past.
+  // ParseTime also accepts years before Christ and the words for infinite times; none of these
+  // begins with a digit.
   const bool is_date = !text.empty() && absl::ascii_isdigit(static_cast<unsigned char>(text[0]));
   if (!is_date || !absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) return now;
-  const auto millis = std::min(absl::ToUnixMillis(time), now.value);  // may be the largest number
+  const auto millis = std::min(absl::ToUnixMillis(time), now.value);  // avoids an overflow below
   const bool is_whole = text.find('.') == std::string::npos;
   return std::min(UnixMillis{millis + (is_whole ? 999 : 0)}, now);
 }

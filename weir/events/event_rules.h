@@ -1,4 +1,4 @@
-// Which events say that a resource has ended, and which one. Format of the file and rules of
+// The rules by which an event reports that a resource has ended. Format of the file and rules of
 // matching: docs/design/events.md.
 #pragma once
 
@@ -18,11 +18,11 @@ namespace weir {
 struct EventRule {
   std::string source;                   ///< for example "aws.emr"
   std::optional<std::string> type;      ///< detail-type, without blanks and in lower case
-  EventPath id;                         ///< where the id of the resource is
-  std::optional<EventPattern> pattern;  ///< both must match where both are given
-  std::optional<EventPredicate> when;
-  /// For programs in C++: must be true, too, if it is given. Its argument is the event in JSON,
-  /// without an envelope of SNS. Is called by several threads, and must not throw.
+  EventPath id;                         ///< the path to the id of the resource
+  std::optional<EventPattern> pattern;  ///< must match, if set
+  std::optional<EventPredicate> when;   ///< must hold, if set
+  /// For programs in C++: must return true, if set. The argument is the event in JSON, without an
+  /// envelope of SNS. It is called by several threads, and must not throw.
   std::function<bool(std::string_view event)> also{};
 };
 
@@ -31,19 +31,22 @@ struct EventRules {
   std::vector<EventRule> rules;
 };
 
-/// kInvalidArgument in the form of ParseYaml.
+/// Parses a file of rules. Errors are kInvalidArgument in the form of ParseYaml.
 Result<EventRules> ReadEventRules(std::string_view text, std::string_view file_name);
 
-/// What the event says has ended; nothing where it says of no resource that it has.
+/// Returns the resource that has ended according to the event, or nullopt if the event reports no
+/// end.
 ///
-/// Of the rules for its source, those that name its detail-type are asked, or where there are none,
-/// those that name none; the first counts whose pattern matches and whose id is a number or a text
-/// that is not empty. Detail-types are compared without blanks, in lower case.
+/// Of the rules for the event's source, those that name its detail-type are evaluated or, if there
+/// are none, those that name no detail-type. The first rule applies whose conditions hold and whose
+/// id is a number or a string that is not empty. Detail-types are compared without blanks, in lower
+/// case.
 ///
-/// `ended_at` is the event's `time`, not after `now`; a time in whole seconds is the last
-/// millisecond of its second, as the resource may have ended anywhere in it. Without a time it is
-/// `now`. kInvalidArgument for what is no event (event_json.h), and for an id that no store takes
-/// (CheckResourceId in store/reservation_checks.h): nothing is bound to it.
+/// `ended_at` is the event's `time`, but not after `now`. A time in whole seconds means the last
+/// millisecond of its second, because the resource may have ended anywhere in it. Without a time,
+/// `ended_at` is `now`. Fails with kInvalidArgument if the text is not an event (event_json.h), or
+/// if no store accepts the id (CheckResourceId in store/reservation_checks.h), to which no slot can
+/// be bound.
 Result<std::optional<EndedResource>> MatchEvent(const EventRules& rules, std::string_view event,
                                                 UnixMillis now);
 

@@ -1,4 +1,4 @@
-// Rules and events as tests write them. Tests only.
+// Functions that make rules and events for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,19 +20,19 @@ inline EventRules Rules(std::string_view text) {
   return rules ? *std::move(rules) : EventRules{};
 }
 
-/// The rule for clusters of EMR, with more lines, each indented by four.
+/// Returns the rule for clusters of EMR, with additional lines, each indented by four.
 inline EventRules ClusterRule(std::string_view lines = "") {
   return Rules(fmt::format("rules:\n  - source: aws.emr\n    id: detail.clusterId\n{}", lines));
 }
 
-/// The id of what the event says has ended; empty: it says nothing.
+/// Returns the id of the resource that the event reports as ended; empty if it reports none.
 inline std::string EndedId(const EventRules& rules, std::string_view event) {
   const auto matched = MatchEvent(rules, event, kNow);
   EXPECT_TRUE(matched.has_value()) << matched.error().message;
   return matched && *matched ? (*matched)->resource_id : "";
 }
 
-/// An event of EMR about this cluster, with more members of its detail.
+/// Returns an event of EMR about this cluster, with additional members of its detail.
 inline std::string ClusterEvent(std::string_view id, std::string_view members = "") {
   return fmt::format(
       R"({{"source":"aws.emr","detail-type":"EMR Cluster State Change","detail":{{"clusterId":"{}"{}{}}}}})",

@@ -1,4 +1,4 @@
-// Every refusal of a file of rules: its line, its cause and its advice.
+// Every error of a file of rules: its line, its cause and its advice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// Of a pattern or predicate of one rule, on line 2.
+/// A file with one rule, on line 2, with this pattern or predicate.
 #define IN_RULE(text) "rules:\n - {source: s, id: i, " text "}"
 
 const RefusedFile kRefused[] = {
@@ -117,7 +117,7 @@ TEST_P(EventRulesRefusal, NamesLineCauseAndAdvice) {
 INSTANTIATE_TEST_SUITE_P(All, EventRulesRefusal, testing::ValuesIn(kRefused),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// Each level names the one before it ten times: 10^8 parts.
+// Each level has ten aliases of the level before: 10^8 parts.
 TEST(EventRulesAliases, AreBoundedInWhatTheyUnfoldTo) {
   std::string text = "rules:\n - source: s\n   id: i\n   pattern:\n     a0: &a0 [x]\n";
   for (int level = 1; level <= 8; ++level) {

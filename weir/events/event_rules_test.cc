@@ -1,4 +1,4 @@
-// What an event says has ended, by the rules of a file.
+// The resources that events report as ended, by the rules of a file.
 #include "weir/events/event_rules.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ TEST(EventRules, AnIdIsATextOrANumber) {
   }
 }
 
-// R15. Fails if: an event is matched whose id the store refuses, or one refused that it takes.
+// R15. Fails if: an event is matched although the store refuses its id, or refused although the
+// store accepts it.
 TEST(EventRules, R15AnIdIsWhatAStoreTakes) {
   for (const std::string& id : {std::string(1024, 'a'), std::string(1025, 'a'),
                                 std::string(2048, 'a'), std::string(R"(j\u0000)")}) {
@@ -138,8 +139,7 @@ TEST(EventRules, PatternAndPredicateMustBothHold) {
   EXPECT_EQ(EndedId(rules, ClusterEvent("j", R"("state":"RUNNING","name":"job")")), "");
 }
 
-// rate-limiter-py's own tests of predicates: a text, a number, another value, no such path.
-// Fails if: the test of a program in C++ does not decide, or sees the envelope.
+// Fails if: EventRule::also has no effect, or gets the envelope.
 TEST(EventRules, AProgramMayTestTheEventToo) {
   EventRules rules = ClusterRule();
   std::string seen;
@@ -154,6 +154,7 @@ TEST(EventRules, AProgramMayTestTheEventToo) {
   EXPECT_EQ(nlohmann::json::parse(seen), nlohmann::json::parse(ClusterEvent("j-2")));
 }
 
+// The cases of rate-limiter-py's own tests: a string, a number, another value, a missing path.
 TEST(EventRules, PredicatesOfRateLimiterPy) {
   const auto ends = [](const char* when, std::string_view members) {
     return EndedId(ClusterRule(fmt::format("    when: {}\n", when)), ClusterEvent("j", members)) ==
@@ -190,7 +191,7 @@ TEST(EventRules, AnExampleOfRateLimiterPy) {
   EXPECT_EQ(EndedId(rules, ClusterEvent("j", R"("name":"for debugging only")")), "");
 }
 
-// There, 0, "", [] and false never reached the predicate's function.
+// In rate-limiter-py, 0, "", [] and false never reached the predicate's function.
 TEST(EventRules, L15FalsyValuesMatch) {
   const auto ends = [](const char* lines, const char* value) {
     return EndedId(ClusterRule(lines), ClusterEvent("j", fmt::format(R"("v":{})", value))) == "j";
@@ -211,7 +212,8 @@ UnixMillis EndOf(std::string_view time) {
   return matched && *matched ? (*matched)->ended_at : UnixMillis{-1};
 }
 
-// EventBridge gives whole seconds: what ended in one may have been claimed in the same one.
+// EventBridge's times have whole seconds. A resource may have been claimed in the second in which
+// it ended.
 TEST(EventRules, ATimeInSecondsIsTheEndOfItsSecond) {
   EXPECT_EQ(EndOf(R"("2025-12-31T23:59:58Z")"), UnixMillis{1'767'225'598'999});
   EXPECT_EQ(EndOf(R"("2025-12-31T23:59:58.250Z")"), UnixMillis{1'767'225'598'250});
@@ -237,7 +239,8 @@ TEST(EventRules, WhatEndedIsNotRememberedUnlessSomebodySaysHowLong) {
   EXPECT_EQ((*matched)->remember_until, UnixMillis{0});
 }
 
-// Fails if: the time to read an event is quadratic in its objects (40 s for this one).
+// Fails if: the time to read an event is quadratic in the number of its objects (40 s for this
+// one).
 TEST(EventRules, I14AnEventOfManySmallObjectsIsRead) {
   std::string text = R"({"source":"x","a":[{})";
   while (text.size() < 512U << 10) text += ",{}";

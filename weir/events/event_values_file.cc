@@ -16,7 +16,7 @@ namespace {
 using Kind = YamlNode::Kind;
 using Operator = NumericTest::Bound::Operator;
 
-/// What the aliases of one file may unfold to.
+/// Maximum number of parts to which the aliases of one file may unfold.
 constexpr std::size_t kMaxParts = 100'000;
 
 constexpr std::string_view kTestsExample = "a list such as [TERMINATED, {prefix: job-}]";
@@ -122,7 +122,7 @@ Result<TextTest> EventValueReader::Text(const YamlEntry& operation, const EventP
   return checks_.Refuse(text.line, place.where + " is empty", "a text");
 }
 
-// A value, a list of values, or a test of texts with one of these.
+// Reads a value, a list of values, or a test of strings with one of these.
 Result<AnythingButTest> EventValueReader::AnythingBut(const YamlNode& node,
                                                       const EventPlace& place) {
   AnythingButTest test;

@@ -1,4 +1,4 @@
-// The lists of tests in patterns, read from YAML. Format: docs/design/events.md.
+// Reads the lists of tests in patterns from YAML. Format: docs/design/events.md.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// What messages call a part of the file, and how deep it is.
+/// A part of the file: its name in error messages and its nesting level.
 struct EventPlace {
   std::string where;
   int level = 0;
@@ -20,17 +20,19 @@ struct EventPlace {
   }
 };
 
-/// Walks one file. Refuses in the form of ParseYaml.
+/// Reads the tests of one file. Errors are kInvalidArgument in the form of ParseYaml.
 class EventValueReader {
  public:
   /// `file_name` must outlive it.
   explicit EventValueReader(std::string_view file_name) : checks_(file_name) {}
 
-  /// To be called for each part: aliases may name one many times over, and within itself.
+  /// Counts a part and refuses too many or too deep ones. Call it for each part: an alias may refer
+  /// to one part many times, and to a part that contains the alias.
   Status Count(const YamlNode& node, const EventPlace& place);
+  /// Reads a list of tests.
   Result<std::vector<ValueTest>> Tests(const YamlNode& node, const EventPlace& place);
-  /// A scalar without quotes is what JSON would read in it (a number, true, false, null), else a
-  /// text.
+  /// Reads a scalar. Without quotes it is parsed as JSON (a number, true, false, null); if it is
+  /// not valid JSON, it is a string.
   Result<PlainValue> Plain(const YamlNode& node, const EventPlace& place) const;
 
   const YamlChecks& checks() const { return checks_; }

@@ -10,7 +10,8 @@ using nlohmann::json;
 
 constexpr milliseconds kQueueTrip{5};
 
-/// Of its latest delivery; a receipt of an earlier delivery does nothing.
+/// Returns the receipt of a message's latest delivery. A receipt of an earlier delivery has no
+/// effect.
 std::string ReceiptOf(int id, int receives) {
   return std::to_string(id) + "/" + std::to_string(receives);
 }

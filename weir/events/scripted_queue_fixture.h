@@ -1,4 +1,4 @@
-// A queue of SQS, as its clients see it. Tests only.
+// Test support: an SQS queue as its clients see it.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace weir {
 
-/// Probabilities, drawn once for each call or event.
+/// Probabilities of faults, drawn once for each call or event.
 struct QueueFaults {
-  double refuse = 0;            ///< a call fails, and the queue did nothing
-  double lose_answer = 0;       ///< a call fails, and the queue did it
+  double refuse = 0;            ///< a call fails without an effect
+  double lose_answer = 0;       ///< a call has its effect, but fails
   double duplicate = 0;         ///< an event arrives in two messages
   nanoseconds longest_delay{0}; /**< each message arrives after a time up to this, so that messages
                                      overtake each other */
 };
 
-/// How often each of them happened.
+/// The number of faults of each kind.
 struct QueueCounts {
   std::uint64_t refused = 0;
   std::uint64_t lost_answers = 0;
@@ -34,13 +34,14 @@ struct QueueCounts {
 /// A reception of a message.
 struct QueueDelivery {
   std::string body;
-  UnixMillis visible;    ///< since when it could be received
-  UnixMillis delivered;  ///< its visibility timeout began
+  UnixMillis visible;    ///< from this time on it could be received
+  UnixMillis delivered;  ///< the start of its visibility timeout
 };
 
-/// A standard queue: a received message is hidden for a while, and comes again unless it is
-/// deleted, under another receipt. A message that was received too often goes to the dead letters.
-/// A call to receive from an empty queue waits. Not thread-safe. The scheduler must outlive it.
+/// A standard queue: a received message is hidden for its visibility timeout, and is then received
+/// again with another receipt, unless it was deleted. A message that was received too often becomes
+/// a dead letter. A call to receive from an empty queue waits. Not thread-safe. The scheduler must
+/// outlive it.
 class ScriptedQueue final : public JsonClient {
  public:
   explicit ScriptedQueue(Scheduler& scheduler, std::uint64_t seed = 1)
@@ -48,26 +49,26 @@ class ScriptedQueue final : public JsonClient {
   ~ScriptedQueue() override;
 
   void Send(const std::string& body);
-  /// The nth call from now on (the first is 1) fails; where `lost`, the queue did it.
+  /// Makes the nth call from now on (the first is 1) fail. If `lost`, the call has its effect.
   void FailAt(std::size_t nth, bool lost) { fault_ = {calls.size() + nth, lost}; }
-  /// All calls from now on fail so.
+  /// Makes all calls from now on fail with this failure.
   void FailAlways(AwsFailure failure) { broken_ = std::move(failure); }
   std::size_t size() const { return messages_.size(); }
-  /// Messages that would be received now.
+  /// Returns the number of messages that could be received now.
   std::size_t visible() const;
-  /// How often the message that was received most often was.
+  /// Returns the highest number of receptions of one message.
   int most_receives() const { return most_receives_; }
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
 
   std::string url = "https://h/1/q";
-  int most_deliveries = 1'000;  ///< of a message; then it is one of the dead letters
+  int most_deliveries = 1'000;  ///< of a message; after these it is a dead letter
   QueueFaults faults;           ///< may be changed between calls
   QueueCounts counts;
   std::vector<std::string> dead_letters;
   std::vector<std::string> calls;
   std::vector<QueueDelivery> deliveries;
-  std::vector<std::string> misuses;  ///< calls as no client should make them; a test expects none
+  std::vector<std::string> misuses;  ///< invalid calls; tests expect none
 
  private:
   enum class Fate { kDone, kRefused, kLost };
@@ -86,12 +87,15 @@ class ScriptedQueue final : public JsonClient {
   };
 
   Instant Now() const { return scheduler_.clock().Now(); }
+  /// Decides whether the present call fails.
   Fate DrawFate();
   void Arrive(std::string body, std::uint64_t order);
   void Receive(Receiving call);
+  /// Delivers the visible messages; returns the body of the response.
   std::string TakeMessages(const std::string& body);
-  /// For calls that wait: now, and when something may be there for them.
+  /// Completes the waiting calls for which there are messages or whose wait is over.
   void Serve();
+  /// Sets the timer for the next Serve.
   void Arm();
   void Answer(std::string answer, Fate fate, JsonDone done);
   std::string ChangeEach(const JsonCall& call);

@@ -1,5 +1,5 @@
-// Slots for tests of what releases them: those of the store in memory, with a client beside that
-// heeds no rule, and with requests that fail. Tests only.
+// Test support: slots in the store in memory, with a client of rate-limiter-py that follows none of
+// Weir's rules, and with releases that can fail.
 #pragma once
 
 #include <cstdint>
@@ -56,17 +56,18 @@ class SlotsInMemory final : public ReservationStore {
     slots().ReleaseResource(ended, now, deadline, std::move(done));
   }
 
-  /// Has these slots.
+  /// Returns a backend with these slots.
   ReservationBackend& backend() { return backend_; }
-  /// From now on the backend has a bucket time, which this clock makes.
+  /// Makes the backend use a bucket time of its own, derived from this clock.
   void UseTimeOf(const Clock& clock) { backend_.time = BucketTime::FromWall(clock); }
 
-  /// For five minutes.
+  /// Claims a slot for five minutes.
   void Claimed(const std::string& slot, UnixMillis at) {
     const SlotClaim claim{.slot = {kKey, slot}, .limit = 1'000'000, .ttl = milliseconds(300'000)};
     Claim(claim, at, Deadline::Never(), [](const auto&) {});
   }
-  /// As a client of rate-limiter-py does: it looks at nothing, and keeps no time of claiming.
+  /// Binds a slot as a client of rate-limiter-py does: without any check and without a time of
+  /// claiming.
   void BoundByOthers(const std::string& slot, const std::string& resource) {
     (void)rows_.PutSlot({kKey, slot, resource, UnixMillis{0}, UnixMillis{INT64_MAX}});
   }
@@ -79,8 +80,8 @@ class SlotsInMemory final : public ReservationStore {
 
   std::vector<EndedResource> asked;
   std::vector<UnixMillis> asked_at;  ///< `now` of each
-  std::deque<Error> faults;          ///< answers to the next requests
-  bool silent = false;               ///< requests wait for an answer
+  std::deque<Error> faults;          ///< errors of the next requests
+  bool silent = false;               ///< requests get no result; they are kept in `waiting`
   std::vector<Done<std::size_t>> waiting;
 
  private:

@@ -12,7 +12,8 @@ constexpr std::uint32_t kRoundsOfAProbe = 10;
 
 bool IsPermanent(Code code) { return code == Code::kPermissionDenied || code == Code::kNotFound; }
 
-/// All else is the store's, and may pass: it is away, or refuses this process.
+/// Returns whether the error is caused by the message itself. All other errors are those of the
+/// store, which is unavailable or refuses this process, and may pass.
 bool IsOfTheMessage(Code code) { return code == Code::kInvalidArgument || code == Code::kDataLoss; }
 
 std::vector<std::string> TakeBatch(std::deque<std::string>& from) {
@@ -41,13 +42,15 @@ SqsPoll::Step SqsPoll::OnWake(Instant now) {
   in_round_ = true;
   began_ = now;
   has_failed_ = has_succeeded_ = false;
-  was_empty_ = true;  // so far
+  was_empty_ = true;  // until OnReceived
   Receive();
   HandleFailing();
   HideAgain(now);
   return Go(now);
 }
 
+// While most_failing messages fail, every tenth round still receives one message, as a probe: if it
+// succeeds, LeaveWhatAlwaysFails may drop the failing ones.
 void SqsPoll::Receive() {
   const bool is_full = failing_ >= options_.most_failing;
   full_rounds_ = is_full ? full_rounds_ + 1 : 0;
@@ -56,13 +59,14 @@ void SqsPoll::Receive() {
   receiving_ = true;
   step_.receive = options_.receive;
   if (is_full) step_.receive->most_messages = 1;
-  // Nothing that fails waits for the end of a long call.
+  // Failing messages are handled again in the next round, so the call must not wait for long.
   if (failing_ > 0) step_.receive->wait = std::min(step_.receive->wait, kWaitWhileFailing);
 }
 
-// Under load the requests for an event may take longer than its message is hidden.
+// Under load, the requests for an event may take longer than the time for which its message is
+// hidden.
 void SqsPoll::HideAgain(Instant now) {
-  // A call's worth at once: what is new must not wait behind all of them.
+  // Queues at most one call's messages at once, so that new hidings do not wait behind all of them.
   while (!hidden_until_.empty() && to_hide_.size() < kMostSqsMessages) {
     const auto [until, key] = *hidden_until_.begin();
     if (until - *options_.receive.visibility > now) return;
@@ -127,7 +131,7 @@ SqsPoll::Step SqsPoll::OnHandled(Key key, const Result<bool>& handled, Instant n
       Delete(key);
     } else {
       held.state = State::kNotOver;
-      std::string().swap(held.message.body);  // an assignment would keep its memory
+      std::string().swap(held.message.body);  // frees the memory; an assignment would keep it
       Hide(key, held, now);
     }
   } else {
@@ -151,7 +155,8 @@ void SqsPoll::OnFailed(Key key, Held& held, const Error& error, Instant now) {
   Hide(key, held, now);
 }
 
-// The store is there, so something is wrong with them: the queue's own rule decides.
+// Another message succeeded, so the store is available and these messages have a defect. They are
+// left to the queue's redrive policy.
 void SqsPoll::LeaveWhatAlwaysFails() {
   if (failing_ == 0 || !has_succeeded_) return;
   for (auto at = held_.begin(); at != held_.end();) {
@@ -168,8 +173,7 @@ void SqsPoll::LeaveWhatAlwaysFails() {
   }
 }
 
-// One that is held no more was given back, or deleted when it was handled. One that comes again may
-// come to this process.
+// A message that is not held any more was given back, or deleted when it was handled.
 SqsPoll::Step SqsPoll::OnOver(Key key, const Status& over, Instant now) {
   const auto at = held_.find(key);
   if (at == held_.end()) return Go(now);
@@ -205,8 +209,9 @@ SqsPoll::Step SqsPoll::OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant
   return Go(now);
 }
 
-// A message that could not be hidden comes again, and does no harm. When the queue is away at the
-// end, all the others come again by themselves.
+// A message that could not be hidden is received again, which does no harm. If the queue is
+// unavailable during the stop, the remaining messages are received again after their visibility
+// timeouts.
 SqsPoll::Step SqsPoll::OnHidden(const Result<SqsBatchOutcome>& hidden, Instant now) {
   hiding_ = false;
   if (!hidden) {
@@ -235,7 +240,8 @@ bool SqsPoll::IsIdle() const {
          to_hide_.empty();
 }
 
-// Those of a round go together.
+// The receipts of a round are sent together, when its last message was handled, or when a batch is
+// full.
 bool SqsPoll::IsDue(std::size_t receipts) const {
   return receipts >= kMostSqsMessages || (receipts > 0 && handling_ == 0);
 }
@@ -249,6 +255,7 @@ void SqsPoll::GiveBack() {
   failing_ = 0;
 }
 
+// At most one deletion and one hiding are in flight. A round ends without waiting for them.
 SqsPoll::Step SqsPoll::Go(Instant now) {
   if (stopping_ && !receiving_ && handling_ == 0 && !held_.empty()) GiveBack();
   if (deleting_ == 0 && IsDue(to_delete_.size())) {
@@ -264,6 +271,7 @@ SqsPoll::Step SqsPoll::Go(Instant now) {
   return std::exchange(step_, {});
 }
 
+// A round with any failure is followed by a pause; a success in it keeps the pauses from growing.
 void SqsPoll::EndRound(Instant now) {
   if (!std::exchange(in_round_, false) || ended_) return;
   LeaveWhatAlwaysFails();

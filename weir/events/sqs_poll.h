@@ -1,9 +1,21 @@
-// Receives from a queue, without I/O: answers go in; requests, messages and the next wake-up come
-// out. Mechanism: docs/design/events.md.
+// Receives messages from a queue and deletes them when they are handled: a state machine without
+// I/O. Its inputs are results; its outputs are requests, messages and the time of the next call.
+// Mechanism: docs/design/events.md.
 //
-//   receive --> hand over each message --> delete it when its event is over
-//                  |            \--> hide it while its event is not over
-//                  \--> hide it and hand it over again while its handling fails
+// States of a message:
+//
+//   state      event                                               next state
+//   (new)      OnReceived                                          kHandling
+//   kHandling  OnHandled, its event is over                        (deleted)
+//   kHandling  OnHandled, its event is not over                    kNotOver; hidden, repeatedly
+//   kHandling  OnHandled, an error of the message                  (left in the queue)
+//   kHandling  OnHandled, another error                            kFailing; hidden
+//   kFailing   the next round                                      kHandling
+//   kFailing   most_failures failures, and another one succeeded   (left in the queue)
+//   kNotOver   OnOver, success                                     (deleted)
+//   kNotOver   OnOver, an error                                    (left in the queue)
+//   kNotOver,  Stop                                                (given back to the queue)
+//     kFailing
 #pragma once
 
 #include <cstdint>
@@ -24,54 +36,56 @@
 namespace weir {
 
 struct SqsPollOptions {
-  /// Its visibility must be longer than a message's handling takes.
+  /// The visibility timeout must be set, and longer than the handling of a message takes.
   ReceiveOptions receive{.visibility = std::chrono::seconds(60)};
-  /// How long a message is hidden whose event is not over, and then again: longer than its
-  /// visibility and a round. It comes again when this process is no more.
+  /// Time for which a message is hidden while its event is not over; before it has passed, the
+  /// message is hidden again. Must be longer than the visibility timeout and a round. If this
+  /// process ends, the message is received again after this time.
   std::chrono::seconds hidden{240};
-  /// False: a message is deleted once it is handled, though its event is not over. For a FIFO
-  /// queue, where a hidden message stops those behind it.
+  /// If false, a message is deleted when it is handled, even if its event is not over. For FIFO
+  /// queues, in which a hidden message stops the messages behind it.
   bool holds = true;
-  /// After an answer without messages the next call is not begun earlier than so long after that
-  /// one was: a service that does not wait is not asked without end.
+  /// Minimum time between the starts of two calls if the first returned no messages, so that a
+  /// service that does not wait for messages is not called in a tight loop.
   nanoseconds least_gap = std::chrono::seconds(1);
-  /// After a round in which something failed.
+  /// Bounds of the pause after a round with a failure.
   nanoseconds first_backoff = milliseconds(200);
   nanoseconds longest_backoff = std::chrono::seconds(5);  ///< REQUIRES: >= first_backoff > 0
-  /// While so many messages are held whose handling failed, only every tenth round receives, a
-  /// message: the store is away, or something is wrong with each of them.
+  /// While this many messages are held whose handling failed, only every tenth round receives, and
+  /// only one message: the store is unavailable, or each of the messages has a defect.
   std::size_t most_failing = 10;
-  /// Once a message's handling failed so often, and another's succeeds, it is left in the queue.
+  /// A message whose handling failed this many times is left in the queue when the handling of
+  /// another message succeeds.
   std::uint32_t most_failures = 20;
-  /// Nothing is received beyond. Not above ReleaseOptions::most_pending less the messages of a
-  /// call.
+  /// While this many messages are held, no more are received. At most ReleaseOptions::most_pending
+  /// less the messages of one call.
   std::size_t most_held = 9'990;
 };
 
 struct SqsStats {
-  std::uint64_t receives = 0;  ///< calls that were answered well, also without messages
+  std::uint64_t receives = 0;  ///< successful calls, also without messages
   std::uint64_t received = 0;  ///< messages
   std::uint64_t deleted = 0;
-  std::uint64_t bad = 0;             ///< messages that are no events; left in the queue
+  std::uint64_t bad = 0;             ///< messages that are not events; left in the queue
   std::uint64_t failed = 0;          ///< handlings that failed
-  std::uint64_t not_deleted = 0;     ///< messages that were handled and will come again
+  std::uint64_t not_deleted = 0;     ///< messages that were handled and will be received again
   std::uint64_t receive_errors = 0;  ///< calls
   std::uint64_t delete_errors = 0;   ///< calls
-  std::uint64_t hide_errors = 0;     ///< calls; their messages may come again
+  std::uint64_t hide_errors = 0;     ///< calls; their messages may be received again
   std::size_t held = 0;              ///< messages, now
 };
 
-/// Something that did not go well.
+/// The report of a failure.
 struct SqsNotice {
-  std::string message_id;  ///< empty: a call
+  std::string message_id;  ///< empty: the failure of a call
   Error error;
-  bool is_left = false;  ///< the message is not handled again by this process: left in the queue
+  bool is_left = false;  ///< the message is left in the queue; this process does not retry it
 };
 
-/// A value; not thread-safe.
+/// Not thread-safe.
 class SqsPoll {
  public:
-  /// Names a message that is held. 0 is never used.
+  /// Identifies a held message. 0 is never used.
   using Key = std::uint64_t;
 
   struct HandOver {
@@ -80,34 +94,36 @@ class SqsPoll {
     std::optional<UnixMillis> sent{};
   };
   struct Step {
-    std::optional<ReceiveOptions> receive{};  ///< ReceiveMessage, then OnReceived
-    std::vector<HandOver> messages{};         ///< each then OnHandled
-    std::vector<std::string> receipts{};      ///< not empty: DeleteMessageBatch, then OnDeleted
-    std::vector<SqsHiding> hidings{};  ///< not empty: ChangeMessageVisibilityBatch, then OnHidden
+    std::optional<ReceiveOptions> receive{};  ///< call ReceiveMessage, then OnReceived
+    std::vector<HandOver> messages{};         ///< handle each, then call OnHandled
+    std::vector<std::string> receipts{};      ///< if any: call DeleteMessageBatch, then OnDeleted
+    std::vector<SqsHiding> hidings{};  ///< if any: call ChangeMessageVisibilityBatch, then OnHidden
     std::vector<SqsNotice> notices{};
-    std::optional<Instant> wake{};  ///< call OnWake then
+    std::optional<Instant> wake{};  ///< call OnWake at this time
     bool stopped = false;           ///< nothing is in flight, and no call follows
-    /// The queue can never be received from (no such queue, no permission): no call to receive
-    /// follows. Stop remains to be called.
+    /// Set if the queue cannot be received from (no such queue, no permission). No call to receive
+    /// follows; Stop must still be called.
     std::optional<Error> ended{};
   };
 
   SqsPoll(const SqsPollOptions& options, std::uint64_t seed);
 
-  /// The first one begins.
+  /// Begins a round if it is due. The first call begins the first round.
   Step OnWake(Instant now);
   Step OnReceived(Result<std::vector<SqsMessage>> received, Instant now);
-  /// True: its event is not over, and OnOver follows. kInvalidArgument: it is no event, and will
-  /// not become one. It is left to the queue's own rule for messages that are received too often
-  /// (its dead-letter queue), as is what can never be handled. What may be handled later is held.
+  /// Takes the result of a handling. True: the event is not over, and OnOver follows. With
+  /// kInvalidArgument the message is not an event, and with kDataLoss it cannot be handled. It is
+  /// then left in the queue, to the queue's redrive policy. With any other error it is held and
+  /// handled again.
   Step OnHandled(Key key, const Result<bool>& handled, Instant now);
-  /// An error: its message is not deleted, and comes again, perhaps to this process.
+  /// Reports that the event of a message is over. After an error the message is not deleted, and is
+  /// received again, perhaps by this process.
   Step OnOver(Key key, const Status& over, Instant now);
   Step OnDeleted(const Result<SqsBatchOutcome>& deleted, Instant now);
   Step OnHidden(const Result<SqsBatchOutcome>& hidden, Instant now);
-  /// No more is received; what is under way goes on to its end, also the call that waits for
-  /// messages. What is held then is given back to the queue. The step that says `stopped` is the
-  /// last.
+  /// Begins the end: no further call to receive follows. Calls and handlings in flight complete,
+  /// also a call that waits for messages; then the held messages are given back to the queue. The
+  /// step with `stopped` is the last.
   Step Stop(Instant now);
 
   SqsStats stats() const;
@@ -118,33 +134,48 @@ class SqsPoll {
     SqsMessage message;
     State state = State::kHandling;
     std::uint32_t failures = 0;
-    Instant hidden_until{};  // of kNotOver
+    Instant hidden_until{};  // in kNotOver
   };
 
+  /// Adds the round's call to receive to the step, unless too many messages are held or failing.
   void Receive();
+  /// Takes the error of a handling.
   void OnFailed(Key key, Held& held, const Error& error, Instant now);
+  /// Drops messages whose handling failed most_failures times, if another one succeeded.
   void LeaveWhatAlwaysFails();
+  /// Hands over one message.
   void Handle(Key key, Held& held);
+  /// Hands over the messages whose handling failed.
   void HandleFailing();
+  /// Queues further hidings of messages that become visible soon.
   void HideAgain(Instant now);
+  /// Queues the hiding of a message.
   void Hide(Key key, Held& held, Instant now);
+  /// Queues the deletion of a message, which is then no longer held.
   void Delete(Key key);
+  /// Removes a message from the held ones and returns it.
   SqsMessage LetGo(Key key);
+  /// Reports a failure, after which the round is followed by a pause.
   void Fault(std::string message_id, Error error);
+  /// Returns whether nothing is in flight or queued.
   bool IsIdle() const;
+  /// Returns whether this many queued receipts are sent now.
   bool IsDue(std::size_t receipts) const;
+  /// Queues a hiding of 0 seconds for each held message, so that other processes receive it.
   void GiveBack();
+  /// Ends the round and sets the time of the next.
   void EndRound(Instant now);
+  /// Adds the calls that are due to the step and returns it.
   Step Go(Instant now);
 
   const SqsPollOptions options_;
   Rng rng_;
   Backoff backoff_;
   bool in_round_ = false;
-  Instant due_{};                  // of the next round
-  Instant began_{};                // the last round
-  std::uint32_t full_rounds_ = 0;  // in a row, with too many that fail
-  // Of this round.
+  Instant due_{};                  // start of the next round
+  Instant began_{};                // start of the last round
+  std::uint32_t full_rounds_ = 0;  // consecutive rounds with most_failing failing messages
+  // State of this round.
   bool was_empty_ = false;
   bool has_failed_ = false;
   bool has_succeeded_ = false;
@@ -159,11 +190,11 @@ class SqsPoll {
   bool ended_ = false;
   Key last_key_ = 0;
   std::map<Key, Held> held_;
-  std::size_t failing_ = 0;  // of the held
-  std::deque<std::string> to_delete_;
-  std::map<Key, SqsHiding> to_hide_;
-  std::set<std::pair<Instant, Key>> hidden_until_;  // of kNotOver
-  Step step_;                                       // as far as it is made
+  std::size_t failing_ = 0;                         // held messages in kFailing
+  std::deque<std::string> to_delete_;               // queued receipts
+  std::map<Key, SqsHiding> to_hide_;                // queued hidings
+  std::set<std::pair<Instant, Key>> hidden_until_;  // of messages in kNotOver
+  Step step_;                                       // the step that is being made
   SqsStats stats_;
 };
 

@@ -1,4 +1,4 @@
-// Rounds of receiving, handling, hiding and deleting.
+// The rounds of an SqsPoll: receiving, handling, hiding and deleting.
 #include "weir/events/sqs_poll.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class SqsPollTest : public testing::Test {
     }
     return messages;
   }
-  /// A call is under way, and brings so many messages; their keys.
+  /// Begins a round whose call returns this number of messages. Returns their keys.
   std::vector<Key> Receive(int count) {
     EXPECT_TRUE(poll_.OnWake(now_).receive);
     return Keys(poll_.OnReceived(Messages(count), now_));
@@ -66,7 +66,7 @@ TEST_F(SqsPollTest, WhatIsOverIsDeleted) {
   EXPECT_EQ(poll_.stats().held, 0U);
 }
 
-// R8. Fails if: a message is deleted while its event is not over, or others wait for it.
+// R8. Fails if: a message is deleted while its event is not over, or other messages wait for it.
 TEST_F(SqsPollTest, R8WhatIsNotOverIsHiddenAndDeletedWhenItIs) {
   const auto keys = Receive(2);
   EXPECT_THAT(HandleNotOver(keys[0]).hidings, IsEmpty());
@@ -82,7 +82,7 @@ TEST_F(SqsPollTest, R8WhatIsNotOverIsHiddenAndDeletedWhenItIs) {
   EXPECT_EQ(poll_.stats().held, 1U);
 }
 
-// R8. Fails if: a FIFO queue stands still behind an event that is not over.
+// R8. Fails if: a FIFO queue is blocked by an event that is not over.
 TEST_F(SqsPollTest, R8WithoutHoldingItIsDeletedWhenItIsHandled) {
   options_.holds = false;
   SqsPoll poll(options_, 1);
@@ -99,7 +99,7 @@ TEST_F(SqsPollTest, NothingIsReceivedWhileMessagesAreHandled) {
   EXPECT_FALSE(poll_.OnWake(now_ + seconds(60)).receive);
 }
 
-// Fails if: messages are held without bound.
+// Fails if: the number of held messages is not bounded.
 TEST_F(SqsPollTest, NothingIsReceivedWhileTooManyAreHeld) {
   options_.most_held = 1;
   SqsPoll poll(options_, 1);
@@ -147,8 +147,8 @@ TEST_F(SqsPollTest, WhatIsNoEventIsToldAndLeftInTheQueue) {
   EXPECT_EQ(step.wake, now_) << "no reason to pause";
 }
 
-// R9. Fails if: messages are received, and so come nearer to the dead letters, while the store is
-// away; or they are forgotten.
+// R9. Fails if: messages are received, and so come closer to the dead-letter queue, while the store
+// is unavailable; or they are lost.
 TEST_F(SqsPollTest, R9WhatFailedIsHeldAndHandedOverAgain) {
   auto keys = Receive(10);
   SqsPoll::Step step;
@@ -181,7 +181,7 @@ TEST_F(SqsPollTest, R9WhatFailedIsHeldAndHandedOverAgain) {
   EXPECT_EQ(poll_.OnWake(*step.wake).receive->most_messages, 10);
 }
 
-// R9. Fails if: messages whose handling always fails stop all others.
+// R9. Fails if: messages whose handling always fails block all others.
 TEST_F(SqsPollTest, R9TenThatAlwaysFailAreLeftToTheQueueInTheEnd) {
   std::set<Key> good;
   SqsPoll::Step step;
@@ -206,7 +206,7 @@ TEST_F(SqsPollTest, R9TenThatAlwaysFailAreLeftToTheQueueInTheEnd) {
   EXPECT_LE(poll_.stats().failed, 10U * (options_.most_failures + 10)) << "until a probe goes well";
 }
 
-// R8. Fails if: nothing is received while one deletion follows the other.
+// R8. Fails if: no messages are received while deletions are in flight.
 TEST_F(SqsPollTest, R8ARoundDoesNotWaitForDeletions) {
   const auto keys = Receive(10);
   for (const Key key : keys) HandleNotOver(key);
@@ -218,7 +218,7 @@ TEST_F(SqsPollTest, R8ARoundDoesNotWaitForDeletions) {
   EXPECT_TRUE(poll_.OnWake(*step.wake).receive);
 }
 
-// R8. Fails if: a message is deleted though its event is to be given again, or nobody is told.
+// R8. Fails if: a message whose event must be delivered again is deleted, or this is not reported.
 TEST_F(SqsPollTest, R8WhatIsLostComesAgain) {
   const auto keys = Receive(1);
   HandleNotOver(keys[0]);
@@ -231,7 +231,7 @@ TEST_F(SqsPollTest, R8WhatIsLostComesAgain) {
   EXPECT_EQ(poll_.stats().held, 0U);
 }
 
-// Fails if: other readers receive a message whose event takes longer than it is hidden.
+// Fails if: other readers receive a message because its event takes longer than it is hidden.
 TEST_F(SqsPollTest, I14WhatIsNotOverForLongIsHiddenAgain) {
   const auto keys = Receive(1);
   auto step = HandleNotOver(keys[0]);
@@ -261,7 +261,7 @@ TEST_F(SqsPollTest, I14WhatIsOverIsNotHidden) {
   EXPECT_THAT(step.hidings, IsEmpty());
 }
 
-// Fails if: while the queue does not answer, each failing handling adds one more hiding.
+// Fails if: each failed handling adds a hiding while the queue does not respond.
 TEST_F(SqsPollTest, I14OneHidingIsPendingForAMessage) {
   const auto keys = Receive(1);
   auto step = Fails(keys[0]);
@@ -277,7 +277,7 @@ TEST_F(SqsPollTest, I14OneHidingIsPendingForAMessage) {
   EXPECT_THAT(Hidden(1).hidings, IsEmpty());
 }
 
-// R8. Fails if: a queue that is away holds up the end for each message that is held.
+// R8. Fails if: a stop waits for an unavailable queue once for each batch of held messages.
 TEST_F(SqsPollTest, R8StoppingDoesNotWaitForAQueueThatIsAway) {
   for (int round = 0; round < 5; ++round) {
     for (const Key key : Receive(10)) HandleNotOver(key);
@@ -287,7 +287,7 @@ TEST_F(SqsPollTest, R8StoppingDoesNotWaitForAQueueThatIsAway) {
   EXPECT_TRUE(poll_.OnHidden(Fail(Away()), now_).stopped);
 }
 
-// R9. Fails if: one message that cannot be handled stops the others.
+// R9. Fails if: one message whose handling fails stops the others.
 TEST_F(SqsPollTest, R9OneThatFailsDoesNotStopTheOthers) {
   const auto keys = Receive(1);
   auto step = Fails(keys[0]);
@@ -307,7 +307,7 @@ TEST_F(SqsPollTest, R9OneThatFailsDoesNotStopTheOthers) {
   EXPECT_LE(*step.wake, now_ + options_.first_backoff) << "the store is there";
 }
 
-// R9. Fails if: what can never be handled is held for ever.
+// R9. Fails if: a message that can never be handled is held for ever.
 TEST_F(SqsPollTest, R9WhatCanNeverBeHandledIsLeftToTheQueue) {
   const auto keys = Receive(1);
   const auto step = Fails(keys[0], {Code::kDataLoss, "a row cannot be read"});
@@ -334,7 +334,7 @@ TEST_F(SqsPollTest, PausesGrowUntilARoundGoesWell) {
   EXPECT_LE(*poll_.OnReceived(Fail(Away()), now_).wake, now_ + options_.first_backoff);
 }
 
-// Fails if: an error of an unknown code, or a throttle, ends the daemon.
+// Fails if: an error with an unknown code, or throttling, ends the source.
 TEST_F(SqsPollTest, R9OnlyAMissingQueueOrPermissionEndsIt) {
   for (const Code code : {Code::kInvalidArgument, Code::kUnauthenticated, Code::kUnavailable,
                           Code::kFailedPrecondition, Code::kDataLoss}) {
@@ -396,8 +396,7 @@ TEST_F(SqsPollTest, StoppingLetsTheCallThatWaitsBringItsMessages) {
   EXPECT_FALSE(step.wake);
 }
 
-// R8. Fails if: what is not over waits in the queue for its time when another process could take
-// it.
+// R8. Fails if: after a stop, messages whose events are not over stay hidden from other processes.
 TEST_F(SqsPollTest, R8StoppingGivesBackWhatIsNotOver) {
   const auto keys = Receive(3);
   HandleNotOver(keys[0]);

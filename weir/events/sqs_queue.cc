@@ -11,22 +11,23 @@
 namespace weir {
 namespace {
 
-// An answer may come as late as the longest wait; beyond that, what is usual.
+// A response may take the longest wait for messages, and 5 s more.
 constexpr milliseconds kAnswerWithin = kLongestSqsWait + milliseconds(5'000);
 
-/// "eu-west-1", "us-gov-east-1".
+/// Returns true for texts such as "eu-west-1" and "us-gov-east-1".
 bool LooksLikeRegion(std::string_view label) {
   return label.find('-') != label.npos && label.back() >= '0' && label.back() <= '9';
 }
 
-/// The first part of the host up to a dot, which is taken off.
+/// Removes the first label of the host and its dot, and returns the label.
 std::string_view TakeLabel(std::string_view& host) {
   const std::string_view label = host.substr(0, host.find('.'));
   host.remove_prefix(std::min(label.size() + 1, host.size()));
   return label;
 }
 
-/// "sqs.REGION..." with anything before it, or, as older ones are, "REGION.queue...".
+/// Returns the region in a host "sqs.REGION...", with any prefix, or in an older one,
+/// "REGION.queue...".
 std::optional<std::string> RegionOf(std::string_view host) {
   for (std::string_view before; !host.empty();) {
     const std::string_view label = TakeLabel(host);

@@ -1,4 +1,4 @@
-// A queue of Amazon SQS: its URL, and everything between that and the network.
+// The URL of an Amazon SQS queue, and a connection to its service.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,25 @@ namespace weir {
 struct SqsQueue {
   std::string url;                    ///< as the service names the queue
   std::string endpoint_url;           ///< of the service: the URL without its path
-  std::optional<std::string> region;  ///< where the host names one: sqs.REGION.amazonaws.com
+  std::optional<std::string> region;  ///< set if the host names one: sqs.REGION.amazonaws.com
 
   friend bool operator==(const SqsQueue&, const SqsQueue&) = default;
 };
 
-/// "https://sqs.eu-west-1.amazonaws.com/123456789012/ended", or the same on an engine's host.
-/// kInvalidArgument, saying why, for what is no URL (aws/endpoint.h) or names no queue.
+/// Parses a URL such as "https://sqs.eu-west-1.amazonaws.com/123456789012/ended", also on the host
+/// of an engine that emulates SQS. Fails with kInvalidArgument, with the reason, if the text is not
+/// a URL (aws/endpoint.h) or names no queue.
 Result<SqsQueue> ParseQueueUrl(std::string_view url);
 
 struct SqsConnectionOptions {
-  std::string region;  ///< empty: the queue's, or as AWS's SDKs find it
+  std::string region;  ///< empty: the queue's, or if unset, found as AWS's SDKs do
   bool verify_certificate = true;
-  Log* log = nullptr;  ///< gets the events of ServiceConnection; must outlive it
+  Log* log = nullptr;  ///< receives the events of ServiceConnection; must outlive it; may be null
 };
 
-/// Speaks SQS's JSON protocol (Amazon SQS API Reference, "AWS JSON protocol"). Reads files and
-/// environment; asks nobody yet. Errors of ServiceConnection::Open. `clock` must be a real one and
-/// outlive it.
+/// Returns a connection that uses SQS's JSON protocol (Amazon SQS API Reference, "AWS JSON
+/// protocol"). Reads files and the environment, but sends no request yet. Errors are those of
+/// ServiceConnection::Open. `clock` must be a real clock and must outlive the connection.
 [[nodiscard]] Result<std::unique_ptr<ServiceConnection>> ConnectSqs(
     const SqsQueue& queue, const SqsConnectionOptions& options, const Clock& clock,
     const HostEnvironment& surroundings);

@@ -17,7 +17,9 @@ SqsSourceOptions ForQueue(SqsSourceOptions options) {
 
 }  // namespace
 
-/// Steps are made and carried out by tasks of the scheduler only, one after the other.
+/// The driver of an SqsPoll. Tasks of the scheduler make its steps and carry them out, one after
+/// the other; results that arrive on other threads are posted. The lock guards the SqsPoll against
+/// stats(), which any thread may call.
 class SqsSource::State : public std::enable_shared_from_this<State> {
  public:
   State(JsonClient& client, Scheduler& scheduler, Handle handle, SqsSourceOptions options)
@@ -36,18 +38,21 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   using Answer = tl::expected<JsonReply, AwsFailure>;
   using OnText = void (State::*)(Result<std::string> answer);
 
-  /// Makes a step and carries it out. Of the scheduler's tasks alone, as all below.
+  /// Makes a step and carries it out. Used by tasks of the scheduler only, as all below but Later.
   template <class MakeStep>
   void Advance(const MakeStep& make);
   void CarryOut(SqsPoll::Step step);
+  /// Calls the queue; a task passes the body of the response to `then`.
   void Call(std::string operation, std::string body, OnText then);
   void OnReceived(Result<std::string> answer);
   void OnDeleted(Result<std::string> answer);
   void OnHidden(Result<std::string> answer);
+  /// Passes a message to the handler.
   void HandOver(const SqsPoll::HandOver& message);
-  /// By a task, unless the source is gone then.
+  /// Posts a task that makes a step, unless the source has been destroyed. Called on any thread.
   template <class MakeStep>
   static void Later(const std::weak_ptr<State>& weak, MakeStep make);
+  /// Sets the timer of the next round.
   void Arm(std::optional<Instant> wake);
   void Stopped();
 
@@ -59,7 +64,7 @@ class SqsSource::State : public std::enable_shared_from_this<State> {
   mutable Mutex mutex_;
   SqsPoll poll_ WEIR_GUARDED_BY(mutex_);
 
-  // Of the scheduler's tasks alone.
+  // Used by tasks of the scheduler only.
   std::optional<TimerId> timer_;
   std::optional<Done<void>> stopped_;
 };
@@ -128,8 +133,8 @@ void SqsSource::State::CarryOut(SqsPoll::Step step) {
   if (step.stopped) Stopped();
 }
 
-// All operations may be repeated: a receive whose answer was lost hides its messages for a while,
-// and a receipt that is deleted or hidden twice is deleted or hidden.
+// All operations are repeatable: a receive whose response was lost hides its messages for a while,
+// and deleting or hiding a receipt twice has the effect of once.
 void SqsSource::State::Call(std::string operation, std::string body, OnText then) {
   const nanoseconds within = options_.poll.receive.wait + options_.call_timeout;
   client_.Call({std::move(operation), std::move(body), /*repeatable=*/true},

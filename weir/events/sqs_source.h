@@ -1,4 +1,4 @@
-// Takes messages from a queue of Amazon SQS, and deletes those that are dealt with. Mechanism:
+// Receives messages from an Amazon SQS queue, and deletes those whose events are over. Mechanism:
 // docs/design/events.md.
 #pragma once
 
@@ -19,40 +19,44 @@ namespace weir {
 struct SqsSourceOptions {
   std::string queue_url;
   SqsPollOptions poll;                ///< `holds` is false for a FIFO queue (".fifo")
-  milliseconds call_timeout{10'000};  ///< of a call, beyond what it waits for messages
+  milliseconds call_timeout{10'000};  ///< of a call, in addition to its wait for messages
   std::uint64_t seed = 0;             ///< of the pauses after failures
-  /// Receives each failure after which the source goes on. On the scheduler's thread; may be empty.
+  /// Receives each failure after which the source continues. Called on the scheduler's thread; may
+  /// be empty.
   std::function<void(const SqsNotice&)> notice;
-  /// Receives the error after which the source receives no more: the queue does not exist, or this
-  /// caller may not read it. On the scheduler's thread, at most once; may be empty. Stop remains
-  /// to be called.
+  /// Receives the error after which the source receives no more messages: the queue does not exist,
+  /// or this caller may not read it. Called on the scheduler's thread, at most once; may be empty.
+  /// Stop must still be called.
   std::function<void(const Error&)> ended{};
 };
 
-/// Thread-safe. A message is deleted when its event is over and not before: what is under way when
-/// the process ends comes again.
+/// Receives messages, passes them to a handler and deletes them. Thread-safe. A message is deleted
+/// when its event is over and not before, so the messages in flight at the end of the process are
+/// received again.
 class SqsSource {
  public:
-  /// Takes the body of a message: EventReleaser::Take, for example. On the scheduler's thread. Its
-  /// progress may be told on any. kInvalidArgument: the message is no event. Errors that may pass
-  /// (kUnavailable, kDeadlineExceeded, kAborted, kResourceExhausted): it is handed over again.
+  /// Handles the body of a message, as EventReleaser::Take does. Called on the scheduler's thread;
+  /// `progress` may be called on any thread. With kInvalidArgument (the message is not an event)
+  /// and kDataLoss the message is left in the queue; with any other error it is handed over again.
   using Handle = std::function<void(std::string_view body, std::optional<UnixMillis> sent,
                                     EventProgress progress)>;
 
-  /// Client (target prefix kSqsTargetPrefix), scheduler and what `handle` refers to must outlive it
-  /// and what is under way on them.
+  /// The client (with target prefix kSqsTargetPrefix), the scheduler and the objects that `handle`
+  /// uses must outlive the source and its calls in flight.
   SqsSource(JsonClient& client, Scheduler& scheduler, Handle handle, SqsSourceOptions options);
-  /// What is under way is abandoned: its messages come again. One that was stopped leaves nothing.
+  /// Abandons calls in flight and held messages, which are received again. After Stop has completed
+  /// there are none.
   ~SqsSource();
   SqsSource(const SqsSource&) = delete;
   SqsSource& operator=(const SqsSource&) = delete;
 
-  /// Once. kInvalidArgument: see Check(ReceiveOptions).
+  /// Begins to receive. Call it once. Fails with kInvalidArgument if Check(ReceiveOptions) does, if
+  /// there is no visibility timeout, or if `hidden` is not longer than it.
   [[nodiscard]] Status Start();
-  /// Receives no more. `done` on the scheduler's thread, when what is under way is handled and
-  /// deleted, and what is not over is given back to the queue: after the wait for messages (20
-  /// seconds) and the handling of what that brings. Once; kCancelled where the source is destroyed
-  /// before.
+  /// Ends the source. Call it once. `done` is called on the scheduler's thread when the messages in
+  /// flight are handled and deleted, and those whose events are not over are given back to the
+  /// queue. This takes the wait for messages (20 seconds) and the handling of the messages that it
+  /// returns. `done` gets kCancelled if the source is destroyed before.
   void Stop(Done<void> done);
 
   SqsStats stats() const;

@@ -1,4 +1,4 @@
-// A queue by script, in simulated time.
+// An SqsSource on a ScriptedQueue, in simulated time.
 #include "weir/events/sqs_source.h"
 
 #include <gmock/gmock.h>
@@ -100,7 +100,7 @@ TEST_F(SqsSourceTest, NothingIsDeletedBeforeItsHandlingIsDone) {
   ASSERT_THAT(kept_, SizeIs(3)) << "it is handed over again";
 }
 
-// R8. Fails if: a message is deleted before its event is over, or received again meanwhile.
+// R8. Fails if: a message is deleted, or received again, before its event is over.
 TEST_F(SqsSourceTest, R8WhatIsNotOverStaysInTheQueueUnseen) {
   keeps_ = true;
   queue_.Send("a");
@@ -120,7 +120,8 @@ TEST_F(SqsSourceTest, R8WhatIsNotOverStaysInTheQueueUnseen) {
   EXPECT_EQ(queue_.most_receives(), 1);
 }
 
-// R8. Fails if: what is not over is lost with the process, or hidden from the next one.
+// R8. Fails if: a message whose event is not over is lost with the process, or hidden from the next
+// process.
 TEST_F(SqsSourceTest, R8StoppingGivesWhatIsNotOverBack) {
   keeps_ = true;
   queue_.Send("a");
@@ -138,8 +139,8 @@ TEST_F(SqsSourceTest, R8StoppingGivesWhatIsNotOverBack) {
   EXPECT_EQ(queue_.size(), 1U);
 }
 
-// Whichever call fails, done or not: each message is handled, deleted in the end, and never before
-// it was handled.
+// Regardless of which call fails, with or without an effect, each message is handled, and deleted
+// afterwards.
 TEST_F(SqsSourceTest, AnyCallMayFail) {
   for (const bool lost : {false, true}) {
     for (std::size_t nth = 1; nth <= 5; ++nth) {
@@ -157,8 +158,8 @@ TEST_F(SqsSourceTest, AnyCallMayFail) {
   }
 }
 
-// R9. Fails if: a queue that cannot be received from is asked for ever, or the source cannot be
-// stopped after it.
+// R9. Fails if: a queue that does not exist is called for ever, or the source cannot be stopped
+// afterwards.
 TEST_F(SqsSourceTest, R9AQueueThatDoesNotExistEndsIt) {
   queue_.FailAlways(
       {.kind = FailureClass::kPermanent, .code = "QueueDoesNotExist", .message = "no such queue"});
@@ -171,7 +172,7 @@ TEST_F(SqsSourceTest, R9AQueueThatDoesNotExistEndsIt) {
   EXPECT_TRUE(stopped_ && *stopped_);
 }
 
-// R9. Fails if: an outage ends it.
+// R9. Fails if: an outage of the queue ends the source.
 TEST_F(SqsSourceTest, R9AnOutageDoesNotEndIt) {
   queue_.FailAlways({.kind = FailureClass::kTransient, .message = "away"});
   Start();
@@ -189,7 +190,7 @@ TEST_F(SqsSourceTest, AWaitBeyondTheServicesIsRefused) {
   }
 }
 
-// Fails if: a message would have to be hidden again before it was hidden, without end.
+// Fails if: `hidden` is accepted although messages would have to be hidden again all the time.
 TEST_F(SqsSourceTest, I14HidingForLessThanTheVisibilityIsRefused) {
   const ReceiveOptions receive{.visibility = seconds(300)};
   SqsSource source(queue_, scheduler_, [](auto, auto, auto) {}, {.poll = {.receive = receive}});

@@ -1,4 +1,4 @@
-// The whole way from a queue to slots, while processes, queue and store fail.
+// The whole path from a queue to slots, while processes, the queue and the store fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A process that reads the queue; several may live at once, and each may die.
+/// A process that reads the queue. Several may run at once, and each may end at any time.
 struct EventDaemon {
   EventDaemon(ScriptedQueue& queue, SlotsInMemory& store, Scheduler& scheduler,
               EventReleaserOptions options = {})
@@ -34,7 +34,7 @@ struct EventDaemon {
     EXPECT_TRUE(source.Start());
   }
 
-  int notices = 0;  ///< of messages, not of calls
+  int notices = 0;  ///< reports of messages, not of calls
   EventReleaser releaser;
   SqsSource source;
 };
@@ -47,7 +47,8 @@ class SqsToSlotsTest : public testing::Test {
   ScriptedQueue queue_{scheduler_};
 };
 
-// The whole way, with the store away for a while: the slot is free in the end and the queue empty.
+// The store is unavailable for a while. In the end the slot is free, and only the text that is not
+// an event is left in the queue.
 TEST_F(SqsToSlotsTest, AnEventInTheQueueFreesItsSlot) {
   EventDaemon daemon(queue_, store_, scheduler_);
   store_.BoundByOthers("slot", "j-1");
@@ -62,7 +63,7 @@ TEST_F(SqsToSlotsTest, AnEventInTheQueueFreesItsSlot) {
   EXPECT_EQ(daemon.source.stats().failed, daemon.releaser.stats().release.failed);
 }
 
-// R9. Fails if: an outage of the store moves good events to the dead letters.
+// R9. Fails if: an outage of the store makes dead letters of good events.
 TEST_F(SqsToSlotsTest, R9AnOutageOfTheStoreMakesNoDeadLetters) {
   queue_.most_deliveries = 3;
   EventDaemon daemon(queue_, store_, scheduler_);
@@ -81,7 +82,7 @@ TEST_F(SqsToSlotsTest, R9AnOutageOfTheStoreMakesNoDeadLetters) {
   EXPECT_EQ(queue_.size(), 0U);
 }
 
-// R8. Fails if: requests that are still to come die with their process.
+// R8. Fails if: the repeated requests of an event are lost with the process.
 TEST_F(SqsToSlotsTest, R8AnEventOutlivesTheProcessThatReadIt) {
   auto daemon = std::make_unique<EventDaemon>(queue_, store_, scheduler_);
   queue_.Send(ClusterEvent("j-1"));
@@ -96,7 +97,7 @@ TEST_F(SqsToSlotsTest, R8AnEventOutlivesTheProcessThatReadIt) {
   EXPECT_EQ(queue_.most_receives(), 2);
 }
 
-// Fails if: an event without a time that waited in the queue reaches a later slot of the same name.
+// Fails if: an event without a time, delayed in the queue, releases a later slot of the same name.
 TEST_F(SqsToSlotsTest, WithoutATimeItEndedBeforeItsEventWasSent) {
   queue_.Send(ClusterEvent("j-1"));
   scheduler_.Advance(minutes(10));
@@ -109,7 +110,7 @@ TEST_F(SqsToSlotsTest, WithoutATimeItEndedBeforeItsEventWasSent) {
   EXPECT_EQ(queue_.size(), 0U);
 }
 
-// A message behind another one of its group waits while that one is hidden.
+// A hidden message of a FIFO queue stops the messages of its group behind it.
 TEST_F(SqsToSlotsTest, R8OfAFifoQueueAMessageIsDeletedWhenItIsHandled) {
   queue_.url += ".fifo";
   EventDaemon daemon(queue_, store_, scheduler_);
@@ -121,8 +122,8 @@ TEST_F(SqsToSlotsTest, R8OfAFifoQueueAMessageIsDeletedWhenItIsHandled) {
   EXPECT_THAT(store_.held(), IsEmpty());
 }
 
-// R9. Fails if: a store that refuses this process (no permission, no table, no index) moves good
-// events to the dead letters.
+// R9. Fails if: a store that refuses this process (no permission, no table, no index) makes dead
+// letters of good events.
 TEST_F(SqsToSlotsTest, R9AStoreThatRefusesMakesNoDeadLetters) {
   for (const Code code : {Code::kUnauthenticated, Code::kPermissionDenied, Code::kNotFound,
                           Code::kFailedPrecondition, Code::kInvalidArgument, Code::kUnknown}) {
@@ -142,7 +143,7 @@ TEST_F(SqsToSlotsTest, R9AStoreThatRefusesMakesNoDeadLetters) {
   }
 }
 
-// R8. Fails if: a message is deleted although a request that was to follow failed.
+// R8. Fails if: a message is deleted although a repeated request failed.
 TEST_F(SqsToSlotsTest, R8AnOutageAfterTheFirstAnswerKeepsTheMessage) {
   for (const Error& fault :
        {Error{Code::kUnavailable, "away"}, Error{Code::kUnauthenticated, "no"}}) {
@@ -151,7 +152,7 @@ TEST_F(SqsToSlotsTest, R8AnOutageAfterTheFirstAnswerKeepsTheMessage) {
     ScriptedQueue queue(scheduler);
     EventDaemon daemon(queue, store, scheduler);
     queue.Send(ClusterEvent("j-1"));
-    scheduler.Advance(milliseconds(500));  // nothing is bound yet
+    scheduler.Advance(milliseconds(500));  // the first request finds no slot
     store.faults.assign(5, fault);
     store.BoundByOthers("slot", "j-1");
     scheduler.Advance(minutes(20));
@@ -161,7 +162,7 @@ TEST_F(SqsToSlotsTest, R8AnOutageAfterTheFirstAnswerKeepsTheMessage) {
   }
 }
 
-// R8. Fails if: a message that comes again while its event is pending is taken for done.
+// R8. Fails if: a message that is received again while its event is pending is treated as done.
 TEST_F(SqsToSlotsTest, R8ItsOwnRedeliveryDoesNotDeleteAMessage) {
   auto daemon = std::make_unique<EventDaemon>(queue_, store_, scheduler_);
   queue_.Send(ClusterEvent("j-1"));
@@ -175,7 +176,7 @@ TEST_F(SqsToSlotsTest, R8ItsOwnRedeliveryDoesNotDeleteAMessage) {
   EXPECT_THAT(store_.held(), IsEmpty());
 }
 
-// R8. Fails if: a later end of a resource is deleted from the queue while it is asked for.
+// R8. Fails if: the message of a later end is deleted while its requests are pending.
 TEST_F(SqsToSlotsTest, R8ALaterEndStaysInTheQueue) {
   auto daemon = std::make_unique<EventDaemon>(queue_, store_, scheduler_);
   queue_.Send(ClusterEvent("j-1"));
@@ -191,7 +192,7 @@ TEST_F(SqsToSlotsTest, R8ALaterEndStaysInTheQueue) {
   EXPECT_EQ(queue_.size(), 0U);
 }
 
-// R8. Fails if: events for which there is no room are deleted.
+// R8. Fails if: messages are deleted although their events were given up.
 TEST_F(SqsToSlotsTest, R8WhatIsGivenUpForWantOfRoomComesAgain) {
   EventReleaserOptions options;
   options.release.most_pending = 100;
@@ -203,7 +204,7 @@ TEST_F(SqsToSlotsTest, R8WhatIsGivenUpForWantOfRoomComesAgain) {
   EXPECT_GT(daemon.notices, 0);
 }
 
-// Fails if: an event that comes twice frees a slot that was bound, without a time, in between.
+// Fails if: an event that is delivered twice releases an undated slot that was bound in between.
 TEST_F(SqsToSlotsTest, TheSameEventTwiceSparesALaterSlotWithoutATime) {
   const std::string event =
       R"({"source":"aws.emr","time":"2020-01-01T00:00:00Z","detail":{"clusterId":"j-1"}})";
@@ -218,7 +219,7 @@ TEST_F(SqsToSlotsTest, TheSameEventTwiceSparesALaterSlotWithoutATime) {
   EXPECT_THAT(store_.held(), ElementsAre("second"));
 }
 
-/// Reads later by a millisecond with each look.
+/// A clock whose wall time advances by a millisecond with each reading.
 class TickingClock final : public Clock {
  public:
   explicit TickingClock(const Clock& clock) : clock_(clock) {}
@@ -244,7 +245,7 @@ class TickingScheduler final : public Scheduler {
   TickingClock clock_;
 };
 
-// Fails if: time that passes while an event is read makes a copy of it a later end.
+// Fails if: a copy of an event is a later end because time passes while an event is read.
 TEST_F(SqsToSlotsTest, I14CopiesOfAnEventEndedAtTheSameTime) {
   const std::string event =
       R"({"source":"aws.emr","time":"2020-01-01T00:00:00Z","detail":{"clusterId":"j-1"}})";

@@ -37,7 +37,7 @@ Result<json> ReadAnswer(std::string_view operation, std::string_view answer) {
   return Malformed(operation, "no JSON object: " + Quoted(answer));
 }
 
-/// The list under the key; an empty one where it is null or missing.
+/// Returns the list under the key; an empty one if the key is null or missing.
 Result<json> ListIn(json& answer, const char* key, std::string_view operation) {
   json list = answer.contains(key) ? std::move(answer[key]) : json();
   if (list.is_null()) return json::array();
@@ -45,13 +45,13 @@ Result<json> ListIn(json& answer, const char* key, std::string_view operation) {
   return Malformed(operation, fmt::format("{} is no list", key));
 }
 
-/// Empty where there is no text.
+/// Returns the string under the key; an empty one if there is none.
 std::string TextIn(const json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Nothing where the service does not tell.
+/// Returns the time of sending, or nullopt if the response does not contain it.
 std::optional<UnixMillis> SentAt(const json& message) {
   const auto attributes = message.is_object() ? message.find("Attributes") : message.end();
   if (attributes == message.end()) return std::nullopt;
@@ -62,7 +62,7 @@ std::optional<UnixMillis> SentAt(const json& message) {
   return UnixMillis{sent};
 }
 
-// Of a list of entries; it lacks its end.
+// Appends an entry of a batch, without its closing brace.
 void AppendEntry(std::string& body, std::size_t place, std::string_view receipt) {
   body += fmt::format(R"({}{{"Id":"{}","ReceiptHandle":)", place == 0 ? "" : ",", place);
   AppendJson(body, receipt);

@@ -1,5 +1,5 @@
-// The bodies of ReceiveMessage, DeleteMessageBatch and ChangeMessageVisibilityBatch, in JSON
-// (Amazon SQS API Reference, version 2012-11-05).
+// The request and response bodies of ReceiveMessage, DeleteMessageBatch and
+// ChangeMessageVisibilityBatch, in JSON (Amazon SQS API Reference, version 2012-11-05).
 #pragma once
 
 #include <chrono>
@@ -17,48 +17,52 @@ namespace weir {
 
 inline constexpr std::string_view kSqsTargetPrefix = "AmazonSQS";
 inline constexpr std::chrono::seconds kLongestSqsWait{20};
-inline constexpr int kMostSqsMessages = 10;  ///< of one call
+inline constexpr int kMostSqsMessages = 10;  ///< in one call
 
 struct ReceiveOptions {
   std::chrono::seconds wait = kLongestSqsWait;  ///< for a first message: 1 to 20 seconds
   int most_messages = kMostSqsMessages;         ///< 1 to 10
-  /// How long nobody else receives what was received; the queue's own where it is not given.
+  /// The visibility timeout of received messages: 1 second to 12 hours; by default the queue's.
   std::optional<std::chrono::seconds> visibility{};
 };
 
-/// kInvalidArgument where a number is beyond what the service takes.
+/// Fails with kInvalidArgument if a number is out of the service's range.
 Status Check(const ReceiveOptions& options);
 
 struct SqsMessage {
   std::string id;
-  std::string receipt;  ///< names this delivery; what deletes it
+  std::string receipt;  ///< identifies this delivery; needed to delete or hide the message
   std::string body;
-  std::optional<UnixMillis> sent{};  ///< to the queue
+  std::optional<UnixMillis> sent{};  ///< when it was sent to the queue, if the service returns it
 };
 
+/// Returns the body of a ReceiveMessage request.
 std::string ReceiveBody(std::string_view queue_url, const ReceiveOptions& options);
-/// kDataLoss, as of ReadDeleted, where it is no such answer.
+/// Parses the response of ReceiveMessage. Fails with kDataLoss if it is malformed.
 Result<std::vector<SqsMessage>> ReadReceived(std::string_view answer);
 
-/// REQUIRES: 1 to kMostSqsMessages.
+/// Returns the body of a DeleteMessageBatch request. REQUIRES: 1 to kMostSqsMessages receipts.
 std::string DeleteBody(std::string_view queue_url, std::span<const std::string> receipts);
 
-/// How long nobody receives a message, from now on; 0: whoever asks next receives it.
+/// A new visibility timeout of a received message, from now on. 0: it can be received at once.
 struct SqsHiding {
   std::string receipt;
   std::chrono::seconds hidden{0};  ///< 0 to 12 hours
 
   friend bool operator==(const SqsHiding&, const SqsHiding&) = default;
 };
-/// REQUIRES: 1 to kMostSqsMessages.
+/// Returns the body of a ChangeMessageVisibilityBatch request. REQUIRES: 1 to kMostSqsMessages
+/// hidings.
 std::string HideBody(std::string_view queue_url, std::span<const SqsHiding> hidings);
 
-/// What became of the receipts of one call.
+/// The results for the receipts of one call.
 struct SqsBatchOutcome {
   std::size_t done = 0;
   std::size_t failed = 0;
-  std::string first_fault;  ///< why, as the service says; empty: none failed
+  std::string first_fault;  ///< the service's code and message; empty: none failed
 };
+/// These two parse the response of DeleteMessageBatch and of ChangeMessageVisibilityBatch. They
+/// fail with kDataLoss if it is malformed.
 Result<SqsBatchOutcome> ReadDeleted(std::string_view answer);
 Result<SqsBatchOutcome> ReadHidden(std::string_view answer);
 

@@ -1,4 +1,4 @@
-// The bodies of SQS's calls. Examples are of the Amazon SQS API Reference, shortened.
+// The bodies of SQS's calls. The examples are from the Amazon SQS API Reference, shortened.
 #include "weir/events/sqs_wire.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(SqsWire, WhatIsNoAnswerIsRefused) {
   for (const char* bad : {"", "[]", R"({"Failed":{}})"}) EXPECT_FALSE(ReadDeleted(bad)) << bad;
 }
 
-// Fails if: a receipt or URL is written unescaped.
+// Fails if: a receipt or URL is written without escapes.
 RC_GTEST_PROP(SqsWireProperty, ADeleteNamesEachReceiptByAnIdOfItsOwn, ()) {
   const auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(' ', '~'));
   const auto receipts = *rc::gen::container<std::vector<std::string>>(10, text);

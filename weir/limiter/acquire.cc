@@ -1,4 +1,5 @@
-// An Acquire until the store is asked: resolve, charge, stand behind those who wait.
+// The first part of an Acquire: resolves the limits, makes the charges, and queues the call behind
+// waiting requests. acquire_completion.cc has the call to the store and its result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,6 +27,8 @@ ResolvedPtr Limiter::State::Find(const AcquireRequest& request) {
   return request.limits ? nullptr : resolver_.Find(request.entity, request.resource);
 }
 
+// Handles most requests under limits with an allowance, without the allocation of a Call. Requests
+// with an error return nullopt, too: Acquire reports it.
 std::optional<Outcome> Limiter::State::AtOnce(const AcquireRequest& request, Deadline deadline,
                                               const ResolvedPtr& resolved) {
   if (resolved == nullptr || request.wait_until || !waiting_.idle()) return std::nullopt;
@@ -56,6 +59,8 @@ void Limiter::State::Acquire(const AcquireRequest& request, Deadline deadline,
                     });
 }
 
+// The id is given out here, before any call to the store: waiting requests are served in the order
+// in which Acquire was called, not in the order of their refusals.
 CallPtr Limiter::State::NewCall(const AcquireRequest& request, Deadline deadline,
                                 Done<Outcome> done) {
   auto call = std::make_unique<Call>(std::move(done), deadline);
@@ -93,7 +98,7 @@ void Limiter::State::StartResolved(CallPtr call, const ResolvedPtr& resolved,
   Enter(std::move(call));
 }
 
-// Behind those who wait for one of the call's buckets, if there are any.
+// If other requests wait for one of its buckets, the call is queued behind them or refused.
 void Limiter::State::Enter(CallPtr call) {
   if (waiting_.idle()) return Try(std::move(call));
   if (call->patience != nullptr) {
@@ -128,7 +133,7 @@ void Limiter::State::TakeTurn(CallPtr call) {
   call->deadline = deadline;
   call->renewals = 0;
   if (patience.resolved == nullptr) return Try(std::move(call));
-  // What held when the request came may have changed since.
+  // The limits may have changed since the last try.
   if (auto resolved = resolver_.Find(patience.entity, patience.resource)) {
     return TryAgain(std::move(call), std::move(resolved));
   }

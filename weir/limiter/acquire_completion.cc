@@ -1,4 +1,14 @@
-// The store is asked, and what becomes of its answer.
+// The second part of an Acquire: calls the store and handles its result.
+//
+// The store may complete before or after its Acquire returns, on any thread, and reads the charges
+// until it returns. So the result and the return meet in the call (Call::Meet):
+//
+//   AskStore: release the call, call the store ----+
+//                                                  +--> the second one: Answered
+//   StoreAnswer: keep the result ------------------+
+//
+// The charges therefore live as long as the store may read them, and no further call to the store
+// begins within a call to it.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -14,7 +24,7 @@ Error Closed() {
   return {Code::kCancelled, "the limiter was closed while the request waited for tokens"};
 }
 
-// What the policy answers for: the store did not.
+// Returns true for the errors of an unavailable store, to which the policy applies.
 bool IsAway(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded ||
          code == Code::kResourceExhausted;
@@ -29,7 +39,8 @@ std::vector<BucketKey> KeysOf(const std::vector<Charge>& charges) {
 
 }  // namespace
 
-// What the store is given to answer. Dropped unrun, it answers for itself.
+// The Done that the store gets. If it is destroyed without having run, it completes the call with
+// kCancelled.
 class Limiter::State::StoreAnswer {
  public:
   StoreAnswer(State& state, Call& call) : state_(&state), call_(&call) {}
@@ -50,7 +61,6 @@ class Limiter::State::StoreAnswer {
   Call* call_;
 };
 
-// Nobody is ahead of the call.
 void Limiter::State::Try(CallPtr call) {
   if (!allowances_.Take(call)) AskStore(std::move(call));
 }
@@ -60,7 +70,7 @@ void Limiter::State::Serve(CallPtr call, Decision decision) {
                            : Refuse(std::move(call), std::move(decision));
 }
 
-// The call belongs to its answer and to this function, until they meet.
+// Until they meet, the StoreAnswer and this function share the call.
 void Limiter::State::AskStore(CallPtr owned) {
   Call& call = *owned.release();
   call.met.store(false, std::memory_order_relaxed);
@@ -71,7 +81,8 @@ void Limiter::State::AskStore(CallPtr owned) {
   }
   store_acquires_.Add();
   call.asked = clock_.Now();
-  // The store has to know what becomes of a request that it answers too late.
+  // The policy decides what the store does with tokens that it takes after the deadline: it keeps
+  // them taken if the policy admits the request.
   call.policy = PolicyOf(call);
   if (call.policy == OnUnavailable::kAllow) {
     buckets_.AcquireAndKeep(call.charges, now, call.deadline, StoreAnswer(*this, call));
@@ -92,6 +103,8 @@ void Limiter::State::Answered(CallPtr call) {
                            : Refused(std::move(call), std::move(decision));
 }
 
+// If the Limiter was closed during the try of a waiting call, its tokens go back: the lease could
+// not outlive the Limiter.
 void Limiter::State::Admit(CallPtr call, Decision decision) {
   for (std::size_t i = 0; i < decision.shards.size(); ++i) {
     call->charges[i].shard = decision.shards[i];
@@ -108,6 +121,7 @@ void Limiter::State::Admit(CallPtr call, Decision decision) {
   call->done(Outcome(std::move(decision), Lease(owner_, std::move(call->charges))));
 }
 
+// The wait counts from the start of the try, because the store computed it for that time.
 void Limiter::State::Refused(CallPtr call, Decision decision) {
   if (call->patience == nullptr) return Refuse(std::move(call), std::move(decision));
   const auto wait = std::max(decision.retry_after, milliseconds(1));
@@ -118,8 +132,8 @@ void Limiter::State::Refused(CallPtr call, Decision decision) {
   Place(std::move(call), verdict);
 }
 
-// Without a try, because others are ahead: the decision is made here. The buckets are read for its
-// statuses only, so that no failure of the read admits the call.
+// The decision is made here, because other requests are ahead. The buckets are read only for the
+// statuses of the decision, so a failure of the read never admits the call.
 void Limiter::State::RefuseBehind(CallPtr call) {
   const std::vector<BucketKey> keys = KeysOf(call->charges);
   const Deadline deadline = call->deadline;
@@ -173,7 +187,8 @@ void Limiter::State::Unanswered(CallPtr call, Error error) {
   Unanswered(std::move(call), std::move(error), own->key.entity, own->key.resource);
 }
 
-// No decision: an error, or what the policy says where the store is away.
+// There is no decision. If the store is unavailable and the policy is to allow, the call is
+// admitted without a charge; otherwise it fails.
 void Limiter::State::Unanswered(CallPtr call, Error error, std::string_view entity,
                                 std::string_view resource) {
   if (call->patience != nullptr && waiting_.closed()) return Abandon(std::move(call));

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Those that get tokens back: somebody may wait there.
+// Returns the charges that return tokens: requests may wait for these buckets.
 std::vector<Charge> GivenBack(const std::vector<Charge>& deltas) {
   std::vector<Charge> back;
   std::ranges::copy_if(deltas, std::back_inserter(back), [](const Charge& charge) {
@@ -19,7 +19,8 @@ std::vector<Charge> GivenBack(const std::vector<Charge>& deltas) {
   return back;
 }
 
-// One that is sent again must be applied before a store may have forgotten it.
+// Returns the time left for a repeated adjust: it must be applied before a store may have forgotten
+// its id. An adjust that was never sent has no such limit.
 milliseconds LeftToRepeat(const Adjustment& next, UnixMillis now) {
   return next.first_sent ? *next.first_sent + kTokenMemory - now : milliseconds::max();
 }
@@ -61,7 +62,7 @@ AdjustmentPtr Limiter::State::NewAdjustment(std::vector<Charge> deltas) {
 }
 
 void Limiter::State::Send(AdjustRun run) {
-  const AdjustmentPtr next = run.unsent.front();  // lives as long as the call
+  const AdjustmentPtr next = run.unsent.front();  // keeps next->deltas valid during the call
   const UnixMillis now = buckets_.Now();
   const milliseconds left = LeftToRepeat(*next, now);
   if (left <= milliseconds(0)) {
@@ -78,6 +79,9 @@ void Limiter::State::Send(AdjustRun run) {
                   });
 }
 
+// The state is stored after may_count: when it is kDoubt, the lease may pass the adjust to another
+// run. Adjusts of this run that are not sent become kDoubt too, so that Settle() sends them in
+// order.
 void Limiter::State::Settle(AdjustRun run, Adjustment::State state, Status answer) {
   const AdjustmentPtr sent = std::move(run.unsent.front());
   run.unsent.erase(run.unsent.begin());
@@ -86,6 +90,7 @@ void Limiter::State::Settle(AdjustRun run, Adjustment::State state, Status answe
   if (in_doubt) adjusts_in_doubt_.Add();
   sent->may_count = sent->may_count || in_doubt;
   sent->state = state;
+  // In doubt, the tokens may have been returned, so waiting requests try as well.
   if (state != Adjustment::State::kRefused) waiting_.GaveBack(GivenBack(sent->deltas));
   if (!run.unsent.empty() && !in_doubt) return Send(std::move(run));
   for (const AdjustmentPtr& kept : run.unsent) kept->state = Adjustment::State::kDoubt;

@@ -1,4 +1,9 @@
-// One correction of a lease on its way to the store.
+// One adjust of a lease, from the call to the store's result.
+//
+//   kUnsettled --+--> kCounts, kRefused, kGivenUp: final; Lease::Fold removes it
+//       ^        +--> kDoubt: no definite result, or not sent
+//       |                |
+//       +----------------+ Lease::TakeDoubts
 #pragma once
 
 #include <atomic>
@@ -12,14 +17,14 @@
 
 namespace weir {
 
-/// Shared by the lease and by the run that sends it, which may be answered on another thread.
+/// Shared by the lease and by the run that sends it, which may complete on another thread.
 struct Adjustment {
   enum class State {
     kUnsettled,  ///< it belongs to a run: not sent yet, or in flight
-    kDoubt,  ///< no answer says whether it counts, or it was not sent; sent again, it counts once
+    kDoubt,      ///< no result says whether it counts, or it was not sent; it may be sent again
     kCounts,
     kRefused,  ///< it changed nothing and never will
-    kGivenUp,  ///< in doubt for so long that it could count twice if it was sent again
+    kGivenUp,  ///< in doubt for kTokenMemory; it could count twice if it was sent again
   };
 
   Adjustment(std::vector<Charge> by, AdjustId name) : deltas(std::move(by)), token(name) {}
@@ -27,27 +32,28 @@ struct Adjustment {
   const std::vector<Charge> deltas;
   const AdjustId token;
   std::atomic<State> state = State::kUnsettled;
-  // Of the run, while kUnsettled.
+  // Accessed by the run only, while the state is kUnsettled.
   std::optional<UnixMillis> first_sent{};  ///< bucket time
-  bool may_count = false;                  ///< an answer left it open
+  bool may_count = false;                  ///< an earlier result left open whether it counts
 };
 
-/// A store counts an adjust that is sent again within this time once (AdjustId).
+/// Within this time after the first request, a store counts a repeated adjust once (AdjustId).
 inline constexpr milliseconds kTokenMemory{600'000};
 
 using AdjustmentPtr = std::shared_ptr<Adjustment>;
 
-/// Adjusts that are sent one after the other, each when the one before is settled.
+/// Adjusts that are sent one after the other, each when the previous one has its result.
 struct AdjustRun {
   std::vector<AdjustmentPtr> unsent;
-  /// Gets the answer of the last, or of the first that stays in doubt, after which none is sent.
+  /// Gets the result of the last adjust, or of the first that is in doubt; the rest is not sent.
   Done<void> done;
-  bool settles = false;  ///< instead: the first error of all
+  bool settles = false;  ///< `done` gets the first error instead
   Status first_error{};
 };
 
-/// What the answer to an adjust says about it. `may_count`: an earlier answer left it open; that
-/// the caller is refused now says nothing about the earlier request.
+/// Returns the state of an adjust after this result. `may_count`: an earlier result left open
+/// whether it counts. kPermissionDenied and kUnauthenticated then say nothing about the earlier
+/// request.
 Adjustment::State StateAfter(const Status& answer, bool may_count = false);
 
 }  // namespace weir

@@ -12,17 +12,18 @@ namespace weir {
 namespace {
 
 constexpr Instant kLongAgo{INT64_MIN / 2};
-/// This many debits may follow each other at once when demand sets in.
+/// This many debits may be sent without spacing when demand begins.
 constexpr int kAhead = 8;
-/// A request is one of many if at least this many like it came in a window.
+/// A request is one of many if the demand in a window is at least this many times its amount.
 constexpr std::int64_t kMany = 4;
-/// After an answer without tokens: those who waited for it are decided by it, however late it came.
+/// No debit is sent in turn for this time after a refusal, so that the requests that waited for its
+/// result are decided by it, however late it came.
 constexpr milliseconds kPause{1};
-/// After this many refusals in a row, the balance that they reported causes no debit out of turn: a
-/// store may refuse tokens that it shows as available.
+/// After this many consecutive refusals, the balance that they reported causes no debit out of
+/// turn: a store may refuse tokens that it shows as available.
 constexpr int kMostRefusals = 4;
 
-// At most kMaxMillitokens, which no capacity exceeds.
+// Saturates at kMaxMillitokens, which no capacity exceeds.
 std::int64_t Add(std::int64_t a, std::int64_t b) { return std::min(a + b, kMaxMillitokens); }
 
 }  // namespace
@@ -93,8 +94,8 @@ void Allowance::Spend(View need, Instant now) {
   }
 }
 
-// Looking ahead is for those of whom there are many: what is debited for one that comes now and
-// then would be lost.
+// A debit is sent ahead only for a limit that is requested often. Tokens that are debited ahead of
+// rare requests would expire.
 bool Allowance::RunsLow(View need, const Millis& left, Instant now) {
   if (sent_ || now < direct_until_ || now < NextDebit()) return false;
   for (std::size_t i = 0; i < need.size(); ++i) {
@@ -104,9 +105,9 @@ bool Allowance::RunsLow(View need, const Millis& left, Instant now) {
   return false;
 }
 
-// As much as was wanted lately, but no more than half of what the bucket was seen to have: whoever
-// else takes from it does the same, and so it is shared. `need` (none: nobody waits for it) is
-// asked for in any case.
+// Debits the recent demand, but at most half of the last known balance: other processes do the
+// same, so the bucket is shared. The tokens that `need` lacks are debited in any case; `need` is
+// empty if no request waits for the debit.
 bool Allowance::Begin(View need, const Millis& held, Instant now) {
   const bool in_turn = now >= NextDebit();
   for (std::size_t i = 0; i < quotas_.size(); ++i) {
@@ -118,7 +119,7 @@ bool Allowance::Begin(View need, const Millis& held, Instant now) {
   }
   if (SumOf(debit_) == 0) return false;
   sent_ = now;
-  // One that went out of turn does not put off the others for longer than a spacing.
+  // The bound keeps debits out of turn from delaying the debits in turn for more than a spacing.
   paid_until_ = std::min(std::max(paid_until_, now) + spacing_, now + kAhead * spacing_);
   return true;
 }
@@ -127,9 +128,9 @@ Instant Allowance::NextDebit() const {
   return std::max(not_before_, paid_until_ - (kAhead - 1) * spacing_);
 }
 
-// The time of a debit has come; or the bucket was seen to have the missing tokens, and more than
-// the debits in turn would take: a refusal would then hold back tokens that are available. After a
-// refusal only the balances that it reported count as seen.
+// A debit may be sent in turn, or out of turn if the last result left the missing tokens in the
+// bucket, and more than the debits in turn would take: a refusal would then hold back available
+// tokens. After a refusal, only the balances that it reported are taken as known.
 bool Allowance::MayDebit(View need, View held, Instant now) const {
   if (now >= NextDebit()) return true;
   const bool refused = now < not_before_;
@@ -142,7 +143,8 @@ bool Allowance::MayDebit(View need, View held, Instant now) const {
   return true;
 }
 
-// Not before the rate has refilled the tokens that were missing when the bucket was last seen.
+// Returns the time of the next debit in turn, or, if that is later, the time at which the rate has
+// refilled the tokens that the bucket lacked in the last result.
 Instant Allowance::RetryAt(View need, View held) const {
   milliseconds wait{0};
   for (std::size_t i = 0; i < need.size(); ++i) {
@@ -209,7 +211,8 @@ Allowance::Leaving Allowance::Drop(Instant now) {
   return leaving;
 }
 
-// False: it is not over yet, and not worth its way.
+// The deadline of the return is a quarter of the lifetime from now. The refill until then is
+// subtracted, because the return may take effect as late as that.
 bool Allowance::Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const {
   Return back{.amounts = lot.left, .deadline = now + quarter(), .paid_by = lot.paid_by};
   const auto age = std::chrono::ceil<milliseconds>(back.deadline - lot.sent);
@@ -248,7 +251,8 @@ void Allowance::Roll(Instant now) {
   if (!next) std::ranges::fill(wanted_before_, 0);
 }
 
-// Of the window that ends now: all of this one, and of the one before the part that it covers.
+// The sliding window that ends now covers all of the current window and the last part of the window
+// before, of which a proportional amount is counted.
 std::int64_t Allowance::Demand(std::size_t limit, Instant now) const {
   const nanoseconds before = std::max(window_ - (now - window_began_), nanoseconds(0));
   const double part = static_cast<double>(before.count()) / static_cast<double>(window_.count());

@@ -1,5 +1,21 @@
-// What one process holds of a bucket ahead of its requests: the rules, as a value.
-// Mechanism and proof: docs/design/allowances.md.
+// The tokens of a bucket that one process holds in advance of its requests: a state machine without
+// I/O. Mechanism and proof: docs/design/allowances.md.
+//
+//   request: Want, then Ask
+//      |
+//      +-- enough tokens held ---------------------------------> kSpent (and perhaps a debit ahead)
+//      +-- a debit is in flight -------------------------------> kWait
+//      +-- the store failed less than a spacing ago -----------> kAskStore
+//      +-- no debit is due and the bucket is not known to
+//      |   have the missing tokens ----------------------------> kRefused until retry_at
+//      +-- otherwise: begin a debit ---------------------------> kWait
+//
+//   debit in flight --+--> Debited: the tokens become a lot, usable for 3/4 of the lifetime
+//                     +--> Refused, Contended: no debit before the time that the result names
+//                     +--> Failed: kAskStore for one spacing
+//
+//   lot --+--> spent by requests
+//         +--> Wake, Drop: returned less the refill since the debit; the rest is forfeited
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -14,65 +30,80 @@
 
 namespace weir {
 
-/// A value without I/O: requests, answers of the store and `now` go in; what to debit, what to give
-/// back and when to look again come out. Not thread-safe. Amounts are millitokens, one for each
-/// limit in the order of construction; every span has that size.
+/// The allowance of a group of limits. Its inputs are requests, results of the store and `now`; its
+/// outputs are the amounts to debit and to return, and the time of the next call. Not thread-safe.
+/// Amounts are millitokens, one for each limit in the order of construction; every span has this
+/// size.
 ///
-/// What is debited may be spent for three quarters of the lifetime, counted from before the debit
-/// was sent. The rest is the time in which what is given back must have arrived.
+/// Debited tokens may be spent for three quarters of the lifetime, counted from a moment before the
+/// debit was sent. The last quarter is the time within which a return must take effect.
+///
+/// Debits have a spacing, with a credit of a few debits for the beginning of demand. A debit that
+/// the spacing allows is "in turn". A debit is sent "out of turn" if the bucket is known to have
+/// more tokens than the debits in turn would take.
 class Allowance {
  public:
   using Millis = absl::InlinedVector<std::int64_t, 4>;
   using View = std::span<const std::int64_t>;
 
-  /// Debits are half a lifetime apart, but no more than this.
+  /// The spacing of debits is half a lifetime, but at most this.
   static constexpr milliseconds kLongestSpacing{1000};
+  /// A balance that is not known.
   static constexpr std::int64_t kNotSeen = INT64_MIN;
 
-  /// REQUIRES: lifetime > 0; a valid quota for each limit, as it stands after SetAside.
+  /// REQUIRES: lifetime > 0; a valid quota for each limit, with the capacity after SetAside.
   Allowance(milliseconds lifetime, std::vector<Quota> quotas);
 
-  /// A request has come. Once for each, before Ask: what is debited follows this.
+  /// Records the demand of a request. Call it once for each request, before Ask: the size of debits
+  /// follows the demand.
   void Want(View need, Instant now);
 
   enum class Verdict {
     kSpent,
     kRefused,   ///< until `retry_at`
-    kWait,      ///< for the answer to the debit under way; then Ask again
-    kAskStore,  ///< the store failed lately: this request is for itself
+    kWait,      ///< until the debit in flight has its result; then call Ask again
+    kAskStore,  ///< the store failed recently: this request calls the store itself
   };
   struct Step {
     Verdict verdict = Verdict::kRefused;
-    bool debit = false;  ///< send debit() now; it ends in Debited, Refused or Failed
+    /// Send debit() now; its result goes to Debited, Refused, Contended or Failed.
+    bool debit = false;
     Instant retry_at{};
   };
+  /// Decides a request, and spends its tokens if they are held.
   Step Ask(View need, Instant now) { return Ask(need, Held(now), now); }
-  /// `held`: Held(now).
+  /// As above. `held` is Held(now).
   Step Ask(View need, Millis held, Instant now);
-  /// Whether Ask would answer kSpent or kRefused.
+  /// Returns whether Ask would return kSpent or kRefused.
   bool Tells(View need, View held, Instant now) const;
 
-  /// The debit under way, and until when its answer is of use.
+  /// Returns the amounts of the debit in flight.
   View debit() const { return debit_; }
+  /// Returns the time from which the tokens of the debit in flight cannot be spent.
   Instant debit_ends() const { return *sent_ + usable_; }
 
-  /// The shard that paid, of each bucket.
+  /// For each bucket, the shard that paid.
   using Shards = absl::InlinedVector<std::uint32_t, 2>;
 
-  /// The answers to it. `available`: what the bucket had before, negative in debt; kNotSeen for a
-  /// limit of which the answer says nothing. `until`: before then the same debit would be refused;
-  /// used for at most kLongestSpacing, since others may give back.
-  /// `paid_by` is kept for the returns of this debit; empty: the store divides no buckets.
+  // One of the next four is called once with the result of each debit. `available` is the balance
+  // of the bucket before the debit: negative if in debt, kNotSeen for a limit that is not in the
+  // result.
+
+  /// The debit was made. `paid_by` is kept for the returns of this debit; it is empty if the store
+  /// does not divide buckets.
   void Debited(View available, Instant now, Shards paid_by = {});
+  /// The debit was refused. The same debit would be refused before `until`; this is used for at
+  /// most kLongestSpacing, because other processes may return tokens.
   void Refused(View available, Instant until, Instant now);
-  /// No limit refused: others wrote to the buckets. Nothing is sent before `until`, or for longer
-  /// than kLongestSpacing.
+  /// The debit was refused by no limit, because other processes wrote to the buckets. No debit is
+  /// sent before `until`, or for kLongestSpacing if that is shorter.
   void Contended(Instant until, Instant now);
+  /// The debit failed, and its tokens, if any were taken, are lost.
   void Failed(Instant now);
 
-  /// What leaves: `amounts` go back to the bucket, by `deadline` or never. It is what was left less
-  /// what the rate has brought since the debit: the bucket must not hold more than if the debit had
-  /// never been.
+  /// A return to the bucket, which must take effect by `deadline` or never. `amounts` are the
+  /// unspent tokens less the refill since the debit: the bucket must not hold more than if the
+  /// debit had not been made.
   struct Return {
     Millis amounts;
     Instant deadline;
@@ -80,23 +111,27 @@ class Allowance {
   };
   struct Leaving {
     std::vector<Return> returns;
-    std::int64_t forfeited = 0;  ///< of all limits
+    std::int64_t forfeited = 0;  ///< sum over all limits
   };
-  /// What is over, and, when nobody asked for a quarter of the lifetime, what is worth its way.
-  /// To be called every quarter of the lifetime while not idle().
+  /// Removes expired tokens. If no request came for a quarter of the lifetime, also removes the
+  /// tokens of which at least one whole token can be returned. Call it every quarter of the
+  /// lifetime while not idle().
   Leaving Wake(Instant now);
-  /// All that is held. What a debit under way brings is dropped by another call after its answer.
+  /// Removes all held tokens. If a debit is in flight, call it again after its result.
   Leaving Drop(Instant now);
 
-  /// What can be spent at `now`.
+  /// Returns the tokens that can be spent at `now`.
   Millis Held(Instant now) const;
-  /// What the bucket had after the last answer; kNotSeen where that did not say.
+  /// Returns the balance of the bucket after the last result; kNotSeen for limits that are not in
+  /// it.
   View left() const { return left_; }
-  /// Nothing is held, and nobody asked for two lifetimes.
+  /// Returns true if no tokens are held, no debit is in flight, and no request came for two
+  /// lifetimes.
   bool idle(Instant now) const;
   nanoseconds quarter() const { return lifetime_ / 4; }
 
  private:
+  /// The tokens of one debit.
   struct Lot {
     Instant sent;
     Millis left;
@@ -104,41 +139,52 @@ class Allowance {
   };
 
   bool Live(const Lot& lot, Instant now) const { return now < lot.sent + usable_; }
+  /// Takes `need` from the lots, oldest first. REQUIRES: Covers(Held(now), need).
   void Spend(View need, Instant now);
+  /// Returns whether a debit should be sent before the held tokens are used up.
   bool RunsLow(View need, const Millis& left, Instant now);
+  /// Sets debit_ and marks it as in flight. Returns false if there is nothing to debit.
   bool Begin(View need, const Millis& held, Instant now);
+  /// Returns the time from which a debit may be sent in turn.
   Instant NextDebit() const;
+  /// Returns whether a debit for `need` may be sent, in turn or out of turn.
   bool MayDebit(View need, View held, Instant now) const;
   Instant RetryAt(View need, View held) const;
+  /// Records the balance that a result shows.
   void See(View available, Instant now);
+  /// Begins a new window of demand if the current one is over.
   void Roll(Instant now);
+  /// Returns the amount of one limit that was requested in the last `window_`.
   std::int64_t Demand(std::size_t limit, Instant now) const;
+  /// Adds the return of a lot to `leaving`. Returns false if the lot is not over and less than a
+  /// token of each limit could be returned: the lot then stays.
   bool Leave(const Lot& lot, bool over, Instant now, Leaving& leaving) const;
 
   const nanoseconds lifetime_;
-  const nanoseconds usable_;   ///< how long what is debited may be spent
-  const nanoseconds spacing_;  ///< debits are so far apart, after the first few
-  const nanoseconds window_;   ///< over which demand is measured
+  const nanoseconds usable_;   ///< debited tokens may be spent for this time
+  const nanoseconds spacing_;  ///< time between debits, after the first kAhead
+  const nanoseconds window_;   ///< demand is measured over this time
   const std::vector<Quota> quotas_;
   absl::InlinedVector<Lot, 2> lots_;  ///< oldest first
-  Millis debit_;                      ///< of the last debit
-  std::optional<Instant> sent_;       ///< of the debit under way
-  Millis seen_;                       ///< what the bucket had before the last debit
-  Millis left_;                       ///< ... and after it
-  Millis enough_;                     ///< more than this left: it is debited again at once
-  Instant seen_at_;                   ///< when that answer came
-  Instant paid_until_;                ///< debits use up their spacing; a few may be ahead
-  Instant not_before_;                ///< a refusal told so
-  int refusals_ = 0;                  ///< in a row
-  Instant direct_until_;              ///< the store failed
-  Instant asked_;                     ///< by the last request
+  Millis debit_;                      ///< amounts of the last debit
+  std::optional<Instant> sent_;       ///< start of the debit in flight
+  Millis seen_;                       ///< balance before the last debit that had a decision
+  Millis left_;                       ///< balance after it
+  Millis enough_;                     ///< with more than this left, a debit may go out of turn
+  Instant seen_at_;                   ///< time of that result
+  Instant paid_until_;                ///< each debit moves this by one spacing
+  Instant not_before_;                ///< from refusals: no debit in turn before this time
+  int refusals_ = 0;                  ///< consecutive
+  Instant direct_until_;              ///< after a failure: requests call the store until then
+  Instant asked_;                     ///< time of the last request
   Instant window_began_;
-  Millis wanted_;         ///< since then
-  Millis wanted_before_;  ///< in the window before
+  Millis wanted_;         ///< requested since window_began_
+  Millis wanted_before_;  ///< requested in the window before
 };
 
+/// Returns the sum over all limits.
 std::int64_t SumOf(Allowance::View amounts);
-/// Of each limit at least as much as is needed.
+/// Returns whether at least the needed amount of each limit is held.
 bool Covers(Allowance::View held, Allowance::View need);
 
 }  // namespace weir

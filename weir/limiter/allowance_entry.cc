@@ -8,7 +8,7 @@ namespace {
 
 using Millis = Allowance::Millis;
 
-// The shortest of all: it is right for each of them.
+// Returns the shortest lifetime, which is valid for each of the limits.
 milliseconds LifetimeOf(const std::vector<TargetPtr>& targets) {
   milliseconds lifetime = kMaxAllowance;
   for (const TargetPtr& target : targets) {
@@ -31,12 +31,13 @@ bool SameBucket(const Target& a, const Target& b) {
   return &a == &b || (a.hash == b.hash && a.key == b.key);
 }
 
-// Debt counts as nothing left.
+// Returns the tokens left in the bucket; 0 if it is in debt or not known.
 std::int64_t LeftOf(std::int64_t left) {
   return left == Allowance::kNotSeen ? 0 : std::max<std::int64_t>(left, 0);
 }
 
-// Those limits whose buckets had too little; if all had enough, those of which too little is held.
+// Marks the limits that show less than was requested. If no limit does, marks those of which the
+// process held less.
 void MarkExceeded(Decision& refusal, const Millis& held) {
   const auto is_short = [](const LimitStatus& one) { return one.requested > one.available; };
   const bool any_short = std::ranges::any_of(refusal.limits, is_short);
@@ -67,6 +68,9 @@ bool MayBeServed(const std::vector<Charge>& charges) {
   }
   return any;
 }
+
+// The functions below walk the targets and some charges in parallel. Charges are in the order of
+// the targets; targets without a charge are skipped.
 
 AllowanceEntry::AllowanceEntry(std::vector<TargetPtr> buckets)
     : targets(std::move(buckets)), allowance(LifetimeOf(targets), QuotasOf(targets)) {}
@@ -117,12 +121,12 @@ std::optional<Millis> AllowanceEntry::NeedOf(const std::vector<Charge>& charges)
     const Charge& charge = charges[next++];
     if (charge.target != target) {
       if (charge.target->limits != target->limits) return std::nullopt;
-      target = charge.target;
+      target = charge.target;  // resolved again, with the same limits
     }
     std::ranges::copy(charge.amounts, need.begin() + static_cast<std::ptrdiff_t>(first));
   }
   if (next != charges.size()) return std::nullopt;
-  // All its limits were found again, by later reads.
+  // The charges cover all targets, so later reads have found the same limits for all of them.
   if (next == targets.size()) resolved_at = std::max(resolved_at, charges.front().resolved_at);
   return need;
 }

@@ -1,5 +1,5 @@
-// The allowance of one pair of entity and resource: from charges to the numbers of the value, and
-// back.
+// The allowance of one (entity, resource) pair. Converts between charges and the amounts of an
+// Allowance.
 #pragma once
 
 #include <memory>
@@ -13,40 +13,43 @@
 
 namespace weir {
 
-/// Whether any of their limits has an allowance.
+/// Returns whether any limit of these targets has an allowance.
 bool HaveAllowance(std::span<const TargetPtr> targets);
-/// Whether something is asked for, and each limit of which something is asked has an allowance.
+/// Returns whether an allowance may decide these charges: at least one amount is not 0, and each
+/// limit with such an amount has an allowance.
 bool MayBeServed(const std::vector<Charge>& charges);
 
-/// Not thread-safe.
+/// Not thread-safe: guarded by the mutex of its stripe in Allowances.
 struct AllowanceEntry {
-  /// REQUIRES: one of their limits has an allowance.
+  /// REQUIRES: HaveAllowance(buckets).
   explicit AllowanceEntry(std::vector<TargetPtr> buckets);
 
-  /// Amounts as charges of the buckets; buckets with nothing are left out.
+  /// Returns the amounts as charges of the buckets. Buckets without an amount are left out.
   std::vector<Charge> ChargesOf(Allowance::View amounts) const;
-  /// Returned tokens as charges of the shards that paid.
+  /// Returns the tokens to return as negative charges of the shards that paid.
   std::vector<Charge> ChargesOf(const Allowance::Return& back) const;
-  /// For each target the shard that paid its part of `charges`; empty if the store divides nothing.
+  /// Returns, for each target, the shard that paid its part of `charges`. Returns an empty vector
+  /// if the store does not divide buckets.
   Allowance::Shards PaidBy(const std::vector<Charge>& charges, const Decision& decision) const;
-  /// The amount that the charges ask of each limit. Nothing if one of them is on another bucket or
-  /// under other limits.
+  /// Returns the amount that the charges need of each limit, and keeps their targets. Returns
+  /// nullopt if a charge is on another bucket or under other limits than this entry has.
   std::optional<Allowance::Millis> NeedOf(const std::vector<Charge>& charges);
-  /// The balance of each limit by the answer to `charges`; else Allowance::kNotSeen.
+  /// Returns the balance of each limit in the decision on `charges`, or Allowance::kNotSeen if the
+  /// decision does not contain the limit.
   Allowance::Millis AvailableOf(const std::vector<Charge>& charges, const Decision& decision) const;
-  /// The decision on `charges` if the process held `held`: admitted if `wait` is 0. It shows as
-  /// available the tokens held plus those left in the bucket at its last answer.
-  /// REQUIRES: NeedOf(charges), just before.
+  /// Returns the decision on `charges`: admitted if `wait` is 0, refused otherwise. The available
+  /// tokens are `held`, those that the process held before, plus those that the last result of the
+  /// store left in the bucket. REQUIRES: NeedOf(charges) was not nullopt, under the same lock.
   Decision DecisionOf(const std::vector<Charge>& charges, const Allowance::Millis& held,
                       milliseconds wait) const;
 
   std::vector<TargetPtr> targets;         ///< the pair's own first
   Allowance allowance;                    ///< of the limits of all targets, in order
-  std::vector<CallPtr> waiting{};         ///< for the answer to the debit in flight ...
-  Deadline deadline = Deadline::Never();  ///< ... which comes by then
-  bool gone = false;                      ///< no longer in use
-  std::uint32_t of_shards = 1;            ///< as the last answer said
-  Instant resolved_at{INT64_MAX};         ///< of the charges of its debits
+  std::vector<CallPtr> waiting{};         ///< calls that wait for the debit in flight
+  Deadline deadline = Deadline::Never();  ///< of the debit in flight
+  bool gone = false;                      ///< removed from Allowances
+  std::uint32_t of_shards = 1;            ///< Decision::of_shards of the last debit
+  Instant resolved_at{INT64_MAX};         ///< Charge::resolved_at of the debits
 };
 using AllowanceEntryPtr = std::shared_ptr<AllowanceEntry>;
 

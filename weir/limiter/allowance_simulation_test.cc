@@ -1,5 +1,5 @@
-// Fleets from a seed: processes that share one bucket, join, leave and die, with answers of the
-// store that come late or not at all, held against what must be true of every run.
+// Simulated fleets, each from a seed: processes that share buckets, join, leave and die, on a store
+// whose results are late or lost. The tests check properties that must hold in every run.
 #include <gtest/gtest.h>
 
 #include <list>
@@ -24,8 +24,8 @@ struct Event {
 };
 using Events = std::map<std::string, std::vector<Event>>;  ///< by entity
 
-/// Never over-admit: on every interval [s, t], what is taken is at most the capacity, what the rate
-/// brings from s to t, and what leases gave back from a lifetime before s.
+/// The bound on admissions: on every interval [s, t], at most the capacity, the refill from s to t,
+/// and the tokens that leases returned after s - lifetime are taken.
 void CheckBound(const Limit& limit, std::vector<Event> takes, std::vector<Event> returns) {
   std::ranges::sort(takes);
   std::ranges::sort(returns);
@@ -49,13 +49,13 @@ void CheckBound(const Limit& limit, std::vector<Event> takes, std::vector<Event>
   }
 }
 
-/// What all processes did to the store, and what requests were given.
+/// The calls of all processes to the store, and the tokens that requests got.
 struct Ledger {
   Events takes;             ///< of requests: by the store, or when an allowance was spent
-  Events returns;           ///< of leases
-  SumsByEntity debited;     ///< ahead of requests
+  Events returns;           ///< by leases
+  SumsByEntity debited;     ///< for allowances
   SumsByEntity taken;       ///< for requests, by the store
-  SumsByEntity given_back;  ///< of allowances and leases
+  SumsByEntity given_back;  ///< by allowances and leases
 };
 
 void AddTo(SumsByEntity& sums, std::span<const Charge> charges) {
@@ -93,15 +93,15 @@ class Tap : public Backend, private BucketStore {
   Backend& inner_;
 };
 
-/// What a call is for, seen on its way from the limiter.
+/// The purpose of the call that passes from a limiter to the store now.
 struct Passing {
-  bool ahead = false;   ///< the acquire is a debit, not of a request
-  bool unused = false;  ///< the adjust gives back an allowance
-  bool direct = false;  ///< an answer of the store to a request is being told
-  Events left{};        ///< in the buckets, after each acquire of this process
+  bool ahead = false;   ///< the acquire is the debit of an allowance
+  bool unused = false;  ///< the adjust returns tokens of an allowance
+  bool direct = false;  ///< a result of the store is being passed to a request
+  Events left{};        ///< the balances after each acquire of this process
 };
 
-/// Between the limiter and the faults: knows from the limiter's counts what a call is for.
+/// Between the limiter and the faults: derives the purpose of a call from the limiter's statistics.
 class Outer final : public Tap {
  public:
   Outer(Backend& inner, Passing& passing, const Limiter* const& limiter)
@@ -134,7 +134,7 @@ class Outer final : public Tap {
   std::uint64_t returns_ = 0;
 };
 
-/// Between the faults and the shared store: writes down what really happens.
+/// Between the faults and the shared store: records the calls that reach the store.
 class Inner final : public Tap {
  public:
   Inner(Backend& shared, Passing& passing, Ledger& ledger, const Clock& clock)
@@ -173,14 +173,14 @@ class Inner final : public Tap {
   const Clock& clock_;
 };
 
-/// A request that was refused without the store, though no other one waited.
+/// A request that was refused without the store although no other request waited.
 struct LocalRefusal {
   std::int64_t at = 0;  ///< ms
   std::int64_t need = 0;
   std::vector<std::string> entities;
 };
 
-/// One process with its own way to the shared store. Lives as long as the run.
+/// One process with its own faulty connection to the shared store. Lives until the end of the run.
 class Process {
  public:
   Process(Backend& shared, sim::SimScheduler& scheduler, Ledger& ledger, std::uint64_t seed,
@@ -208,13 +208,13 @@ class Process {
                       });
   }
 
-  /// kill -9: it answers nobody any more, and nothing of it reaches the store.
+  /// Simulates kill -9: results are no longer used, and no call reaches the store.
   void Die() {
     dead_ = true;
     faulty_.faults.down = true;
   }
   void Leave() { leaving_ = true; }
-  /// True when it has left.
+  /// Returns true if the process has left.
   bool TryLeave() {
     if (under_way_ > 0 || !limiter_) return !limiter_;
     last_ = limiter_->stats();
@@ -276,8 +276,8 @@ class Process {
 struct Shape {
   sim::Faults faults;
   bool deaths = true;
-  bool leases = false;   ///< some give back
-  bool patience = true;  ///< some wait for tokens
+  bool leases = false;   ///< some leases return tokens
+  bool patience = true;  ///< some requests wait for tokens
 };
 
 struct FleetTotals {
@@ -287,7 +287,7 @@ struct FleetTotals {
   std::uint64_t debits = 0, refused = 0, returned = 0, forfeited = 0, local_refusals = 0;
 };
 
-/// A fleet of at most eight processes on two buckets, of which one is the other's parent.
+/// A fleet of at most eight processes on two buckets, one of which is the parent's.
 class Fleet {
  public:
   Fleet(std::uint64_t seed, const Shape& shape)
@@ -321,7 +321,7 @@ class Fleet {
     }
     CheckStore();
     for (const Process& process : processes_) CheckProcess(process);
-    if (shape_.patience) return;  // behind those who wait a request is refused whatever is there
+    if (shape_.patience) return;  // requests behind waiting ones are refused despite free tokens
     for (const Process& process : processes_) CheckRefusals(process);
   }
 
@@ -399,7 +399,8 @@ class Fleet {
                    shape_.leases && rng_.Chance(0.3));
     }
   }
-  /// All at once, twice within a lifetime: first to have much debited, then to have it spent.
+  /// Many requests at once, twice within a lifetime: the first cause large debits, the second spend
+  /// them.
   void Rush() {
     const int each = static_cast<int>(rng_.Between(5, 60));
     for (int i = 0; i < 8; ++i) AskAny(each);
@@ -410,7 +411,8 @@ class Fleet {
 
   void End() { ASSERT_TRUE(scheduler_.RunAll(500'000)) << "it never comes to rest"; }
 
-  /// What the buckets say was taken is what was debited and taken, less what came back.
+  /// Checks that the consumption of each bucket equals the debited and taken tokens less the
+  /// returned ones.
   void CheckStore() {
     for (const auto& [entity, limit] : limits_) {
       const BucketKey key{entity, "r"};
@@ -423,8 +425,8 @@ class Fleet {
     }
   }
 
-  /// A process refuses by itself only if, when it last saw the buckets, at most a second ago, one
-  /// of them had no more than the amount asked and the refill of two spacings.
+  /// Checks that a process refused without the store only if, in the second before, it saw one of
+  /// the buckets with no more than the requested amount plus the refill of two spacings.
   void CheckRefusals(const Process& process) {
     for (const LocalRefusal& refusal : process.refusals()) {
       const bool any = std::ranges::any_of(refusal.entities, [&](const std::string& entity) {
@@ -443,8 +445,8 @@ class Fleet {
     local_refusals_ += process.refusals().size();
   }
 
-  /// What a process says it debited is spent, back or forfeited; what it says it spent, it gave to
-  /// requests.
+  /// Checks the statistics of a process: no debited token is left unaccounted for, and the spent
+  /// tokens are those that requests got.
   void CheckProcess(const Process& process) const {
     const AllowanceStats stats = process.stats().allowances;
     ASSERT_EQ(process.under_way(), 0) << "each request has one answer";
@@ -510,14 +512,14 @@ TEST(AllowanceSimulation, NorWhenAnswersAreLost) {
   EXPECT_GT(totals.direct, 1'000'000U);
 }
 
-// U12. Fails if: Allowance::MayDebit looks at the time alone.
+// U12. Fails if: Allowance::MayDebit considers only the time.
 TEST(AllowanceSimulation, U12NorRefusesWhileTokensAreSeenToBeThere) {
   const FleetTotals totals = RunFleets(30'001, 100, {.faults = kLate, .patience = false});
   EXPECT_GT(totals.local_refusals, 10'000U);
   EXPECT_GT(totals.spent, 10'000'000U);
 }
 
-// What leases give back counts from a lifetime before an interval.
+// The bound includes the tokens that leases returned from a lifetime before the interval.
 TEST(AllowanceSimulation, NorWhenLeasesGiveBack) {
   const FleetTotals totals = RunFleets(20'001, 50, {.faults = kLate, .leases = true});
   EXPECT_GT(totals.spent, 1'000'000U);

@@ -20,7 +20,8 @@ constexpr nanoseconds kMilli = milliseconds(1);
 
 Instant AtMillis(std::int64_t millis) { return kStart + millis * kMilli; }
 
-/// A second of lifetime: 750 ms of use, debits 500 ms apart after the first eight.
+/// The lifetime is one second: tokens may be spent for 750 ms, and debits are 500 ms apart after
+/// the first eight.
 class AllowanceTest : public ::testing::Test {
  protected:
   Allowance::Step Ask(std::int64_t tokens, Instant now) {
@@ -31,7 +32,7 @@ class AllowanceTest : public ::testing::Test {
   void Debited(std::int64_t available, Instant now) {
     allowance_.Debited(Millis{available * kMillitokens}, now);
   }
-  /// Asks for so many at once, has them debited, and spends them.
+  /// Requests this many tokens and completes the debit, so that they are held.
   void Hold(std::int64_t tokens, Instant now) {
     ASSERT_EQ(Ask(tokens, now).verdict, Verdict::kWait);
     Debited(1000, now);
@@ -95,7 +96,8 @@ TEST_F(AllowanceTest, ARefusalIsUsedUntilItsInstant) {
   EXPECT_TRUE(Ask(5, AtMillis(700)).debit);
 }
 
-// U12: others may give back, or limits may change: a refusal is not used for longer than a second.
+// U12: a refusal is used for at most a second, because other processes may return tokens, or limits
+// may change.
 TEST_F(AllowanceTest, U12ARefusalIsUsedForASecondAtMostAndStillTellsTheWholeWait) {
   Ask(50, AtMillis(0));
   allowance_.Refused(Millis{1000}, AtMillis(4900), AtMillis(0));
@@ -105,8 +107,8 @@ TEST_F(AllowanceTest, U12ARefusalIsUsedForASecondAtMostAndStillTellsTheWholeWait
   EXPECT_TRUE(Ask(50, AtMillis(1000)).debit);
 }
 
-// U12: 10 tokens come back in two spacings of half a second; tokens beyond these are debited at
-// once.
+// U12: 10 tokens are refilled in two spacings of half a second. Tokens beyond these are debited out
+// of turn.
 TEST_F(AllowanceTest, U12WhatTheBucketWasSeenToHaveIsDebitedOutOfTurn) {
   for (int i = 0; i < 7; ++i) {
     EXPECT_TRUE(Ask(1, AtMillis(i)).debit);
@@ -123,7 +125,7 @@ TEST_F(AllowanceTest, U12WhatTheBucketWasSeenToHaveIsDebitedOutOfTurn) {
   EXPECT_LE(Ask(1, AtMillis(9)).retry_at, AtMillis(508)) << "none is put off beyond a spacing";
 }
 
-// Fails if: Contended does not put off the next debit, or forgets what the bucket had.
+// Fails if: Contended does not delay the next debit, or resets the known balance of the bucket.
 TEST_F(AllowanceTest, U12ContentionPutsOffTheNextDebitAndSaysNothingOfTheBucket) {
   Hold(1, AtMillis(0));
   EXPECT_EQ(allowance_.Ask(Millis{1000}, AtMillis(0)).verdict, Verdict::kSpent);
@@ -136,8 +138,8 @@ TEST_F(AllowanceTest, U12ContentionPutsOffTheNextDebitAndSaysNothingOfTheBucket)
   EXPECT_EQ(Debit(), 1 + 40 + 40 + 40) << "all that was wanted, since the bucket had 1,000";
 }
 
-// Fails if: a refusal that comes late is over when it comes: a request that waits for it is never
-// answered.
+// Fails if: a refusal that arrives late has already expired: a request that waits for it then never
+// completes.
 TEST_F(AllowanceTest, U12ARequestThatWaitsIsDecidedByTheAnswerHoweverLateItComes) {
   EXPECT_TRUE(Ask(5, AtMillis(0)).debit);
   allowance_.Refused(Millis{1000}, AtMillis(100), AtMillis(600));
@@ -148,7 +150,7 @@ TEST_F(AllowanceTest, U12ARequestThatWaitsIsDecidedByTheAnswerHoweverLateItComes
   EXPECT_TRUE(Ask(5, AtMillis(901)).debit);
 }
 
-// Fails if: MayDebit acts upon any number of refusals in a row.
+// Fails if: MayDebit uses the balances of any number of consecutive refusals.
 TEST_F(AllowanceTest, U12AStoreThatRefusesWhatItShowsIsAskedAFewTimesAndThenInTurn) {
   int debits = 0;
   for (int i = 0; i < 10'000; ++i) {
@@ -248,7 +250,7 @@ TEST_F(AllowanceTest, DroppedItGivesAllBack) {
   EXPECT_EQ(Held(AtMillis(1)), 0);
 }
 
-/// The same by the most obvious means: all that was ever debited is kept and looked through.
+/// A reference implementation: keeps every debit and scans all of them.
 class SlowAllowance {
  public:
   SlowAllowance(milliseconds lifetime, std::vector<Quota> quotas)
@@ -281,7 +283,7 @@ class SlowAllowance {
     std::ranges::fill(spent_, 0);
     return true;
   }
-  /// True if a lot that is still kept could give back so much.
+  /// Removes a kept debit that could return this much. Returns false if there is none.
   bool MayReturn(const Allowance::Return& back) {
     for (auto lot = lots_.begin(); lot != lots_.end(); ++lot) {
       bool may = true;
@@ -303,7 +305,7 @@ class SlowAllowance {
     for (const auto& [sent, left] : lots_) all += std::accumulate(left.begin(), left.end(), 0LL);
     return all;
   }
-  /// What is over and not worth giving back is forgotten.
+  /// Removes the expired debits.
   void Forget(Instant now) {
     std::erase_if(lots_, [&](const auto& lot) {
       return 4 * (now - lot.first) >= 3 * nanoseconds(lifetime_);
@@ -372,7 +374,8 @@ class RandomRun {
     if (!out_of_turn) sendings_.push_back(now_);
   }
 
-  /// Of each limit that lacks tokens, the bucket had these left, and more than two spacings refill.
+  /// Returns whether the bucket was known to have the missing tokens of each limit, and more than
+  /// the refill of two spacings.
   bool HaveMore(const Millis& need, const Millis& held) const {
     for (std::size_t i = 0; i < 2; ++i) {
       const double spacing = std::min(static_cast<double>(lifetime_.count()) / 2, 1000.0);
@@ -433,15 +436,15 @@ class RandomRun {
   SlowAllowance slow_;
   Instant now_ = kStart;
   Instant until_ = kStart;
-  Millis left_{INT64_MAX, INT64_MAX};  ///< after the last answer
+  Millis left_{INT64_MAX, INT64_MAX};  ///< balance after the last result
   std::optional<Instant> sent_;
   std::vector<Instant> sendings_;
   std::int64_t debited_ = 0, spent_ = 0, returned_ = 0, forfeited_ = 0;
 };
 
-// Fails if: Live compares with the lifetime instead of three quarters of it; Leave does not take
-// off what the rate has brought, or does not count it as forfeited; Spend takes from a lot that is
-// over; Begin forgets to count a debit against its spacing.
+// Fails if: Live compares with the lifetime instead of three quarters of it; Leave does not
+// subtract the refill, or does not count it as forfeited; Spend takes from an expired lot; Begin
+// does not count a debit against its spacing.
 TEST(AllowanceProperty, IsWhatTheObviousVersionIs) {
   std::size_t spends = 0, debits = 0, returns = 0, refusals = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {

@@ -11,7 +11,8 @@ namespace {
 
 std::uint64_t Count(Allowance::View amounts) { return static_cast<std::uint64_t>(SumOf(amounts)); }
 
-// A request that was served does not wait for the debit that it caused.
+// A debit that no request waits for must not have the deadline of the request that caused it. It
+// has the whole time for which its tokens could be spent (Begin).
 Deadline DebitDeadline(const Allowance::Step& step, Deadline of_request) {
   return step.verdict == Allowance::Verdict::kWait ? of_request : Deadline::Never();
 }
@@ -74,7 +75,8 @@ bool Allowances::Take(CallPtr& call) {
   return taken;
 }
 
-// The entry of this pair under these limits; null where there is no room for one.
+// If the entry of the pair has other limits, it is removed and its tokens are returned: requests
+// under the new limits must not spend tokens of the old ones.
 Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge>& charges,
                                       Instant now, Effects& effects) {
   if (closed_) return nullptr;
@@ -96,8 +98,9 @@ Allowances::EntryPtr Allowances::Find(Entries& entries, const std::vector<Charge
   return effects.made;
 }
 
-// A call that may wait for tokens has an order to keep that is not kept here; one without time left
-// would leave none to its debit.
+// A call that may wait for tokens must keep its order among waiting calls, which only the wait
+// queue does. A call whose deadline has passed would leave its debit no time. Both are decided here
+// only if their tokens are held.
 bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked& asked) {
   const bool only_covered = call.patience != nullptr || call.deadline.ExpiredAt(asked.now);
   if (only_covered && !Covers(asked.held, asked.need)) return false;
@@ -105,7 +108,7 @@ bool Allowances::MayDecide(AllowanceEntry& entry, const Call& call, const Asked&
   return true;
 }
 
-// Takes the call, or leaves it for the store.
+// A call whose deadline is before that of the debit does not wait for it.
 void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked,
                         Effects& effects) {
   const Allowance::Step step = entry->allowance.Ask(asked.need, asked.held, asked.now);
@@ -125,7 +128,6 @@ void Allowances::Decide(const EntryPtr& entry, CallPtr& call, const Asked& asked
   }
 }
 
-// Spent or refused.
 Decision Allowances::Conclude(const AllowanceEntry& entry, const std::vector<Charge>& charges,
                               const Asked& asked, const Allowance::Step& step) {
   decisions_.Add();
@@ -136,7 +138,8 @@ Decision Allowances::Conclude(const AllowanceEntry& entry, const std::vector<Cha
   return entry.DecisionOf(charges, asked.held, wait);
 }
 
-// Those who wait for the answer have at least as long as it may take.
+// The deadline of the debit is the earliest deadline of the calls that wait for it, so that none of
+// them waits beyond its own.
 Allowances::Debit Allowances::Begin(const EntryPtr& entry, Deadline deadline, Instant now) {
   const Allowance& allowance = entry->allowance;
   entry->deadline = std::min(deadline, Deadline::At(allowance.debit_ends()));
@@ -146,7 +149,8 @@ Allowances::Debit Allowances::Begin(const EntryPtr& entry, Deadline deadline, In
   return {entry, entry->ChargesOf(allowance.debit()), now, entry->deadline};
 }
 
-// Under the lock. What is under way for an entry that is gone comes back when it is answered.
+// Tokens of a debit that is in flight for a removed entry are returned when it has its result
+// (Answered).
 void Allowances::Leave(const EntryPtr& entry, const Allowance::Leaving& leaving, Effects& effects) {
   forfeited_.Add(static_cast<std::uint64_t>(leaving.forfeited));
   for (const Allowance::Return& back : leaving.returns) {
@@ -168,7 +172,7 @@ void Allowances::Do(Effects effects) {
   }
 }
 
-// A quarter of the lifetime is how often there is something to look at.
+// The task keeps the host, and thereby this object, alive while it runs.
 void Allowances::WakeLater(const EntryPtr& entry) {
   const Instant at = scheduler_.clock().Now() + entry->allowance.quarter();
   scheduler_.At(at, [this, host = host_, entry] {
@@ -212,7 +216,7 @@ void Allowances::Close() {
 }
 
 AllowanceStats Allowances::stats() const {
-  // What has left before what has come, so that what is out is not less than nothing.
+  // The tokens that have left are read before the debited tokens, so that `out` is not negative.
   AllowanceStats stats{.decisions = decisions_.Value(),
                        .debits = debits_.Value(),
                        .refused = refused_.Value(),

@@ -1,4 +1,4 @@
-// Debits and returns, and what becomes of their answers.
+// Sends debits and returns, and handles their results.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -22,6 +22,7 @@ std::uint64_t Count(const std::vector<Charge>& charges) {
 
 void Allowances::Send(Debit debit) {
   debits_.Add();
+  // A copy, because the store reads the charges while `debit` is moved into the callback.
   const std::vector<Charge> charges = debit.charges;
   const UnixMillis now = store_.Now();
   const Deadline deadline = debit.deadline;
@@ -31,6 +32,7 @@ void Allowances::Send(Debit debit) {
                  });
 }
 
+// An outdated result counts as a failure: nothing was taken, and no request is decided by it.
 void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
   const EntryPtr& entry = debit.entry;
   Effects effects;
@@ -51,7 +53,8 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
       const milliseconds wait = std::min(answer->retry_after, kMaxAllowance) + milliseconds(1);
       if (answer->contended) {
         allowance.Contended(now + wait, now);
-      } else {  // the wait was counted from a moment after `sent`
+      } else {
+        // The store counted the wait from its own `now`, a moment after `sent`.
         allowance.Refused(entry->AvailableOf(debit.charges, *answer), debit.sent + wait, now);
       }
     }
@@ -59,7 +62,7 @@ void Allowances::Answered(const Debit& debit, const Result<Decision>& answer) {
     if (outdated) RenewWaiting(debit, effects);
     DecideWaiting(entry, now, effects);
   }
-  if (closed_) {
+  if (closed_) {  // no further call to the store is made; the tokens are forfeited
     for (const auto& [charges, deadline] : effects.returns) forfeited_.Add(Count(charges));
     effects.returns.clear();
     effects.outdated_debit.reset();
@@ -73,6 +76,7 @@ void Allowances::RenewWaiting(const Debit& debit, Effects& effects) {
   if (effects.outdated.empty()) effects.outdated_debit = debit;
 }
 
+// In the order of arrival. A call may cause the next debit, for which it and those behind it wait.
 void Allowances::DecideWaiting(const EntryPtr& entry, Instant now, Effects& effects) {
   std::vector<CallPtr> waiting = std::exchange(entry->waiting, {});
   waiting_ -= waiting.size();
@@ -90,7 +94,7 @@ void Allowances::GiveBack(std::vector<Charge> charges, Deadline deadline) {
   returns_.Add();
   store_.Adjust(charges, host->NewToken(), store_.Now(), deadline,
                 [this, host, charges](const Status& answer) {
-                  // Without an answer it may count or not; it is not sent again.
+                  // After an error the return may count or not; it is not sent again.
                   (answer ? returned_ : forfeited_).Add(Count(charges));
                   if (answer) host->CameBack(charges);
                 });

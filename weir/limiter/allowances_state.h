@@ -1,4 +1,4 @@
-// What Allowances is made of.
+// The private types of Allowances.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 namespace weir {
 
+/// A debit in flight.
 struct Allowances::Debit {
   EntryPtr entry;
   std::vector<Charge> charges;
@@ -20,7 +21,7 @@ struct Allowances::Debit {
   Deadline deadline;
 };
 
-/// What is needed of each limit, what of it is held, and when that is asked.
+/// One request to an entry: the needed and the held amount of each limit, and the time.
 struct Allowances::Asked {
   Asked(Allowance::Millis amounts, const AllowanceEntry& entry, Instant at)
       : need(std::move(amounts)), held(entry.allowance.Held(at)), now(at) {}
@@ -30,12 +31,12 @@ struct Allowances::Asked {
   Instant now;
 };
 
-/// What was found under a lock and is to be done without it.
+/// Actions that were determined under a lock and are done after it is released.
 struct Allowances::Effects {
   std::vector<std::pair<CallPtr, Decision>> decided;
   std::vector<CallPtr> for_store;
   std::vector<CallPtr> outdated;
-  std::optional<Debit> outdated_debit;  ///< one that no call waited for
+  std::optional<Debit> outdated_debit;  ///< set if no call waited for it
   std::optional<Debit> debit;
   std::vector<std::pair<std::vector<Charge>, Deadline>> returns;
   EntryPtr made;
@@ -59,7 +60,7 @@ struct Allowances::Entries {
 };
 
 struct alignas(kCacheLine) Allowances::Stripe {
-  Mutex mutex;  ///< of all that its entries hold, too
+  Mutex mutex;  ///< also guards the contents of its entries
   Entries entries WEIR_GUARDED_BY(mutex);
 };
 

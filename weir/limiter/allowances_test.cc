@@ -1,4 +1,4 @@
-// Limits with an allowance, as the users of a Limiter meet them.
+// Limits with an allowance, tested through the interface of Limiter.
 #include "weir/limiter/allowances.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A thousand in a second, 500 of a capacity of 1000 set aside.
+/// A thousand tokens a second with a capacity of 1000, of which 500 are set aside.
 Limit Rps() { return {"rps", PerSecond(1000), milliseconds(500)}; }
 
 class AllowancesTest : public ::testing::Test {
@@ -42,7 +42,7 @@ class AllowancesTest : public ::testing::Test {
     const auto answer = Ask({{"rps", tokens}});
     return answer && *answer && (*answer)->admitted();
   }
-  /// So that the next debit is for 100.
+  /// Makes demand, so that the next debit is for 100 tokens.
   void Demand() {
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(Take(1));
   }
@@ -92,8 +92,8 @@ TEST_F(AllowancesTest, U12ADecisionShowsTheBucketAndNotOnlyWhatIsHeldHere) {
   EXPECT_EQ((*later)->decision().limits[0].available, 399'000);
 }
 
-// Fails if: a refusal that shows enough tokens is followed by a debit each time: the request is
-// never answered.
+// Fails if: each refusal that shows enough tokens is followed by another debit: the request then
+// never completes.
 TEST_F(AllowancesTest, U12AStoreThatRefusesWhatItShowsAnswersTheRequest) {
   ASSERT_TRUE(Take(1));
   store_.decide = Decision{
@@ -163,8 +163,8 @@ TEST_F(AllowancesTest, WhatIsUnusedComesBack) {
   EXPECT_EQ(Taken() * kMillitokens, 100'000 + static_cast<std::int64_t>(stats().forfeited));
 }
 
-// Fails if: unused tokens go to shard 0 of a divided bucket, which may be full, and not to the
-// shard that paid.
+// Fails if: unused tokens are returned to shard 0 of a divided bucket, which may be full, and not
+// to the shard that paid.
 TEST_F(AllowancesTest, D15WhatIsUnusedGoesToTheShardThatPaid) {
   Apply({Put(Level::System(), {{"rps", {1'000'000, 1'000, 1'000}, milliseconds(10'000)}})});
   store_.shards = {7};
@@ -178,7 +178,7 @@ TEST_F(AllowancesTest, D15WhatIsUnusedGoesToTheShardThatPaid) {
   }
 }
 
-// Fails if: the shards of a chain's buckets are mixed up, or a debit of one bucket names another's.
+// Fails if: the shards of a chain's buckets are confused, also if only one of them was debited.
 TEST(AllowanceEntryTest, D15EachBucketOfAChainIsGivenBackToItsOwnShard) {
   const TargetPtr child = MakeTarget({"acme", "r"}, {Rps()});
   const TargetPtr parent = MakeTarget({"team", "r"}, {Rps()});
@@ -278,8 +278,8 @@ TEST_F(AllowancesTest, ACallWithLessTimeThanTheDebitAsksForItself) {
   EXPECT_EQ(answers, 2);
 }
 
-// C11: the debit had the deadline of the served request that caused it. It died with that, its
-// tokens were lost, and everybody asked the store for a while.
+// C11: the debit had the deadline of the served request that caused it. When it timed out, its
+// tokens were lost, and for a while all requests called the store.
 TEST_F(AllowancesTest, C11ADebitThatLooksAheadHasMoreTimeThanTheRequestThatWasServed) {
   Demand();
   std::optional<Deadline> ahead;
@@ -288,7 +288,7 @@ TEST_F(AllowancesTest, C11ADebitThatLooksAheadHasMoreTimeThanTheRequestThatWasSe
     const std::size_t calls = store_.acquires.size();
     const Instant soon = scheduler_.clock().Now() + milliseconds(5);
     const std::uint64_t decisions = stats().decisions;
-    store_.hold = true;  // a request that is decided all the same was covered
+    store_.hold = true;  // so only a request whose tokens are held is decided now
     limiter_->Acquire(Request({{"rps", 1}}), Deadline::At(soon), [](const Result<Outcome>&) {});
     const bool was_served = stats().decisions > decisions;
     store_.hold = false;
@@ -300,8 +300,8 @@ TEST_F(AllowancesTest, C11ADebitThatLooksAheadHasMoreTimeThanTheRequestThatWasSe
       << "3/4 of the lifetime";
 }
 
-// C23: targets were compared by their addresses, and those of one bucket are made again when what
-// is remembered expires: what the bucket had was then taken for nothing.
+// C23: targets were compared by address, but a bucket gets a new target when its cached limits
+// expire. The balance in the result was then ignored.
 TEST(AllowanceEntryTest, C23AnAnswerIsReadThoughTheTargetWasResolvedAgainMeanwhile) {
   const auto resolve = [] { return MakeTarget({.entity = "a", .resource = "r"}, {Rps()}); };
   AllowanceEntry entry({resolve()});
@@ -313,7 +313,7 @@ TEST(AllowanceEntryTest, C23AnAnswerIsReadThoughTheTargetWasResolvedAgainMeanwhi
 }
 
 TEST_F(AllowancesTest, NobodyOvertakesThoseWhoWait) {
-  // All that is there, by requests of another process.
+  // Another process takes all other tokens.
   Limiter other(store_, scheduler_, {.seed = 2});
   ASSERT_TRUE(other
                   .Acquire({.entity = "acme",
@@ -354,7 +354,7 @@ struct FleetCount {
   std::uint64_t decisions = 0, admitted = 0, store_requests = 0;
 };
 
-/// So many processes ask for one token each, `demand` times a second together, for `seconds`.
+/// Runs processes that together make `demand` requests for one token a second, for `seconds`.
 FleetCount RunFleet(std::size_t processes, std::int64_t demand, std::int64_t seconds,
                     std::optional<milliseconds> patience = std::nullopt) {
   sim::SimScheduler scheduler;
@@ -392,8 +392,8 @@ struct Drain {
   std::uint64_t store_requests = 0;
 };
 
-/// 300 requests a second of one token each, in one process, on a limit of 10 a second and 1,000 at
-/// once.
+/// Runs one process with 300 requests for one token a second, on a limit of 10 tokens a second and
+/// a capacity of 1,000.
 Drain RunDrain(milliseconds allowance, int seconds) {
   sim::SimScheduler scheduler;
   const auto memory = MakeMemoryBackend({}, &scheduler.clock());
@@ -416,8 +416,8 @@ Drain RunDrain(milliseconds allowance, int seconds) {
   return drain;
 }
 
-// U12: 192 of 900 were admitted, with over 700 tokens left. Fails if: Allowance::MayDebit looks at
-// the time alone.
+// U12: only 192 of 900 requests were admitted, with over 700 tokens left. Fails if:
+// Allowance::MayDebit considers only the time.
 TEST(AllowancesFleet, U12AsManyAreAdmittedAsWithoutTheAllowance) {
   const Drain without = RunDrain(milliseconds(0), 3);
   const Drain with = RunDrain(milliseconds(10'000), 3);
@@ -448,7 +448,7 @@ TEST(AllowancesFleet, EightProcessesUseTheRateWithOneRequestForAHundredDecisions
   RecordProperty("store_requests", static_cast<int>(count.store_requests));
 }
 
-// Fails if: a debit that requests wait for has more time than they have (DebitDeadline).
+// Fails if: a debit that requests wait for has a later deadline than they have (DebitDeadline).
 TEST(AllowancesFleet, C11RequestsWithLittleTimeCostFewMoreStoreRequests) {
   for (const milliseconds patience : {milliseconds(20), milliseconds(200)}) {
     const FleetCount count = RunFleet(8, 5000, 20, patience);

@@ -1,4 +1,4 @@
-// One Acquire that is under way.
+// The state of one Acquire that is in flight.
 #pragma once
 
 #include <atomic>
@@ -14,41 +14,42 @@
 
 namespace weir {
 
-/// What a request that may wait carries beyond its first try.
+/// The additional state of a request that may wait. It lasts over all its tries.
 struct Patience {
   WaitQueue::Id id = 0;
   Instant until;
-  nanoseconds budget;  ///< how long each try may take, as the first had
+  nanoseconds budget;  ///< time that each try may take; the first try had the same
   std::string entity;
   std::string resource;
   Amounts amounts;
-  ResolvedPtr resolved{};         ///< what the charges were made from; null: given with the request
-  bool queued = false;            ///< has a place in the queue
-  Instant tried{};                ///< when the try began
-  std::uint64_t stamp = 0;        ///< Waiting::Stamp at that time
-  std::shared_ptr<void> alive{};  ///< the Limiter may be destroyed while a try is under way
+  ResolvedPtr resolved{};   ///< source of the charges; null if the request has limits of its own
+  bool queued = false;      ///< the wait queue has an entry for it, also while it tries
+  Instant tried{};          ///< start of the last try
+  std::uint64_t stamp = 0;  ///< Waiting::Stamp at that time
+  std::shared_ptr<void> alive{};  ///< keeps the state: the Limiter may be destroyed during a try
 };
 
-/// Owned by one party at a time: the caller, the queue, or the answer that is to come.
+/// A call has one owner at a time: the caller, the wait queue, or the pending result of the store.
 struct Call {
   Done<Outcome> done;
   Deadline deadline = Deadline::Never();
   std::vector<Charge> charges{};
-  std::optional<OnUnavailable> policy{};  ///< the request's, then what holds for it
+  std::optional<OnUnavailable> policy{};  ///< of the request, then the one in force
   std::unique_ptr<Patience> patience{};   ///< null: the request does not wait
   int renewals = 0;                       ///< of its limits, since its try began
   bool maybe_charged = false;             ///< by an earlier try, which was not admitted
 
-  Instant asked{};  ///< when the store was asked last
+  Instant asked{};  ///< start of the last call to the store
   std::optional<Result<Decision>> answer{};
-  /// The store's answer and the return of the call that asked for it meet here: true for the second
-  /// of them. Not before both are done with the charges may they go.
+  /// Called by the store's completion and by the function that called the store when the call has
+  /// returned. Returns true for the second of the two, which continues: only then does neither of
+  /// them use the charges.
   bool Meet() { return met.exchange(true, std::memory_order_acq_rel); }
   std::atomic<bool> met = false;
 };
 using CallPtr = std::unique_ptr<Call>;
 
-/// In the order of the charges.
+/// Returns the targets in the order of the charges.
 inline std::vector<TargetPtr> TargetsOf(std::span<const Charge> charges) {
   std::vector<TargetPtr> targets;
   targets.reserve(charges.size());

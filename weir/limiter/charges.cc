@@ -67,7 +67,7 @@ Error Never(const Target& target, const Limit& limit, Tokens tokens) {
   return {Code::kInvalidArgument, std::move(message)};
 }
 
-// Sets what the target has of the amounts; false if that is nothing.
+// Sets the amounts of the limits that the target has. Returns false if it has none of them.
 Result<bool> Fill(Charge& charge, const Amounts& amounts, bool needs_all) {
   const Target& target = *charge.target;
   bool any = false;
@@ -113,7 +113,7 @@ std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-// Adds what `part` makes of each delta.
+// Adds part(delta) for each delta.
 template <class Part>
 void AddParts(std::vector<Charge>& held, std::span<const Charge> deltas, Part part) {
   for (const Charge& delta : deltas) {
@@ -132,8 +132,8 @@ Charge Blank(const TargetPtr& target) {
   return {.target = target, .amounts = std::vector<std::int64_t>(target->limits.size(), 0)};
 }
 
-// How far `now` is behind the meter: nothing comes back before that. One that is too far ahead is
-// set to `now` by the next request.
+// Returns the time by which `now` is behind the meter's time: nothing is refilled before that. A
+// meter that is too far ahead is set to `now` by the next request, so it adds no wait.
 milliseconds BehindOf(const MeterView& view) {
   return view.behind > kMostAhead ? milliseconds(0) : view.behind;
 }
@@ -204,7 +204,8 @@ void RestoreNegative(std::vector<Charge>& held, std::span<const Charge> deltas) 
 std::vector<Charge> Opposite(std::span<const Charge> held) {
   std::vector<Charge> deltas(held.begin(), held.end());
   for (Charge& charge : deltas) {
-    // More than a bucket can hold is debt of its own making: what is beyond stays taken.
+    // An adjust is bounded by kMaxMillitokens. Held tokens beyond it, which only positive adjusts
+    // can have taken, stay taken.
     for (std::int64_t& amount : charge.amounts) amount = -std::min(amount, kMaxMillitokens);
   }
   std::erase_if(deltas, ChangesNothing);

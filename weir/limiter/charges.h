@@ -1,4 +1,5 @@
-// From what callers write (names and tokens) to what a store takes (targets and numbers), and back.
+// Conversions between the amounts that callers name (limit names and tokens) and the charges that a
+// store takes (targets and millitokens).
 #pragma once
 
 #include <optional>
@@ -12,40 +13,43 @@
 
 namespace weir {
 
-/// One charge for each target that has any of the named limits. The first target, the entity's own,
-/// must have them all. kInvalidArgument: no amounts, a name twice, a name that is not known, a
-/// negative amount, or one over the capacity of a charged bucket.
+/// Returns one charge for each target that has any of the named limits. The first target, the
+/// entity's own, must have all of them. Fails with kInvalidArgument if there are no amounts, if a
+/// name is unknown or given twice, or if an amount is negative or more than the capacity of a
+/// charged bucket.
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(std::span<const TargetPtr> targets,
                                                       const Amounts& amounts);
 
-/// The same, each with the time at which the reads of its limits began.
+/// As above, and sets Charge::resolved_at to the time at which the reads of the limits began.
 [[nodiscard]] Result<std::vector<Charge>> MakeCharges(const Resolved& resolved,
                                                       const Amounts& amounts);
 
-/// Signed amounts for those buckets of `held` that have the named limits; buckets where nothing
-/// changes are left out. kInvalidArgument: a name twice, a name that none of them has, more than
-/// kMaxMillitokens either way.
+/// Returns signed charges for the buckets of `held` that have the named limits. Buckets without a
+/// change are left out. Fails with kInvalidArgument if a name is given twice, if no bucket has it,
+/// or if the absolute value of an amount is more than kMaxMillitokens.
 [[nodiscard]] Result<std::vector<Charge>> MakeDeltas(std::span<const Charge> held,
                                                      const Amounts& amounts);
 
-/// kInvalidArgument where more is given back than is held.
-/// REQUIRES: each target of `deltas` is one of `held`, as also below.
+/// Fails with kInvalidArgument if `deltas` return more tokens than are held.
+/// REQUIRES: each target of `deltas` is one of `held`. This also applies to the functions below.
 [[nodiscard]] Status CheckHeld(std::span<const Charge> held, std::span<const Charge> deltas);
 
-/// Adds those deltas that are negative, or those that are positive, to what is held.
+/// Adds the negative deltas, or the positive deltas, to the held amounts; saturates.
 void AddNegative(std::vector<Charge>& held, std::span<const Charge> deltas);
 void AddPositive(std::vector<Charge>& held, std::span<const Charge> deltas);
-/// Takes the effect of AddNegative back.
+/// Reverts AddNegative.
 void RestoreNegative(std::vector<Charge>& held, std::span<const Charge> deltas);
 
-/// Gives back all that is held.
+/// Returns the deltas that give back all held tokens.
 std::vector<Charge> Opposite(std::span<const Charge> held);
 
-/// Which charge's bucket refused for the longest. REQUIRES: a refusal of these charges.
+/// Returns the index of the charge whose bucket has the longest wait. REQUIRES: `refusal` is a
+/// refusal of these charges.
 std::size_t LongestRefusal(std::span<const Charge> charges, const Decision& refusal);
 
-/// A refusal that was decided here and not by the store: how the buckets stand at `now`, and a wait
-/// of at least `at_least`. `records[i]` is the bucket of `charges[i]` as read; nothing: full.
+/// Returns a refusal that was decided here and not by the store. Its statuses show the buckets at
+/// `now`; its wait is at least `at_least`. `records[i]` is the bucket of `charges[i]` as read, or
+/// nullopt for a bucket that does not exist, which is full.
 Decision RefusalOf(std::span<const Charge> charges,
                    std::span<const std::optional<BucketRecord>> records, UnixMillis now,
                    milliseconds at_least);

@@ -49,8 +49,8 @@ TEST(MakeChargesTest, FractionsOfATokenAreKept) {
   EXPECT_THAT(charges->at(0).amounts, ElementsAre(1, 0));
 }
 
-// W7: in zae-limiter a negative consume minted tokens, and an unknown name was ignored, so that a
-// typing error switched the limit off.
+// W7: in zae-limiter a negative consume minted tokens, and an unknown name was ignored, so a typing
+// error switched the limit off.
 TEST(MakeChargesTest, RegressionW7BadAmountsAreRefused) {
   const std::vector targets{kChild, kParent};
   EXPECT_THAT(MessageOf(MakeCharges(targets, {{"rpm", -5}})),
@@ -152,7 +152,8 @@ TEST(LongestRefusalTest, NamesTheBucketThatRefusesForTheLongest) {
 
 TEST(RefusalOfTest, TellsHowTheBucketsStandNow) {
   const auto charges = *MakeCharges(std::vector{kChild, kParent}, {{"tpm", 40}});
-  // 30 of 50 per minute were left 12 s ago, when the capacity was 100: used were 70.
+  // The limit is 50 per minute. 12 s ago it was 100 per minute, and 30 tokens were left: 70 were
+  // used.
   BucketRecord record{.key = kParent->key, .names = {"tpm"}, .bucket = {UnixMillis{1000}, {}}};
   record.bucket.meters.push_back(FullMeter(PerMinute(100)));
   record.bucket.meters[0].tokens = 30'000;
@@ -163,7 +164,7 @@ TEST(RefusalOfTest, TellsHowTheBucketsStandNow) {
   EXPECT_EQ(refusal.limits[0].available, 10'000);
   EXPECT_EQ(refusal.limits[1].requested, 40'000);
   EXPECT_FALSE(refusal.limits[1].exceeded);
-  // Refilled by 20 under the old limit, then 50 used of 50.
+  // After a refill of 20 under the old limit, 50 tokens are used: all of the new limit.
   EXPECT_EQ(refusal.limits[2].entity, "org");
   EXPECT_EQ(refusal.limits[2].capacity, 50'000);
   EXPECT_EQ(refusal.limits[2].available, 0);
@@ -172,7 +173,7 @@ TEST(RefusalOfTest, TellsHowTheBucketsStandNow) {
   EXPECT_EQ(refusal.retry_after, milliseconds(48'000));
 }
 
-// Fails if: a refusal that is made here forgets that nothing is refilled until the bucket's time.
+// Fails if: RefusalOf ignores that nothing is refilled before the bucket's time.
 TEST(RefusalOfTest, C15WaitsUntilTheBucketsTimeIsReached) {
   const TargetPtr target =
       MakeTarget({.entity = "acme", .resource = "gpt-4"}, {{"rpm", PerSecond(1)}});

@@ -72,6 +72,8 @@ Status Lease::Commit() {
   return {};
 }
 
+// The return is an adjust like any other. If it is in doubt, charges_ is empty of tokens already,
+// so a repeated Cancel only sends it again under its id.
 Status Lease::Cancel() {
   WEIR_RETURN_IF_ERROR(SettleAll());
   std::vector<Charge> all = Opposite(charges_);
@@ -91,12 +93,12 @@ Status Lease::CheckActive() const {
               "the lease has ended or was moved from; acquire again for a new one");
 }
 
-// What must be sent for this adjust: those in doubt, then this one.
 Result<Lease::Adjustments> Lease::Plan(const Amounts& amounts) {
   WEIR_RETURN_IF_ERROR(CheckActive());
   Fold();
   WEIR_ASSIGN_OR_RETURN(std::vector<Charge> deltas, MakeDeltas(charges_, amounts));
   if (deltas.empty()) return Adjustments{};
+  // charges_ excludes the tokens of returns in flight or in doubt, so none is returned twice.
   WEIR_RETURN_IF_ERROR(CheckHeld(charges_, deltas));
   if (unsettled_.size() >= kMaxUnsettled) {
     return Fail(
@@ -116,7 +118,8 @@ AdjustmentPtr Lease::Begin(std::vector<Charge> deltas) {
   return adjustment;
 }
 
-// Blocks until nothing is in doubt. An adjust that was refused at last does not hold up the end.
+// An adjust that the store has refused in the end does not keep the lease from ending, so only
+// doubts count as an error.
 Status Lease::SettleAll() {
   WEIR_RETURN_IF_ERROR(CheckActive());
   Fold();
@@ -132,7 +135,6 @@ bool Lease::HasDoubts() const {
       unsettled_, [](const AdjustmentPtr& one) { return one->state == Adjustment::State::kDoubt; });
 }
 
-// To be sent again: from now on they are in flight.
 Lease::Adjustments Lease::TakeDoubts() {
   Adjustments doubts;
   for (const AdjustmentPtr& one : unsettled_) {
@@ -143,7 +145,8 @@ Lease::Adjustments Lease::TakeDoubts() {
   return doubts;
 }
 
-// Takes the ends of adjusts into what the lease stands for.
+// Begin has already subtracted the tokens that the adjust returns; this adds the tokens that it
+// took, or, if it was refused, restores the subtracted tokens.
 void Lease::Fold() const {
   std::erase_if(unsettled_, [&](const AdjustmentPtr& one) {
     const auto state = one->state.load();
@@ -159,8 +162,8 @@ void Lease::End() {
   unsettled_.clear();
 }
 
-// Touches the Limiter only where there is something to send: a waiter may be answered, and drop its
-// lease, at the moment at which the Limiter goes.
+// Accesses the Limiter only if there is something to send: a waiting request may complete, and
+// destroy its lease, while the Limiter is being destroyed.
 void Lease::Leave() {
   Fold();
   if (std::uncaught_exceptions() > exceptions_) {

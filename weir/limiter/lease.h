@@ -1,4 +1,4 @@
-// What an admitted request holds until its true cost is known.
+// The charges of an admitted request, which can be corrected until its true cost is known.
 #pragma once
 
 #include <cstddef>
@@ -18,85 +18,108 @@ class Limiter;
 struct Adjustment;
 using AdjustmentPtr = std::shared_ptr<Adjustment>;
 
-/// The charges of one admitted request. Leaving the scope commits: what was taken stays taken.
-/// Leaving it because an exception unwinds cancels, without waiting for the store. A lease that
-/// ended or was moved from refuses with kFailedPrecondition. Movable; not thread-safe; must not
-/// outlive its Limiter.
+/// The charges of one admitted request. The destructor commits: the tokens stay taken. If an
+/// exception unwinds through the scope, the destructor cancels instead, without waiting for the
+/// store. Calls on a lease that has ended or was moved from fail with kFailedPrecondition. Movable;
+/// not thread-safe; must not outlive its Limiter.
 ///
-/// An adjust ends in one of three ways. Success: it counts. kInvalidArgument, kNotFound,
-/// kAlreadyExists, kPermissionDenied, kFailedPrecondition, kOutOfRange, kUnimplemented,
-/// kUnauthenticated: it changed nothing and is forgotten. Any other error: the lease keeps it, and
-/// sends it again under its token, so that it counts once, however often it is sent. Calling Adjust
-/// again would be a second adjust of its own; the retry is Settle(). Before a further adjust, a
-/// commit or a cancel is sent, those kept are sent in their order; if one fails again, its error is
-/// returned, and a further adjust is kept behind it. The destructor sends them once more, in their
-/// order until one fails again, and does not wait for the answers. One that is in doubt ten minutes
-/// after it was first sent is given up: it may count or not, and charges() is on the side of fewer
-/// tokens in the buckets.
+/// An adjust has one of three results:
 ///
-/// Blocking calls must not be made on the scheduler's own thread; the others take a `done`.
+///   success           It counts.
+///   a definite error  It changed nothing and is dropped. The definite errors are kInvalidArgument,
+///                     kNotFound, kAlreadyExists, kPermissionDenied, kFailedPrecondition,
+///                     kOutOfRange, kUnimplemented and kUnauthenticated.
+///   any other error   It is in doubt: it may count or not. The lease keeps it and sends it again
+///                     under the same id, so it counts at most once, however often it is sent.
+///
+/// Settle() retries adjusts that are in doubt; another call of Adjust would be a separate adjust.
+/// A further adjust, a commit and a cancel first send the kept adjusts, in order. If one of these
+/// is still in doubt, its error is returned, and the further adjust is kept behind it. The
+/// destructor sends the kept adjusts once more, in order, until one of them is in doubt again, and
+/// does not wait for the results. An adjust that is in doubt ten minutes after it was first sent is
+/// given up: it may count or not, and charges() assumes the case with fewer tokens in the buckets.
+///
+/// Blocking calls must not be made on the scheduler's thread; use the forms with a `done` there.
 class Lease {
  public:
-  /// Holds nothing, as a moved-from one.
+  /// An inactive lease, like one that was moved from.
   Lease() = default;
+  /// Used by Limiter, which has taken `charges`.
   Lease(Limiter& limiter, std::vector<Charge> charges);
-  // Here, because the one of a refusal holds nothing and should cost as much.
+  // Inline, because the inactive lease of a refusal should cost nothing to move.
   Lease(Lease&& other) noexcept
       : limiter_(std::exchange(other.limiter_, nullptr)),
         charges_(std::move(other.charges_)),
         unsettled_(std::move(other.unsettled_)),
         exceptions_(active() ? std::uncaught_exceptions() : 0) {}
-  Lease& operator=(Lease&& other) noexcept;  ///< ends what it held as the destructor does
+  /// Ends this lease as the destructor does, then takes over `other`.
+  Lease& operator=(Lease&& other) noexcept;
   ~Lease() {
     if (active()) Leave();
   }
 
+  /// Returns true until the lease ends or is moved from.
   bool active() const { return limiter_ != nullptr; }
-  /// What it stands for now: taken, plus adjusts, minus returns. One entry for each charged bucket,
-  /// the entity's own first. Of adjusts that are under way or in doubt, what they give back is
-  /// gone already, and what they add is not there yet.
+  /// Returns the current charges: the tokens taken by the request, plus adjusts, minus returns, in
+  /// millitokens. There is one entry for each charged bucket, the entity's own first. Tokens that
+  /// an adjust in flight or in doubt returns are already subtracted; tokens that it adds are not
+  /// yet included. Valid until the next call on the lease.
   std::span<const Charge> charges() const;
 
-  /// Adds (positive) or gives back (negative) in every charged bucket that has the limit; limits
-  /// that the request did not name may be adjusted too. May leave debt; never fails for want of
-  /// tokens. kInvalidArgument: unknown names, a name twice, more given back than it stands for.
-  /// kFailedPrecondition: kMaxUnsettled adjusts are in flight or kept already.
+  /// Takes more tokens (positive amounts) or returns tokens (negative amounts), in every charged
+  /// bucket that has the limit, and blocks until the store responds. Limits that the request did
+  /// not name may be adjusted too. An adjust may leave a bucket in debt; it never fails for lack of
+  /// tokens. Errors: kInvalidArgument for an unknown name, a name that is given twice, or more
+  /// tokens returned than the lease holds; kFailedPrecondition if kMaxUnsettled adjusts are in
+  /// flight or kept; or an error of the store (see above).
   [[nodiscard]] Status Adjust(const Amounts& amounts);
   /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
   void Adjust(const Amounts& amounts, Done<void> done);
-  /// Gives back: Adjust with the signs turned. Negative amounts are kInvalidArgument.
+  /// Returns tokens to the buckets: an Adjust with the signs inverted. Fails with kInvalidArgument
+  /// if an amount is negative.
   [[nodiscard]] Status Release(const Amounts& amounts);
-  /// Sends the adjusts that are kept, in their order, under the tokens they have; not those in
-  /// flight. Success: all of them count. An error: of the first that did not; those that changed
-  /// nothing are forgotten. kDeadlineExceeded: also of one that is given up.
+  /// Sends the kept adjusts again, in order, under their ids; adjusts in flight are not sent.
+  /// Returns success if all of them count. Otherwise returns the error of the first that does not;
+  /// adjusts that changed nothing are dropped. kDeadlineExceeded is also the error of an adjust
+  /// that is given up.
   [[nodiscard]] Status Settle();
   /// As above, without blocking. The lease may be moved, used and destroyed before `done` runs.
   void Settle(Done<void> done);
-  /// Ends the lease; its charges stay taken. No call to the store unless adjusts are kept.
+  /// Ends the lease; its charges stay taken. Calls the store only if adjusts are kept. If one of
+  /// these stays in doubt, returns its error and leaves the lease active; the call may be repeated.
   [[nodiscard]] Status Commit();
-  /// Ends the lease and gives back its charges. After an error it may be repeated.
+  /// Ends the lease and returns all its charges to the buckets. After an error the lease is still
+  /// active; the call may be repeated.
   [[nodiscard]] Status Cancel();
 
-  /// Adjusts that are in flight or kept, at most.
+  /// Maximum number of adjusts that are in flight or kept.
   static constexpr std::size_t kMaxUnsettled = 256;
 
  private:
   using Adjustments = std::vector<AdjustmentPtr>;
 
   Status CheckActive() const;
+  /// Returns the adjusts to send for this one: the kept adjusts, then this one. Empty if `amounts`
+  /// change nothing.
   Result<Adjustments> Plan(const Amounts& amounts);
+  /// Adds an adjust to unsettled_ and subtracts the tokens that it returns from charges_.
   AdjustmentPtr Begin(std::vector<Charge> deltas);
+  /// Sends the kept adjusts and blocks. Returns success if none is in doubt afterwards.
   Status SettleAll();
   bool HasDoubts() const;
+  /// Returns the adjusts that are in doubt and marks them as in flight.
   Adjustments TakeDoubts();
+  /// Applies the results of completed adjusts to charges_ and removes them from unsettled_.
   void Fold() const;
+  /// Makes the lease inactive, without a call to the store.
   void End();
+  /// The end by destruction or assignment.
   void Leave();
 
   Limiter* limiter_ = nullptr;
   mutable std::vector<Charge> charges_;
-  mutable Adjustments unsettled_;  ///< in flight or kept, in their order
-  int exceptions_ = 0;  ///< std::uncaught_exceptions() when it was made with something to hold
+  mutable Adjustments unsettled_;  ///< in flight or kept, in order
+  int exceptions_ = 0;             ///< std::uncaught_exceptions() when the lease became active here
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// A limiter over a watched store, and leases on a child and its parent.
+// A test fixture: a limiter on a ProbeBackend, with leases on a child and its parent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace weir {
 
 class LeaseTest : public ::testing::Test {
  protected:
-  // A child of 10 rpm and 100 tpm, a parent of 80 tpm; both begin full.
+  // The child has 10 rpm and 100 tpm, the parent has 80 tpm. Both begin full.
   void SetUp() override {
     ASSERT_TRUE(limiter_->Apply(
         {PutChild("a", "p"),
@@ -32,7 +32,7 @@ class LeaseTest : public ::testing::Test {
     return std::move(*outcome).lease();
   }
 
-  /// Tokens left in the buckets of a (rpm, tpm) and p (tpm).
+  /// Returns the tokens left in the buckets of a (rpm, tpm) and p (tpm).
   std::vector<std::int64_t> Left() {
     std::vector<std::int64_t> left;
     const std::vector<BucketKey> keys{{"a", "gpt-4"}, {"p", "gpt-4"}};
@@ -46,7 +46,8 @@ class LeaseTest : public ::testing::Test {
     return left;
   }
 
-  /// Does, and the answer is lost. Or does not, and the answer is the same.
+  // After Lose, the store applies calls and their results are lost. After Fail, it does not apply
+  // them, and the error is the same.
   void Lose() { store_.lose = Error{Code::kUnavailable, "lost"}; }
   void Fail() { store_.fail = Error{Code::kUnavailable, "lost"}; }
   void Heal() {

@@ -1,4 +1,4 @@
-// Adjusts of a lease whose answers are lost: each counts once, and none is swallowed.
+// Adjusts of a lease whose results are lost: each counts once, and none is dropped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class LeaseSettleTest : public LeaseTest {};
 
-// C7: the second adjust of equal amounts was taken for a repetition of the first.
+// C7: a second adjust of equal amounts was treated as a repetition of the first.
 TEST_F(LeaseSettleTest, C7EveryChunkOfAStreamCountsThoughEveryOtherAnswerIsLost) {
   Lease lease = Take({{"rpm", 1}, {"tpm", 0}});
   for (int chunk = 0; chunk < 7; ++chunk) {
@@ -74,7 +74,7 @@ TEST_F(LeaseSettleTest, SettleReturnsTheErrorOfAnAdjustThatWasRefusedAtLast) {
   EXPECT_THAT(lease.charges()[0].amounts, ElementsAre(0, 30'000));
 }
 
-// C7: the first request was applied. That the second was not allowed does not take it back.
+// C7: the first request was applied. A repetition that is not permitted does not revert it.
 TEST_F(LeaseSettleTest, C7AReturnInDoubtStaysSoWhileTheCallerIsNotAllowedToRepeatIt) {
   for (const Code code : {Code::kPermissionDenied, Code::kUnauthenticated}) {
     Lease lease = Take({{"tpm", 30}});
@@ -100,8 +100,8 @@ TEST_F(LeaseSettleTest, AnAdjustThatWasNeverAllowedChangedNothing) {
   EXPECT_TRUE(lease.Settle());
 }
 
-// C7: a store remembers the token of an adjust for ten minutes. Fails if: Send does not look at the
-// time of the first request.
+// C7: a store keeps the id of an adjust for ten minutes. Fails if: Send does not check the time of
+// the first request.
 TEST_F(LeaseSettleTest, C7AnAdjustIsNotSentAgainAfterTheStoreMayHaveForgottenIt) {
   Lease lease = Take({{"tpm", 30}});
   Lose();

@@ -24,7 +24,7 @@ TEST_F(LeaseTest, LeavingTheScopeCommitsWithoutACall) {
   EXPECT_TRUE(store_.adjusts.empty());
 }
 
-// W10: zae-limiter gave everything back to shard 0.
+// W10: zae-limiter returned all tokens to shard 0.
 TEST_F(LeaseTest, RegressionW10EverythingGoesToTheShardThatPaid) {
   store_.shards = {3, 7};
   Lease lease = Take({{"rpm", 1}, {"tpm", 30}});
@@ -75,8 +75,8 @@ TEST_F(LeaseTest, OneThatIsMadeAndEndsWithinAnUnwindingCommits) {
   EXPECT_THAT(Left(), ElementsAre(10, 70, 50));
 }
 
-// C13: an assigned lease counted the exceptions of the default lease, which is none, and so took
-// the end of the scope for an unwinding.
+// C13: an assigned lease kept the exception count of the default lease, which is 0, and so treated
+// the end of its scope as an unwinding.
 TEST_F(LeaseTest, C13OneThatIsAssignedWithinAnUnwindingCommits) {
   struct InDestructor {
     std::function<Lease()> take;
@@ -167,8 +167,8 @@ TEST_F(LeaseTest, RegressionW6ALimitThatWasNotNamedMayBeAdjusted) {
   EXPECT_EQ(record->bucket.meters[1].tokens, 75'000);
 }
 
-// W9: in zae-limiter a lease won on a second shard refused every adjust, and its cancel did
-// nothing. W22: a consume within the lease looked at a local copy. Ours asks the store each time.
+// W9: in zae-limiter a lease from a second shard refused every adjust, and its cancel did nothing.
+// W22: a consume within the lease used a local copy. Weir calls the store each time.
 TEST_F(LeaseTest, RegressionW9W22EveryAdjustReachesTheStoreAtOnce) {
   Lease lease = Take({{"tpm", 10}});
   for (int i = 1; i <= 3; ++i) {
@@ -180,7 +180,7 @@ TEST_F(LeaseTest, RegressionW9W22EveryAdjustReachesTheStoreAtOnce) {
   EXPECT_THAT(Left(), ElementsAre(10, 100, 80));
 }
 
-// W24: in zae-limiter what a lease had consumed was the sum over child and parent.
+// W24: in zae-limiter the consumption of a lease was the sum over child and parent.
 TEST_F(LeaseTest, RegressionW24EachBucketTellsItsOwnCharge) {
   const Lease lease = Take({{"tpm", 7}});
   ASSERT_EQ(lease.charges().size(), 2U);
@@ -258,7 +258,8 @@ TEST_F(LeaseTest, AdjustsHaveATimeLimitOfTheirOwn) {
   EXPECT_EQ(store_.adjusts[0].deadline, Deadline::After(scheduler_.clock(), milliseconds(70)));
 }
 
-// C14: the sum passed what an instant holds, and each adjust was over before it was sent.
+// C14: the addition overflowed an Instant, so the deadline of each adjust had passed when it was
+// sent.
 TEST_F(LeaseTest, C14AnUnlimitedLeaseTimeoutIsNoDeadline) {
   limiter_ = std::make_unique<Limiter>(store_, scheduler_,
                                        LimiterOptions{.lease_timeout = milliseconds::max()});

@@ -37,7 +37,7 @@ void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline,
   config_.Apply(
       std::move(changes), deadline,
       [this, altered = std::move(altered), done = std::move(done)](Status answer) mutable {
-        // Also where it failed: it may have happened all the same.
+        // Also after an error: the changes may have been made.
         resolver_.Forget(altered);
         waiting_.WakeAll();
         done(std::move(answer));
@@ -46,7 +46,8 @@ void Limiter::State::Apply(std::vector<ConfigChange> changes, Deadline deadline,
 
 LimiterStats Limiter::State::stats() const {
   const AllowanceStats allowances = allowances_.stats();
-  // Read once each: a sum of counters that only grow does so too, a difference does not.
+  // Each counter is read once. `admitted` is a sum, so it never decreases between two calls; a
+  // difference of counters could.
   const std::uint64_t charged = charged_.Value();
   const std::uint64_t unprotected = unprotected_.Value();
   return {.admitted = charged + unprotected,

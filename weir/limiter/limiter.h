@@ -1,4 +1,4 @@
-// Decisions: may this entity use this resource now? Mechanism: docs/design/limiter.md.
+// Decides whether an entity may use a resource now. Mechanism: docs/design/limiter.md.
 #pragma once
 
 #include <memory>
@@ -21,46 +21,59 @@
 namespace weir {
 
 struct LimiterOptions {
-  /// How long resolved limits and entities are believed; 0: never. Changes made through this
-  /// Limiter are seen at once whatever it says; changes by other processes within this time.
+  /// Time for which resolved limits and entities are cached; 0 disables the cache. Changes made
+  /// through this Limiter apply at once, independent of this time; changes by other processes apply
+  /// within it.
   milliseconds cache_ttl{60'000};
-  /// At most so many resolved (entity, resource) pairs are remembered; those leave first that were
-  /// not used lately.
+  /// Maximum number of resolved (entity, resource) pairs in the cache. Pairs that were not used
+  /// recently are evicted first.
   std::size_t cache_capacity = 200'000;
-  /// Where neither the request nor the system level says.
+  /// The policy for an unavailable store, used if neither the request nor the system level sets
+  /// one.
   OnUnavailable on_unavailable = OnUnavailable::kBlock;
-  /// At most so many requests wait; one more is refused with kResourceExhausted.
+  /// Maximum number of requests that wait for tokens. One more fails with kResourceExhausted.
   std::size_t max_waiting = 100'000;
-  /// At most so many pairs have an allowance; the others ask the store.
+  /// Maximum number of (entity, resource) pairs with an allowance. Requests on other pairs call the
+  /// store.
   std::size_t max_allowances = 10'000;
-  /// How long the store may take for an adjust of a lease.
+  /// Time within which the store must respond to an adjust of a lease.
   milliseconds lease_timeout{5'000};
   /// Receives "limiter.admitted_without_charge" (see uncharged_log.h) and "limiter.limits_outdated"
-  /// (see outdated_log.h). Never null; must outlive the Limiter.
+  /// (see outdated_log.h). Must not be null; must outlive the Limiter.
   Log* log = &NoLog();
-  /// Seeds the tokens that make returns count once. Fixed in tests; otherwise from the system.
+  /// Seed of the random ids by which each adjust counts once. Set it in tests only; by default the
+  /// system provides it.
   std::optional<std::uint64_t> seed = std::nullopt;
 };
 
-/// The views must live until Acquire returns; what is needed later is copied.
+/// A request for tokens. The viewed strings must stay valid until Acquire returns; the Limiter
+/// copies the parts that it needs later.
 struct AcquireRequest {
   std::string_view entity;
   std::string_view resource;
+  /// The tokens to take, by name of the limit. An amount of 0 reads the limit without taking
+  /// tokens.
   Amounts amounts;
-  /// Wait until then for tokens, first come first served on each bucket, instead of being refused.
-  /// Refused at once, with the decision, if the wait is known to be longer. A request without this
-  /// is refused while others wait for one of its buckets, whatever its balance.
+  /// If set, the request waits for tokens until this deadline instead of being refused. Waiting
+  /// requests are served first come, first served on each bucket. A request is refused at once if
+  /// its wait is known to end after the deadline. A deadline that has passed counts as not set. A
+  /// request without a deadline is refused while other requests wait for one of its buckets, even
+  /// if the bucket has tokens.
   std::optional<Deadline> wait_until = std::nullopt;
-  /// Instead of the limits that are set; the entity's own bucket only is charged.
+  /// Replaces the configured limits for this request. Only the entity's own bucket is then charged.
   std::optional<std::vector<Limit>> limits = std::nullopt;
+  /// The policy for an unavailable store; overrides the system level and the options.
   std::optional<OnUnavailable> on_unavailable = std::nullopt;
 };
 
-/// An answer: the decision and, if it is admitted, the lease. If limits have an allowance
-/// (Limit::allowance), their capacity is shown less the part set aside for it, and a decision that
-/// was made here, without the store, shows as available the tokens that the bucket had left at its
-/// last answer plus those that this Limiter holds. The decision has no statuses if it is
-/// unprotected or contended, or if it was refused behind others and its buckets could not be read.
+/// The result of a request: the decision and, if the request is admitted, the lease.
+///
+/// The capacity that a decision shows for a limit with an allowance (Limit::allowance) excludes the
+/// part that is set aside for the allowance. If the decision was made from an allowance, without
+/// the store, the available tokens are those that the last result of the store left in the bucket
+/// plus those that this Limiter holds. A decision has no statuses if it is unprotected or
+/// contended, or if the request was refused behind waiting requests and its buckets could not be
+/// read.
 class Outcome {
  public:
   Outcome(Decision decision, Lease lease)
@@ -68,10 +81,10 @@ class Outcome {
 
   bool admitted() const { return decision_.admitted; }
   const Decision& decision() const { return decision_; }
-  /// True where the store did not answer and the policy was to allow: there is nothing to give
-  /// back.
+  /// Returns true if the request was admitted by policy because the store was unavailable. Nothing
+  /// was charged, and the lease is inactive.
   bool unprotected() const { return admitted() && !lease_.active(); }
-  /// REQUIRES: admitted().
+  /// Returns the lease, which the caller then owns. REQUIRES: admitted().
   Lease lease() && { return std::move(lease_); }
 
  private:
@@ -79,9 +92,12 @@ class Outcome {
   Lease lease_;
 };
 
-/// Thread-safe. Backend and Scheduler must outlive it; it must outlive its leases, and is destroyed
-/// only when no call is under way, save requests that may wait: these are answered kCancelled, one
-/// whose try is under way when the store answers (what it took then is given back).
+/// Admits or refuses requests under the limits of a backend. Thread-safe.
+///
+/// The Backend and the Scheduler must outlive the Limiter, and the Limiter must outlive its leases.
+/// It may be destroyed only when no call is in flight, except for requests with `wait_until`: these
+/// complete with kCancelled. A waiting request whose try is in flight completes when the store
+/// responds, and tokens that the try took are given back.
 class Limiter {
  public:
   Limiter(Backend& backend, Scheduler& scheduler, LimiterOptions options = {});
@@ -89,27 +105,44 @@ class Limiter {
   Limiter(const Limiter&) = delete;
   Limiter& operator=(const Limiter&) = delete;
 
-  /// A refusal is an Outcome. An error is kInvalidArgument (the request can never succeed: unknown
-  /// limit names, negative amounts, amounts over a capacity, no limits anywhere) or what the store
-  /// answered, where the policy is to block. Deadline: for the store's answer; of a request that
-  /// waits, every later try has as long as the first had. `done` may run on the scheduler's thread.
+  /// Requests tokens and passes the outcome to `done`. A refusal is an Outcome, not an error.
+  ///
+  /// `deadline` applies to the results of the store. Each later try of a waiting request gets as
+  /// much time as the first try had. `done` runs before Acquire returns, on the thread on which the
+  /// store completes, or on the scheduler's thread.
+  ///
+  /// Errors:
+  ///   kInvalidArgument     the request can never succeed: an unknown limit name, no or negative
+  ///                        amounts, an amount over a capacity, or no limits at any level
+  ///   kFailedPrecondition  the entity's chain of parents is a cycle or longer than kMaxCascade
+  ///   kResourceExhausted   max_waiting requests wait already
+  ///   kCancelled           the Limiter was destroyed while the request waited
+  ///   an error of the store, which the policy may turn into an unprotected admission if the store
+  ///   was unavailable
   void Acquire(const AcquireRequest& request, Deadline deadline, Done<Outcome> done);
-  /// Blocks. REQUIRES: not called on the scheduler's own thread, nor within a `done`: results on a
-  /// thread follow one another, so it would wait for ever.
+  /// Requests tokens and blocks until the outcome is available. REQUIRES: not called on the
+  /// scheduler's thread or within a `done`. Callbacks on a thread run one after the other, so the
+  /// call would never return.
   [[nodiscard]] Result<Outcome> Acquire(const AcquireRequest& request, Deadline deadline);
 
-  /// Changes limits and entities, and forgets what this Limiter remembered of them.
+  /// Changes limits and entities in the backend and discards the cached pairs that the changes
+  /// affect, also if the call fails, because the changes may have been made. Requests that begin
+  /// after `done` was called see the changes. Errors are those of ConfigStore::Apply.
   void Apply(std::vector<ConfigChange> changes, Deadline deadline, Done<void> done);
+  /// As above, but blocks, under the same requirement as the blocking Acquire.
   [[nodiscard]] Status Apply(std::vector<ConfigChange> changes, Deadline deadline);
 
-  /// Which limits hold for a pair and which level they come from.
+  /// Returns the limits that apply to a pair and the levels that they come from, from the cache if
+  /// possible. Blocks, under the same requirement as the blocking Acquire. Errors are those of
+  /// Resolver.
   [[nodiscard]] Result<ResolvedPtr> Resolve(std::string_view entity, std::string_view resource,
                                             Deadline deadline);
-  /// Forgets everything remembered.
+  /// Discards all cached pairs. The next request on each pair reads its limits again.
   void Invalidate();
 
+  /// Returns the counters. Each is read once, but not all at the same instant.
   LimiterStats stats() const;
-  /// Nanoseconds from each request to the store to its decision.
+  /// Returns the times, in nanoseconds, from each request to the store to its decision.
   HistogramSnapshot StoreLatency() const;
 
  private:

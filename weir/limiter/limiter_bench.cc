@@ -1,5 +1,5 @@
-// What the Limiter adds to a store: the same request on a store that admits at once and keeps
-// nothing, beside the bare calls.
+// Measures the cost that a Limiter adds to a store: one request on a store that admits at once and
+// keeps no state, compared with the reading of the clock and with a store in memory.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -52,7 +52,7 @@ class EmptyBackend final : public Backend {
   AdmitsAll buckets_;
 };
 
-// 64 children below 64 parents, two limits on each.
+// 64 children, each below a parent of its own, with two limits on each entity.
 struct Setup {
   explicit Setup(std::unique_ptr<Backend> store) : backend(std::move(store)) {
     std::vector<ConfigChange> changes{Put(
@@ -97,7 +97,7 @@ void limiter_clock(benchmark::State& state) {
 }
 BENCHMARK(limiter_clock)->ThreadRange(1, 2)->UseRealTime();
 
-// One resolution from memory, the same pair on every thread.
+// One resolution from the cache, of the same pair on every thread.
 void limiter_resolve_hit(benchmark::State& state) {
   static const std::unique_ptr<Backend> backend = MakeMemoryBackend();
   static const SystemClock clock;

@@ -14,7 +14,7 @@ using ReadNumber = std::uint64_t (*)(const LimiterStats&);
 struct CounterRow {
   const char* name;
   const char* help;
-  const char* label;  ///< its name; null: the metric has none
+  const char* label;  ///< name of the label; null: the metric has none
   const char* value;
   ReadNumber read;
 };
@@ -108,7 +108,7 @@ Status RegisterMetrics(Registry& registry, const Limiter& limiter) {
         NameOf(row), [&limiter, read = row.read] { return read(limiter.stats()); }));
   }
   for (const CounterRow& row : kTokenCounters) {
-    // Whole tokens: a counter of the registry is an integer.
+    // Millitokens become whole tokens, because a counter of the registry is an integer.
     WEIR_RETURN_IF_ERROR(registry.AddCounter(NameOf(row), [&limiter, read = row.read] {
       return read(limiter.stats()) / static_cast<std::uint64_t>(kMillitokens);
     }));

@@ -1,4 +1,4 @@
-// The metrics of a Limiter, for Prometheus. Names and meanings: docs/design/metrics.md.
+// The Prometheus metrics of a Limiter. Names and meanings: docs/design/metrics.md.
 #pragma once
 
 #include "weir/base/result.h"
@@ -7,9 +7,9 @@
 
 namespace weir {
 
-/// Adds what the limiter counts, and how long its store took to decide. The limiter must outlive
-/// the registry. kAlreadyExists: the registry has the metrics of a limiter already; some may have
-/// been added.
+/// Registers the limiter's counters and the latency of its store. The limiter must outlive the
+/// registry. Fails with kAlreadyExists if the registry has the metrics of a limiter already; some
+/// metrics may have been added then.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const Limiter& limiter);
 
 }  // namespace weir

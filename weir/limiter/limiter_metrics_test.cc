@@ -44,8 +44,8 @@ TEST_F(LimiterMetricsTest, EveryResultIsCountedUnderOneOutcome) {
   EXPECT_THAT(text, HasSubstr("weir_limiter_store_requests_total{kind=\"acquire\"} 2\n"));
 }
 
-// Q9. Fails if: an admission without a charge counts as charged, or a difference of two counters is
-// shown, which goes back if the second one grows between the reads.
+// Q9. Fails if: an admission without a charge counts as charged, or a metric is the difference of
+// two counters, which can decrease if the second one grows between the reads.
 TEST_F(LimiterMetricsTest, Q9ChargedAndUnprotectedAreCountedApart) {
   Registry registry;
   ASSERT_TRUE(RegisterMetrics(registry, limiter_));

@@ -1,5 +1,5 @@
-// Whole runs from a seed: many requests, leases and faults at random instants, held against what
-// must be true of every run.
+// Simulated runs, each from a seed: many requests, leases and faults at random instants. The tests
+// check properties that must hold in every run.
 #include <gtest/gtest.h>
 
 #include <list>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr nanoseconds kRun = std::chrono::seconds(60);
 
-/// Millitokens by (entity, limit).
+/// Sums in millitokens, by (entity, limit).
 using SumsByLimit = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
 void AddTo(SumsByLimit& sums, std::span<const Charge> charges) {
@@ -38,8 +38,9 @@ std::vector<Charge> OnlyReturns(std::vector<Charge> deltas) {
   return deltas;
 }
 
-/// Never over-admit: on every interval, no more is taken than the capacity, what is refilled, and
-/// what comes back. By brute force, from the takes (positive) and returns (negative) in order.
+/// Checks the bound on admissions: on every interval, at most the capacity, the refill and the
+/// returned tokens are taken. Checks every interval between two of the takes (positive) and returns
+/// (negative), which are added in order.
 class AdmissionOracle {
  public:
   void Add(UnixMillis at, std::span<const Charge> charges) {
@@ -132,8 +133,8 @@ class Run {
 
   struct Held {
     Lease lease;
-    std::vector<std::int64_t> expected;  ///< of the entity's own bucket
-    int unclear = 0;                     ///< adjusts whose end is not known
+    std::vector<std::int64_t> expected;  ///< amounts of the entity's own bucket
+    int unclear = 0;                     ///< adjusts whose final result is not known
   };
 
   void Declare() {
@@ -180,7 +181,7 @@ class Run {
   }
 
   void Answered(const Asked& asked, Result<Outcome> outcome) {
-    // A store that did not answer may have charged.
+    // If the store was unavailable, it may have charged the request.
     if (!outcome || outcome->unprotected()) return Doubt(asked);
     if (!outcome->admitted()) return;
     ++admitted_;
@@ -216,7 +217,7 @@ class Run {
   }
 
   void Correct(Held& held) {
-    if (held.unclear > 0) return;  // so that what Settle answers is about one adjust
+    if (held.unclear > 0) return;  // so that the result of Settle is that of one adjust
     const Charge& own = held.lease.charges().front();
     const std::size_t index = rng_.Below(own.amounts.size());
     const std::int64_t left = own.amounts[index];
@@ -228,7 +229,7 @@ class Run {
   void Send(Held& held, std::size_t index, std::int64_t delta) {
     const std::span<const Charge> charges = held.lease.charges();
     const std::string& limit = charges.front().target->limits[index].name;
-    // Until its answer says otherwise, it may count or not.
+    // Until it has a definite result, the adjust may count or not.
     SumsByLimit maybe;
     for (const Charge& charge : charges) {
       maybe[{charge.target->key.entity, limit}] = std::abs(delta);
@@ -242,7 +243,7 @@ class Run {
 
   void Answered(Held& held, std::size_t index, std::int64_t delta, int tries,
                 const SumsByLimit& maybe, const Status& answer) {
-    if (!held.lease.active()) return;  // too late for the lease to take it in
+    if (!held.lease.active()) return;  // the lease has ended without this result
     if (answer || answer.error().code == Code::kInvalidArgument) {
       for (const auto& [name, amount] : maybe) doubt_[name] -= amount;
       if (answer) held.expected[index] += delta;
@@ -256,7 +257,7 @@ class Run {
   }
 
   void End(Held& held) {
-    const Lease ending = std::move(held.lease);  // also if a check fails: the limiter goes first
+    const Lease ending = std::move(held.lease);  // must end before the limiter if a check fails
     if (held.unclear == 0) {
       ASSERT_EQ(ending.charges().front().amounts, held.expected) << "each adjust counts once";
       ++clear_;
@@ -265,7 +266,7 @@ class Run {
   }
 
   void Unwind(Held& held) {
-    // What is given back without waiting may stay taken.
+    // Tokens that are returned without waiting may stay taken.
     if (lossy_) AddTo(doubt_, held.lease.charges());
     try {
       const Lease dying = std::move(held.lease);
@@ -282,8 +283,8 @@ class Run {
     limiter_.reset();
   }
 
-  /// Conservation: what the buckets say was taken is what the leases say, doubt on the side of more
-  /// taken. Without faults there is no doubt.
+  /// Checks that the consumption of each bucket is the amount that the leases hold, plus at most
+  /// the amounts that are in doubt. Without faults nothing is in doubt.
   void CheckTokens() const {
     for (const char* entity : {"a", "b", "c", "p", "g"}) {
       const BucketKey key{entity, "gpt-4"};
@@ -339,7 +340,7 @@ class Run {
   std::list<Held> held_;
   SumsByLimit certain_;
   SumsByLimit doubt_;
-  int hasty_ = 0;  ///< under way and not willing to wait: not while the limiter is destroyed
+  int hasty_ = 0;  ///< calls in flight without wait_until; the limiter must not be destroyed then
   std::size_t admitted_ = 0;
   std::size_t waited_ = 0;
   std::size_t repeated_ = 0;
@@ -379,8 +380,8 @@ RunTotals RunSeeds(std::uint64_t first, std::uint64_t count, const sim::Faults& 
   return totals;
 }
 
-// Fails if: an adjust is repeated under a new token (Settle makes a new adjustment of it), or
-// a lease counts what is on its way back as held (Begin does not take it off at once).
+// Fails if: an adjust is repeated under a new id (Settle makes a new adjustment), or a lease counts
+// tokens of a return in flight as held (Begin does not subtract them).
 TEST(LimiterSimulation, KeepsItsPromisesWhateverFails) {
   const RunTotals totals = RunSeeds(1, 1000,
                                     {.fail_before = 0.06,
@@ -397,7 +398,7 @@ TEST(LimiterSimulation, KeepsItsPromisesWhateverFails) {
   EXPECT_GT(totals.clear, 1000U);
 }
 
-// Fails if: a lease's destructor forgets what it holds while an exception unwinds.
+// Fails if: a lease's destructor does not return its tokens while an exception unwinds.
 TEST(LimiterSimulation, WithoutFaultsNoTokenIsInDoubt) {
   const RunTotals still = RunSeeds(10'001, 300, {});
   EXPECT_EQ(still.failed_before + still.failed_after + still.delayed, 0U);
@@ -405,8 +406,8 @@ TEST(LimiterSimulation, WithoutFaultsNoTokenIsInDoubt) {
   EXPECT_GT(still.waited, 150U);
 }
 
-// Answers that come late and out of order. Fails if: a try that ends after the limiter was closed
-// keeps its tokens (Admit does not give back).
+// Results that are late and out of order. Fails if: a try that ends after the limiter was closed
+// keeps its tokens (Admit does not call GiveBack).
 TEST(LimiterSimulation, SlowAnswersAlone) {
   const RunTotals slow =
       RunSeeds(20'001, 300, {.delay = 0.9, .longest_delay = std::chrono::milliseconds(300)});

@@ -1,5 +1,5 @@
-// Threads against one Limiter. What they assert holds in any interleaving; the thread sanitizer
-// looks for the rest.
+// Several threads use one Limiter. The assertions hold in any interleaving; the thread sanitizer
+// finds data races.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -33,8 +33,8 @@ class LimiterStress : public ::testing::Test {
   Limiter limiter_{*memory_, loop_, {.seed = 1}};
 };
 
-// Fails if: ResolutionCache counts its epoch only before it visits the stripes: a thread may then
-// keep for itself what it read from a stripe just before.
+// Fails if: ResolutionCache increases its epoch only before it visits the stripes: a thread may
+// then keep a copy that it read from a stripe just before.
 TEST_F(LimiterStress, NobodySeesLimitsFromBeforeAChangeThatIsDone) {
   std::atomic<std::int64_t> published = 1;
   std::atomic<bool> stop = false;
@@ -45,7 +45,7 @@ TEST_F(LimiterStress, NobodySeesLimitsFromBeforeAChangeThatIsDone) {
   ASSERT_TRUE(
       limiter_.Apply({PutChild("a", "p"), Put(Level::System(), Calls(1))}, Deadline::Never()));
   set(1);
-  // Many pairs, so that forgetting one takes a while.
+  // Many pairs, so that the scan for one entity takes a while.
   for (int i = 0; i < 20'000; ++i) {
     ASSERT_TRUE(limiter_.Resolve("e" + std::to_string(i), "r", Deadline::Never()));
   }
@@ -72,7 +72,8 @@ TEST_F(LimiterStress, NobodySeesLimitsFromBeforeAChangeThatIsDone) {
   for (std::thread& reader : readers) reader.join();
 }
 
-/// Judges limits by their capacity, which only grows, and by when it saw the one that is stored.
+/// Decides whether limits are outdated by their capacity, which only grows in the test, and by the
+/// time at which it saw the stored capacity.
 class JudgingBackend final : public Backend, public BucketStore {
  public:
   JudgingBackend(Backend& inner, const Clock& clock) : inner_(inner), clock_(clock) {}
@@ -130,7 +131,7 @@ class JudgingBackend final : public Backend, public BucketStore {
   std::uint64_t undone_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
-// Fails if: charges do not say when their limits were resolved.
+// Fails if: charges do not contain the time at which their limits were resolved.
 TEST_F(LimiterStress, D6NoThreadUndoesAChangeOfLimits) {
   JudgingBackend store(*memory_, clock_);
   Limiter limiter(store, loop_, {.seed = 1});
@@ -164,7 +165,7 @@ TEST_F(LimiterStress, D6NoThreadUndoesAChangeOfLimits) {
   EXPECT_GT(limiter.stats().outdated, 0U);
 }
 
-/// What one thread did to the buckets, as its leases say.
+/// The tokens that the leases of one thread hold, by entity.
 using Taken = std::map<std::string, std::int64_t>;
 
 void Count(const Lease& lease, Taken& taken) {
@@ -190,7 +191,7 @@ void UseLease(Lease lease, Rng& rng, Taken& taken) {
   Count(lease, taken);
 }
 
-// Fails if: Cancel sends what it gives back under two tokens.
+// Fails if: Cancel sends a return under two ids.
 TEST_F(LimiterStress, NoTokenIsLostBetweenThreads) {
   ASSERT_TRUE(
       limiter_.Apply({PutChild("a", "p"), PutChild("b", "p"), Put(Level::System(), Calls(20)),
@@ -277,7 +278,7 @@ TEST_F(LimiterStress, WaitersOfManyThreadsAreAnsweredOnceThoughTheLimiterGoes) {
     }
     for (std::thread& thread : threads) thread.join();
     limiter.reset();
-    // What the loop was about to do for the limiter, it has done when it comes to this.
+    // When this task runs, the loop has run all earlier tasks of the limiter.
     std::atomic<bool> idle = false;
     loop_.Post([&] {
       idle = true;

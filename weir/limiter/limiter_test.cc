@@ -23,7 +23,7 @@ class LimiterTest : public ::testing::Test {
     return limiter_.Acquire({.entity = entity, .resource = "gpt-4", .amounts = std::move(amounts)},
                             Deadline::Never());
   }
-  /// True: admitted; the lease is committed.
+  /// Returns whether the request was admitted. Its lease is committed.
   bool Take(std::string_view entity, Amounts amounts) {
     auto outcome = Ask(entity, std::move(amounts));
     EXPECT_TRUE(outcome) << outcome.error().message;
@@ -34,7 +34,7 @@ class LimiterTest : public ::testing::Test {
     EXPECT_FALSE(outcome);
     return outcome ? Error{} : outcome.error();
   }
-  /// What is left of a limit; a bucket that was never used has nothing to tell.
+  /// Returns the tokens left of a limit; nullopt for a bucket that was never used.
   std::optional<std::int64_t> Left(const std::string& entity, const std::string& limit) {
     std::optional<std::int64_t> left;
     const BucketKey key{entity, "gpt-4"};
@@ -135,8 +135,8 @@ TEST_F(LimiterTest, ChargesAllAncestorsOrNobody) {
   EXPECT_EQ(store_.acquires.back().charges.size(), 3U) << "one call, three charges";
 }
 
-// W4: in zae-limiter an exhausted parent surfaced as InvalidNameError, and so as "unavailable" or
-// as admitted, by the policy.
+// W4: in zae-limiter an exhausted parent raised InvalidNameError, so the request was reported as
+// "unavailable" or admitted, depending on the policy.
 TEST_F(LimiterTest, RegressionW4AnExhaustedParentIsARefusalThatNamesIt) {
   Apply({Put(Level::System(), RpmLimits(3), OnUnavailable::kAllow), PutChild("a", "p"),
          Put(Level::EntityDefault("a"), RpmLimits(100))});
@@ -201,7 +201,7 @@ TEST_F(LimiterTest, RegressionW8ALimitThatIsAddedWorksOnOldBuckets) {
   EXPECT_FALSE(Take("acme", {{"tpm", 41}}));
 }
 
-// W23: in zae-limiter buckets kept the parameters they were made with.
+// W23: in zae-limiter buckets kept the parameters with which they were created.
 TEST_F(LimiterTest, RegressionW23NewLimitsReachOldBucketsAtOnce) {
   Apply({Put(Level::System(), RpmLimits(10))});
   EXPECT_TRUE(Take("acme", {{"rpm", 8}}));
@@ -284,7 +284,7 @@ TEST_P(PolicyTest, RequestThenSystemThenOptions) {
   };
   for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kResourceExhausted}) {
     for (const milliseconds later : {milliseconds(0), milliseconds(2000)}) {
-      // Later: what was remembered is no longer believed, and resolving fails as well.
+      // In the second round the cached limits have expired, so that resolving fails as well.
       scheduler.Advance(later);
       const auto outcome = ask(code);
       ASSERT_EQ(outcome.has_value(), GetParam().allowed);
@@ -311,7 +311,7 @@ INSTANTIATE_TEST_SUITE_P(All, PolicyTest,
                                            PolicyCase{kBlock, kAllow, kAllow, false},
                                            PolicyCase{kAllow, kBlock, kBlock, true}));
 
-// C26: contention that outlasts a store's attempts is a refusal, which no policy admits.
+// C26: contention that lasts longer than the store's attempts is a refusal, which no policy admits.
 TEST_F(LimiterTest, C26ARefusalForContentionIsNotAdmittedWhereThePolicyIsToAllow) {
   Apply({Put(Level::System(), RpmLimits(10))});
   store_.decide = Decision{

@@ -1,5 +1,5 @@
-// Two limiters on one backend while limits join, leave and are overridden: whatever each of them
-// remembers, no name is admitted more often than its limits allow.
+// Two limiters on one backend while limits join, leave and are overridden. Regardless of their
+// caches, no limit name is admitted more often than its limits allow.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,10 +18,10 @@ namespace {
 
 struct LeavingTake {
   std::int64_t at = 0;      ///< ms
-  std::int64_t amount = 0;  ///< millitokens; negative: given back
+  std::int64_t amount = 0;  ///< millitokens; negative: returned
 };
 
-/// The parameters under which a name was ever in force.
+/// The highest parameters that a limit name ever had.
 struct HighestQuota {
   std::int64_t capacity = 0;
   double per_ms = 0;
@@ -90,7 +90,7 @@ class LeavingRun {
     Take(kind < 7);
   }
 
-  /// Through one limiter: the other goes on with the limits that it has cached.
+  /// Changes limits through one limiter. The other continues with its cached limits.
   void Change() {
     const std::string entity = rng_.Chance(0.5) ? "a" : "p";
     ++changes;
@@ -112,7 +112,7 @@ class LeavingRun {
     }
     if (request.amounts.empty()) request.amounts = {{names.front(), 1}};
     auto outcome = AnyLimiter().Acquire(request, Deadline::Never());
-    if (!outcome || !outcome->admitted()) return;  // unknown names and too large amounts, too
+    if (!outcome || !outcome->admitted()) return;  // errors: unknown names, too large amounts
     ++admitted;
     Lease lease = std::move(*outcome).lease();
     Note(lease.charges(), 1);
@@ -129,7 +129,7 @@ class LeavingRun {
     }
   }
 
-  /// Of a limit that may have left meanwhile.
+  /// Adjusts or cancels a lease on a limit that may have left meanwhile.
   void AdjustOne() {
     if (leases_.empty()) return;
     ++adjusts;
@@ -142,7 +142,7 @@ class LeavingRun {
       return;
     }
     const std::string& name = lease.charges().front().target->limits.front().name;
-    ASSERT_TRUE(lease.Adjust({{name, rng_.Between(0, 10)}}));  // more than was taken: no admission
+    ASSERT_TRUE(lease.Adjust({{name, rng_.Between(0, 10)}}));  // adds debt; not an admission
   }
 
   void Check() const {
@@ -171,7 +171,7 @@ class LeavingRun {
   std::map<EntityLimit, std::vector<LeavingTake>> taken_;
 };
 
-// C2. Fails if: a limit that leaves a bucket and joins it again comes back full.
+// C2. Fails if: a limit that leaves a bucket and joins it again is full.
 TEST(LimitsThatLeave, C2MintNothingThroughTwoLimitersWithStaleCaches) {
   std::size_t admitted = 0, overrides = 0, changes = 0, adjusts = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -192,7 +192,7 @@ TEST(LimitsThatLeave, C2MintNothingThroughTwoLimitersWithStaleCaches) {
   EXPECT_GT(adjusts, 2'000U);
 }
 
-// C2: two limiters took 100,000 of 1,000 by turns within the time to live of what one remembered.
+// C2: two limiters alternately took 100,000 tokens of 1,000 within the time to live of one's cache.
 TEST(LimitsThatLeave, C2ALimitThatOneLimiterHasNotSeenYetIsNotRefilledByIt) {
   sim::SimScheduler scheduler;
   const auto memory = MakeMemoryBackend({}, &scheduler.clock());

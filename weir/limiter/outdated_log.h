@@ -1,4 +1,4 @@
-// The log event of limits that a bucket does not have any more.
+// The log event of outdated limits.
 #pragma once
 
 #include <string_view>
@@ -10,10 +10,10 @@
 
 namespace weir {
 
-/// Writes "limiter.limits_outdated": entity, resource, changed (whether other limits hold by now
-/// than those that the request came with; if not, another process stored old ones in the bucket),
-/// and suppressed, the number of events that were left out since the last one. At most one event a
-/// second. Thread-safe.
+/// Writes "limiter.limits_outdated" with the fields entity, resource, changed (true if the limits
+/// differ from those of the request; if false, another process had stored old limits in the
+/// bucket), and suppressed, the number of events omitted since the last one. Writes at most one
+/// event a second. Thread-safe.
 class OutdatedLog {
  public:
   /// The log and the clock must outlive it.

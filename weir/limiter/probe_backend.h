@@ -1,4 +1,5 @@
-// For the tests of this room: another backend, watched and tampered with.
+// Test support for this module: wraps a backend, records its calls, and can delay, fail or replace
+// their results.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace weir {
 
-/// Not thread-safe. Its answers are those of `inner`, unless a test says otherwise.
+/// Returns the results of `inner`, unless a test changes them. Not thread-safe.
 class ProbeBackend final : public Backend {
  public:
   explicit ProbeBackend(Backend& inner) : inner_(inner), buckets_(*this), config_(*this) {}
@@ -21,11 +22,11 @@ class ProbeBackend final : public Backend {
   Status Close() override { return inner_.Close(); }
   std::string Describe() const override { return "probe"; }
 
-  bool hold = false;               ///< answers wait for Release
-  std::optional<Error> fail;       ///< answers this without a call of `inner`
-  std::optional<Error> lose;       ///< calls `inner`, and answers this
-  std::optional<Decision> decide;  ///< answers acquires with this without a call of `inner`
-  /// Answers acquires without a call of `inner`, unless it has no decision.
+  bool hold = false;               ///< results are held until Release
+  std::optional<Error> fail;       ///< returned without a call of `inner`
+  std::optional<Error> lose;       ///< calls `inner`, but returns this error
+  std::optional<Decision> decide;  ///< returned by acquires without a call of `inner`
+  /// Decides acquires without a call of `inner`; if it returns nullopt, `inner` is called.
   std::function<std::optional<Decision>(std::span<const Charge>)> judge;
   std::vector<std::uint32_t> shards;  ///< Decision::shards of admitted requests
   void Release() {
@@ -37,11 +38,11 @@ class ProbeBackend final : public Backend {
     UnixMillis now;
     Deadline deadline = Deadline::Never();
     std::vector<Charge> charges;
-    std::size_t order = 0;  ///< among these and those below
+    std::size_t order = 0;  ///< among acquires and adjusts
     bool admitted = false;
   };
-  std::vector<Asked> acquires;  ///< those that reached `inner`
-  std::size_t keeps = 0;        ///< how many came as AcquireAndKeep
+  std::vector<Asked> acquires;  ///< acquires that reached `inner`
+  std::size_t keeps = 0;        ///< number of AcquireAndKeep calls
   struct Adjusted {
     AdjustId token;
     UnixMillis now;
@@ -49,8 +50,8 @@ class ProbeBackend final : public Backend {
     std::vector<Charge> charges;
     std::size_t order = 0;
   };
-  std::vector<Adjusted> adjusts;  ///< all
-  std::size_t bucket_reads = 0;   ///< those that may be old included
+  std::vector<Adjusted> adjusts;  ///< all adjusts
+  std::size_t bucket_reads = 0;   ///< including recent_reads
   std::size_t recent_reads = 0;
   std::vector<std::vector<std::string>> entity_reads;
   std::vector<std::vector<Level>> limit_reads;
@@ -180,7 +181,7 @@ inline ConfigChange Put(Level level, std::vector<Limit> limits,
   return PutLimits{std::move(level), {std::move(limits), on_unavailable}};
 }
 
-/// An entity whose requests charge its parent too, or do not.
+/// Returns a change that puts an entity with a parent, which its requests charge if `cascade`.
 inline ConfigChange PutChild(std::string id, std::string parent, bool cascade = true) {
   EntityRecord record;
   record.entity.id = std::move(id);

@@ -1,5 +1,10 @@
-// A bucket has other limits than those that were resolved: they are resolved again, without a
-// cache, and the store is asked again. Mechanism: docs/design/limiter.md.
+// Renewal of outdated limits. If a bucket has other limits than those that were resolved, they are
+// resolved again, without the cache, and the store is called again. Mechanism:
+// docs/design/limiter.md.
+//
+//   Answered: outdated --> Renew(call) --> Resolver::Renew --> TryRenewed --> Try
+//                            |
+//                            +--> after kMostRenewals: refused as contended
 #include <algorithm>
 #include <utility>
 
@@ -9,10 +14,11 @@
 namespace weir {
 namespace {
 
-// Limits that changed once need one; more mean that others change them all the time.
+// Limits that changed once need one renewal. More mean that other processes change them repeatedly.
 constexpr int kMostRenewals = 3;
 constexpr milliseconds kContendedWait{100};
 
+// Returns whether the new result has the same limits for this bucket.
 bool Holds(const Target& target, const Resolved& now) {
   return std::ranges::any_of(now.targets, [&](const TargetPtr& one) {
     return one->key == target.key && one->limits == target.limits;
@@ -23,8 +29,8 @@ bool Names(const Target& target, const std::string& limit) {
   return std::ranges::find(target.limits, limit, &Limit::name) != target.limits.end();
 }
 
-// What a request asked for, by its charges. A limit of which it asked for 0 tokens is left out,
-// unless it asks for nothing else.
+// Returns the amounts that a request named, derived from its charge of its own bucket. A limit of
+// which it requested 0 tokens is left out, unless all its amounts are 0.
 Amounts AmountsOf(const Charge& own, const Target& now) {
   const auto is_zero = [](std::int64_t amount) { return amount == 0; };
   const bool is_look = std::ranges::all_of(own.amounts, is_zero);
@@ -42,13 +48,13 @@ Amounts AmountsOf(const Charge& own, const Target& now) {
 void Limiter::State::Renew(CallPtr call) {
   outdated_.Add();
   const Target& own = *call->charges.front().target;
-  // Limits of a request are what the request says they are.
+  // Limits that the request has itself cannot be resolved again.
   if (own.source == LimitSource::kOverride || call->renewals++ >= kMostRenewals) {
     return Refused(std::move(call),
                    {.retry_after = kContendedWait, .limits = {}, .contended = true});
   }
   const Deadline deadline = call->deadline;
-  const std::string_view entity = own.key.entity;  // of a target that the call keeps
+  const std::string_view entity = own.key.entity;  // the call keeps the target alive
   const std::string_view resource = own.key.resource;
   resolver_.Renew(entity, resource, deadline, [this, call = std::move(call)](auto now) mutable {
     TryRenewed(std::move(call), std::move(now));
@@ -69,7 +75,7 @@ void Limiter::State::TryRenewed(CallPtr call, Result<ResolvedPtr> resolved) {
   Try(std::move(call));
 }
 
-// The next request comes with what is remembered by then.
+// No call waits for the result: the next request uses the limits that are cached by then.
 void Limiter::State::Renew(std::vector<TargetPtr> targets, Deadline deadline) {
   outdated_.Add();
   const TargetPtr own = targets.front();

@@ -1,4 +1,4 @@
-// Debits of allowances that meet a bucket with other limits.
+// Debits of allowances on a bucket that has other limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class RenewalAllowancesTest : public ::testing::Test {
     limiter_.reset();
   }
 
-  /// As another process does; the bucket has these limits by now.
+  /// Changes the limits as another process would. The bucket has these limits afterwards.
   void Configure(std::int64_t rate) {
     memory_->config().Apply({Put(Level::Entity("acme", "r"), {Rps(rate)})}, Deadline::Never(),
                             [](const Status& applied) { ASSERT_TRUE(applied); });
@@ -64,7 +64,7 @@ class RenewalAllowancesTest : public ::testing::Test {
                       Deadline::Never(), [&](Result<Outcome> got) { answer = std::move(got); });
     return answer && *answer && (*answer)->admitted();
   }
-  /// So that debits are for more than one request.
+  /// Makes demand, so that debits are for more than one request.
   void Demand() {
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(Take(1));
   }
@@ -89,7 +89,7 @@ class RenewalAllowancesTest : public ::testing::Test {
 };
 
 TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnderTheNewLimits) {
-  scheduler_.Advance(milliseconds(5000));  // nothing is held any more
+  scheduler_.Advance(milliseconds(5000));  // the held tokens expire
   Configure(2000);
   EXPECT_TRUE(Take(1));
   EXPECT_EQ(outdated_, 1);
@@ -102,7 +102,7 @@ TEST_F(RenewalAllowancesTest, D6ARequestThatWaitsForAnOutdatedDebitIsServedUnder
 
 TEST_F(RenewalAllowancesTest, D6ADebitThatNoRequestWaitsForHasTheLimitsResolvedAgainToo) {
   scheduler_.Advance(milliseconds(5000));
-  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Take(1));  // debits look ahead by now
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Take(1));  // makes demand: debits are sent ahead
   store_.acquires.clear();
   store_.limit_reads.clear();
   Configure(2000);

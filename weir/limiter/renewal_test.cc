@@ -1,4 +1,4 @@
-// A store whose buckets have other limits than those that a limiter remembers.
+// A store whose buckets have other limits than those that a limiter has cached.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// The limits of one bucket, and when the store saw them: a request that comes with others is
-/// outdated if these were resolved before that; else the bucket gets them.
+/// The limits of one bucket, and the time at which the store saw them. A request with other limits
+/// is outdated if its limits were resolved before that time; otherwise the bucket gets its limits.
 struct StoredLimits {
   std::vector<Limit> limits;
   Instant seen;
@@ -60,7 +60,7 @@ class RenewalTest : public ::testing::Test {
     limiter_.reset();
   }
 
-  /// As another process does.
+  /// Changes the configuration as another process would.
   void Configure(std::vector<ConfigChange> changes) {
     memory_->config().Apply(std::move(changes), Deadline::Never(),
                             [](const Status& applied) { ASSERT_TRUE(applied); });
@@ -113,7 +113,7 @@ TEST_F(RenewalTest, D6ALimiterWithAnOldCacheTakesTheNewLimitsAndLeavesTheBucketA
   EXPECT_EQ(limiter_->stats().outdated, 1U);
   EXPECT_THAT(log_.lines(), ElementsAre("info limiter.limits_outdated entity=acme resource=gpt-4 "
                                         "changed=true suppressed=0"));
-  // What it found is remembered.
+  // The renewed limits are cached.
   store_.limit_reads.clear();
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(Take());
   EXPECT_THAT(store_.limit_reads, IsEmpty());
@@ -121,14 +121,14 @@ TEST_F(RenewalTest, D6ALimiterWithAnOldCacheTakesTheNewLimitsAndLeavesTheBucketA
 }
 
 TEST_F(RenewalTest, D6ABucketWithOldLimitsGetsThoseThatHold) {
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(Take());  // this thread keeps a copy of its own
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(Take());  // the ThreadCache stores the pair
   Store(RpmLimits(7));
   EXPECT_TRUE(Take());
   EXPECT_EQ(ChargedCapacity(), 100);
   EXPECT_EQ(stored_.repairs, 1);
   EXPECT_THAT(log_.lines(), ElementsAre("info limiter.limits_outdated entity=acme resource=gpt-4 "
                                         "changed=false suppressed=0"));
-  // Another bucket of old limits that was seen before the renewal: these limits are newer.
+  // Old limits that the store saw before the renewal: the limits of the request are newer.
   stored_ = {.limits = RpmLimits(7), .seen = scheduler_.clock().Now() - nanoseconds(1)};
   asks_ = 0;
   EXPECT_TRUE(Take());
@@ -138,12 +138,12 @@ TEST_F(RenewalTest, D6ABucketWithOldLimitsGetsThoseThatHold) {
 
 TEST_F(RenewalTest, D6RequestsThatFindTheSameMismatchShareTheReads) {
   Change(1000);
-  store_.hold = true;  // of the store and of the configuration
+  store_.hold = true;  // holds results of buckets and of the configuration
   for (int i = 0; i < 20; ++i) Ask();
   store_.Release();  // "outdated", 20 times
   EXPECT_EQ(store_.limit_reads.size(), 1U);
   for (int i = 0; i < 20; ++i) store_.Release();
-  // The first one's, which began too early for the others, and theirs.
+  // One read for the first request, which began too early for the others, and one for the others.
   EXPECT_EQ(store_.limit_reads.size(), 2U);
   EXPECT_EQ(asks_, 40);
   for (const auto& answer : answers_) EXPECT_TRUE(answer && *answer && (*answer)->admitted());
@@ -154,7 +154,7 @@ TEST_F(RenewalTest, D6ReadsThatBeganBeforeTheMismatchWasSeenDoNotCount) {
   Change(10);
   store_.hold = true;
   Ask();
-  store_.Release();  // outdated: the first reads have begun, and found 10
+  store_.Release();  // the outdated result; the reads begin and find 10
   ASSERT_EQ(store_.limit_reads.size(), 1U);
   Change(20);
   Ask();
@@ -164,14 +164,14 @@ TEST_F(RenewalTest, D6ReadsThatBeganBeforeTheMismatchWasSeenDoNotCount) {
   EXPECT_EQ(stored_.repairs, 0);
   EXPECT_EQ(stored_.limits, RpmLimits(20));
   EXPECT_EQ(ChargedCapacity(), 20);
-  EXPECT_EQ(asks_, 3 + 2);  // the second request waited for reads of its own
+  EXPECT_EQ(asks_, 3 + 2);  // the second request waited for later reads
 }
 
-// Fails if: limits count as resolved when their fetch ended.
+// Fails if: Charge::resolved_at is the end of the fetch.
 TEST_F(RenewalTest, D6LimitsAreAsOldAsTheBeginningOfTheirReads) {
   limiter_->Invalidate();
   store_.hold = true;
-  const auto& answer = Ask();  // the reads find 100, and are answered late
+  const auto& answer = Ask();  // the reads find 100, and their results are late
   Change(10);
   for (int i = 0; i < 20; ++i) store_.Release();
   ASSERT_TRUE(answer && *answer && (*answer)->admitted());
@@ -257,7 +257,7 @@ TEST_F(RenewalTest, D6AnAncestorThatAppearsIsCharged) {
   EXPECT_TRUE(Take());
   ASSERT_EQ(store_.acquires.back().charges.size(), 2U);
   EXPECT_EQ(store_.acquires.back().charges[1].target->key.entity, "globex");
-  // Its other pairs charge the ancestor, too.
+  // The entity's other pairs charge the ancestor, too.
   EXPECT_TRUE(Take("gpt-5"));
   EXPECT_EQ(store_.acquires.back().charges.size(), 2U);
 }
@@ -272,7 +272,7 @@ TEST_F(RenewalTest, D6OverridesAreNotResolvedAgain) {
 }
 
 TEST_F(RenewalTest, D6AWaitingRequestGoesOnWaitingUnderTheNewLimits) {
-  Change(1);  // one is used
+  Change(1);  // SetUp has used one token
   const auto& waits = Ask({.entity = "acme",
                            .resource = "gpt-4",
                            .amounts = {{"rpm", 1}},
@@ -307,7 +307,8 @@ TEST_F(RenewalTest, D6AWaitingRequestTriesAgainAfterContention) {
   ASSERT_TRUE(waits && *waits && (*waits)->admitted());
 }
 
-/// Which pairs are read again after acme met a change of this level on gpt-4.
+/// The pairs whose limits are read again after a request of acme on gpt-4 found a change of this
+/// level.
 struct Spread {
   Level level;
   bool others_of_acme = false;

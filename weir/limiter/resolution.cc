@@ -9,19 +9,20 @@
 namespace weir {
 namespace {
 
-// More entities than this in one list of changes: forgetting everything is cheaper than looking for
-// each of them.
+// If more entities than this change at once, dropping all pairs is cheaper than a scan for each
+// entity.
 constexpr std::size_t kMostEntities = 16;
 
+// Returns the index in `found` of the level that applies to a member of the chain.
 std::optional<std::size_t> LevelOfMember(const LevelAnswers& found, std::size_t member) {
   const std::size_t shared = found.size() - 2;
   return FirstWithLimits(found, {2 * member, 2 * member + 1, shared, shared + 1});
 }
 
-// How an entity's bucket stands in an answer.
+// The target of one entity in a result.
 struct Named {
-  const Target* target = nullptr;  // null: it has no limits
-  bool is_shared = true;           // they come from a level that other entities share
+  const Target* target = nullptr;  // null: no limits apply to the entity
+  bool is_shared = true;           // the limits come from a level that other entities share
 
   friend bool operator==(const Named& a, const Named& b) {
     if (a.target == nullptr || b.target == nullptr) return a.target == b.target;
@@ -94,7 +95,7 @@ Altered AlteredBetween(const Resolution& old, const Resolution& now) {
   Altered altered;
   const auto [last, last_now] = std::ranges::mismatch(old.chain, now.chain);
   if (last != old.chain.end() || last_now != now.chain.end()) {
-    altered.entities.push_back(*std::prev(last));  // its parent or cascade
+    altered.entities.push_back(*std::prev(last));  // its parent or `cascade` changed
   }
   for (auto entity = old.chain.begin(); entity != last; ++entity) {
     const Named before = Find(old, *entity);

@@ -1,4 +1,4 @@
-// The rules by which limits are found: values and functions, no calls.
+// The rules by which the limits of a request are chosen: types and functions without I/O.
 #pragma once
 
 #include <memory>
@@ -11,27 +11,30 @@
 
 namespace weir {
 
-/// What a fetch found out. That nothing is set, or that a chain of parents is broken, is an answer
-/// and is remembered as well. Immutable.
+/// The result of a fetch, as it is cached. The errors that no limits are set and that a chain of
+/// parents is broken are results too. Immutable.
 struct Resolution {
-  std::vector<std::string> chain;  ///< the entity and its ancestors, as far as they were followed
+  std::vector<std::string> chain;  ///< the entity and the ancestors that were read
   Result<Resolved> answer;
 };
 
-/// All levels that matter to a chain: two for each member, in order, then the resource, the system.
+/// Returns the levels that apply to a chain: two for each member, in order, then the resource's and
+/// the system's.
 std::vector<Level> LevelsOf(const std::vector<std::string>& chain, const std::string& resource);
 
-/// The buckets of a chain, `found` being what is set at LevelsOf(chain, resource).
-/// kInvalidArgument where nothing is set for the first member.
+/// Returns the targets of a chain. `found` are the limits at LevelsOf(chain, resource). Fails with
+/// kInvalidArgument if no limits apply to the first member.
 Result<Resolved> Decide(const std::vector<std::string>& chain, const std::string& resource,
                         const LevelAnswers& found);
 
-/// What else may have changed if the answer for one pair changed from `old` to `now`: pairs whose
-/// chain includes the entities whose own levels or parent differ, or all pairs if the limits of a
-/// resource or of the system do. Nothing if both charge the same buckets under the same limits.
+/// Returns the pairs that may have changed if the result for one pair changed from `old` to `now`:
+/// the pairs whose chain includes an entity whose own levels or parent differ, or all pairs if the
+/// limits of a resource or of the system differ. Returns none if both results have the same chain
+/// and the same limits.
 Altered AlteredBetween(const Resolution& old, const Resolution& now);
 
-/// Says what is wrong with a chain that would go on with `next`: it ends in itself, or is too long.
+/// Returns the error of a chain that cannot continue with `next`, because it is a cycle or too
+/// long.
 Error BrokenChain(const std::vector<std::string>& chain, const std::string& next);
 
 }  // namespace weir

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// One stripe is enough for a cache that is small; more only split its room unevenly.
+// A small cache has one stripe: several would divide its capacity unevenly.
 constexpr std::size_t kStripes = 64;
 constexpr std::size_t kRoomForStripes = 64 * kStripes;
 
@@ -72,7 +72,8 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   if (capacity_ == 0) return;
   Stripe& stripe = StripeOf(pair);
   const MutexLock lock(stripe.mutex);
-  // Under the lock: whoever forgets counts first and then visits this stripe.
+  // The epoch is compared under the stripe's lock: Visit increases the epoch before it locks the
+  // stripe, so either it sees this pair or the epochs differ.
   if (epoch != this->epoch()) return;
   const auto found = stripe.index.find(pair);
   const bool is_known = found != stripe.index.end();
@@ -86,7 +87,7 @@ void ResolutionCache::Put(const PairKey& pair, ResolutionPtr resolution, Instant
   }
   slot.members = 0;
   for (const std::string& member : resolution->chain) slot.members |= BitOf(member);
-  std::swap(slot.resolution, resolution);
+  std::swap(slot.resolution, resolution);  // the old one is destroyed after the lock is released
   slot.expires = expires;
   slot.epoch = epoch;
   slot.used = false;
@@ -102,6 +103,7 @@ void ResolutionCache::EvictEntity(std::string_view entity) {
   Visit(entity);
 }
 
+// `changing_` serializes drops, so no other drop can come between the comparison and the new epoch.
 std::uint64_t ResolutionCache::Forget(const Altered& altered, std::uint64_t since) {
   const MutexLock lock(changing_);
   const bool is_current = epoch() == since;
@@ -115,14 +117,14 @@ std::uint64_t ResolutionCache::Forget(const Altered& altered, std::uint64_t sinc
 
 void ResolutionCache::RaiseFloor() {
   const std::uint64_t next = epoch() + 1;
-  // The floor first: who sees the new epoch finds nothing from before it.
+  // The floor is stored first: a thread that sees the new epoch finds no pair of an earlier one.
   floor_.store(next, std::memory_order_release);
   epoch_.store(next, std::memory_order_release);
 }
 
-// Counts before and after. Before: a fetch that began earlier puts nothing into a stripe that was
-// visited. After: who read a stripe before it was visited, and keeps that elsewhere, keeps it under
-// an epoch that is past.
+// Increases the epoch before and after the scan. The first increment keeps a fetch that began
+// earlier from putting its result into a stripe that was already scanned. After the second
+// increment, a copy that a ThreadCache took from a stripe before the scan belongs to a past epoch.
 void ResolutionCache::Visit(std::string_view entity) {
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   for (Stripe& stripe : stripes_) stripe.Evict(entity);

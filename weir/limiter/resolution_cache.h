@@ -1,4 +1,4 @@
-// What was resolved, remembered. A bounded map; it makes no calls.
+// The cache of resolutions: a bounded map without I/O.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -18,7 +18,8 @@
 
 namespace weir {
 
-/// One pair and its hash, computed once for each request. Views: whoever keeps it keeps the texts.
+/// A pair and its hash, which is computed once for each request. The viewed strings must outlive
+/// it.
 struct PairKey {
   std::string_view entity;
   std::string_view resource;
@@ -34,36 +35,42 @@ struct PairHash {
   std::size_t operator()(const PairKey& pair) const { return pair.hash; }
 };
 
-/// Thread-safe. Striped by hash; a stripe's lock is held for one lookup, and by EvictEntity while
-/// it looks through the stripe.
+/// Thread-safe. Striped by hash. A stripe's lock is held for one lookup, and by EvictEntity while
+/// it scans the stripe.
+///
+/// The cache has an epoch, which increases whenever pairs are dropped. A fetch reads the epoch
+/// before it reads from the store, and Put ignores a result of an earlier epoch: the fetch may have
+/// read data from before the change.
 class ResolutionCache {
  public:
-  /// `capacity` 0: remembers nothing.
+  /// `capacity` is a number of pairs; 0 disables the cache.
   explicit ResolutionCache(std::size_t capacity);
 
   struct Found {
-    ResolutionPtr resolution;  ///< null where nothing is remembered, or no longer believed
+    ResolutionPtr resolution;  ///< null if the pair is not cached, has expired or was dropped
     Instant expires;
   };
+  /// Returns the cached resolution of the pair if it is valid at `now`.
   Found Find(const PairKey& pair, Instant now);
 
-  /// Moves whenever something is forgotten. Take it before a fetch reads anything.
+  /// Returns the current epoch.
   std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
-  /// Remembers until `expires`, unless something was forgotten since `epoch`: what the fetch read
-  /// may then be from before the change; or what is remembered lasts longer, and so is newer.
+  /// Caches a result until `expires`. Has no effect if pairs were dropped since `epoch`, or if the
+  /// cached result expires later and so is newer.
   void Put(const PairKey& pair, ResolutionPtr resolution, Instant expires, std::uint64_t epoch);
 
-  /// Forgets everything, at once. The room is used again as new pairs come.
+  /// Drops all pairs in constant time. Their slots are reused as new pairs are put.
   void Clear();
-  /// Forgets every pair whose chain the entity is part of. Looks at all that is remembered.
+  /// Drops every pair whose chain includes the entity. Scans the whole cache.
   void EvictEntity(std::string_view entity);
-  /// As these two. Returns the epoch for Put of a fetch that began in `since` and saw the change:
-  /// the present one, unless something else was forgotten after `since`.
+  /// Does what Clear or EvictEntity do, as `altered` requires. Returns the epoch with which a fetch
+  /// that began in epoch `since` and saw the change may call Put: the current epoch, or `since` if
+  /// other pairs were dropped after `since`.
   std::uint64_t Forget(const Altered& altered, std::uint64_t since = 0);
 
-  /// Pairs that take room, also those that are no longer believed.
+  /// Returns the number of occupied slots, including expired pairs and pairs that Clear dropped.
   std::size_t size() const;
-  /// Pairs that left for want of room.
+  /// Returns the number of pairs that were evicted because the cache was full.
   std::uint64_t evicted() const;
 
  private:
@@ -73,8 +80,8 @@ class ResolutionCache {
     std::string resource;
     ResolutionPtr resolution;  ///< null: vacant
     Instant expires;
-    std::uint64_t epoch = 0;    ///< believed unless it is below the floor
-    std::uint64_t members = 0;  ///< a bit for each member of the chain, to pass over most slots
+    std::uint64_t epoch = 0;    ///< valid unless it is below floor_
+    std::uint64_t members = 0;  ///< a bit for each member of the chain, to skip most slots
     bool used = false;          ///< since the hand last passed
   };
   struct SlotHash {
@@ -91,31 +98,35 @@ class ResolutionCache {
     }
   };
 
-  /// Second chance: a hand goes round the slots and takes the first that was not used since it last
-  /// came by. The mark is written on the first use only, so that hits dirty nothing else.
+  /// Evicts by second chance: a hand moves around the slots and evicts the first pair that was not
+  /// used since it last passed. `used` is written on the first use only, so later hits do not write
+  /// to the cache line.
   struct alignas(kCacheLine) Stripe {
     mutable Mutex mutex;
     absl::flat_hash_set<Slot*, SlotHash, SlotEqual> index WEIR_GUARDED_BY(mutex);
-    std::deque<Slot> slots WEIR_GUARDED_BY(mutex);  ///< stay where they are
+    std::deque<Slot> slots WEIR_GUARDED_BY(mutex);  ///< addresses are stable
     std::vector<Slot*> vacant WEIR_GUARDED_BY(mutex);
     std::size_t hand WEIR_GUARDED_BY(mutex) = 0;
     std::uint64_t evicted WEIR_GUARDED_BY(mutex) = 0;
 
-    /// A slot that is in use by nobody; the hand makes one where there is no room.
+    /// Returns a free slot; evicts a pair if the stripe is full.
     Slot& Vacate(std::size_t capacity) WEIR_REQUIRES(mutex);
     void Remove(Slot& slot) WEIR_REQUIRES(mutex);
+    /// Drops the pairs whose chain includes the entity.
     void Evict(std::string_view entity);
   };
 
+  /// Drops all pairs: those of earlier epochs are no longer valid.
   void RaiseFloor() WEIR_REQUIRES(changing_);
+  /// Drops the pairs of an entity from all stripes.
   void Visit(std::string_view entity) WEIR_REQUIRES(changing_);
   Stripe& StripeOf(const PairKey& pair) { return stripes_[(pair.hash >> 32) % stripes_.size()]; }
 
   std::deque<Stripe> stripes_;
   std::size_t capacity_;  ///< of one stripe
-  Mutex changing_;        ///< taken before a stripe's
+  Mutex changing_;        ///< serializes drops; acquired before the lock of a stripe
   std::atomic<std::uint64_t> epoch_ = 1;
-  std::atomic<std::uint64_t> floor_ = 0;
+  std::atomic<std::uint64_t> floor_ = 0;  ///< the lowest epoch of valid pairs
 };
 
 }  // namespace weir

@@ -53,7 +53,7 @@ TEST_F(ResolutionCacheTest, ASecondPutReplacesTheFirst) {
   EXPECT_EQ(cache_.evicted(), 0U);
 }
 
-// Fails if: a fetch that began early and ends late replaces what was read after it.
+// Fails if: a fetch that began early and ends late replaces a later result.
 TEST_F(ResolutionCacheTest, D6WhatWasReadLaterIsNotReplacedByWhatWasReadBefore) {
   Put("a", {"parent"});
   cache_.Put(PairKey("a", "r"), Of("a"), kLater - nanoseconds(1), cache_.epoch());
@@ -67,7 +67,7 @@ TEST_F(ResolutionCacheTest, D6WhoeverSawTheChangeMayPutWhatItRead) {
   cache_.Put(PairKey("a", "r"), Of("a"), kLater, now);
   EXPECT_TRUE(Has("a"));
   EXPECT_FALSE(Has("b"));
-  // Not if something else was forgotten since it began.
+  // The result is not cached if other pairs were dropped since the fetch began.
   cache_.Put(PairKey("c", "r"), Of("c"), kLater, cache_.Forget({.all = true}, began));
   EXPECT_FALSE(Has("c"));
 }
@@ -175,7 +175,7 @@ TEST_F(HotPairsTest, BelievesNothingFromBeforeAChangeOrBeyondItsTime) {
 }
 
 TEST_F(HotPairsTest, TellsPairsOfOneEntryApart) {
-  // More pairs than entries: some share one.
+  // There are more pairs than entries, so some share one.
   for (int i = 0; i < 3000; ++i) {
     Offer("e" + std::to_string(i));
     Offer("e" + std::to_string(i));

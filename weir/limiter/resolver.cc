@@ -35,6 +35,8 @@ Resolver::Resolver(ConfigStore& store, const Clock& clock, ResolverOptions optio
 
 Resolver::~Resolver() = default;
 
+// The epoch is read before the cache. If the pair is dropped in between, the copy that the
+// ThreadCache gets belongs to a past epoch.
 ResolvedPtr Resolver::Find(std::string_view entity, std::string_view resource) {
   const PairKey pair(entity, resource);
   const Instant now = clock_.Now();
@@ -88,15 +90,16 @@ bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
   auto at = remembered_->fetches.find(pair);
   if (at != remembered_->fetches.end()) {
     Fetch& other = *at->second;
-    // One from before a change may bring what was before it; one with more time may outlast ours.
+    // A fetch of an earlier epoch may return data from before a change. A fetch with a later
+    // deadline may outlast this caller.
     if (other.epoch == fetch->epoch && other.deadline <= asker.deadline) {
       joined_.Add();
       (asker.Accepts(other) ? other.askers : other.later).push_back(std::move(asker));
       return true;
     }
-    remembered_->fetches.erase(at);
+    remembered_->fetches.erase(at);  // its callers still get its result
   } else if (!asker.after) {
-    // The one that was missed by a moment.
+    // A fetch may have ended between the caller's miss and the lock.
     found = remembered_->cache.Find(pair, fetch->started).resolution;
     if (found != nullptr) return false;
   }
@@ -105,7 +108,8 @@ bool Resolver::Join(const FetchPtr& fetch, Asker& asker, ResolutionPtr& found) {
   return false;
 }
 
-// The limits of a member do not depend on its parent: both are asked for at once.
+// The limits of a member do not depend on its record, so both are read at the same time. The levels
+// of the resource and of the system are read with the first member only.
 void Resolver::ReadMember(FetchPtr fetch) {
   store_reads_.Add(2);
   const std::vector<std::string> member{fetch->chain.back()};
@@ -127,7 +131,7 @@ void Resolver::TakeMember(Reading& reading) {
   FetchPtr fetch = std::move(reading.fetch);
   if (!reading.records) return End(fetch, Fail(std::move(reading.records.error())));
   if (!reading.limits) return End(fetch, Fail(std::move(reading.limits.error())));
-  // Those of the resource and of the system, which come with the first member, stay behind.
+  // The levels of the resource and of the system, read with the first member, stay at the end.
   const auto place = fetch->found.begin() + kLevelsOfMember * (std::ssize(fetch->chain) - 1);
   fetch->found.insert(place, std::make_move_iterator(reading.limits->begin()),
                       std::make_move_iterator(reading.limits->end()));
@@ -171,8 +175,9 @@ void Resolver::Remember(const Fetch& fetch, const ResolutionPtr& resolution) {
     const Altered altered = AlteredBetween(*old, *resolution);
     if (!altered.nothing()) epoch = cache.Forget(altered, epoch);
   }
-  // From when the fetch began: what it read may be as old as that.
+  // The time to live counts from the start of the fetch: the data may be as old as that.
   cache.Put(pair, resolution, Later(fetch.started, options_.ttl), epoch);
+  // A new result does not change the epoch, so the copies of the previous one are still valid.
   remembered_->hot.Forget(pair);
 }
 
@@ -187,6 +192,7 @@ void Resolver::End(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
     later.swap(fetch->later);
   }
   for (Asker& asker : askers) {
+    // A caller that has more time than the fetch had fetches again.
     const bool ran_out = !result && result.error().code == Code::kDeadlineExceeded;
     if (ran_out && fetch->deadline < asker.deadline) {
       Ask(fetch->chain.front(), fetch->resource, std::move(asker));
@@ -194,7 +200,7 @@ void Resolver::End(const FetchPtr& fetch, const Result<ResolutionPtr>& result) {
       asker.done(result.and_then(AnswerOf));
     }
   }
-  // Those with the least time first: the others can share their fetch.
+  // Earliest deadline first, so that the other callers can join its fetch.
   std::ranges::sort(later, {}, &Asker::deadline);
   for (Asker& asker : later) Ask(fetch->chain.front(), fetch->resource, std::move(asker));
 }

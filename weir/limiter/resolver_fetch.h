@@ -1,4 +1,9 @@
-// What a Resolver is made of.
+// The private types of Resolver.
+//
+//   Ask --+--> Join a fetch in flight: askers, or `later` if it began too early
+//         +--> ReadMember --> TakeMember --+--> ReadMember (the parent)
+//                (two reads)               +--> Conclude --> Answer --> Remember --> End
+//                                          +--> End (an error of the store)
 #pragma once
 
 #include <atomic>
@@ -17,16 +22,18 @@
 
 namespace weir {
 
+/// A caller that waits for a fetch.
 struct Resolver::Asker {
   Deadline deadline;
   Done<ResolvedPtr> done;
-  /// The number of the last fetch that began too early; nothing: any fetch and the cache will do.
+  /// The number of the last fetch that began too early; nullopt if any fetch and the cache may be
+  /// used.
   std::optional<std::uint64_t> after{};
 
   bool Accepts(const Fetch& fetch) const;
 };
 
-/// One resolution that is under way, and those who wait for it.
+/// A fetch in flight and the callers that wait for it.
 struct Resolver::Fetch {
   Fetch(std::string_view entity, std::string_view resource_name, Deadline until)
       : chain{std::string(entity)}, resource(resource_name), deadline(until) {
@@ -38,18 +45,18 @@ struct Resolver::Fetch {
   const std::string resource;
   const Deadline deadline;
   Instant started;
-  std::uint64_t number = 0;  ///< in the order of their beginning
-  std::uint64_t epoch = 0;
-  LevelAnswers found;         ///< at LevelsOf(chain, resource), as far as the chain is read
-  std::vector<Asker> askers;  ///< guarded by Remembered::mutex, as the next
-  std::vector<Asker> later;   ///< those for whom it began too early; they share the next fetch
+  std::uint64_t number = 0;   ///< ascends in the order of the fetches' starts
+  std::uint64_t epoch = 0;    ///< of the cache when the fetch began
+  LevelAnswers found;         ///< limits at LevelsOf(chain, resource), for the members read so far
+  std::vector<Asker> askers;  ///< guarded by Remembered::mutex, like `later`
+  std::vector<Asker> later;   ///< callers for which it began too early; they share the next fetch
 };
 
 inline bool Resolver::Asker::Accepts(const Fetch& fetch) const {
   return !after || fetch.number > *after;
 }
 
-/// What is asked about one member of a chain. The second of the two answers goes on.
+/// The two reads of one member of a chain. The second one to complete continues the fetch.
 struct Resolver::Reading {
   explicit Reading(FetchPtr whose) : fetch(std::move(whose)) {}
   bool IsLast() { return answers.fetch_add(1, std::memory_order_acq_rel) == 1; }
@@ -66,7 +73,7 @@ struct Resolver::Remembered {
   ResolutionCache cache;
   ThreadCache hot;
   TargetInterner shared;
-  Mutex mutex;  ///< taken before a stripe's of the cache
+  Mutex mutex;  ///< acquired before the lock of a stripe of the cache
   std::unordered_map<PairKey, FetchPtr, PairHash> fetches WEIR_GUARDED_BY(mutex);
 };
 

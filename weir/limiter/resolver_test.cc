@@ -32,7 +32,7 @@ class ResolverTest : public ::testing::Test {
       resolver_.Resolve(entity, resource, Deadline::Never(), std::move(done));
     });
   }
-  /// Capacities of the first limit of each charged bucket.
+  /// Returns the capacity of the first limit of each charged bucket.
   std::vector<std::int64_t> Capacities(std::string_view entity) {
     const auto resolved = Resolve(entity);
     std::vector<std::int64_t> capacities;
@@ -75,7 +75,7 @@ TEST_F(ResolverTest, TheFirstLevelThatHasLimitsWinsAsAWhole) {
   EXPECT_EQ(Capacities("acme"), Caps{3});
 }
 
-// C14: the sum passed what an instant holds, and nothing was remembered.
+// C14: the addition overflowed an Instant, and nothing was cached.
 TEST_F(ResolverTest, C14AnUnlimitedTimeToLiveRemembersForGood) {
   Change({Put(Level::System(), RpmLimits(1))});
   Resolver resolver(store_.config(), scheduler_.clock(), {.ttl = milliseconds::max()});
@@ -89,7 +89,7 @@ TEST_F(ResolverTest, C14AnUnlimitedTimeToLiveRemembersForGood) {
   EXPECT_EQ(resolver.stats().hits, 1U);
 }
 
-// Seen to fail with TargetInterner::Share keeping a slot whatever its limits are.
+// Fails if: TargetInterner::Share returns the target of a slot without comparing its limits.
 TEST_F(ResolverTest, ChildrenOfOneParentShareItsTargetWhileItsLimitsStay) {
   Change({Put(Level::System(), RpmLimits(1)), PutChild("a", "acme"), PutChild("b", "acme")});
   const TargetPtr parent = (*Resolve("a"))->targets.back();
@@ -133,7 +133,7 @@ TEST_F(ResolverTest, AnAncestorWithoutLimitsIsLeftOut) {
   EXPECT_EQ(Capacities("a"), (Caps{1, 3}));
 }
 
-// One round trip for each member.
+// A fetch takes one round trip for each member.
 TEST_F(ResolverTest, AMemberAndItsLimitsAreReadAtOnce) {
   Change({PutChild("a", "b"), PutChild("b", "c"), Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
@@ -166,7 +166,7 @@ TEST_F(ResolverTest, TheLongestChainIsEightAndALongerOneIsAnError) {
   EXPECT_THAT(longer.error().message, AllOf(HasSubstr("e0 > e1 >"), HasSubstr("at most 8")));
 }
 
-/// A store that has a cycle, as one that somebody else wrote may.
+/// A store with a cycle of parents, which another program may have written.
 class CyclicConfig final : public ConfigStore {
  public:
   void GetEntities(std::span<const std::string> ids, Deadline,
@@ -260,7 +260,7 @@ TEST_F(ResolverTest, NamesThatAreNotValidReachNoStore) {
   EXPECT_EQ(resolver_.stats().size, 0U);
 }
 
-// In zae-limiter one lock was held across the fetch, so that all misses of a process queued up.
+// In zae-limiter one lock was held during the fetch, so all misses of a process were serialized.
 TEST_F(ResolverTest, ThoseWhoMissOnePairAtOnceShareOneFetch) {
   Change({Put(Level::System(), RpmLimits(1))});
   store_.hold = true;
@@ -336,10 +336,10 @@ TEST_F(ResolverTest, WithoutAnyTrustEachRequestAsks) {
   EXPECT_EQ(resolver.stats().size, 0U);
 }
 
-// In zae-limiter changes of resource and system levels evicted nothing: W23 through the cache.
+// In zae-limiter changes of resource and system levels evicted nothing from the cache (W23).
 TEST_F(ResolverTest, RegressionW23AChangeOfAnyLevelIsSeenAtOnce) {
   Change({PutChild("a", "p"), Put(Level::System(), RpmLimits(1))});
-  // Asked often enough to be kept by the thread as well.
+  // Resolves the pair often enough for the ThreadCache to store it.
   const auto both = [&](std::int64_t own, std::int64_t parent) {
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(Capacities("a"), (Caps{own, parent}));
@@ -361,7 +361,7 @@ TEST_F(ResolverTest, RegressionW23AChangeOfAnyLevelIsSeenAtOnce) {
   both(3, 4);
 }
 
-// W18: in zae-limiter an entity made after its bucket never cascaded.
+// W18: in zae-limiter an entity that was created after its bucket never cascaded.
 TEST_F(ResolverTest, RegressionW18AParentGivenLaterIsChargedFromThenOn) {
   Change({Put(Level::System(), RpmLimits(1))});
   EXPECT_EQ(Capacities("a"), Caps{1});
@@ -387,7 +387,7 @@ TEST_F(ResolverTest, WhatWasUnderWayDuringAChangeIsNotRemembered) {
   store_.hold = true;
   std::vector<Result<ResolvedPtr>> before;
   Start("acme", before);
-  store_.Release();  // the entity; the limits are read, and their answer is kept back
+  store_.Release();  // releases the results of the first reads
   Apply({Put(Level::EntityDefault("acme"), RpmLimits(2))});
   resolver_.Forget({.all = false, .entities = {"acme"}});
   std::vector<Result<ResolvedPtr>> after;

@@ -1,4 +1,4 @@
-// One target for an ancestor, however many descendants charge it.
+// Shares one target of an ancestor among all the descendants that charge it.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,20 @@
 
 namespace weir {
 
-/// Pairs below one parent are resolved one by one, and each comes with a target of its own for that
-/// parent. Made one, they take its room once, and a store that sees the target it saw last has
-/// nothing to compare. Keeps at most kSlots targets, the later of two on one slot. Thread-safe.
+/// Each pair below a parent is resolved separately, with a target of its own for the parent.
+/// Sharing one target saves memory, and a store that gets the same target as last time need not
+/// compare its limits. Keeps at most kSlots targets; of two on one slot, the later one.
+/// Thread-safe.
 class TargetInterner {
  public:
-  /// The target with this key and these limits that was shared last, or `target` itself.
+  /// Returns the target with this key and these limits that was shared last, or `target` itself.
   TargetPtr Share(TargetPtr target);
 
  private:
   static constexpr std::size_t kSlots = 8192;
 
   Mutex mutex_;
-  std::vector<TargetPtr> slots_ WEIR_GUARDED_BY(mutex_);  ///< empty until the first
+  std::vector<TargetPtr> slots_ WEIR_GUARDED_BY(mutex_);  ///< empty until the first call
 };
 
 }  // namespace weir

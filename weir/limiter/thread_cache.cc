@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Points to what `shared` points to, under a reference count of its own.
+// Returns a pointer to the same object with a reference count of its own.
 template <class T>
 std::shared_ptr<T> OwnCount(const std::shared_ptr<T>& shared) {
   return std::shared_ptr<T>(std::make_shared<std::shared_ptr<T>>(shared), shared.get());
@@ -37,7 +37,7 @@ ResolvedPtr ThreadCache::Find(const PairKey& pair, Instant now, std::uint64_t ep
 void ThreadCache::Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant expires,
                         std::uint64_t epoch) {
   Lane& lane = lanes_[ThreadSlot() % kLanes];
-  ResolvedPtr left;  // goes after the lock
+  ResolvedPtr left;  // destroyed after the lock is released
   const MutexLock lock(lane.mutex);
   if (lane.entries.empty()) lane.entries.resize(kEntries);
   Entry& entry = lane.entries[pair.hash % kEntries];
@@ -49,7 +49,7 @@ void ThreadCache::Offer(const PairKey& pair, const ResolvedPtr& resolved, Instan
 
 void ThreadCache::Forget(const PairKey& pair) {
   for (Lane& lane : lanes_) {
-    ResolvedPtr left;  // goes after the lock
+    ResolvedPtr left;  // destroyed after the lock is released
     const MutexLock lock(lane.mutex);
     if (lane.entries.empty()) continue;
     Entry& entry = lane.entries[pair.hash % kEntries];

@@ -1,4 +1,4 @@
-// The pairs that a thread asks for again and again, kept where no other thread writes.
+// A per-thread cache of the pairs that a thread uses repeatedly.
 #pragma once
 
 #include <array>
@@ -11,18 +11,18 @@
 
 namespace weir {
 
-/// A small table for each thread in front of the cache. Its entries have reference counts of their
-/// own, also for the targets, so that two threads that work on one pair share no line that either
-/// of them writes. Thread-safe: threads beyond kLanes share tables.
+/// A small table for each thread in front of ResolutionCache. Its entries have reference counts of
+/// their own, also for the targets, so that two threads that use one pair share no cache line that
+/// either of them writes. Thread-safe: threads beyond kLanes share tables.
 class ThreadCache {
  public:
-  /// Null unless it was put since `epoch` began and is still believed at `now`.
+  /// Returns the pair's limits if they were stored in this epoch and are valid at `now`, or null.
   ResolvedPtr Find(const PairKey& pair, Instant now, std::uint64_t epoch);
-  /// To be offered a pair that Find did not have. Takes it when it is offered twice in a row, so
-  /// that pairs which are asked for once do not drive out the others.
+  /// Offers a pair that Find did not return. It is stored if it is offered twice in a row, so that
+  /// pairs that are used once do not evict others.
   void Offer(const PairKey& pair, const ResolvedPtr& resolved, Instant expires,
              std::uint64_t epoch);
-  /// Forgets the pair in the tables of all threads.
+  /// Drops the pair from the tables of all threads.
   void Forget(const PairKey& pair);
 
  private:
@@ -33,7 +33,7 @@ class ThreadCache {
     std::uint64_t epoch = 0;
     Instant expires;
     std::size_t offered = 0;  ///< hash of the last offer
-    ResolvedPtr resolved;     ///< its first target has the names of the pair
+    ResolvedPtr resolved;     ///< the key of its first target names the pair
   };
   struct alignas(kCacheLine) Lane {
     Mutex mutex;

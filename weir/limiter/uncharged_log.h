@@ -10,9 +10,9 @@
 
 namespace weir {
 
-/// Writes "limiter.admitted_without_charge" as a warning: entity, resource, cause (the code of the
-/// error), message, and suppressed, the number of events with this cause that were left out since
-/// the last one. At most one event a second for each cause. Thread-safe.
+/// Writes the warning "limiter.admitted_without_charge" with the fields entity, resource, cause
+/// (the code of the error), message, and suppressed, the number of events with this cause omitted
+/// since the last one. Writes at most one event a second for each cause. Thread-safe.
 class UnchargedLog {
  public:
   /// The log and the clock must outlive it.
@@ -29,7 +29,7 @@ class UnchargedLog {
   const Clock& clock_;
   RepeatedEvent late_{kInterval};
   RepeatedEvent exhausted_{kInterval};
-  RepeatedEvent away_{kInterval};  ///< and all others
+  RepeatedEvent away_{kInterval};  ///< all other causes
 };
 
 }  // namespace weir

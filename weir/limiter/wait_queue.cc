@@ -8,7 +8,7 @@ namespace {
 
 constexpr Instant kForEver{INT64_MAX};
 
-// A pointer to look up by: it owns nothing.
+// Returns a non-owning pointer for lookups.
 TargetPtr Unowned(const Target& target) { return TargetPtr(TargetPtr(), &target); }
 
 }  // namespace
@@ -58,7 +58,8 @@ void WaitQueue::Insert(Place& place, const TargetPtr& bucket, std::optional<Inst
   Line& line = lines_[bucket];
   const auto [at, inserted] = line.insert(place.waiter.id);
   if (at != line.begin()) return;
-  // Who is no longer the head tries when it is the head again.
+  // The waiter arrived before the previous head, but was refused later. The previous head tries
+  // when it is the head again; if it is trying, Refused or Leave follows anyway.
   if (const auto second = std::next(at); second != line.end()) {
     SetRetry(waiters_.at(*second), std::nullopt);
     ready_.erase(*second);
@@ -97,11 +98,13 @@ void WaitQueue::WakeAll() {
 
 void WaitQueue::WakeHead(const Line& line) {
   Place& head = waiters_.at(*line.begin());
-  if (head.trying) return;
+  if (head.trying) return;  // its result decides
   SetRetry(head, std::nullopt);
   ready_.insert(head.waiter.id);
 }
 
+// The order matters. Heads whose retry is due become ready before Expire, so that they try once
+// more; expired waiters are removed before moves, so that none moves behind them.
 WaitQueue::Step WaitQueue::Advance(Instant now) {
   Step step;
   Ring(now);
@@ -128,13 +131,13 @@ void WaitQueue::Expire(Instant now, Step& step) {
   for (auto end = ends_.begin(); end != ends_.end() && end->first <= now;) {
     const Id id = end->second;
     ++end;
-    if (ready_.contains(id)) continue;  // whose turn has come tries once more
+    if (ready_.contains(id)) continue;  // a ready head tries once more
     Leave(id);
     step.expired.push_back(id);
   }
 }
 
-// In order of arrival: a move makes heads only of those who came later.
+// One pass in the order of arrival is enough: a move only makes heads of later waiters.
 void WaitQueue::MoveBehindEarlier() {
   for (auto next = ready_.begin(); next != ready_.end();) {
     const Id id = *next;
@@ -143,7 +146,7 @@ void WaitQueue::MoveBehindEarlier() {
       Remove(head);
       Insert(head, elsewhere, std::nullopt);
     }
-    next = ready_.upper_bound(id);
+    next = ready_.upper_bound(id);  // Remove and Insert have changed ready_
   }
 }
 

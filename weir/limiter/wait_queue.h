@@ -1,4 +1,20 @@
-// Who waits for which bucket, and whose turn it is. Mechanism: docs/design/waiting.md.
+// The queues of the requests that wait for tokens: a state machine without I/O. Mechanism:
+// docs/design/waiting.md.
+//
+// States of a waiter:
+//
+//   state            event                                         next state
+//   (new)            Enter                                         behind, or timed if it is a head
+//   behind a head    it becomes the head                           ready
+//   timed (a head    retry_at has come; Wake                       ready
+//     with retry_at)
+//   timed, ready     an earlier waiter enters the queue            behind
+//   ready            Advance, an earlier waiter waits for another  behind, in that queue
+//                      of its buckets
+//   ready            Advance                                       trying (Step::tries)
+//   trying           Refused                                       timed, or behind
+//   trying           Leave                                         (gone)
+//   behind, timed    Advance, `until` has come                     (gone; Step::expired)
 #pragma once
 
 #include <cstdint>
@@ -13,52 +29,56 @@
 
 namespace weir {
 
-/// The order of those who wait: first come, first served on each bucket. A value without I/O:
-/// answers of the store and `now` go in; who is to try, whose time is over and when to look again
-/// come out. Not thread-safe.
+/// Orders waiting requests: first come, first served on each bucket. Its inputs are results of the
+/// store and `now`; its outputs are the waiters that are to try, the waiters that have expired, and
+/// the time of the next call. Not thread-safe.
 ///
-/// Each waiter stands in the queue of one bucket, the one that refused it, ordered by arrival. Only
-/// the head of a queue tries, and not before the instant that its last refusal named. A head that
-/// charges another bucket too, where somebody who came earlier waits, moves to that queue instead.
+/// Each waiter is in the queue of one bucket, the one that refused it, in the order of arrival.
+/// Only the head of a queue tries, and not before the instant that its last refusal named. A head
+/// that also charges another bucket, for which an earlier waiter waits, moves to that queue
+/// instead.
 class WaitQueue {
  public:
-  /// Ascending in the order of arrival.
+  /// Ids ascend in the order of arrival.
   using Id = std::uint64_t;
 
   struct Waiter {
     Id id = 0;
-    Instant until;                   ///< Instant{INT64_MAX}: for ever
-    std::vector<TargetPtr> buckets;  ///< all that it charges
+    Instant until;                   ///< Instant{INT64_MAX}: never expires
+    std::vector<TargetPtr> buckets;  ///< all buckets that it charges
   };
 
-  /// True if somebody who came before `id` waits for this bucket.
+  /// Returns true if a waiter that arrived before `id` waits for this bucket.
   bool HasEarlier(const Target& bucket, Id id) const;
-  /// When the head of this queue tries again; nothing where there is none, or it may try now.
+  /// Returns the time at which the head of this queue tries again. Returns nullopt if the queue is
+  /// empty, or if its head may try now or is trying.
   std::optional<Instant> HeadRetry(const Target& bucket) const;
 
-  /// Puts a new waiter into a queue. `retry_at`: when it may try, where a try of its own was just
-  /// refused; unset: when its turn comes. REQUIRES: the id is new.
+  /// Adds a new waiter to a queue. `retry_at` is the time at which it may try, if a try of its own
+  /// was just refused; if it is not set, the waiter tries when it is the head. REQUIRES: the id is
+  /// new.
   void Enter(Waiter waiter, const TargetPtr& bucket, std::optional<Instant> retry_at);
-  /// The try of a waiter was refused: it waits on for `bucket`. `buckets`: what it charges now.
-  /// REQUIRES: it was told to try.
+  /// Queues a waiter for `bucket` after its try was refused. `buckets` are all buckets that it
+  /// charges now. REQUIRES: the waiter is trying.
   void Refused(Id id, std::vector<TargetPtr> buckets, const TargetPtr& bucket, Instant retry_at);
-  /// The waiter is gone; the next one's turn comes at once.
+  /// Removes the waiter. If it was a head, the next waiter becomes ready.
   void Leave(Id id);
 
-  /// Tokens came back: the head of this queue need not wait for its instant.
+  /// Makes the head of this queue ready before its instant, because tokens were returned.
   void Wake(const Target& bucket);
+  /// Makes the heads of all queues ready.
   void WakeAll();
 
   struct Step {
-    std::vector<Id> tries;    ///< to try now, in order of arrival; each answers Refused or Leave
-    std::vector<Id> expired;  ///< their time is over; they have left
+    std::vector<Id> tries;    ///< must try now, in order of arrival; call Refused or Leave for each
+    std::vector<Id> expired;  ///< their time is over; they have been removed
   };
-  /// What there is to do at `now`. One whose try is under way does not expire.
+  /// Returns the work at `now`. A waiter that is trying does not expire.
   Step Advance(Instant now);
 
-  /// Whether Advance has something to do whatever the time.
+  /// Returns whether Advance has work at any time.
   bool due() const { return !ready_.empty(); }
-  /// When Advance may have something to do.
+  /// Returns the next time at which Advance may have work; nullopt if there is none.
   std::optional<Instant> NextWake() const;
 
   std::size_t size() const { return waiters_.size(); }
@@ -67,8 +87,8 @@ class WaitQueue {
  private:
   struct Place {
     Waiter waiter;
-    TargetPtr bucket;                 ///< whose queue it stands in
-    std::optional<Instant> retry_at;  ///< of a head that waits for its instant
+    TargetPtr bucket;                 ///< the bucket whose queue it is in
+    std::optional<Instant> retry_at;  ///< set for a head that waits for its instant
     bool trying = false;
   };
   struct HashTarget {
@@ -82,21 +102,30 @@ class WaitQueue {
   using Line = std::set<Id>;
   using Timers = std::set<std::pair<Instant, Id>>;
 
+  /// Returns the queue of the bucket, or null if no request waits for it.
   const Line* LineOf(const Target& bucket) const;
+  /// Adds the waiter to the queue. If it becomes the head, the previous head waits behind it.
   void Insert(Place& place, const TargetPtr& bucket, std::optional<Instant> retry_at);
+  /// Removes the waiter from its queue; if it was the head, wakes the next one.
   void Remove(Place& place);
+  /// Sets retry_at and keeps retries_ consistent.
   void SetRetry(Place& place, std::optional<Instant> retry_at);
+  /// Makes the head of the queue ready unless it is trying.
   void WakeHead(const Line& line);
+  /// Makes the heads ready whose retry_at has come.
   void Ring(Instant now);
+  /// Removes the waiters whose time is over and which are not ready.
   void Expire(Instant now, Step& step);
+  /// Moves ready heads to queues of their other buckets in which earlier waiters are.
   void MoveBehindEarlier();
+  /// Returns a bucket of the waiter for which an earlier waiter waits, or null.
   TargetPtr EarlierElsewhere(const Place& place) const;
 
   std::unordered_map<Id, Place> waiters_;
-  std::unordered_map<TargetPtr, Line, HashTarget, SameBucket> lines_;
-  std::set<Id> ready_;  ///< heads that neither try nor wait for an instant
-  Timers retries_;      ///< of heads
-  Timers ends_;         ///< of those who do not try
+  std::unordered_map<TargetPtr, Line, HashTarget, SameBucket> lines_;  ///< none is empty
+  std::set<Id> ready_;  ///< heads that are not trying and do not wait for an instant
+  Timers retries_;      ///< retry_at of heads
+  Timers ends_;         ///< `until` of the waiters that are not trying
 };
 
 }  // namespace weir

@@ -77,7 +77,7 @@ TEST_F(WaitQueueTest, TheSameBucketUnderNewLimitsIsTheSameQueue) {
 
 TEST_F(WaitQueueTest, ArrivalDecidesNotTheOrderOfRefusals) {
   Enter(2, a_, AtSecond(10));
-  Enter(1, a_, AtSecond(12));  // came first, was refused later
+  Enter(1, a_, AtSecond(12));  // arrived first, was refused later
   EXPECT_EQ(Tries(AtSecond(11)), Ids{}) << "2 is no longer the head";
   EXPECT_EQ(Tries(AtSecond(12)), Ids{1});
   queue_.Leave(1);
@@ -155,7 +155,7 @@ TEST_F(WaitQueueTest, OneWhoLeavesWhileItTriesMakesRoom) {
   EXPECT_FALSE(queue_.NextWake());
 }
 
-// The queue against the rules, by brute force.
+// Compares the queue with a direct implementation of its rules.
 class Oracle {
  public:
   explicit Oracle(std::uint64_t seed) : rng_(seed) {
@@ -206,7 +206,7 @@ class Oracle {
   }
 
   void Arrive() {
-    // Now and then one whose first try took long: it came before those that wait.
+    // Sometimes a waiter's first try took long: it arrived before the present waiters.
     const WaitQueue::Id id = rng_.Chance(0.2) ? next_early_-- : next_late_++;
     Waiter waiter{.buckets = SomeBuckets(), .at = {}, .not_before = Soon(), .until = kForEver};
     waiter.at = waiter.buckets[rng_.Below(waiter.buckets.size())];
@@ -215,7 +215,8 @@ class Oracle {
     Stand(id, waiter);
   }
 
-  // A refusal's instant binds a head; whoever is overtaken tries when it is the head again.
+  // The instant of a refusal applies to a head only. A head that is overtaken tries when it is the
+  // head again.
   void Stand(WaitQueue::Id id, Waiter& waiter) {
     for (auto& [other_id, other] : waiting_) {
       if (other_id == id || other.at != waiter.at) continue;
@@ -259,7 +260,8 @@ class Oracle {
         waiting_, [&](const auto& entry) { return entry.first < id && entry.second.at == bucket; });
   }
 
-  // Moves are the queue's own: follow them by its rule, in order of arrival until nothing changes.
+  // The queue does not report moves, so they are repeated here by its rule, in order of arrival,
+  // until nothing changes.
   void FollowMoves() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -277,8 +279,8 @@ class Oracle {
     }
   }
 
-  // Twice, as a driver does that looks until there is nothing to do: one whose time is over may
-  // have been about to try, and then have gone behind somebody instead.
+  // Advances twice, because a driver advances until there is no more work: a waiter whose time is
+  // over may have been ready, and may have moved behind an earlier waiter instead of trying.
   void Look() {
     Check(queue_.Advance(now_));
     Check(queue_.Advance(now_));
@@ -316,7 +318,7 @@ class Oracle {
     }
   }
 
-  // Left alone with answers, the queue empties: nobody is forgotten.
+  // If all tries get results and no waiter arrives, the queue becomes empty: no waiter is lost.
   void Drain() {
     for (int i = 0; i < 10'000 && !waiting_.empty(); ++i) {
       AnswerOne();
@@ -341,7 +343,7 @@ class Oracle {
   int tries_ = 0;
 };
 
-// Fails if: MoveBehindEarlier does nothing; or Insert leaves the head it overtakes ready.
+// Fails if: MoveBehindEarlier does nothing, or Insert leaves the overtaken head ready.
 TEST(WaitQueueProperty, KeepsItsRules) {
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Oracle(seed).Run();

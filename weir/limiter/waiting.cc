@@ -16,6 +16,8 @@ void Waiting::Bind(const std::weak_ptr<Host>& host) {
   pump_.Bind(host);
 }
 
+// Buckets with the same hash share a counter, so a stamp may change without a return to these
+// buckets. That causes one more try.
 std::uint64_t Waiting::Stamp(std::span<const Charge> charges) const {
   std::uint64_t sum = changes_.load();
   for (const Charge& charge : charges) sum += stamps_[charge.target->hash % kStamps].load();
@@ -26,13 +28,15 @@ std::optional<Waiting::Ahead> Waiting::FindAhead(std::span<const Charge> charges
   const MutexLock lock(mutex_);
   std::optional<Ahead> ahead;
   for (const Charge& charge : charges) {
-    if (!queue_.HasEarlier(*charge.target, UINT64_MAX)) continue;
+    if (!queue_.HasEarlier(*charge.target, UINT64_MAX)) continue;  // any waiter is earlier
     const auto retry_at = queue_.HeadRetry(*charge.target);
     if (!ahead || retry_at > ahead->retry_at) ahead = Ahead{retry_at};
   }
   return ahead;
 }
 
+// A call with several buckets is queued for the first one with an earlier waiter. When it becomes
+// ready there, WaitQueue moves it behind the earlier waiters for its other buckets.
 Waiting::Verdict Waiting::Join(CallPtr& call) {
   {
     const MutexLock lock(mutex_);
@@ -58,13 +62,16 @@ Waiting::Verdict Waiting::Stay(CallPtr& call, const TargetPtr& bucket, Instant r
     const Patience& patience = *call->patience;
     const std::vector<Charge>& charges = call->charges;
     if (!Place(call, bucket, retry_at)) return Verdict::kFull;
-    // After the place is counted: whoever gives back changes the stamp and then looks at the count.
+    // The stamp is compared after size_ was updated. GaveBack changes the stamp first and then
+    // reads size_, so one of the two sees the other.
     if (Stamp(charges) != patience.stamp) queue_.Wake(*bucket);
   }
   pump_.Kick();
   return Verdict::kQueued;
 }
 
+// A call that was queued before keeps its id, and so its position in the order of arrival. The
+// bound applies to new calls only.
 bool Waiting::Place(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at) {
   Patience& patience = *call->patience;
   std::vector<TargetPtr> targets = TargetsOf(call->charges);
@@ -85,7 +92,7 @@ void Waiting::Leave(Call& call) {
   if (call.patience == nullptr || !std::exchange(call.patience->queued, false)) return;
   {
     const MutexLock lock(mutex_);
-    if (closed()) return;
+    if (closed()) return;  // Close has cleared the queue
     queue_.Leave(call.patience->id);
     Count();
   }
@@ -102,6 +109,8 @@ void Waiting::GaveBack(std::span<const Charge> charges) {
   pump_.Kick();
 }
 
+// `changes_` is a part of every stamp, so a try in flight that is refused under old limits is
+// repeated at once.
 void Waiting::WakeAll() {
   ++changes_;
   if (size_.load() == 0) return;
@@ -112,6 +121,7 @@ void Waiting::WakeAll() {
   pump_.Kick();
 }
 
+// Calls whose try is in flight are not in calls_. They complete when the store responds.
 void Waiting::Close() {
   std::map<WaitQueue::Id, CallPtr> calls;
   {
@@ -135,6 +145,7 @@ std::optional<Instant> Waiting::NextTurn() const {
   return queue_.due() ? std::optional(clock_.Now()) : queue_.NextWake();
 }
 
+// The host is called without the lock, because it may call GaveBack, Stay or Leave.
 bool Waiting::TakeTurns() {
   const auto host = host_.lock();
   const Instant now = clock_.Now();

@@ -1,4 +1,10 @@
-// Drives the wait queue: timers, and calls whose turn it is. Mechanism: docs/design/waiting.md.
+// The driver of the wait queue: keeps the waiting calls, and starts their tries and ends them on
+// time. Mechanism: docs/design/waiting.md.
+//
+//   Join (new call) --+                          +--> Host::TakeTurn --> Stay | Leave
+//   Stay (refused) ---+--> WaitQueue --> pump ---+--> Host::Expire
+//   GaveBack, WakeAll +        |                       (scheduler's thread)
+//                              +--- Close -----------> Host::Abandon
 #pragma once
 
 #include <array>
@@ -17,72 +23,81 @@
 
 namespace weir {
 
-/// Thread-safe. Tries and ends are begun on the scheduler's thread only, one after the other: what
-/// runs when a waiter is answered may itself give tokens back without nesting.
+/// Thread-safe. Tries and ends begin on the scheduler's thread only, one after the other, so the
+/// callback of a waiting request may give tokens back without nesting.
 class Waiting {
  public:
-  /// What the queue asks of its owner; called without a lock.
+  /// The owner, which continues the calls. Called without a lock.
   class Host {
    public:
     virtual ~Host() = default;
-    /// It is this call's turn: try. Ends in Stay or Leave.
+    /// The call is to try now. The try ends in Stay or Leave.
     virtual void TakeTurn(CallPtr call) = 0;
-    /// Its time is over, it has left: refuse.
+    /// The time of the call is over and it was removed: refuse it.
     virtual void Expire(CallPtr call) = 0;
-    /// The queue closes, it has left.
+    /// The queue was closed and the call was removed.
     virtual void Abandon(CallPtr call) = 0;
   };
 
+  /// At most `max` calls wait. The scheduler must outlive it.
   Waiting(Scheduler& scheduler, std::size_t max);
-  /// Before anything else. Tasks of the scheduler keep the host alive while they run.
+  /// Call this before anything else. Tasks of the scheduler keep the host alive while they run.
   void Bind(const std::weak_ptr<Host>& host);
 
-  /// True if nobody waits for any bucket. One relaxed load.
+  /// Returns true if no request waits for any bucket. One relaxed load.
   bool idle() const { return size_.load(std::memory_order_relaxed) == 0; }
   std::size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
-  /// Numbers waiting requests in the order of their arrival.
+  /// Returns the id of a new request that may wait. Ids ascend in the order of arrival.
   WaitQueue::Id NextId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
-  /// Changes when tokens come back to one of these buckets: taken before a try, it tells Stay
-  /// whether the refusal is still to be believed.
+  /// Returns a number that changes when tokens are returned to one of these buckets. It is read
+  /// before a try, so that Stay can detect a return that crossed the refusal.
   std::uint64_t Stamp(std::span<const Charge> charges) const;
 
-  /// Somebody waits for one of these buckets; `retry_at` is when the head tries again, if known.
+  /// A request waits for one of these buckets. `retry_at` is the latest time at which a head tries
+  /// again, if it is known.
   struct Ahead {
     std::optional<Instant> retry_at;
   };
   std::optional<Ahead> FindAhead(std::span<const Charge> charges) const;
 
   enum class Verdict {
-    kTry,      ///< nobody is ahead
-    kQueued,   ///< `call` was taken
-    kTooLate,  ///< the head waits longer than the call would
+    kTry,      ///< no request is ahead
+    kQueued,   ///< the queue has taken the call
+    kTooLate,  ///< a head tries again after the end of the call's wait
     kFull,
     kClosed,
   };
-  /// A new call that may wait: behind those who wait for one of its buckets.
+  /// Queues a new call that may wait behind the requests that wait for one of its buckets. Takes
+  /// the call only if it returns kQueued.
   Verdict Join(CallPtr& call);
-  /// The call's try was refused by this bucket, until `retry_at`. Never kTry or kTooLate.
+  /// Queues a call whose try was refused by this bucket until `retry_at`. Takes the call only if it
+  /// returns kQueued. Never returns kTry or kTooLate.
   Verdict Stay(CallPtr& call, const TargetPtr& bucket, Instant retry_at);
-  /// The call's try ended otherwise. Without effect where it has no place.
+  /// Removes a call whose try has ended. Has no effect if the call is not queued.
   void Leave(Call& call);
 
-  /// Tokens came back to these buckets.
+  /// Reports that tokens were returned to these buckets; the heads of their queues try.
   void GaveBack(std::span<const Charge> charges);
-  /// Limits changed: every head looks again.
+  /// Reports that limits changed; the heads of all queues try.
   void WakeAll();
-  /// Abandons those who wait and takes no more.
+  /// Abandons the waiting calls and takes no more.
   void Close();
 
  private:
   static constexpr std::size_t kStamps = 256;
 
+  /// Returns the time at which TakeTurns has work; used by the pump.
   std::optional<Instant> NextTurn() const;
+  /// Starts the tries and ends that are due; returns false if there were none.
   bool TakeTurns();
+  /// Adds the call to the queue and to calls_. Returns false if the queue is full.
   bool Place(CallPtr& call, const TargetPtr& bucket, std::optional<Instant> retry_at)
       WEIR_REQUIRES(mutex_);
+  /// Removes a call from calls_ and returns it.
   CallPtr Take(WaitQueue::Id id) WEIR_REQUIRES(mutex_);
+  /// Updates size_ after a change of the queue.
   void Count() WEIR_REQUIRES(mutex_) { size_.store(queue_.size(), std::memory_order_seq_cst); }
 
   const Clock& clock_;
@@ -91,12 +106,12 @@ class Waiting {
   std::atomic<WaitQueue::Id> next_id_ = 1;
   std::atomic<std::size_t> size_ = 0;
   std::atomic<bool> closed_ = false;
-  std::atomic<std::uint64_t> changes_ = 0;
-  std::array<std::atomic<std::uint64_t>, kStamps> stamps_{};
+  std::atomic<std::uint64_t> changes_ = 0;                    ///< of limits; a part of each stamp
+  std::array<std::atomic<std::uint64_t>, kStamps> stamps_{};  ///< returns, by hash of the bucket
 
   mutable Mutex mutex_;
   WaitQueue queue_ WEIR_GUARDED_BY(mutex_);
-  std::map<WaitQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< those that do not try
+  std::map<WaitQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< not trying
 
   TurnPump pump_;
 };

@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What a request was told, how often, and when.
+/// The outcome of a request, its time, and how often it was reported.
 struct Told {
   int times = 0;
   Instant at;
@@ -33,9 +33,10 @@ struct Told {
 
 class WaitingTest : public ::testing::Test {
  protected:
-  // `a` and `b` have 10 rpm each, refilled one every 6 s, below `p` with 15, one every 4 s.
+  // `a` and `b` have 10 rpm each: one token is refilled every 6 s. Their parent `p` has 15 rpm: one
+  // token every 4 s.
   void SetUp() override { Apply({Put(Level::System(), {{"rpm", PerMinute(10)}})}); }
-  // Leases go before the limiter, and what waiters are told is kept until it has gone.
+  // Leases must end before the limiter; outcomes must outlive it.
   void TearDown() override {
     for (Told& told : told_) told.outcome.reset();
     limiter_.reset();
@@ -68,7 +69,7 @@ class WaitingTest : public ::testing::Test {
   Told& Wait(std::string_view entity, std::int64_t amount) {
     return Ask(entity, amount, Deadline::Never());
   }
-  /// Takes so much and keeps no lease.
+  /// Takes this amount and keeps no lease.
   void Use(std::string_view entity, std::int64_t amount) {
     EXPECT_TRUE(Ask(entity, amount).admitted());
     told_.pop_back();
@@ -77,10 +78,10 @@ class WaitingTest : public ::testing::Test {
 
   Instant Now() const { return scheduler_.clock().Now(); }
   Deadline Within(nanoseconds wait) const { return Deadline::After(scheduler_.clock(), wait); }
-  /// So much later than the test began.
+  /// Returns the time from the beginning of the test to the outcome.
   nanoseconds Elapsed(const Told& told) const { return told.at - begin_; }
 
-  std::list<Told> told_;  // outlives the limiter, which answers those who still wait
+  std::list<Told> told_;  // outlives the limiter, whose destructor completes waiting requests
   sim::SimScheduler scheduler_;
   const Instant begin_ = scheduler_.clock().Now();
   std::unique_ptr<Backend> memory_ = MakeMemoryBackend({}, &scheduler_.clock());
@@ -122,8 +123,8 @@ TEST_F(WaitingTest, FirstComeFirstServed) {
   EXPECT_EQ(Elapsed(big), 30 * kSecond) << "the small one may not pass";
   EXPECT_EQ(Elapsed(small), 36 * kSecond);
   EXPECT_EQ(Elapsed(medium), 48 * kSecond);
-  // The drain; for the first a refusal and an admission; for the others, when they become the head,
-  // a refusal, and then an admission.
+  // One try for the drain; a refusal and an admission for the first; a refusal when it becomes the
+  // head and an admission for each of the others.
   EXPECT_EQ(store_.acquires.size(), 1U + 2U + 2U + 2U);
 }
 
@@ -209,7 +210,7 @@ TEST_F(WaitingTest, OneThatWillNotWaitGoesBehindThoseWhoDo) {
   EXPECT_EQ(Elapsed(waiter), 12 * kSecond) << "nobody starved it";
 }
 
-// Fails if: while one waits, each newcomer that is refused makes the store read its bucket again.
+// Fails if: while a request waits, each refused newcomer makes the store read its bucket again.
 TEST_F(WaitingTest, D12WhileOneWaitsNewcomersAreRefusedByWhatTheStoreKnows) {
   Drain("a");
   Wait("a", 5);
@@ -288,7 +289,7 @@ TEST_F(WaitingTest, WaitsForTheBucketThatRefusesForTheLongest) {
   Family();
   EXPECT_TRUE(Ask("a", 10).admitted());
   EXPECT_TRUE(Ask("b", 5).admitted());
-  // a: empty, one in 6 s. p: empty, one in 4 s. b: 5.
+  // `a` is empty and gets one token in 6 s; `p` is empty and gets one in 4 s; `b` has 5.
   const Told& a = Wait("a", 1);
   const Told& b = Wait("b", 1);
   EXPECT_TRUE(scheduler_.RunAll());
@@ -302,7 +303,7 @@ TEST_F(WaitingTest, OneThatIsRefusedElsewhereKeepsItsPlaceThere) {
   EXPECT_TRUE(Ask("b", 5).admitted());
   const Told& a = Wait("a", 1);   // first, waits for a until 6 s
   const Told& b1 = Wait("b", 1);  // waits for p until 4 s
-  const Told& b2 = Wait("b", 1);  // behind it
+  const Told& b2 = Wait("b", 1);  // behind b1
   EXPECT_TRUE(scheduler_.RunAll());
   EXPECT_EQ(Elapsed(b1), 4 * kSecond);
   EXPECT_EQ(Elapsed(a), 8 * kSecond) << "came before b2, and goes before it on p";
@@ -425,7 +426,7 @@ TEST_F(WaitingTest, AStoreThatFailsDuringATryAnswersByThePolicyAndTheNextOneTrie
   EXPECT_EQ(limiter_->stats().waiting, 0U);
 }
 
-// Fails if: the policy for a store that is away decides about a request that was not tried.
+// Fails if: the policy for an unavailable store decides a request that was not tried.
 TEST_F(WaitingTest, OneRefusedBehindOthersIsNotAdmittedBecauseTheReadOfItsBucketFails) {
   Drain("a");
   const Told& waiter = Wait("a", 2);
@@ -449,7 +450,7 @@ TEST_F(WaitingTest, OneRefusedBehindOthersIsNotAdmittedBecauseTheReadOfItsBucket
   EXPECT_TRUE(waiter.admitted());
 }
 
-// Fails if: the end of a wait in the queue counts as a try that the store did not answer.
+// Fails if: the end of a wait in the queue is treated as a try without a result of the store.
 TEST_F(WaitingTest, OneWhoseTimeEndsInTheQueueIsNotAdmittedBecauseTheReadFails) {
   Drain("a");
   const Told& head = Wait("a", 1);
@@ -547,7 +548,7 @@ TEST(WaitingOnALoop, TheBlockingFormWaits) {
   }
 }
 
-// One bucket, random arrivals and amounts, all of whom wait.
+// One bucket with random arrivals and amounts; all requests wait.
 struct Arrivals {
   explicit Arrivals(std::uint64_t seed) : rng(seed), scheduler(seed) {}
 
@@ -588,8 +589,8 @@ struct Arrivals {
   std::vector<Instant> at;
 };
 
-// Fails if: newcomers do not look whether somebody waits (Enter always tries), or a line is not in
-// the order of arrival (Line sorted the other way round), or a head tries a millisecond too late.
+// Fails if: newcomers do not check whether other requests wait (Enter always tries), a queue is not
+// in the order of arrival (Line is sorted in reverse), or a head tries a millisecond too late.
 TEST(WaitingProperty, OneBucketServesInTheOrderOfArrivalAtTheEarliestInstants) {
   std::uint64_t acquires = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -597,7 +598,8 @@ TEST(WaitingProperty, OneBucketServesInTheOrderOfArrivalAtTheEarliestInstants) {
     run.Run();
     ASSERT_EQ(run.order.size(), static_cast<std::size_t>(Arrivals::kCount)) << "seed " << seed;
     ASSERT_TRUE(std::ranges::is_sorted(run.order)) << "seed " << seed;
-    // The same requests, one after the other, on a bucket of our own: each as early as may be.
+    // The expected times: the same requests one after the other, each at the earliest possible
+    // time, on a separate bucket.
     Bucket bucket{run.arrivals[0], {FullMeter(PerMinute(10))}};
     UnixMillis now = run.arrivals[0];
     const UnixMillis wall_end = run.scheduler.clock().WallNow();

@@ -1,4 +1,4 @@
-// What is remembered of accounts, each for its time. A bounded map; it makes no calls.
+// A cache with an expiry for each account: a bounded map without I/O.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ inline std::uint64_t HashOf(const AccountKey& key) {
   return HashBytes(key.resource, HashBytes(key.account, 0));
 }
 
-/// A value; not thread-safe. Where there is no room, what was not used for the longest time leaves.
+/// Evicts the least recently used entry if it is full. Not thread-safe.
 template <class T>
 class AccountCache {
  public:
-  /// `capacity` 0: remembers nothing.
+  /// `capacity` is a number of entries; 0 disables the cache.
   explicit AccountCache(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Null where nothing is remembered, or its time is over (then it leaves). Valid until the next
-  /// call.
+  /// Returns the cached value, or null if there is none or it has expired; an expired one is
+  /// removed. The pointer is valid until the next call.
   const T* Find(const AccountKey& key, Instant now) {
     const auto found = index_.find(&key);
     if (found == index_.end()) return nullptr;
@@ -37,7 +37,7 @@ class AccountCache {
     return &found->second->value;
   }
 
-  /// Instead of what was remembered before. Remembered while now < expires.
+  /// Replaces the cached value. The new one is valid while now < expires.
   void Put(const AccountKey& key, T value, Instant expires) {
     Forget(key);
     if (capacity_ == 0) return;
@@ -51,7 +51,7 @@ class AccountCache {
     if (found != index_.end()) Remove(found);
   }
 
-  /// Those whose time is over too, until they are looked for or leave for want of room.
+  /// Returns the number of entries, including expired ones that were not yet removed.
   std::size_t size() const { return entries_.size(); }
 
  private:
@@ -76,7 +76,7 @@ class AccountCache {
   }
 
   std::size_t capacity_;
-  Entries entries_;  ///< used last comes first
+  Entries entries_;  ///< most recently used first
   Index index_;      ///< by the keys of the entries
 };
 

@@ -37,7 +37,7 @@ TEST(AccountCache, WithoutRoomItRemembersNothing) {
   EXPECT_EQ(cache.Find(Key("a"), At(0)), nullptr);
 }
 
-// Against a list of what was used, in order.
+// A reference implementation: a list in the order of last use.
 class Plain {
  public:
   explicit Plain(std::size_t capacity) : capacity_(capacity) {}
@@ -72,7 +72,7 @@ class Plain {
   }
 
   std::size_t capacity_;
-  std::vector<Entry> used_;  ///< last comes last
+  std::vector<Entry> used_;  ///< most recently used last
 };
 
 RC_GTEST_PROP(AccountCacheProperty, WhatWasNotUsedForTheLongestTimeLeaves, ()) {

@@ -30,7 +30,7 @@ bool LimitLookup::Join(const FetchPtr& fetch, Asker& asker, std::optional<Limit>
     return false;
   }
   const auto other = ttl_ > milliseconds(0) ? fetches_.find(fetch->key) : fetches_.end();
-  // One with more time may outlast ours.
+  // A fetch with a later deadline may outlast this caller.
   if (other != fetches_.end() && other->second->deadline <= asker.deadline) {
     other->second->askers.push_back(std::move(asker));
     return true;
@@ -57,7 +57,7 @@ void LimitLookup::Answered(const FetchPtr& fetch, const Result<Limit>& answer) {
     const auto at = fetches_.find(fetch->key);
     if (at != fetches_.end() && at->second == fetch) fetches_.erase(at);
     askers.swap(fetch->askers);
-    // From when the store was asked: what it read may be as old as that.
+    // The time to live counts from the start of the call: the data may be as old as that.
     if (answer && ttl_ > milliseconds(0)) {
       cache_.Put(fetch->key, *answer, Later(fetch->started, ttl_));
     }

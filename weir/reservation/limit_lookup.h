@@ -1,4 +1,4 @@
-// The limits of accounts, remembered. Mechanism: docs/design/reservations.md.
+// Looks up the limits of accounts, with a cache. Mechanism: docs/design/reservations.md.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,22 @@
 namespace weir {
 
 struct LimitLookupOptions {
-  milliseconds ttl{60'000};        ///< 0: nothing is remembered or shared
+  milliseconds ttl{60'000};        ///< 0: no cache, and no sharing of calls
   std::size_t capacity = 200'000;  ///< accounts
 };
 
-/// Thread-safe. The store and the clock must outlive it; destroyed only when no call is under way.
+/// Thread-safe. The store and the clock must outlive it. It may be destroyed only when no call is
+/// in flight.
 class LimitLookup {
  public:
   LimitLookup(AccountLimitStore& store, const Clock& clock, LimitLookupOptions options);
   LimitLookup(const LimitLookup&) = delete;
   LimitLookup& operator=(const LimitLookup&) = delete;
 
-  /// The row's limit; nothing where there is no row, which is remembered as well. Believed for
-  /// `ttl` from when the store was asked. An error is the store's, and is not remembered. Those who
-  /// miss one account at the same time share one call, unless their deadlines differ so much that
-  /// one would wait beyond its own.
+  /// Passes the limit of the account's row to `done`, or nullopt if there is no row. Both are
+  /// cached for `ttl` from the start of the call to the store. Errors are those of the store and
+  /// are not cached. Calls that miss one account at the same time share one call to the store,
+  /// except a call whose deadline is before that of the shared one.
   void Get(const AccountKey& key, Deadline deadline, Done<std::optional<AccountLimit>> done);
 
   std::uint64_t store_reads() const { return store_reads_.Value(); }
@@ -42,7 +43,7 @@ class LimitLookup {
     Deadline deadline;
     Done<Limit> done;
   };
-  /// One call that is under way, and those who wait for it.
+  /// A call to the store in flight and the callers that wait for it.
   struct Fetch {
     AccountKey key;
     Deadline deadline;
@@ -51,9 +52,12 @@ class LimitLookup {
   };
   using FetchPtr = std::shared_ptr<Fetch>;
 
+  /// Returns true if the caller joined another fetch. Otherwise sets `found` from the cache, or
+  /// registers `fetch`, which the caller must send.
   bool Join(const FetchPtr& fetch, Asker& asker, std::optional<Limit>& found);
   void Ask(const AccountKey& key, Asker asker);
   void Send(const FetchPtr& fetch);
+  /// Caches the result and passes it to the callers.
   void Answered(const FetchPtr& fetch, const Result<Limit>& answer);
 
   AccountLimitStore& store_;

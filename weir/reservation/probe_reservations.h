@@ -1,4 +1,5 @@
-// For the tests of this room: slots, limits and tokens in memory, watched and tampered with.
+// Test support for this module: slots, limits and tokens in memory. Records calls, and can delay,
+// fail or lose their results.
 #pragma once
 
 #include <functional>
@@ -13,15 +14,15 @@
 
 namespace weir {
 
-/// Not thread-safe. Its answers are those of inner(), unless a test says otherwise.
+/// Returns the results of inner(), unless a test changes them. Not thread-safe.
 class ProbeReservations final : public ReservationBackend,
                                 public ReservationStore,
                                 public AccountLimitStore,
                                 public TokenStore {
  public:
-  /// What is asked for here is neither watched nor tampered with.
+  /// Returns the backend itself; calls to it are neither recorded nor changed.
   ReservationBackend& inner() { return inner_; }
-  /// Puts the row there, whatever stands there.
+  /// Puts the row, and replaces an existing one.
   void PutLimit(AccountLimitRow row) {
     PutAccountLimit put{.row = std::move(row), .seen = {}};
     inner_.limits().Get(put.row.key, Deadline::Never(),
@@ -35,16 +36,16 @@ class ProbeReservations final : public ReservationBackend,
   std::string Describe() const override { return "probe"; }
   std::optional<UnixMillis> OwnTime() const override { return inner_.OwnTime(); }
 
-  bool hold = false;                   ///< answers wait for LetGo
-  std::optional<Error> fail;           ///< answers this, and asks nobody
-  std::optional<Error> lose;           ///< asks, and answers this
-  std::optional<std::size_t> only{};   ///< fail and lose this call alone, counted from 0
-  const Clock* clock = nullptr;        ///< REQUIRED by recover_at
-  std::optional<Error> fail_releases;  ///< these answer this, and ask nobody
-  std::optional<Error> fail_renewals;  ///< the same
-  std::optional<Error> lose_renewals;  ///< these ask, and answer this
-  std::optional<Instant> recover_at;   ///< fail and lose no call from then on
-  bool forget_expiry = false;          ///< refusals name no expiry
+  bool hold = false;                   ///< results are held until LetGo
+  std::optional<Error> fail;           ///< returned without a call of inner()
+  std::optional<Error> lose;           ///< calls inner(), but returns this error
+  std::optional<std::size_t> only{};   ///< `fail` and `lose` apply to this call only, from 0
+  const Clock* clock = nullptr;        ///< required by recover_at
+  std::optional<Error> fail_releases;  ///< as `fail`, for ReleaseUnbound
+  std::optional<Error> fail_renewals;  ///< as `fail`, for Renew
+  std::optional<Error> lose_renewals;  ///< as `lose`, for Renew
+  std::optional<Instant> recover_at;   ///< `fail` and `lose` end at this time
+  bool forget_expiry = false;          ///< refusals contain no expiry
 
   std::function<void()> before_renewal = [] {};
 
@@ -58,7 +59,7 @@ class ProbeReservations final : public ReservationBackend,
   }
   std::size_t held() const { return held_.size(); }
 
-  // What was asked.
+  // The recorded calls.
   struct Claimed {
     SlotClaim claim;
     UnixMillis now;
@@ -69,7 +70,7 @@ class ProbeReservations final : public ReservationBackend,
   std::vector<milliseconds> bind_ttls;
   std::vector<AccountKey> limit_reads;
   std::size_t takes = 0;
-  std::size_t calls = 0;  ///< all
+  std::size_t calls = 0;  ///< all calls
 
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override {

@@ -1,4 +1,4 @@
-// Functions that are called only with a token.
+// Wraps functions so that they are called only after a token was taken.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace weir {
 
-/// As TokenRequest, for whatever account.
+/// A TokenRequest without the account.
 struct TokenSpec {
   std::string resource;
   std::int64_t default_limit = 0;
@@ -26,8 +26,9 @@ struct TokenSpec {
   std::int64_t count = 1;
 };
 
-/// The account is the argument in this place, counted from 0; the object of a member function is
-/// not counted. What it is must convert to std::string_view: name any other by a callable.
+/// Returns a callable that selects the argument with this index, counted from 0, as the account.
+/// The object of a member function is not counted. The argument must convert to std::string_view;
+/// for another type use a callable of your own.
 template <std::size_t N>
 constexpr auto AccountArgument() {
   return [](const auto&... arguments) -> std::string_view {
@@ -38,7 +39,7 @@ constexpr auto AccountArgument() {
 
 namespace internal {
 
-/// What is returned for an R: itself where it is a Result already.
+/// The return type of a limited function that returns R: Result<R>, or R if it is a Result already.
 template <class R>
 struct LimitedResult {
   static_assert(!std::is_reference_v<R>, "return a value or a pointer: Result holds no reference");
@@ -51,7 +52,7 @@ struct LimitedResult<Result<T>> {
 
 }  // namespace internal
 
-/// `function`, limited: takes what it takes and returns what it returns, as a Result.
+/// A function with the parameters of `function`, which returns its result as a Result.
 template <class Function, class Account>
 class RateLimitedFunction {
  public:
@@ -61,8 +62,9 @@ class RateLimitedFunction {
         function_(std::move(function)),
         account_(std::move(account)) {}
 
-  /// Blocks for the token, for `store_timeout` at most. Without one the function is not called and
-  /// the arguments are left as they are; the error is that of TokenGuard::Take.
+  /// Takes a token, blocking for at most `store_timeout`, and calls the function. Without a token
+  /// the function is not called, the arguments are not changed, and the error of TokenGuard::Take
+  /// is returned.
   template <class... Args>
     requires std::invocable<const Function&, Args...>
   auto operator()(Args&&... args) const ->
@@ -98,9 +100,10 @@ class RateLimitedFunction {
   Account account_;
 };
 
-/// The limiter must outlive what is returned. `account`: AccountArgument, or any callable that
-/// takes the arguments (without the object of a member function) and returns the account's name.
-/// Must not be called on the thread that the store answers on.
+/// Returns `function`, limited by tokens of `limiter`, which must outlive the returned object.
+/// `account` is AccountArgument, or any callable that takes the arguments (without the object of a
+/// member function) as constants and returns the account's name. The returned object must not be
+/// called on the thread on which the store completes.
 ///
 ///   auto submit = RateLimited(limiter, {"emr", 10, std::chrono::seconds(60)}, Submit,
 ///                             AccountArgument<1>());

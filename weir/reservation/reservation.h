@@ -1,4 +1,4 @@
-// What a reserved request holds until the thing that it reserved for has begun.
+// A reserved slot, held by the caller until the resource that it is for has been created and bound.
 #pragma once
 
 #include <memory>
@@ -13,65 +13,74 @@ namespace weir {
 
 struct ReservedSlot;
 
-/// One slot. Leaving the scope releases it unless it is bound, as the store decides, without
-/// waiting for the store, also where an exception unwinds; once it is bound it stays held until the
-/// thing ends (an event, or Release) or its time is over. Fenced by its id: a call here never
-/// reaches a slot that another caller claimed later.
+/// One slot. The destructor releases the slot unless it is bound, also while an exception unwinds,
+/// and does not wait for the store, which decides whether the slot is bound. A bound slot stays
+/// held until its resource ends (by an event, or by Release) or until it expires. The slot's id is
+/// a fence: a call never affects a slot that another caller claimed later.
 ///
-/// Movable; not thread-safe; must not outlive its ReservationLimiter. One call at a time: the next
-/// begins when the one before has answered. It may be moved and destroyed meanwhile.
+/// Movable; not thread-safe; must not outlive its ReservationLimiter. Only one call may be in
+/// flight at a time. The object may be moved and destroyed during the call.
 ///
-/// Blocking calls must not be made on the scheduler's own thread; the others take a `done`. All
-/// have the limiter's `store_timeout`. One that has ended or was moved from refuses with
-/// kFailedPrecondition.
+/// Blocking calls must not be made on the scheduler's thread; use the forms with a `done` there.
+/// The deadline of each call is the limiter's `store_timeout`. Calls on a reservation that has
+/// ended or was moved from fail with kFailedPrecondition.
 class Reservation {
  public:
-  /// Holds nothing, as a moved-from one.
+  /// An inactive reservation, like one that was moved from.
   Reservation() = default;
+  /// Used by ReservationLimiter.
   explicit Reservation(std::shared_ptr<ReservedSlot> slot);
   Reservation(Reservation&& other) noexcept;
-  Reservation& operator=(Reservation&& other) noexcept;  ///< ends what it held as the destructor
+  /// Ends this reservation as the destructor does, then takes over `other`.
+  Reservation& operator=(Reservation&& other) noexcept;
   ~Reservation();
 
-  /// False once it was released, or the store said that it is not held any more.
+  /// Returns false after a release, or after the store reported that the slot is not held any more.
   bool active() const;
+
+  // The next six return the last known state. REQUIRES: not moved from.
+
   bool bound() const;
-  /// These five are of the last state that is known. REQUIRES: not moved from.
   const AccountKey& key() const;
   const std::string& id() const;
-  std::string resource_id() const;  ///< the id until it is bound
+  /// Returns the id of the bound resource, or the slot's id if it is not bound.
+  std::string resource_id() const;
   UnixMillis expires() const;
-  /// Whether expires() is over, by the time of the store.
+  /// Returns whether the slot has expired, by the time of the store.
   bool expired() const;
 
-  /// Names the thing that the slot became, and lets it live for `ttl` from now (nothing:
-  /// ReservationOptions::token_ttl). kNotFound: its time was over; stop the thing or reserve anew.
-  /// kFailedPrecondition: the thing has ended already (the slot is released) or another was bound.
-  /// After another error it may have happened: repeat it. Meanwhile the slot is kept, since the
-  /// thing it stands for exists.
+  /// Binds the slot to the resource that was created for it, and sets its expiry to `ttl` from now
+  /// (by default ReservationOptions::token_ttl). Errors: kNotFound if the slot had expired: stop
+  /// the resource, or reserve again. kFailedPrecondition if the resource has ended already (the
+  /// slot is then released), or if the slot is bound to another resource. After any other error the
+  /// slot may be bound: repeat the call. The slot is kept in the meantime, because its resource
+  /// exists.
   [[nodiscard]] Status Bind(const std::string& resource_id, std::optional<milliseconds> ttl = {});
   void Bind(const std::string& resource_id, std::optional<milliseconds> ttl, Done<void> done);
 
-  /// Lets it live for `ttl` from now, though never shorter than it would. kNotFound as Bind.
+  /// Sets the expiry to `ttl` from now, unless it is later already. Fails with kNotFound if the
+  /// slot has expired.
   [[nodiscard]] Status Renew(milliseconds ttl);
   void Renew(milliseconds ttl, Done<void> done);
 
-  /// Ends this object, and leaves the slot to whoever knows its id: held until its time is over.
+  /// Ends this object without a release. Callers that know the id may still use the slot, which is
+  /// held until it expires.
   void Keep() &&;
 
-  /// Gives the slot back, bound or not. That it was not held any more is no error. After an error
-  /// it may be repeated; leaving the scope tries once more.
+  /// Releases the slot, bound or not. It is no error if the slot was not held any more. After an
+  /// error the call may be repeated; the destructor tries once more.
   [[nodiscard]] Status Release();
   void Release(Done<void> done);
 
-  /// Ends this object, and gives the slot back unless it is bound by then, by this object or by
-  /// anybody who knows its id: then it stays held. The store decides that. After an error as
-  /// Release; leaving the scope then tries the same once more.
+  /// Ends this object, and releases the slot unless it is bound, by this object or by any other
+  /// caller that knows its id. The store decides. After an error the call may be repeated; the
+  /// destructor tries the same once more.
   [[nodiscard]] Status ReleaseUnlessBound();
   void ReleaseUnlessBound(Done<void> done);
 
  private:
   Status CheckActive() const;
+  /// The end by destruction or assignment.
   void Leave();
 
   std::shared_ptr<ReservedSlot> slot_;

@@ -1,5 +1,4 @@
-// For the tests of this room: a limiter of slots in simulated time, and what its requests were
-// told.
+// A test fixture: a ReservationLimiter in simulated time, and the outcomes of its requests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ namespace weir {
 
 inline constexpr auto kSecond = std::chrono::seconds(1);
 
-/// What a request was told, how often, and when.
+/// The outcome of a request, its time, and how often it was reported.
 struct ToldSlot {
   int times = 0;
   Instant at;
@@ -36,13 +35,13 @@ struct ToldSlot {
     return times == 1 && !*outcome ? outcome->error().code : Code::kUnknown;
   }
   Reservation reservation() { return std::move(**outcome).reservation(); }
-  /// Drops the reservation.
+  /// Destroys the reservation.
   void Drop() { reservation(); }
 };
 
 class ReservationFixture : public ::testing::Test {
  protected:
-  /// Reservations go before the limiter, and what waiters are told is kept until it has gone.
+  /// Reservations must end before the limiter; outcomes must outlive it.
   void TearDown() override {
     store_.hold = false;
     for (ToldSlot& told : told_) told.outcome.reset();
@@ -62,7 +61,7 @@ class ReservationFixture : public ::testing::Test {
     });
     return told;
   }
-  /// A slot of emr, of which the account may have `limit`.
+  /// Requests a slot of emr, with `limit` as the default limit of the account.
   ToldSlot& Ask(std::string_view account, std::int64_t limit) {
     return Ask({.resource = "emr", .account = account, .default_limit = limit});
   }
@@ -72,7 +71,7 @@ class ReservationFixture : public ::testing::Test {
     scheduler_.RunReady();
     return told;
   }
-  /// As another process would: this limiter hears nothing of it.
+  /// Releases the slot as another process would, so that this limiter is not notified.
   void ReleaseElsewhere(const Reservation& reservation) {
     bool released = false;
     store_.inner().slots().Release({reservation.key(), reservation.id()}, clock().WallNow(),
@@ -96,10 +95,10 @@ class ReservationFixture : public ::testing::Test {
   const Clock& clock() const { return scheduler_.clock(); }
   Instant Now() const { return clock().Now(); }
   Deadline Within(nanoseconds wait) const { return Deadline::After(clock(), wait); }
-  /// So much later than the test began.
+  /// Returns the time from the beginning of the test to the outcome.
   nanoseconds Elapsed(const ToldSlot& told) const { return told.at - begin_; }
 
-  std::list<ToldSlot> told_;  // outlives the limiter, which answers those who still wait
+  std::list<ToldSlot> told_;  // outlives the limiter, whose destructor completes waiting requests
   sim::SimScheduler scheduler_;
   const Instant begin_ = scheduler_.clock().Now();
   ProbeReservations store_;

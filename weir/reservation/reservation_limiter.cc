@@ -29,6 +29,8 @@ Deadline ReservationLimiter::State::Timeout() const {
   return Deadline::At(Later(clock_.Now(), options_.store_timeout));
 }
 
+// The callback owns the state, so a release may outlive the limiter. It is counted until its result
+// for Drain. After an error the slot may have been released, so the queue is notified in any case.
 void ReservationLimiter::State::GiveBack(const SlotRef& slot, GiveBackKind kind) {
   auto then = [self = shared_from_this(), key = slot.key](const Result<bool>&) {
     self->Released(key);

@@ -1,5 +1,5 @@
-// Capacity that time does not give back: may this account start one more of these now?
-// Mechanism: docs/design/reservations.md.
+// Limits capacity that time does not give back: the number of resources (clusters, jobs) that an
+// account has at once. Mechanism: docs/design/reservations.md.
 #pragma once
 
 #include <cstddef>
@@ -19,44 +19,53 @@
 namespace weir {
 
 struct ReservationOptions {
-  /// How long a slot is held that is not bound. Longer than a start of the thing takes.
+  /// Time to live of a slot that is not bound. Must be longer than the creation of a resource
+  /// takes.
   milliseconds reservation_ttl{300'000};
-  /// How long a bound slot is held unless Bind or Renew says otherwise.
+  /// Time to live of a bound slot, unless Bind or Renew set another.
   milliseconds token_ttl{28'800'000};
-  /// How long the limits table is believed; 0: it is read for every request.
+  /// Time for which rows of the limits table, and the absence of a row, are cached; 0: the table is
+  /// read for every request.
   milliseconds limits_ttl{60'000};
-  /// At most so many accounts' limits, and as many refusals, are remembered.
+  /// Maximum number of accounts whose limit is cached, and of keys whose refusal is cached.
   std::size_t cache_capacity = 200'000;
-  /// How long a refusal is believed at most: what other processes give back is seen after this
-  /// time. 0: every request asks. milliseconds::max(): until the first of the slots expires.
+  /// Maximum time for which a refusal is cached. Slots that other processes release are found after
+  /// this time. 0: every request calls the store. milliseconds::max(): until the first held slot
+  /// expires.
   milliseconds full_for{5'000};
-  /// At most so many requests wait; one more is refused with kResourceExhausted.
+  /// Maximum number of requests that wait. One more fails with kResourceExhausted.
   std::size_t max_waiting = 100'000;
-  /// How long the store may take for what is done with a reservation.
+  /// Time within which the store must respond to the calls of a Reservation.
   milliseconds store_timeout{5'000};
-  /// Seeds ids and jitter. Fixed in tests; otherwise from the system: ids must differ.
+  /// Seed of slot ids and jitter. Set it in tests only; by default the system provides it, because
+  /// ids must be unique.
   std::optional<std::uint64_t> seed = std::nullopt;
 };
 
-/// The views must live until Reserve returns; what is needed later is copied.
+/// A request for one slot. The viewed strings must stay valid until Reserve returns; the limiter
+/// copies the parts that it needs later.
 struct ReserveRequest {
   std::string_view resource;
   std::string_view account;
-  /// Slots at once, where the limits table has no row. 0 or less: blocked.
+  /// The number of slots at once if the limits table has no row. 0 or less: blocked.
   std::int64_t default_limit = 0;
-  /// Wait until then for a slot, first come first served on each key, instead of being refused. A
-  /// request without this is refused while others wait.
+  /// If set, the request waits for a slot until this deadline instead of being refused. Waiting
+  /// requests are served first come, first served on each key. A deadline that has passed counts as
+  /// not set. A request without a deadline is refused while others wait.
   std::optional<Deadline> wait_until = std::nullopt;
-  /// Instead of the table and the default.
+  /// Replaces the table and the default.
   std::optional<std::int64_t> limit = std::nullopt;
 };
 
-/// No slot: an answer, not an error.
+/// The result of a request that got no slot. It is not an error.
 struct SlotRefusal {
   std::int64_t limit = 0;
-  /// As last told by the store; at least the limit, unless the account is blocked.
+  /// The number of held slots that the store last returned; at least the limit, unless the account
+  /// is blocked.
   std::int64_t in_use = 0;
-  /// Asking again sooner is in vain unless a slot comes back here. Nothing where it is blocked.
+  /// The time after which to ask again. While the refusal is cached, earlier requests are refused
+  /// without a call to the store, unless a slot is released through this limiter. Not set if the
+  /// account is blocked.
   std::optional<milliseconds> retry_after = std::nullopt;
   /// The account's limit is 0 or less.
   bool blocked = false;
@@ -70,7 +79,7 @@ class ReserveOutcome {
   explicit ReserveOutcome(SlotRefusal refusal) : answer_(refusal) {}
 
   bool reserved() const { return answer_.index() == 0; }
-  /// REQUIRES: reserved().
+  /// Returns the reservation, which the caller then owns. REQUIRES: reserved().
   Reservation reservation() && { return std::move(std::get<Reservation>(answer_)); }
   /// REQUIRES: not reserved().
   const SlotRefusal& refusal() const { return std::get<SlotRefusal>(answer_); }
@@ -80,18 +89,21 @@ class ReserveOutcome {
 };
 
 struct ReservationStats {
-  std::uint64_t reserved = 0;  ///< these three add up to all answers
+  std::uint64_t reserved = 0;  ///< every completed request is one of these three
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
-  std::uint64_t remembered = 0;  ///< of the refused: those for which no store was asked
-  std::uint64_t waiting = 0;     ///< at this moment
+  std::uint64_t remembered = 0;  ///< refused without a call to the store
+  std::uint64_t waiting = 0;     ///< requests that wait now
   std::uint64_t claims = 0;      ///< calls to the store, by kind
   std::uint64_t limit_reads = 0;
 };
 
-/// Thread-safe. Backend and Scheduler must outlive it and every call under way; it must outlive its
-/// reservations, and is destroyed only when no Reserve is under way, save those that may wait:
-/// these are answered kCancelled, one that asks the store when that answers (its slot is released).
+/// Reserves slots of a backend. Thread-safe.
+///
+/// The Backend and the Scheduler must outlive the limiter and every call in flight, and the limiter
+/// must outlive its reservations. It may be destroyed only when no Reserve is in flight, except for
+/// requests with `wait_until`: these complete with kCancelled. If the try of such a request is in
+/// flight, it completes when the store responds, and a slot that it got is released.
 class ReservationLimiter {
  public:
   ReservationLimiter(ReservationBackend& backend, Scheduler& scheduler,
@@ -100,21 +112,26 @@ class ReservationLimiter {
   ReservationLimiter(const ReservationLimiter&) = delete;
   ReservationLimiter& operator=(const ReservationLimiter&) = delete;
 
-  /// A refusal is an outcome. An error is kInvalidArgument (an empty name, a limit beyond what is
-  /// kept), kResourceExhausted (max_waiting), or what the store answered; where a slot may have
-  /// been claimed all the same it is released, without waiting for that. Deadline: for the store's
-  /// answers; of a request that waits, every later try has as long as the first had, and a store
-  /// that does not answer (kUnavailable, kDeadlineExceeded, kAborted) is asked again until
-  /// `wait_until`. `done` may run on the scheduler's thread.
+  /// Requests a slot and passes the outcome to `done`. A refusal is an outcome, not an error.
+  ///
+  /// `deadline` applies to the results of the store. Each later try of a waiting request gets as
+  /// much time as the first try had, and if the store does not respond (kUnavailable,
+  /// kDeadlineExceeded, kAborted), the request tries again until `wait_until`. `done` runs before
+  /// Reserve returns, on the thread on which the store completes, or on the scheduler's thread.
+  ///
+  /// Errors: kInvalidArgument for an invalid name or a limit out of range; kResourceExhausted if
+  /// max_waiting requests wait already; kCancelled if the limiter was destroyed while the request
+  /// waited; or an error of the store. If a slot may have been claimed despite an error, it is
+  /// released, without waiting for the result.
   void Reserve(const ReserveRequest& request, Deadline deadline, Done<ReserveOutcome> done);
-  /// Blocks. REQUIRES: not called on the scheduler's own thread.
+  /// As above, but blocks. REQUIRES: not called on the scheduler's thread.
   [[nodiscard]] Result<ReserveOutcome> Reserve(const ReserveRequest& request, Deadline deadline);
 
-  /// Answers when no release without a waiting caller is in flight: of reservations that left their
-  /// scope, and of claims in doubt. Each ends by `store_timeout`. Call it before the backend
-  /// closes.
+  /// Calls `done` when no release without a waiting caller is in flight, that is, no release of a
+  /// destroyed reservation or of a claim in doubt. Each of these ends within `store_timeout`. Call
+  /// it before the backend is closed.
   void Drain(Done<void> done);
-  /// Blocks. REQUIRES: not called on the scheduler's own thread.
+  /// As above, but blocks. REQUIRES: not called on the scheduler's thread.
   void Drain();
 
   ReservationStats stats() const;

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class ReservationLimiterTest : public ReservationFixture {
  protected:
-  /// Fills the account to its limit.
+  /// Reserves all slots of the account.
   std::vector<Reservation> Fill(std::string_view account, std::int64_t limit) {
     std::vector<Reservation> all;
     for (std::int64_t i = 0; i < limit; ++i) all.push_back(Ask(account, limit).reservation());

@@ -90,7 +90,7 @@ TEST_F(ReservationTest, TheTimeOfABindingMayBeGiven) {
   EXPECT_EQ(store_.bind_ttls, (std::vector{milliseconds(1'000), milliseconds(7'000)}));
 }
 
-// R3. Fails if: leaving the scope releases a slot that was bound by its id alone.
+// R3. Fails if: the destructor releases a slot that another caller bound by its id.
 TEST_F(ReservationTest, R3WhatAnotherBoundIsKeptWhenTheScopeIsLeft) {
   for (const bool by_hand : {false, true}) {
     const std::string thing = by_hand ? "j-1" : "j-2";
@@ -196,7 +196,7 @@ TEST_F(ReservationTest, AThingThatHadEndedLeavesNoSlotAndNoRefusalBehind) {
   EXPECT_TRUE(Ask("acme", 2).reserved()) << "the refusal is not believed any more";
 }
 
-// The thing exists, so its slot must not be given to another.
+// The resource may exist, so its slot must not be released.
 TEST_F(ReservationTest, ABindingInDoubtIsKept) {
   for (const Code lost : {Code::kDeadlineExceeded, Code::kUnavailable}) {
     std::optional<Reservation> reservation = Reserve();
@@ -301,7 +301,8 @@ TEST_F(ReservationTest, EveryCallHasTheTimeoutOfTheLimiter) {
   EXPECT_TRUE(reservation.Bind("j-1"));
 }
 
-// Whichever call is lost: done runs once, and what is not bound is free after its time.
+// Regardless of which call is lost, `done` runs once, and an unbound slot is free after its time to
+// live.
 TEST_F(ReservationTest, WhicheverCallIsLostNothingIsHeldForEver) {
   for (const bool asked : {false, true}) {
     for (std::size_t nth = 0; nth < 6; ++nth) {

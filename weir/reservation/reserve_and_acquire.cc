@@ -11,7 +11,8 @@
 namespace weir {
 namespace {
 
-/// What is needed once there is a slot. Stays where it is: the request views its strings.
+/// The state of one call while it waits for the slot and then for the tokens. Not movable, because
+/// `rate` views its strings.
 struct Pending {
   Pending(const AcquireRequest& request, Deadline until, Done<SlotAndRate> then)
       : entity(request.entity),
@@ -30,12 +31,12 @@ struct Pending {
   Done<SlotAndRate> done;
   Reservation reservation;
 };
-// Shared, because Acquire looks at the request until it returns, which may be after its answer.
+// Shared, because Acquire reads the request until it returns, which may be after its completion.
 using PendingPtr = std::shared_ptr<Pending>;
 
-// Without waiting for the store. The lease must not outlive the limiter, so it ends at once: a
-// return whose result is lost after that is not sent again. A lease that is not active refuses:
-// nothing was taken.
+// Returns the tokens without waiting for the store. The lease must not outlive the limiter, so it
+// ends at once, and a return whose result is lost is not sent again. If the lease is inactive,
+// nothing was taken, and Adjust fails.
 void GiveBack(Lease lease, Amounts amounts) {
   for (Amount& amount : amounts) amount.tokens = Tokens::Milli(-amount.tokens.milli());
   lease.Adjust(amounts, [](const Status&) {});
@@ -48,8 +49,8 @@ Error Expired(const AccountKey& key) {
                       Describe(key))};
 }
 
-// A slot that has expired may be another's by now. It is not claimed again: the request would wait
-// a second time, with tokens that others could use.
+// Another request may hold the expired slot by now. It is not claimed again: the request would wait
+// a second time while it holds tokens that others could use.
 void FailExpired(Pending& pending, Reservation reservation, Lease lease) {
   GiveBack(std::move(lease), pending.rate.amounts);
   Error error = Expired(reservation.key());

@@ -1,5 +1,5 @@
-// A slot and tokens at once: how many run, and how many begin in a time.
-// Mechanism: docs/design/reservations.md.
+// Acquires a slot and tokens, or neither: limits how many jobs run at once and how many begin in a
+// given time. Mechanism: docs/design/reservations.md.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,20 @@
 
 namespace weir {
 
-/// Both must outlive the call.
+/// The limiters of slots and of tokens. Both must outlive the call.
 struct SlotsAndRates {
   ReservationLimiter& slots;
   Limiter& rates;
 };
 
-/// The views must live until the call returns; what is needed later is copied.
+/// The viewed strings must stay valid until the call returns; the parts that are needed later are
+/// copied.
 struct SlotAndRateRequest {
   ReserveRequest slot;
   AcquireRequest rate;
 };
 
-/// Both, or the refusal of the one that refused.
+/// The result: a reservation and a lease, or the refusal of one of the two limiters.
 class SlotAndRate {
  public:
   SlotAndRate(Reservation reservation, Outcome rate)
@@ -32,14 +33,14 @@ class SlotAndRate {
   explicit SlotAndRate(Outcome refused) : rate_(std::move(refused)) {}
 
   bool granted() const { return !slot_refusal_ && rate_->admitted(); }
-  /// REQUIRES: granted(), for these two. The lease is not active where the rates' store was away
-  /// and the policy was to allow.
+  /// These two return what was granted. The lease is inactive if the store of the tokens was
+  /// unavailable and the policy is to allow. REQUIRES: granted().
   Reservation reservation() && { return std::move(reservation_); }
   Lease lease() && { return (*std::move(rate_)).lease(); }
 
-  /// Where there was no slot; then no tokens were asked for.
+  /// Set if the slot was refused. No tokens were requested then.
   const std::optional<SlotRefusal>& slot_refusal() const { return slot_refusal_; }
-  /// What was said about the tokens; null where there was no slot.
+  /// Returns the decision on the tokens; null if the slot was refused.
   const Decision* decision() const { return rate_ ? &rate_->decision() : nullptr; }
 
  private:
@@ -48,16 +49,20 @@ class SlotAndRate {
   std::optional<SlotRefusal> slot_refusal_;
 };
 
-/// The slot first, since it is the scarcer one and costs nothing to give back; then the tokens.
-/// Where these are refused or fail the slot is released, without waiting for that. Each request may
-/// wait, one after the other; the slot is held (for `reservation_ttl`) while the tokens are waited
-/// for. If the slot expires meanwhile, the tokens are given back, without waiting for that, and the
-/// error is kAborted; a return whose result is lost is not sent again. Leaving the outcome's scope
-/// unused releases the slot; the tokens count, or come back where an exception unwinds, as a
-/// Lease's do. Errors and deadline as those of Reserve and Acquire.
+/// Claims the slot first, because a release undoes the claim completely, then acquires the tokens.
+/// If the tokens are refused or the acquire fails, the slot is released, without waiting for the
+/// result.
+///
+/// Each of the two requests may wait, one after the other. The slot is held, at most for
+/// `reservation_ttl`, while the request waits for tokens. If it expires in the meantime, the tokens
+/// are returned, without waiting for the result, and the call fails with kAborted; a return whose
+/// result is lost is not sent again.
+///
+/// The destructor of an unused outcome releases the slot. The tokens stay taken, or are returned if
+/// an exception unwinds, as those of a Lease. Deadline and errors are those of Reserve and Acquire.
 void ReserveAndAcquire(SlotsAndRates limiters, const SlotAndRateRequest& request, Deadline deadline,
                        Done<SlotAndRate> done);
-/// Blocks. REQUIRES: not called on a scheduler's own thread.
+/// As above, but blocks. REQUIRES: not called on the thread of a limiter's scheduler.
 [[nodiscard]] Result<SlotAndRate> ReserveAndAcquire(SlotsAndRates limiters,
                                                     const SlotAndRateRequest& request,
                                                     Deadline deadline);

@@ -15,13 +15,13 @@ struct ToldBoth {
   int times = 0;
   Instant at;
   std::optional<Result<SlotAndRate>> outcome;
-  std::size_t held = 0;  ///< slots, when it was told
+  std::size_t held = 0;  ///< slots held when the outcome was reported
 
   bool granted() const { return times == 1 && *outcome && (*outcome)->granted(); }
   bool refused() const { return times == 1 && *outcome && !(*outcome)->granted(); }
 };
 
-// Two clusters at once, and three starts in a minute.
+// The limits are two clusters at once and three starts a minute.
 class ReserveAndAcquireTest : public ReservationFixture {
  protected:
   void SetUp() override {
@@ -36,7 +36,7 @@ class ReserveAndAcquireTest : public ReservationFixture {
 
   ToldBoth& Start(std::optional<Deadline> wait_until = std::nullopt) {
     ToldBoth& told = asked_.emplace_back();
-    // Names that are gone when the tokens are asked for.
+    // The names are destroyed before the tokens are requested.
     const std::string account = "an account whose name is long enough to be on the heap";
     const std::string resource(kResource);
     ReserveAndAcquire({*limiter_, *rates_},
@@ -57,7 +57,7 @@ class ReserveAndAcquireTest : public ReservationFixture {
     return Held(std::string(kResource), "an account whose name is long enough to be on the heap")
         .size();
   }
-  /// Whole starts that are left.
+  /// Returns the whole starts that are left.
   std::int64_t starts() {
     auto outcome = rates_->Acquire(
         {.entity = "acme", .resource = kResource, .amounts = {{"starts", 0}}}, Deadline::Never());
@@ -114,8 +114,8 @@ TEST_F(ReserveAndAcquireTest, WithoutTokensTheSlotIsReleased) {
 TEST_F(ReserveAndAcquireTest, TheNamesMayBeGoneWhileTheStoreAnswers) {
   store_.hold = true;
   const ToldBoth& told = Start();
-  store_.LetGo();  // the limits
-  store_.LetGo();  // the slot
+  store_.LetGo();  // releases the result for the limit
+  store_.LetGo();  // releases the result for the slot
   store_.hold = false;
   ASSERT_TRUE(told.granted());
   ASSERT_EQ(buckets_.acquires.size(), 1U);
@@ -168,7 +168,7 @@ TEST_F(ReserveAndAcquireTest, TheSlotIsHeldWhileTheTokensAreWaitedFor) {
   EXPECT_EQ(told.at - begin_, 20 * kSecond);
 }
 
-// R14. Fails if: a slot is granted that expired during the wait for tokens, or the tokens are lost.
+// R14. Fails if: a slot that expired during the wait for tokens is granted, or the tokens are lost.
 TEST_F(ReserveAndAcquireTest, R14ASlotThatExpiresDuringTheWaitIsNotGranted) {
   Restart({.reservation_ttl = milliseconds(20'000), .seed = 1});
   for (int i = 0; i < 3; ++i) {
@@ -197,19 +197,19 @@ TEST_F(ReserveAndAcquireTest, R14ASlotThatLivesAMillisecondLongerIsGranted) {
   EXPECT_FALSE(std::move(**told.outcome).reservation().expired());
 }
 
-// R14. Fails if: tokens are given back that were never taken.
+// R14. Fails if: tokens that were never taken are returned.
 TEST_F(ReserveAndAcquireTest, R14WithoutALeaseNothingIsGivenBack) {
   Restart({.reservation_ttl = milliseconds(1), .seed = 1});
   ASSERT_TRUE(
       rates_->Apply({Put(Level::System(), {{"starts", PerMinute(3)}}, OnUnavailable::kAllow)},
                     Deadline::Never()));
-  Start();  // the policy is cached from now on
+  Start();  // caches the policy
   asked_.clear();
   buckets_.fail = Error{Code::kUnavailable, "away"};
   store_.hold = true;
   const ToldBoth& told = Start();
   scheduler_.Advance(milliseconds(1));
-  store_.LetGo();  // the slot
+  store_.LetGo();  // releases the result for the slot
   store_.hold = false;
   ASSERT_EQ(told.times, 1);
   ASSERT_FALSE(*told.outcome);

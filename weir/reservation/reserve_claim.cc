@@ -1,4 +1,16 @@
-// One try of a Reserve: what it asks the store, and what the store's answer means.
+// One try of a Reserve: the calls to the store, and their results.
+//
+//   result of the claim                         next
+//   a slot, first claimed by this try           Grant
+//   a slot that an earlier try may have         Prolong, unless nine tenths of its life are left:
+//     claimed (may_hold)                          renewed: Grant
+//                                                 kNotFound: ClaimAnother
+//                                                 in doubt, half of its life left: Grant
+//                                                 otherwise: Unanswered
+//   no slot                                     Full
+//   kAlreadyExists and may_hold                 ClaimAnother: the slot of an earlier try expired
+//   an error in doubt                           may_hold is set; FailOrWait
+//   another error                               FailOrWait
 #include <utility>
 
 #include "weir/reservation/reserve_state.h"
@@ -7,9 +19,9 @@
 namespace weir {
 namespace {
 
-// Enough of a life of `ttl` to be granted as it is.
+// Returns whether a slot may be granted without a renewal.
 bool IsNearlyWhole(milliseconds left, milliseconds ttl) { return left >= ttl - ttl / 10; }
-// Enough if the renewal is in doubt.
+// Returns whether a slot may be granted if the renewal is in doubt.
 bool IsHalf(milliseconds left, milliseconds ttl) { return left >= ttl / 2; }
 
 }  // namespace
@@ -43,8 +55,8 @@ void ReservationLimiter::State::Answered(CallPtr call, Result<ClaimAnswer> answe
   Grant(std::move(call), std::move(*answer->slot));
 }
 
-// An earlier try claimed the slot. If the renewal is in doubt the slot is granted for what is left
-// of its life: otherwise a store that is slow to renew would never give the request a slot.
+// An earlier try claimed the slot. If the renewal is in doubt, the slot is granted for the rest of
+// its life: otherwise a store that is slow to renew would never give the request a slot.
 void ReservationLimiter::State::Prolong(CallPtr call, HeldSlot slot) {
   const SlotRef ref = *call->slot;
   const Deadline deadline = call->deadline;
@@ -61,7 +73,7 @@ void ReservationLimiter::State::Prolong(CallPtr call, HeldSlot slot) {
   slots_.Renew(ref, options_.reservation_ttl, StoreNow(), deadline, std::move(renewed));
 }
 
-// The slot that an earlier try claimed has expired, and stores refuse its id.
+// The slot that an earlier try claimed has expired, and a store may refuse its id.
 void ReservationLimiter::State::ClaimAnother(CallPtr call) {
   call->slot.reset();
   call->may_hold = false;

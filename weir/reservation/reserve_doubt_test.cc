@@ -1,4 +1,4 @@
-// R17: requests that wait while the store's answers are lost.
+// R17: requests that wait while results of the store are lost.
 #include "weir/reservation/reservation_fixture.h"
 
 namespace weir {
@@ -6,7 +6,7 @@ namespace {
 
 class ReserveDoubtTest : public ReservationFixture {
  protected:
-  /// From now on claims take effect, their answers are lost, and no release arrives.
+  /// From now on claims take effect and their results are lost; releases do not reach the store.
   void LoseAnswers() {
     store_.lose = Error{Code::kUnavailable, "away"};
     store_.fail_releases = Error{Code::kUnavailable, "away"};
@@ -16,10 +16,10 @@ class ReserveDoubtTest : public ReservationFixture {
     store_.fail.reset();
     store_.fail_releases.reset();
   }
-  /// A request that waits for one of three slots, and whose first answers are lost.
+  /// Starts a request that waits for one of three slots, and whose first results are lost.
   ToldSlot& WaitInDoubt() {
     limiter_->Reserve({.resource = "emr", .account = "acme", .default_limit = 0}, Deadline::Never(),
-                      [](const auto&) {});  // the limit is cached from now on
+                      [](const auto&) {});  // caches that the account has no row
     LoseAnswers();
     return Wait("acme", 3, Within(std::chrono::minutes(10)));
   }
@@ -44,7 +44,7 @@ TEST_F(ReserveDoubtTest, R17ARequestInDoubtHoldsOneSlotHoweverOftenItAsks) {
   EXPECT_TRUE(third.reserved());
 }
 
-// Fails if: what an earlier try claimed is granted with what the outage left of its life.
+// Fails if: a slot of an earlier try is granted with the rest of its life, without a renewal.
 TEST_F(ReserveDoubtTest, R17ASlotOfAnEarlierTryIsGrantedForAWholeLife) {
   ToldSlot& told = WaitInDoubt();
   scheduler_.Advance(240 * kSecond);
@@ -56,7 +56,7 @@ TEST_F(ReserveDoubtTest, R17ASlotOfAnEarlierTryIsGrantedForAWholeLife) {
   EXPECT_EQ(Held("acme")[0].expires, reservation.expires());
 }
 
-// Fails if: a release is sent while the request still asks, since it may free what a try gets.
+// Fails if: a release is sent while the request still tries: it may free the slot that a try gets.
 TEST_F(ReserveDoubtTest, R17NothingIsReleasedBeforeTheRequestEnds) {
   ToldSlot& told = WaitInDoubt();
   scheduler_.Advance(60 * kSecond);
@@ -78,7 +78,7 @@ TEST_F(ReserveDoubtTest, R17ClosingReleasesWhatIsInDoubt) {
   EXPECT_TRUE(Held("acme").empty());
 }
 
-// Fails if: a request that waits ends with the error of a store that knows its id from before.
+// Fails if: a waiting request fails because the store has seen its id before.
 TEST_F(ReserveDoubtTest, R17AnIdWhoseSlotHasExpiredIsReplaced) {
   ToldSlot& told = WaitInDoubt();
   const std::string first = store_.claims.back().claim.slot.id;
@@ -90,7 +90,7 @@ TEST_F(ReserveDoubtTest, R17AnIdWhoseSlotHasExpiredIsReplaced) {
   EXPECT_NE(told.reservation().id(), first);
 }
 
-// Fails if: a slot that has just been claimed is renewed as well.
+// Fails if: a slot that was claimed just before is renewed.
 TEST_F(ReserveDoubtTest, R17ASlotOfAMomentAgoIsGrantedWithoutARenewal) {
   ToldSlot& told = WaitInDoubt();
   std::size_t renewals = 0;
@@ -102,7 +102,8 @@ TEST_F(ReserveDoubtTest, R17ASlotOfAMomentAgoIsGrantedWithoutARenewal) {
   EXPECT_GE(told.reservation().expires() - clock().WallNow(), milliseconds(270'000));
 }
 
-// Fails if: a store that answers claims and is too slow to renew never gives the request its slot.
+// Fails if: the request never gets its slot from a store that accepts claims but is too slow to
+// renew.
 TEST_F(ReserveDoubtTest, R17ASlotWhoseRenewalIsInDoubtIsGrantedForWhatIsLeftOfIt) {
   ToldSlot& told = WaitInDoubt();
   scheduler_.Advance(100 * kSecond);
@@ -115,7 +116,7 @@ TEST_F(ReserveDoubtTest, R17ASlotWhoseRenewalIsInDoubtIsGrantedForWhatIsLeftOfIt
   EXPECT_LE(reservation.expires(), Held("acme")[0].expires);
 }
 
-// Fails if: a slot is granted that has little left of its life, or may have expired.
+// Fails if: a slot that expires soon, or may have expired, is granted.
 TEST_F(ReserveDoubtTest, R17ASlotThatSoonExpiresIsNotGrantedUnlessItIsRenewed) {
   ToldSlot& told = WaitInDoubt();
   scheduler_.Advance(200 * kSecond);
@@ -144,11 +145,11 @@ TEST_F(ReserveDoubtTest, R17ASlotThatExpiresBeforeItsRenewalIsReplaced) {
   EXPECT_NE(told.reservation().id(), first.id);
 }
 
-// Whichever call is lost from then on, the request ends once and holds one slot at most.
+// Regardless of which later call is lost, the request ends once and holds at most one slot.
 TEST_F(ReserveDoubtTest, R17WhicheverLaterCallIsLostOneSlotIsHeld) {
   for (std::size_t nth = 0; nth < 4; ++nth) {
     ToldSlot& told = WaitInDoubt();
-    scheduler_.Advance(60 * kSecond);  // so that the slot is renewed
+    scheduler_.Advance(60 * kSecond);  // long enough for the slot to need a renewal
     Recover();
     store_.lose = Error{Code::kDeadlineExceeded, "lost"};
     store_.only = store_.calls + nth;

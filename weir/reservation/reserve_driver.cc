@@ -1,4 +1,5 @@
-// Whose turn it is: what the pump of the queue does.
+// The driver of the queue: a TurnPump starts the tries and ends that are due. The queue is used
+// under mutex_; calls are continued without it.
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,7 @@ void ReservationLimiter::State::TakeTurn(CallPtr call) {
   FindLimit(std::move(call), &State::Try);
 }
 
-// Without effect where the queue does not know of it, or not any more.
+// Has no effect if the queue has no entry for the call.
 void ReservationLimiter::State::Leave(ReserveCall& call) {
   if (!std::exchange(call.placed, false)) return;
   {
@@ -29,6 +30,7 @@ void ReservationLimiter::State::Released(const AccountKey& key) {
   pump_.Kick();
 }
 
+// Calls whose try is in flight are not in calls_. They complete when the store responds.
 void ReservationLimiter::State::Close() {
   std::map<ReserveQueue::Id, CallPtr> calls;
   {
@@ -48,6 +50,7 @@ std::optional<Instant> ReservationLimiter::State::NextTurn() const {
   return closed_ ? std::nullopt : queue_.NextWake();
 }
 
+// The calls are continued without the lock, because their callbacks may release slots.
 bool ReservationLimiter::State::TakeTurns() {
   std::vector<std::pair<CallPtr, ReserveQueue::Known>> expired;
   std::vector<CallPtr> asks;

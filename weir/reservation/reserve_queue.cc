@@ -8,7 +8,7 @@ namespace {
 
 constexpr Instant kForEver{INT64_MAX};
 
-// `in_use` as told, and a time to ask again that lies ahead.
+// Makes a Known whose retry_at is after now.
 ReserveQueue::Known MakeKnown(std::int64_t in_use, Instant retry_at, Instant now) {
   if (retry_at <= now) retry_at = now + ReserveQueue::kShortestWait;
   return {.in_use = in_use, .retry_at = retry_at};
@@ -32,13 +32,13 @@ ReserveQueue::Answer ReserveQueue::Arrive(Request request, Instant now) {
   }
   if (belief) return {Verdict::kRefuse, MakeKnown(belief->full.in_use, belief->until, now)};
   const std::uint64_t stamp = refusals_.Stamp(request.key);
-  request.wait_until.reset();
+  request.wait_until.reset();  // if it has come, the request does not wait
   const Id id = request.id;
   places_.emplace(id, Place{std::move(request), stamp});
   return {Verdict::kAsk};
 }
 
-// The line of the key, whose first need not believe what was told for another limit.
+// A refusal for another limit says nothing about this one.
 ReserveQueue::Lines::iterator ReserveQueue::Reach(const AccountKey& key, std::int64_t limit) {
   const auto line = lines_.find(key);
   if (line == lines_.end()) return line;
@@ -62,6 +62,8 @@ ReserveQueue::Answer ReserveQueue::Stand(Request request,
   return {Verdict::kWait};
 }
 
+// If a slot was released since the try began, the refusal may be outdated: it is not cached, and
+// the line asks again at once.
 ReserveQueue::Answer ReserveQueue::Refused(Id id, const SlotsFull& full, Instant now) {
   const auto place = places_.find(id);
   const Request& request = place->second.request;
@@ -98,6 +100,8 @@ bool ReserveQueue::Postponed(Id id, Instant now) {
   return true;
 }
 
+// The cached refusal is removed, and the next request of the line asks at once: another slot may be
+// free.
 void ReserveQueue::Leave(Id id) {
   const auto place = places_.find(id);
   refusals_.Forget(place->second.request.key);
@@ -112,6 +116,7 @@ void ReserveQueue::Leave(Id id) {
   RemoveFromLine(line, place);
 }
 
+// While a request is asking, the changed stamp makes Refused ask again.
 void ReserveQueue::Released(const AccountKey& key) {
   refusals_.Released(key);
   const auto line = lines_.find(key);
@@ -120,6 +125,8 @@ void ReserveQueue::Released(const AccountKey& key) {
   if (!line->second.asking) SetRetry(line, kAtOnce);
 }
 
+// The first request of each line whose retry_at has come asks. The line then has no retry_at until
+// the result arrives, so the loop ends.
 ReserveQueue::Step ReserveQueue::Advance(Instant now) {
   Step step;
   Expire(now, step);
@@ -143,13 +150,13 @@ void ReserveQueue::Expire(Instant now, Step& step) {
     const auto line = lines_.find(place->second.request.key);
     const auto& retry_at = line->second.retry_at;
     const bool is_first = *line->second.ids.begin() == place->first;
-    if (is_first && retry_at && *retry_at <= now) continue;  // its turn has come: it asks once more
+    if (is_first && retry_at && *retry_at <= now) continue;  // it is due to ask once more
     step.expired.push_back({place->first, KnownOf(line->second, place->second.request.limit, now)});
     RemoveFromLine(line, place);
   }
 }
 
-// Whoever is the first then asks when the line was to ask.
+// The retry time belongs to the line: the next request becomes the first and asks at that time.
 void ReserveQueue::RemoveFromLine(Lines::iterator line, Places::iterator place) {
   const Id id = place->first;
   ends_.erase({*place->second.request.wait_until, id});
@@ -168,13 +175,14 @@ void ReserveQueue::SetRetry(Lines::iterator line, std::optional<Instant> at) {
   if (at) retries_.emplace(*at, line->first);
 }
 
+// The wait with jitter, or the first expiry of a held slot if that is earlier.
 Instant ReserveQueue::NextTry(Line& line, Instant now) {
   const Instant next = now + kShortestWait + line.backoff.Next(rng_);
   const auto expiry = line.told ? line.told->next_expiry : std::nullopt;
   return expiry && *expiry > now ? std::min(*expiry, next) : next;
 }
 
-// Who waits is in use too: what comes back is theirs.
+// While requests wait, the key counts as full: released slots are for them.
 ReserveQueue::Known ReserveQueue::KnownOf(const Line& line, std::int64_t limit, Instant now) {
   const std::int64_t told = line.told ? line.told->in_use : limit;
   return MakeKnown(std::max(told, limit), line.retry_at.value_or(now), now);

@@ -1,4 +1,16 @@
-// Who asks for a slot, and when. Mechanism: docs/design/reservations.md.
+// The queues of the requests for slots: a state machine without I/O. Mechanism:
+// docs/design/reservations.md.
+//
+//   state                 event                                      next state
+//   (new)                 Arrive: kRefuse, kTooMany                  (gone)
+//   (new)                 Arrive: kAsk, a request that does not wait asking
+//   (new)                 Arrive: kWait                              in the line of its key
+//   in line, the first    Advance, the line's retry_at has come      asking (Step::asks)
+//   in line, otherwise    Advance, wait_until has come               (gone; Step::expired)
+//   asking, does not wait Refused, Leave                             (gone)
+//   asking, waits         Refused, Postponed                         in line, or (gone) if its time
+//                                                                      is over
+//   asking, waits         Leave                                      (gone); the next asks at once
 #pragma once
 
 #include <cstddef>
@@ -16,24 +28,26 @@
 
 namespace weir {
 
-/// A value without I/O: requests, refusals, releases and `now` go in; who is to ask, whose time is
-/// over and when to look again come out. Not thread-safe.
+/// Orders the requests for slots. Its inputs are requests, refusals, releases and `now`; its
+/// outputs are the requests that are to call the store ("ask"), the requests whose time is over,
+/// and the time of the next call. Not thread-safe.
 ///
-/// Of those who wait for slots of one key the one who came first asks: again when a slot comes back
-/// here, when the first of the held slots expires, or after a wait with jitter.
+/// Of the requests that wait for slots of one key, only the first in the order of arrival asks. It
+/// asks again when a slot is released here, when the first of the held slots expires, or after a
+/// wait with jitter.
 class ReserveQueue {
  public:
-  /// Ascending in the order of arrival.
+  /// Ids ascend in the order of arrival.
   using Id = std::uint64_t;
 
-  /// Those who wait ask again after no less and no more, unless a slot comes back or expires.
+  /// Bounds of the wait between two tries of a line, unless a slot is released or expires.
   static constexpr milliseconds kShortestWait{250};
   static constexpr milliseconds kLongestWait{2'000};
 
   struct Options {
-    milliseconds full_for;    ///< how long a refusal is believed at most
-    std::size_t remembered;   ///< at most so many keys whose refusal is believed
-    std::size_t max_waiting;  ///< at most so many wait
+    milliseconds full_for;    ///< maximum time for which a refusal is cached
+    std::size_t remembered;   ///< maximum number of keys whose refusal is cached
+    std::size_t max_waiting;  ///< maximum number of waiting requests
     std::uint64_t seed;       ///< of the jitter
   };
   explicit ReserveQueue(const Options& options);
@@ -42,82 +56,92 @@ class ReserveQueue {
     Id id = 0;
     AccountKey key;
     std::int64_t limit = 0;
-    std::optional<Instant> wait_until{};  ///< Instant{INT64_MAX}: for ever
+    std::optional<Instant> wait_until{};  ///< Instant{INT64_MAX}: never expires
   };
-  /// What those are told who get none.
+  /// The known state of a key, for the report of a refusal.
   struct Known {
     std::int64_t in_use = 0;  ///< at least the limit
     Instant retry_at;         ///< later than now
   };
   enum class Verdict {
-    kAsk,      ///< ask the store; ends in Refused or Leave
-    kWait,     ///< has a place; comes out of Advance
-    kRefuse,   ///< is told what is known, and has left
-    kTooMany,  ///< wait already; has left
+    kAsk,      ///< call the store; then call Refused or Leave
+    kWait,     ///< the request is in a line; Advance returns it
+    kRefuse,   ///< refused with `known`; the request is gone
+    kTooMany,  ///< max_waiting requests wait already; the request is gone
   };
   struct Answer {
     Verdict verdict;
-    Known known{};  ///< of kRefuse
+    Known known{};  ///< set if the verdict is kRefuse
   };
 
-  /// A new request. One that does not wait is refused while others wait, and while a refusal of its
-  /// key is believed. A limit other than that of the last refusal ends that belief, and the first
-  /// of those who wait asks at once.
+  /// Adds a new request. A request that does not wait, or whose `wait_until` has come, is refused
+  /// while others wait and while a refusal of its key is cached. A request with another limit than
+  /// that of the last refusal invalidates the refusal, and the first waiting request asks at once.
   Answer Arrive(Request request, Instant now);
-  /// The store refused: kWait, or kRefuse for one that does not wait or whose time is over.
+  /// Reports that the store refused the request. Returns kWait, or kRefuse if the request does not
+  /// wait or its time is over.
   Answer Refused(Id id, const SlotsFull& full, Instant now);
-  /// The store did not answer one who waits, or was too busy: true if it keeps its place, and asks
-  /// again after a wait with jitter; false if its time is over: it has left.
+  /// Reports that the store did not respond to a waiting request, or was too busy. Returns true if
+  /// the request stays the first of its line and asks again after a wait with jitter. Returns false
+  /// if its time is over; it is then gone. REQUIRES: Arrive returned kWait for the request.
   bool Postponed(Id id, Instant now);
-  /// It got its slot, or its asking ended otherwise: the next one asks at once.
+  /// Removes a request that got its slot, or whose try ended otherwise. The next one asks at once.
   void Leave(Id id);
-  /// A slot of the key came back.
+  /// Reports that a slot of the key was released.
   void Released(const AccountKey& key);
 
   struct Step {
-    std::vector<Id> asks;                       ///< to ask now; each ends in Refused or Leave
-    std::vector<std::pair<Id, Known>> expired;  ///< their time is over; they have left
+    std::vector<Id> asks;  ///< call the store now; then call Refused, Postponed or Leave for each
+    std::vector<std::pair<Id, Known>> expired;  ///< their time is over; they are gone
   };
-  /// What there is to do at `now`. Who asks does not expire: the answer decides.
+  /// Returns the work at `now`. A request that is asking does not expire: its result decides.
   Step Advance(Instant now);
-  /// When Advance may have something to do.
+  /// Returns the next time at which Advance may have work; nullopt if there is none.
   std::optional<Instant> NextWake() const;
   std::size_t waiting() const { return waiting_; }
 
  private:
   static constexpr Instant kAtOnce{INT64_MIN};
 
-  /// Those who wait for one key. Not empty.
+  /// The requests that wait for one key. Never empty.
   struct Line {
     std::set<Id> ids;
-    std::optional<Id> asking;
-    std::optional<Instant> retry_at;  ///< of the first; nothing while one asks
-    std::optional<SlotsFull> told;
+    std::optional<Id> asking;         ///< the first request, while it calls the store
+    std::optional<Instant> retry_at;  ///< when the first asks; nullopt while it is asking
+    std::optional<SlotsFull> told;    ///< the last refusal
     Backoff backoff{kShortestWait, kLongestWait - kShortestWait};
   };
+  /// One request that is asking or waiting.
   struct Place {
     Request request;
-    std::uint64_t stamp = 0;  ///< of the key, when it began to ask
+    std::uint64_t stamp = 0;  ///< SlotRefusals::Stamp of the key when it began to ask
   };
   using Lines = std::map<AccountKey, Line>;
   using Places = std::map<Id, Place>;
 
+  /// Adds a waiting request to the line of its key; makes the line if necessary.
   Answer Stand(Request request, const std::optional<SlotRefusals::Belief>& belief, Instant now);
+  /// Returns the line of the key; its first request asks at once if the last refusal had another
+  /// limit.
   Lines::iterator Reach(const AccountKey& key, std::int64_t limit);
+  /// Removes the requests whose time is over and which are not due to ask.
   void Expire(Instant now, Step& step);
+  /// Removes a waiting request, and its line if it was the last.
   void RemoveFromLine(Lines::iterator line, Places::iterator place);
+  /// Sets retry_at and keeps retries_ consistent.
   void SetRetry(Lines::iterator line, std::optional<Instant> at);
+  /// Returns the time of the next try after a refusal or a failure.
   Instant NextTry(Line& line, Instant now);
   static Known KnownOf(const Line& line, std::int64_t limit, Instant now);
 
   const std::size_t max_waiting_;
   Rng rng_;
   SlotRefusals refusals_;
-  Places places_;  ///< all that ask or wait
+  Places places_;  ///< all requests that are asking or waiting
   Lines lines_;
-  std::size_t waiting_ = 0;
-  std::set<std::pair<Instant, AccountKey>> retries_;  ///< of lines
-  std::set<std::pair<Instant, Id>> ends_;             ///< of those who wait and do not ask
+  std::size_t waiting_ = 0;                           ///< requests in lines
+  std::set<std::pair<Instant, AccountKey>> retries_;  ///< retry_at of lines
+  std::set<std::pair<Instant, Id>> ends_;  ///< wait_until of requests that wait and are not asking
 };
 
 }  // namespace weir

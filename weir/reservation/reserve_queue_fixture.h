@@ -1,4 +1,4 @@
-// What the tests of the queue have in common. For tests only.
+// Definitions that the tests of ReserveQueue share.
 #pragma once
 
 #include <cstdint>

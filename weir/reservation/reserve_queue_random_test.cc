@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Any traffic, against what the rules promise.
+// Random traffic. Every step is checked against the rules of the queue.
 class Traffic {
  public:
   void Run() {
@@ -28,9 +28,9 @@ class Traffic {
     Instant until;
   };
   struct Known {
-    int asking = 0;                ///< of those who wait
-    std::optional<Instant> quiet;  ///< before that nobody who waits may ask
-    bool released = false;         ///< since that was said
+    int asking = 0;                ///< waiting requests that ask
+    std::optional<Instant> quiet;  ///< no waiting request may ask before this time
+    bool released = false;         ///< a slot was released since the last ask
   };
 
   const AccountKey& AnyKey() { return *rc::gen::inRange(0, 2) == 0 ? kA : kB; }
@@ -77,7 +77,7 @@ class Traffic {
     }
   }
 
-  // One of those who ask: refused, or it got its slot.
+  // Completes a try of one request: it is refused, or it got its slot.
   void Answer() {
     if (asking_.empty()) return;
     const auto at =
@@ -121,7 +121,7 @@ class Traffic {
     for (const ReserveQueue::Id id : step.asks) {
       const AccountKey& key = waiting_.at(id).key;
       for (const auto& [other, waiter] : waiting_) {
-        RC_ASSERT(other >= id || waiter.key != key);  // nobody is overtaken
+        RC_ASSERT(other >= id || waiter.key != key);  // no request is overtaken
       }
       Known& known = known_[key];
       RC_ASSERT(++known.asking == 1);
@@ -129,24 +129,24 @@ class Traffic {
       known.released = false;
       asking_.emplace(id, key);
     }
-    // Nothing is known of a key for which nobody waits.
+    // The queue keeps no state of a key for which no request waits.
     for (auto& [key, known] : known_) {
       const auto waits = [&](const auto& one) { return one.second.key == key; };
       if (std::ranges::none_of(waiting_, waits)) known = {};
     }
     for (const auto& [id, waiter] : waiting_) {
-      RC_ASSERT(waiter.until > now_ || asking_.contains(id));  // who is late has left
+      RC_ASSERT(waiter.until > now_ || asking_.contains(id));  // late requests have expired
     }
     RC_ASSERT(queue_.waiting() == waiting_.size());
     const auto next = queue_.NextWake();
-    if (next) RC_ASSERT(*next > now_);  // Advance did all there was
+    if (next) RC_ASSERT(*next > now_);  // Advance has done all work
     const bool idle = asking_.empty() && !waiting_.empty();
     if (!idle) return;
     RC_ASSERT(next.has_value());
-    RC_ASSERT(*next <= now_ + ReserveQueue::kLongestWait);  // nobody is forgotten
+    RC_ASSERT(*next <= now_ + ReserveQueue::kLongestWait);  // no request is lost
   }
 
-  // With a slot for everybody all come to an end, in order.
+  // If each try gets a slot, all requests end, in order.
   void Drain() {
     while (!waiting_.empty() || !asking_.empty()) {
       for (const auto& [id, key] : std::exchange(asking_, {})) {

@@ -1,5 +1,5 @@
-// One Reserve: its limit, its place among the others, and its end. What it asks the store is in
-// reserve_claim.cc.
+// The course of a Reserve: its limit, its position in the queue, and its end. Its calls to the
+// store are in reserve_claim.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// `wait` from now, or before now.
+// Returns `wait` from now, or now if `wait` is negative.
 Instant Ahead(milliseconds wait, Instant now) {
   return wait > milliseconds(0) ? Later(now, wait) : now;
 }
@@ -63,7 +63,7 @@ void ReservationLimiter::State::FindLimit(CallPtr call, void (State::*next)(Call
               });
 }
 
-// A new request stands behind those who wait, and believes a refusal.
+// A new request waits behind others or is refused by a cached refusal; otherwise it asks the store.
 void ReservationLimiter::State::Enter(CallPtr call) {
   if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
   const ReserveQueue::Answer answer = Arrive(call);
@@ -91,20 +91,19 @@ ReserveQueue::Answer ReservationLimiter::State::Arrive(CallPtr& call) {
   return answer;
 }
 
-// The turn of one who waits.
 void ReservationLimiter::State::Try(CallPtr call) {
   if (call->request.limit <= 0) return RefuseBlocked(std::move(call));
   AskStore(std::move(call));
 }
 
-// One who waits asks again until its time is over, and keeps its place.
+// A waiting request tries again until its time is over, and stays the first of its line.
 void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
   if (!call->request.wait_until || !MaySucceedLater(error)) {
     return Fail(std::move(call), std::move(error));
   }
   call->failure = error;
   bool waits = false;
-  if (!call->placed) {  // the limit was not found: it is looked up again at its turn
+  if (!call->placed) {  // the lookup of the limit failed; TakeTurn looks it up again
     call->request.limit = call->default_limit;
     waits = Arrive(call).verdict == ReserveQueue::Verdict::kWait;
   } else {
@@ -121,7 +120,7 @@ void ReservationLimiter::State::FailOrWait(CallPtr call, Error error) {
 }
 
 void ReservationLimiter::State::Expire(CallPtr call, const ReserveQueue::Known& known) {
-  call->placed = false;  // it has left
+  call->placed = false;  // the queue has removed it
   if (!call->failure) return Refuse(std::move(call), known);
   Error error = *std::move(call->failure);
   Fail(std::move(call), std::move(error));
@@ -180,7 +179,8 @@ void ReservationLimiter::State::Fail(CallPtr call, Error error) {
   call->done(weir::Fail(std::move(error)));
 }
 
-// Not before the call ends: a release that crosses the next try would free the slot that it gets.
+// Called only at the end of a call: an earlier release could arrive after the next try and free the
+// slot that this try got.
 void ReservationLimiter::State::GiveBackInDoubt(ReserveCall& call) {
   if (std::exchange(call.may_hold, false)) GiveBack(*call.slot);
 }

@@ -1,4 +1,20 @@
-// What a ReservationLimiter is made of.
+// The state of a ReservationLimiter and the path of a call through it.
+//
+//   Reserve --> FindLimit --> Enter --> AskStore --> Answered --+--> Grant
+//                               |          ^                    |
+//             others wait, or   |          |                    +--> Prolong --> Grant
+//             known to be full  |          |                    |    (the slot of an earlier try)
+//                   |           |          |                    |
+//                   v           v          |                    +--> Full: refused
+//                Refuse    ReserveQueue    |                    +--> Unanswered --> FailOrWait
+//                            |    |        |                              |
+//                            |    |        |                              +--> Fail, or the queue
+//                            |    +--> TakeTurn --> FindLimit --> Try
+//                            +-------> Expire --> Refuse, or Fail with the last error
+//
+// A call that waits claims under one id at every try, so that it holds at most one slot in doubt.
+// `may_hold` is true from a claim in doubt until the call ends or the slot is known to be expired.
+// If the call ends without the slot, GiveBackInDoubt releases it.
 #pragma once
 
 #include <atomic>
@@ -20,87 +36,114 @@
 
 namespace weir {
 
-/// One Reserve that is under way. Owned by one party at a time: the caller, the queue, or the
-/// answer that is to come.
+/// The state of one Reserve in flight. A call has one owner at a time: the caller, the queue, or
+/// the pending result of the store.
 struct ReserveCall {
   Done<ReserveOutcome> done;
   Deadline deadline;
-  nanoseconds budget;  ///< how long each try may take, as the first had
+  nanoseconds budget;  ///< time that each try may take; the first try had the same
   std::int64_t default_limit;
   std::optional<std::int64_t> given_limit;
-  ReserveQueue::Request request{};  ///< its limit: as last looked up
-  bool placed = false;              ///< the queue knows of it
-  /// What every try claims, so that tries in doubt hold one slot in all.
+  ReserveQueue::Request request{};  ///< `limit` is the one that was last looked up
+  bool placed = false;              ///< the queue has an entry for it, also while it tries
+  /// The slot that every try claims, so that tries in doubt hold one slot in all.
   std::optional<SlotRef> slot{};
-  /// The store may hold `slot` for this call, which releases it if it ends without it.
+  /// The store may hold `slot` for this call.
   bool may_hold = false;
-  /// Why the last try of one who waits got no answer of the store.
+  /// The error if the store did not respond to the last try of a waiting request.
   std::optional<Error> failure{};
 };
 using ReserveCallPtr = std::unique_ptr<ReserveCall>;
 
-/// Shared with the calls that may outlast the limiter: waiting requests, and what is given back.
-/// Who waits is begun and ended on the scheduler's thread only, one after the other: what runs when
-/// one is answered may itself release slots without nesting.
+/// Also owned by the calls that may outlive the limiter: waiting requests and releases.
+/// Thread-safe. Tries and ends of waiting requests begin on the scheduler's thread only, one after
+/// the other, so the callback of a request may release slots without nesting.
 class ReservationLimiter::State final : public std::enable_shared_from_this<State> {
  public:
   State(ReservationBackend& backend, Scheduler& scheduler, const ReservationOptions& options);
-  /// Before anything else.
+  /// Call this before anything else, when a shared_ptr owns the state.
   void Bind() { pump_.Bind(weak_from_this()); }
 
   void Reserve(const ReserveRequest& request, Deadline deadline, Done<ReserveOutcome> done);
-  /// Abandons those who wait and takes no more.
+  /// Completes the waiting requests with kCancelled and takes no more.
   void Close();
   ReservationStats stats() const;
 
-  // For what is done with a reservation.
+  // Used by ReservedSlot.
   ReservationStore& slots() { return slots_; }
   const ReservationOptions& options() const { return options_; }
+  /// Returns the present time of the store.
   UnixMillis StoreNow() const { return backend_.Now(clock_); }
+  /// Returns `store_timeout` from now.
   Deadline Timeout() const;
   enum class GiveBackKind { kUnlessBound, kAny };
-  /// Releases a slot without waiting for the answer.
+  /// Releases a slot without waiting for the result. Drain waits for it.
   void GiveBack(const SlotRef& slot, GiveBackKind kind = GiveBackKind::kUnlessBound);
   void Drain(Done<void> done);
-  /// A slot of the key came back, or may have.
+  /// Reports to the queue that a slot of the key was released, or may have been.
   void Released(const AccountKey& key);
 
  private:
   using CallPtr = ReserveCallPtr;
 
   // From the request to a try (reserve_request.cc).
+
+  /// Sets the limit of the call, from the cache or the store, then calls `next`.
   void FindLimit(CallPtr call, void (State::*next)(CallPtr));
+  /// Asks the store, queues the call, or refuses it, as the queue decides.
   void Enter(CallPtr call);
+  /// Passes a new call to the queue; takes the call if it waits.
   ReserveQueue::Answer Arrive(CallPtr& call);
+  /// Begins a try of a waiting call.
   void Try(CallPtr call);
 
   // One try (reserve_claim.cc).
+
+  /// Claims the call's slot.
   void AskStore(CallPtr call);
   SlotRef NewSlot(const AccountKey& key);
+  /// Takes the result of the claim.
   void Answered(CallPtr call, Result<ClaimAnswer> answer);
+  /// Renews a slot that an earlier try may have claimed, then grants it.
   void Prolong(CallPtr call, HeldSlot slot);
+  /// Claims again under a new id, because the slot of an earlier try has expired.
   void ClaimAnother(CallPtr call);
+  /// Takes an error of the claim or the renewal.
   void Unanswered(CallPtr call, Error error);
 
-  // A try that got no slot.
+  // A try that got no slot (reserve_request.cc).
+
+  /// Passes a refusal of the store to the queue; the call waits on or is refused.
   void Full(CallPtr call, const ClaimAnswer& answer);
+  /// Queues a waiting call again after an error that may pass, or fails the call.
   void FailOrWait(CallPtr call, Error error);
 
-  // These end the call.
+  // These end the call (reserve_request.cc).
+
   void Grant(CallPtr call, HeldSlot slot);
+  /// Ends a call whose time is over: refuses it, or fails it if the store did not respond.
   void Expire(CallPtr call, const ReserveQueue::Known& known);
   void Refuse(CallPtr call, const ReserveQueue::Known& known);
   void RefuseBlocked(CallPtr call);
   void Fail(CallPtr call, Error error);
+  /// Releases the slot that the store may hold for the call.
   void GiveBackInDoubt(ReserveCall& call);
+  /// Returns the error of a call that the queue does not take.
   Error TurnedAway() const;
 
-  // Whose turn it is (reserve_driver.cc).
+  // The driver of the queue (reserve_driver.cc).
+
+  /// Starts a try of a waiting call. Its limit is looked up again.
   void TakeTurn(CallPtr call);
+  /// Removes the call from the queue if it has an entry for it.
   void Leave(ReserveCall& call);
+  /// Returns the time at which TakeTurns has work; used by the pump.
   std::optional<Instant> NextTurn() const;
+  /// Starts the tries and ends that are due; returns false if there were none.
   bool TakeTurns();
+  /// Counts the end of a release of GiveBack; completes the pending Drain calls after the last.
   void GivenBack();
+  /// Removes a call from calls_ and returns it.
   CallPtr Take(ReserveQueue::Id id) WEIR_REQUIRES(mutex_);
 
   const ReservationBackend& backend_;
@@ -114,7 +157,7 @@ class ReservationLimiter::State final : public std::enable_shared_from_this<Stat
   mutable Mutex mutex_;
   Rng rng_ WEIR_GUARDED_BY(mutex_);
   ReserveQueue queue_ WEIR_GUARDED_BY(mutex_);
-  std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< that wait, do not ask
+  std::map<ReserveQueue::Id, CallPtr> calls_ WEIR_GUARDED_BY(mutex_);  ///< waiting, not trying
   std::size_t giving_back_ WEIR_GUARDED_BY(mutex_) =
       0;  ///< releases in flight without a waiting caller
   std::vector<Done<void>> drains_ WEIR_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// Reserve with `wait_until`, in simulated time.
+// Tests of Reserve with `wait_until`, in simulated time.
 #include <gmock/gmock.h>
 
 #include "weir/reservation/reservation_fixture.h"
@@ -16,14 +16,14 @@ class ReserveWaitingTest : public ReservationFixture {
     held_ = Reservation();
     ReservationFixture::TearDown();
   }
-  /// Another limiter, whose account is full as well.
+  /// Replaces the limiter. The account is full again.
   void RestartFull(ReservationOptions options) {
     held_ = Reservation();
     Restart(options);
     held_ = Ask("acme", 1).reservation();
   }
   std::size_t claims() const { return store_.claims.size(); }
-  /// The slot that all wait for comes back.
+  /// Releases the slot for which all requests wait.
   void GiveBack() {
     held_ = Reservation();
     scheduler_.RunReady();
@@ -32,7 +32,7 @@ class ReserveWaitingTest : public ReservationFixture {
   Reservation held_;
 };
 
-// R11. Fails if: one error of the store ends a request that waits, or costs it its place.
+// R11. Fails if: one error of the store ends a waiting request, or moves it behind others.
 TEST_F(ReserveWaitingTest, R11WhoWaitsOutlastsAnOutageInItsPlace) {
   for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded}) {
     const std::string account = code == Code::kUnavailable ? "one" : "two";
@@ -54,7 +54,7 @@ TEST_F(ReserveWaitingTest, R11WhoWaitsOutlastsAnOutageInItsPlace) {
   }
 }
 
-// R11. Fails if: an error of the lookup ends a request that waits before it has a place.
+// R11. Fails if: an error of the lookup ends a waiting request that is not yet in the queue.
 TEST_F(ReserveWaitingTest, R11AnOutageAtTheBeginningIsOutlasted) {
   Restart({.limits_ttl = milliseconds(0), .seed = 1});
   store_.fail = Error{Code::kUnavailable, "throttled"};
@@ -68,7 +68,7 @@ TEST_F(ReserveWaitingTest, R11AnOutageAtTheBeginningIsOutlasted) {
   EXPECT_TRUE(told.reserved());
 }
 
-// R11. Fails if: a store that never answered is reported as a full account.
+// R11. Fails if: a store that never responded is reported as a full account.
 TEST_F(ReserveWaitingTest, R11AnOutageUntilTheEndIsAnError) {
   store_.fail = Error{Code::kUnavailable, "throttled"};
   ToldSlot& told = Wait("new", 1, Within(std::chrono::seconds(10)));
@@ -266,7 +266,8 @@ TEST_F(ReserveWaitingTest, ARefusalThatComesAfterClosingIsCancelledToo) {
   EXPECT_EQ(told.code(), Code::kCancelled);
 }
 
-// What runs when a waiter is answered gives the slot on; a thousand of them nest one deep.
+// Each callback releases its slot, which grants the next request; a thousand callbacks nest one
+// deep.
 TEST_F(ReserveWaitingTest, AnswersDoNotNest) {
   RestartFull({.seed = 1});
   int depth = 0;
@@ -290,7 +291,7 @@ TEST_F(ReserveWaitingTest, AnswersDoNotNest) {
   EXPECT_EQ(deepest, 1);
 }
 
-// Whichever call is lost: everybody is answered once, and nobody waits for ever.
+// Regardless of which call is lost, every request completes once.
 TEST_F(ReserveWaitingTest, WhicheverCallIsLostEverybodyIsAnswered) {
   GiveBack();
   for (const bool asked : {false, true}) {

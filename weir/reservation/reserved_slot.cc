@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Its time was over; or the thing that it was to be bound to had ended, and released it.
+// The slot had expired, or the store released it because the resource had ended before the binding.
 bool SaysItIsGone(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kFailedPrecondition;
 }
@@ -22,6 +22,8 @@ bool ReservedSlot::active() const {
   return phase_ != Phase::kEnded;
 }
 
+// The phase changes before the call, so that the slot is kept if the reservation is destroyed while
+// the call is in flight: the resource exists.
 void ReservedSlot::Bind(const std::string& resource_id, std::optional<milliseconds> ttl,
                         Done<void> done) {
   Phase before;
@@ -37,6 +39,8 @@ void ReservedSlot::Bind(const std::string& resource_id, std::optional<millisecon
       });
 }
 
+// After an error in doubt the phase stays kBinding. After a definite error, an abandoned slot is
+// released here, because Abandon left it to this result.
 void ReservedSlot::Bound(Phase before, Result<HeldSlot> answer, Done<void> done) {
   bool nobody_will_bind_it = false;
   {
@@ -86,7 +90,7 @@ Done<bool> ReservedSlot::AfterRelease(Phase failed, Done<void> done) {
       const MutexLock lock(self->mutex_);
       self->phase_ = answer ? Phase::kEnded : failed;
     }
-    self->state_->Released(self->ref_.key);
+    self->state_->Released(self->ref_.key);  // after an error it may have been released
     if (!answer) return done(Fail(std::move(answer.error())));
     done({});
   };
@@ -102,6 +106,8 @@ void ReservedSlot::ReleaseUnlessBound(Done<void> done) {
   state_->slots().ReleaseUnbound(ref_, state_->StoreNow(), state_->Timeout(), std::move(then));
 }
 
+// In kBinding and kBound the resource exists or may exist, and in kReleasing a release is in
+// flight: nothing is sent.
 void ReservedSlot::Abandon() {
   auto kind = State::GiveBackKind::kUnlessBound;
   {

@@ -1,4 +1,19 @@
-// A slot and what is known of it.
+// A slot and its known state. The transitions of ReservedSlot::Phase:
+//
+//   phase         event                             next phase
+//   any           Bind                              kBinding
+//   kBinding      success                           kBound
+//   kBinding      kNotFound                         kEnded
+//   kBinding      another definite error            the phase before Bind
+//   kBinding      an error that leaves it in doubt  kBinding
+//   any           Renew fails with kNotFound        kEnded
+//   any           Release, ReleaseUnlessBound       kReleasing
+//   kReleasing    success                           kEnded
+//   kReleasing    Release fails                     kUnreleased
+//   kReleasing    ReleaseUnlessBound fails          kFree
+//   kFree         Abandon                           kEnded; the slot is released unless bound
+//   kUnreleased   Abandon                           kEnded; the slot is released, bound or not
+//   others        Abandon                           the same; no call to the store
 #pragma once
 
 #include <memory>
@@ -11,13 +26,13 @@
 
 namespace weir {
 
-/// True where the error leaves open whether what was asked has happened.
+/// Returns whether the error leaves open if the call has taken effect.
 inline bool IsInDoubt(const Error& error) {
   return StateAfter(Fail(error)) == Adjustment::State::kDoubt;
 }
 
-/// Shared by the reservation and by answers that are to come, which may be given on another thread
-/// and after the reservation is gone.
+/// Shared by the reservation and by pending results, which may arrive on another thread and after
+/// the reservation was destroyed. Thread-safe.
 struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
  public:
   using State = ReservationLimiter::State;
@@ -34,22 +49,24 @@ struct ReservedSlot : std::enable_shared_from_this<ReservedSlot> {
   void Renew(milliseconds ttl, Done<void> done);
   void Release(Done<void> done);
   void ReleaseUnlessBound(Done<void> done);
-  /// The reservation is gone: gives back what nobody will bind.
+  /// Called when the reservation is destroyed: releases the slot unless it is or may be bound.
   void Abandon();
 
  private:
   enum class Phase {
-    kFree,     ///< claimed, not bound by this object: released with the reservation if unbound
-    kBinding,  ///< bound, or not, or not yet: kept
+    kFree,     ///< claimed, and not bound by this object
+    kBinding,  ///< a binding is in flight or in doubt; the slot is kept
     kBound,
     kReleasing,
-    kUnreleased,  ///< its release failed: tried again with the reservation, bound or not
+    kUnreleased,  ///< a release failed; Abandon tries again
     kEnded,
   };
 
+  /// Takes the result of Bind. `before` is the phase before the call.
   void Bound(Phase before, Result<HeldSlot> answer, Done<void> done);
   void Renewed(Result<HeldSlot> answer, Done<void> done);
-  /// The answer to a release; `failed`: the phase after an error.
+  /// Enters kReleasing. Returns the completion of the release; `failed` is the phase after an
+  /// error.
   Done<bool> AfterRelease(Phase failed, Done<void> done);
 
   const std::shared_ptr<State> state_;

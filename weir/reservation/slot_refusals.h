@@ -1,5 +1,4 @@
-// Which keys are known to be full, and until when that is believed.
-// Mechanism: docs/design/reservations.md.
+// The cached refusals: the keys that are known to be full. Mechanism: docs/design/reservations.md.
 #pragma once
 
 #include <array>
@@ -13,36 +12,38 @@
 
 namespace weir {
 
-/// What the store said when it refused.
+/// A refusal of the store.
 struct SlotsFull {
-  std::int64_t limit = 0;  ///< that was asked with
+  std::int64_t limit = 0;  ///< of the refused claim
   std::int64_t in_use = 0;
-  std::optional<Instant> next_expiry{};  ///< of the slots that are held; nothing: unknown
+  std::optional<Instant> next_expiry{};  ///< of the held slots; nullopt: unknown
 };
 
-/// A value; not thread-safe.
+/// A cache of refusals, without I/O. Not thread-safe.
 class SlotRefusals {
  public:
-  /// A refusal that names no expiry is believed no longer, whatever `full_for` says: nothing else
-  /// would end it.
+  /// Maximum time for which a refusal without a known expiry is cached, also if `full_for` is
+  /// longer: nothing else would end it.
   static constexpr milliseconds kFullForUnknown{5'000};
 
-  /// `full_for`: how long a refusal is believed at most. `capacity`: of so many keys.
+  /// `full_for` is the maximum time for which a refusal is cached. `capacity` is a number of keys.
   SlotRefusals(milliseconds full_for, std::size_t capacity)
       : full_for_(full_for), believed_(capacity) {}
 
   struct Belief {
     SlotsFull full;
-    Instant until;  ///< the next expiry, or as long as a refusal is believed
+    Instant until;  ///< the next expiry, or the end of `full_for` if that is earlier
   };
-  /// Only one that was given to the same limit is believed; another is forgotten.
+  /// Returns the cached refusal if it was for the same limit. A refusal for another limit is
+  /// removed.
   std::optional<Belief> Find(const AccountKey& key, std::int64_t limit, Instant now);
 
-  /// Changes when a slot of the key comes back. Take it before asking.
+  /// Returns a number that changes when a slot of the key is released. Read it before a claim.
   std::uint64_t Stamp(const AccountKey& key) const { return stamps_[PlaceOf(key)]; }
-  /// False, and forgets it, where a slot came back since the stamp was taken.
+  /// Caches a refusal. Returns false, and caches nothing, if a slot was released since the stamp
+  /// was read.
   bool Remember(const AccountKey& key, const SlotsFull& full, std::uint64_t stamp, Instant now);
-  /// A slot of the key came back.
+  /// Reports that a slot of the key was released; removes its refusal.
   void Released(const AccountKey& key);
   void Forget(const AccountKey& key) { believed_.Forget(key); }
 
@@ -52,7 +53,7 @@ class SlotRefusals {
 
   milliseconds full_for_;
   AccountCache<Belief> believed_;
-  std::array<std::uint64_t, 256> stamps_{};  ///< counts what came back, by hash of the key
+  std::array<std::uint64_t, 256> stamps_{};  ///< number of releases, by hash of the key
 };
 
 }  // namespace weir

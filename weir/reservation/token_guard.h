@@ -1,4 +1,4 @@
-// One scope, one token.
+// An object that exists only if tokens were taken.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace weir {
 
-/// Says that tokens were taken: where there is one, the caller was not refused. Holds nothing and
-/// gives nothing back, since time restores tokens.
+/// Proof that tokens were taken. It holds no resource and its destructor returns nothing, because
+/// tokens are refilled by time.
 ///
 ///   WEIR_ASSIGN_OR_RETURN(const TokenGuard token, TokenGuard::Take(limiter, request, deadline));
 class [[nodiscard]] TokenGuard {
  public:
-  /// Blocks, as TokenLimiter::Take. A refusal is kResourceExhausted with its `retry_after`; without
-  /// one where the account is blocked.
+  /// Takes tokens and blocks, as TokenLimiter::Take. A refusal becomes the error kResourceExhausted
+  /// with its `retry_after`, which is not set if the account is blocked.
   static Result<TokenGuard> Take(TokenLimiter& limiter, const TokenRequest& request,
                                  Deadline deadline);
   TokenGuard(TokenGuard&&) noexcept = default;
   TokenGuard& operator=(TokenGuard&&) noexcept = default;
 
-  /// Whole tokens that were left then.
+  /// Returns the whole tokens that were left after the take.
   std::int64_t available() const { return available_; }
 
  private:
@@ -30,7 +30,7 @@ class [[nodiscard]] TokenGuard {
   std::int64_t available_;
 };
 
-/// The error that a refusal is for those who know no refusals. REQUIRES: not outcome.taken.
+/// Returns a refusal as an error. REQUIRES: not outcome.taken.
 Error RefusalError(const TokenRequest& request, const TokenOutcome& outcome);
 
 }  // namespace weir

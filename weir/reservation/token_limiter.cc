@@ -36,7 +36,7 @@ Status CheckWindow(const AccountKey& key, const AccountLimit& limit, bool is_row
 
 struct TokenLimiter::Call {
   AccountKey key;
-  AccountLimit limit;  ///< the default, then what holds
+  AccountLimit limit;  ///< the default; after Decide, the limit that applies
   std::int64_t count;
   Deadline deadline;
   Done<TokenOutcome> done;
@@ -102,7 +102,8 @@ void TokenLimiter::AskStore(CallPtr call) {
   takes_.Add();
   const Call& asking = *call;
   const UnixMillis now = backend_.Now(clock_);
-  const Instant asked = clock_.Now();  // after `now`, so that a wait counted from it is long enough
+  // Read after `now`, so that a wait counted from it is long enough.
+  const Instant asked = clock_.Now();
   tokens_.Take(asking.key, asking.limit, asking.count, now, asking.deadline,
                [this, call = std::move(call), asked](const Result<TokenAnswer>& answer) mutable {
                  Answered(std::move(call), asked, answer);

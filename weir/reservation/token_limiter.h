@@ -1,5 +1,5 @@
-// Fungible tokens of accounts: "so many in each window", as rate-limiter-py's limits say it.
-// Mechanism: docs/design/reservations.md.
+// Limits accounts to N tokens in each window, as rate-limiter-py's fungible limits do. Mechanism:
+// docs/design/reservations.md.
 #pragma once
 
 #include <cstddef>
@@ -20,32 +20,35 @@
 namespace weir {
 
 struct TokenLimiterOptions {
-  /// How long the limits table is believed; 0: it is read for every request.
+  /// Time for which rows of the limits table, and the absence of a row, are cached; 0: the table is
+  /// read for every request.
   milliseconds limits_ttl{60'000};
-  /// At most so many accounts' limits, and as many refusals, are remembered.
+  /// Maximum number of accounts whose limit is cached, and of accounts whose refusal is cached.
   std::size_t cache_capacity = 200'000;
-  /// How long the store may take where the caller names no deadline.
+  /// The time from now to the deadline that Timeout returns.
   milliseconds store_timeout{5'000};
 };
 
-/// The views must live until Take returns; what is needed later is copied.
+/// A request for tokens. The viewed strings must stay valid until Take returns; the limiter copies
+/// the parts that it needs later.
 struct TokenRequest {
   std::string_view resource;
   std::string_view account;
-  /// Tokens in each window, where the limits table has no row. A limit of 0 or less: blocked.
+  /// The limit if the limits table has no row: tokens in each window. 0 or less: blocked.
   std::int64_t default_limit = 0;
   std::chrono::seconds default_window{0};
   std::int64_t count = 1;
 };
 
-/// An answer: taken, or refused.
+/// The result of a request: taken, or refused.
 struct TokenOutcome {
   bool taken = false;
-  /// Whole tokens: left after a take, there at a refusal; may be negative. Of a refusal that is
-  /// remembered, those that were there then.
+  /// The whole tokens left after a take, or available at a refusal; may be negative. For a cached
+  /// refusal, the tokens that were available when the store refused.
   std::int64_t available = 0;
-  /// Of a refusal: asking for as many sooner is in vain. For as many as were refused last it is the
-  /// smallest wait, for more it is less than that. Nothing where the account is blocked.
+  /// Set if refused: a request for as many tokens before this wait is over is refused as well. It
+  /// is the smallest sufficient wait, except for a cached refusal of fewer tokens, whose wait is
+  /// shorter. Not set if the account is blocked.
   std::optional<milliseconds> retry_after = std::nullopt;
   /// The account's limit is 0 or less.
   bool blocked = false;
@@ -56,28 +59,30 @@ struct TokenOutcome {
 struct TokenLimiterStats {
   std::uint64_t takes = 0;  ///< calls to the store, by kind
   std::uint64_t limit_reads = 0;
-  std::uint64_t remembered = 0;  ///< refusals for which no store was asked
+  std::uint64_t remembered = 0;  ///< refused without a call to the store
 };
 
-/// Thread-safe. Backend and Scheduler must outlive it; destroyed only when no call is under way.
+/// Thread-safe. The Backend and the Scheduler must outlive it. It may be destroyed only when no
+/// call is in flight.
 class TokenLimiter {
  public:
   TokenLimiter(ReservationBackend& backend, Scheduler& scheduler, TokenLimiterOptions options = {});
   TokenLimiter(const TokenLimiter&) = delete;
   TokenLimiter& operator=(const TokenLimiter&) = delete;
 
-  /// All of `count` tokens, or none. A refusal is an outcome, and is remembered until its
-  /// `retry_after`: until then no store is asked for as many or more, since time alone brings
-  /// tokens back. Another limit than that of the refusal ends this.
+  /// Takes all of `count` tokens, or none, and passes the outcome to `done`. A refusal is an
+  /// outcome, and is cached until its `retry_after`: until then requests for as many tokens or more
+  /// are refused without a call to the store, because only time refills tokens. A request under
+  /// another limit invalidates the cached refusal.
   ///
-  /// An error is kInvalidArgument (an empty name, a count below 1 or above the limit, a default
-  /// without a window), kFailedPrecondition (a row that has no window), or what the store answered:
-  /// after kDeadlineExceeded and kUnavailable the tokens may have been taken.
+  /// Errors: kInvalidArgument for an invalid name, a count below 1 or above the limit, or a default
+  /// without a window; kFailedPrecondition for a row without a window; or an error of the store.
+  /// After kDeadlineExceeded and kUnavailable the tokens may have been taken.
   void Take(const TokenRequest& request, Deadline deadline, Done<TokenOutcome> done);
-  /// Blocks. REQUIRES: not called on the thread that the store answers on.
+  /// As above, but blocks. REQUIRES: not called on the thread on which the store completes.
   [[nodiscard]] Result<TokenOutcome> Take(const TokenRequest& request, Deadline deadline);
 
-  /// `store_timeout` from now.
+  /// Returns the deadline `store_timeout` from now, for callers without one of their own.
   Deadline Timeout() const;
   TokenLimiterStats stats() const;
 
@@ -91,9 +96,12 @@ class TokenLimiter {
     Instant until;
   };
 
+  /// Chooses the limit, then refuses from the cache or asks the store.
   void Decide(CallPtr call, const std::optional<AccountLimit>& row);
+  /// Returns the cached refusal if it applies to the call.
   std::optional<TokenOutcome> Remembered(const Call& call);
   void AskStore(CallPtr call);
+  /// Takes the store's result; caches a refusal.
   void Answered(CallPtr call, Instant asked, const Result<TokenAnswer>& answer);
 
   const ReservationBackend& backend_;

@@ -21,7 +21,7 @@ class TokenLimiterTest : public ::testing::Test {
   Result<TokenOutcome> Take(const TokenRequest& request) {
     return limiter_.Take(request, Deadline::After(scheduler_.clock(), milliseconds(100)));
   }
-  /// Of ten in a minute: one comes back each six seconds.
+  /// Takes from a limit of ten a minute: one token is refilled every six seconds.
   TokenOutcome Take(std::int64_t count = 1) {
     const auto outcome = Take(Request(count));
     EXPECT_TRUE(outcome) << outcome.error().message;
@@ -186,7 +186,7 @@ TEST_F(TokenLimiterTest, NoMoreIsRememberedThanThereIsRoom) {
   EXPECT_EQ(store_.takes, takes + 1);
 }
 
-// What is remembered never refuses what the store would have given, and never gives.
+// A cached refusal never refuses a request that the store would have granted, and never grants one.
 RC_GTEST_PROP(TokenLimiterProperty, AnswersAreThoseOfOneThatRemembersNothing, ()) {
   sim::SimScheduler scheduler;
   ProbeReservations store, plain;
