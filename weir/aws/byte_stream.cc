@@ -18,15 +18,16 @@
 namespace weir::internal {
 namespace {
 
-/// What TLS may read without giving anything out: a handshake, whose certificates OpenSSL bounds to
-/// 100 KB, or tickets and updates of keys, of which a hostile server can send any number.
+/// The most bytes that TLS may read without returning data. They are a handshake, whose
+/// certificates OpenSSL bounds to 100 KB, or tickets and key updates, of which a hostile server can
+/// send any number.
 constexpr std::size_t kMostTlsOverhead = 256 * 1024;
 
 void SetOptions(int descriptor) {
   const auto set = [descriptor](int level, int name, int value) {
     setsockopt(descriptor, level, name, &value, sizeof(value));
   };
-  // A request may be two writes; the second must not wait for the answer to the first.
+  // A request may be two writes; the second must not be delayed until the first is acknowledged.
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, kProbeAfterSeconds);
@@ -39,7 +40,7 @@ std::string ErrorText(int error) {
   return strerror_r(error, text.data(), text.size());
 }
 
-/// Empties OpenSSL's queue of this thread.
+/// Returns the first error of OpenSSL's error queue of this thread, and empties the queue.
 std::string TlsErrorText() {
   std::array<char, 256> text{"TLS failed"};
   const unsigned long error = ERR_peek_error();
@@ -50,7 +51,7 @@ std::string TlsErrorText() {
 
 ByteStream& StreamOf(BIO* bio) { return *static_cast<ByteStream*>(BIO_get_data(bio)); }
 
-/// OpenSSL counts in int.
+/// OpenSSL's lengths are ints.
 int IntOf(std::size_t count) {
   constexpr std::size_t kMost = std::numeric_limits<int>::max();
   return static_cast<int>(std::min(count, kMost));
@@ -77,6 +78,7 @@ ByteStream::State ByteStream::FinishConnect() {
   if (error != 0) return FailedBy(error);
   sockaddr_storage peer{};
   size = sizeof(peer);
+  // Without an error and without a peer, the connection is still being made.
   const bool connected = getpeername(descriptor_, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
   return connected ? State::kOk : State::kBlocked;
 }
@@ -86,6 +88,7 @@ ByteStream::State ByteStream::FailedBy(int error) {
   return State::kFailed;
 }
 
+// An address must be in the certificate like a name, but cannot be sent as the server name.
 Status ByteStream::BeginTls(SSL_CTX& context, const std::string& host) {
   tls_.reset(SSL_new(&context));
   BIO* const bio = BIO_new(SocketMethod());
@@ -131,7 +134,7 @@ ByteStream::Moved ByteStream::Read(std::span<char> into) {
 
 bool ByteStream::IsQuiet() {
   std::array<char, 1> byte{};
-  // What TLS itself sends between responses, such as tickets, is read here and is no traffic.
+  // Messages of TLS itself between responses, such as tickets, are read here and do not count.
   if (tls_ != nullptr) return Read(byte).state == State::kBlocked;
   return PlainRead(byte, MSG_PEEK).state == State::kBlocked;
 }
@@ -169,7 +172,7 @@ ByteStream::Moved ByteStream::MovedByTls(int result) {
       why_ = "the server closed the connection";
       return {State::kEnded};
     default:
-      // If the queue is empty, the socket failed, and PlainRead or PlainWrite said why.
+      // If the queue is empty, the socket failed, and PlainRead or PlainWrite has set why_.
       if (const std::string text = TlsErrorText(); why_.empty()) why_ = text;
       return {State::kFailed};
   }
@@ -211,6 +214,7 @@ int ByteStream::BioRead(BIO* bio, char* into, int count) {
 }
 
 long ByteStream::BioControl(BIO*, int command, long, void*) {
+  // Writes are not buffered, so there is nothing to flush.
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 

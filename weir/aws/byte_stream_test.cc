@@ -1,4 +1,4 @@
-// TLS as a client of ours sees it.
+// TLS from the client's point of view.
 #include "weir/aws/byte_stream.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 class TlsStreamTest : public testing::Test {
  protected:
-  /// A connection to `server` that expects it to be `host`, shaken as far as it goes.
+  /// Connects to `server`, expects it to be `host`, and continues the handshake until it ends.
   StreamState Shake(const SelfSignedServer& server, const std::string& host) {
     const std::string file = folder_ / "authority.pem";
     std::ofstream(file) << server.certificate();
@@ -75,7 +75,7 @@ TEST_F(TlsStreamTest, TheCertificateMustNameTheHost) {
   }
 }
 
-// Fails if: a read never returns because the server sends what is no data.
+// Fails if: a read never returns because the server sends only messages without data.
 TEST_F(TlsStreamTest, MessagesOfTlsWithoutEndAreAFailure) {
   const SelfSignedServer server([](SSL& tls) {
     for (int i = 0; i < 4'000; ++i) {
@@ -89,8 +89,8 @@ TEST_F(TlsStreamTest, MessagesOfTlsWithoutEndAreAFailure) {
   stream_.reset();
 }
 
-// A thread that waits for an answer waits for bytes to read alone. Fails if: OpenSSL answers at
-// once and reads no further before it could, so that the thread is woken again and again.
+// A thread that waits for a response polls only for readability. Fails if: OpenSSL responds to a
+// key update at once and stops reading, so that the thread is woken again and again.
 TEST_F(TlsStreamTest, AReadNeedsNoRoomToWrite) {
   std::latch go(1);
   const SelfSignedServer server([&go](SSL& tls) {

@@ -11,15 +11,15 @@
 namespace weir {
 namespace {
 
-/// How long a source may take for one fetch.
+/// The time limit of one fetch from the source.
 constexpr nanoseconds kFetchTime = std::chrono::seconds(60);
 
 milliseconds SinceBoot(const Clock& clock) {
   return std::chrono::floor<milliseconds>(clock.BootNow());
 }
 
-/// What the provider and the callbacks it has handed out share. These hold it weakly, so that one
-/// that comes after the provider is gone finds nothing.
+/// The state that the provider shares with its callbacks. The callbacks hold weak references, so
+/// that one that runs after the provider is destroyed does nothing.
 class CachedState : public std::enable_shared_from_this<CachedState> {
  public:
   CachedState(CredentialsProvider& source, Scheduler& scheduler, std::uint64_t seed, Log& log)
@@ -29,24 +29,29 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
   void Rejected(const Credentials& refused) WEIR_EXCLUDES(mutex_);
   void SetServiceTime(UnixMillis now) WEIR_EXCLUDES(mutex_);
   void FetchIfDue() WEIR_EXCLUDES(mutex_);
-  /// Once it returns the source is not called any more, and nobody is inside it.
+  /// Stops all fetches. When it returns, no thread is in a call of the source, and none will be.
   void Close() WEIR_EXCLUDES(mutex_);
   void CancelAll() WEIR_EXCLUDES(mutex_);
 
  private:
   struct Waiter {
     Done<Credentials> done;
-    TimerId timer{};  ///< 0: it waits without end
+    TimerId timer{};  ///< 0: it has no deadline
   };
   using Waiters = std::map<std::uint64_t, Waiter>;
 
   CredentialsCache::Time Now() const WEIR_REQUIRES(mutex_);
+  /// Returns the result of a Get that need not wait for a fetch.
   std::optional<Result<Credentials>> AnswerAtOnce(Deadline deadline) WEIR_REQUIRES(mutex_);
   void Enqueue(Deadline deadline, Done<Credentials> done) WEIR_REQUIRES(mutex_);
   void TimeOut(std::uint64_t id) WEIR_EXCLUDES(mutex_);
+  /// Starts a fetch, unless the provider is closed.
   void Fetch() WEIR_EXCLUDES(mutex_);
+  /// Stores the result of a fetch and completes all pending calls.
   void Fetched(Result<Credentials> result) WEIR_EXCLUDES(mutex_);
+  /// Writes the log event of a fetch.
   void Report(const Result<Credentials>& answer, const std::optional<Error>& failure);
+  /// Sets the timer to the time of the next refresh.
   void SetTimer() WEIR_REQUIRES(mutex_);
   void AnswerAll(Waiters waiters, const Result<Credentials>& answer) WEIR_EXCLUDES(mutex_);
 
@@ -57,7 +62,7 @@ class CachedState : public std::enable_shared_from_this<CachedState> {
 
   Mutex mutex_;
   CredentialsCache cache_ WEIR_GUARDED_BY(mutex_);
-  /// The service's clock less the time since boot; the wall clock may be set meanwhile.
+  /// The service's clock minus the time since boot. (The wall clock may be set at any time.)
   std::optional<milliseconds> service_offset_ WEIR_GUARDED_BY(mutex_);
   Waiters waiters_ WEIR_GUARDED_BY(mutex_);
   std::uint64_t next_id_ WEIR_GUARDED_BY(mutex_) = 1;
@@ -85,6 +90,7 @@ void CachedState::Get(Deadline deadline, Done<Credentials> done) {
   bool fetch = false;
   {
     const MutexLock lock(mutex_);
+    // Callbacks and the source are called outside the lock.
     answer = AnswerAtOnce(deadline);
     if (!answer) Enqueue(deadline, std::exchange(done, nullptr));
     fetch = cache_.BeginFetch(Now());
@@ -143,6 +149,7 @@ void CachedState::Fetch() {
   {
     const MutexLock lock(mutex_);
     if (closed_) return;
+    // Close waits until this call of the source has returned.
     ++inside_source_;
   }
   source_.Get(Deadline::After(scheduler_.clock(), kFetchTime),
@@ -183,6 +190,7 @@ void CachedState::Fetched(Result<Credentials> result) {
     if (good != nullptr) {
       answer = *good;
     } else {
+      // A successful fetch has stored valid credentials, so this one has failed.
       answer = Fail(failure.value());
     }
     waiters.swap(waiters_);
@@ -233,6 +241,8 @@ class CachedCredentials final : public CredentialsProvider {
       : source_(std::move(source)),
         state_(std::make_shared<CachedState>(*source_, scheduler, seed, log)) {}
   ~CachedCredentials() override {
+    // The order matters: no further fetch begins; the source is destroyed, which may complete the
+    // last fetch; then the calls that are still pending complete.
     state_->Close();
     source_.reset();
     state_->CancelAll();

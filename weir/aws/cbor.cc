@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kDeepest = 16;
 
-/// Eight bytes at a time: most texts are short, and ASCII.
+/// Checks eight bytes at a time: most texts are short, and ASCII.
 bool IsAscii(std::string_view text) {
   std::uint64_t bits = 0;
   for (; text.size() >= sizeof(bits); text.remove_prefix(sizeof(bits))) {
@@ -49,6 +49,8 @@ CborReader::Head CborReader::ReadHead() {
   const unsigned first = static_cast<unsigned char>(bytes_[at_++]);
   Head head{.major = first >> 5, .info = first & 31, .argument = first & 31};
   if (head.info < 24) return head;
+  // 24 to 27: an argument of 1, 2, 4 or 8 bytes. 28 to 30 are reserved. 31: of indefinite length,
+  // or a break.
   const std::size_t length = head.endless() ? 0 : std::size_t{1} << (head.info - 24);
   if (length > 8) {
     Fault("no such kind of item");
@@ -74,7 +76,7 @@ CborReader::Items CborReader::Open(unsigned major) {
 }
 
 CborReader::Items CborReader::Begin(const Head& head) {
-  // Each item takes a byte, so a count beyond them is a lie that need not be followed.
+  // Each item takes at least one byte, so a higher count is a fault.
   const std::size_t most = head.major == kMap ? rest() / 2 : rest();
   if (!head.endless() && head.argument > most) {
     Fault("more items are announced than there are bytes");

@@ -1,4 +1,4 @@
-// Reading CBOR (RFC 8949) in one pass, item after item, without a tree.
+// A parser of CBOR (RFC 8949) that reads item after item in one pass, without a tree.
 #pragma once
 
 #include <cstdint>
@@ -9,47 +9,48 @@
 
 namespace weir {
 
-/// Whether a body is CBOR of a map. No other format of AWS's begins with such a byte.
+/// Returns whether a body is a CBOR map. No other format of AWS's bodies begins with such a byte.
 bool IsCborMap(std::string_view body);
 
-/// Reads one item with all that is in it. The first fault stays: after it there is nothing more to
-/// read, texts are empty, and Finish tells it, so that no step needs a check of its own.
+/// Parses one item and everything in it. The first fault is kept: after it there is nothing more to
+/// read, texts are empty, and Finish returns the fault, so that the steps need no own checks.
 ///
 ///   for (auto members = in.Map(); in.More(members);) {
 ///     if (in.Text() == "ShardId") shard = in.Text(); else in.Skip();
 ///   }
 ///   return in.Finish();
 ///
-/// Faults are whatever RFC 8949 calls not well-formed, a text that is no UTF-8, an item that is not
-/// what is asked for, and one 16 deep. Lengths may be definite or not, and longer than needed. It
-/// never allocates more than the bytes it was given, and only for a text in chunks.
+/// Faults are: data that is not well-formed by RFC 8949, a text that is not UTF-8, an item of
+/// another type than the requested one, and more than 16 nested maps and arrays. Lengths may be
+/// definite or indefinite, and longer encoded than necessary. The reader never allocates more than
+/// the size of its input, and only for a text in chunks.
 class CborReader {
  public:
-  /// What is left of a map or an array.
+  /// The rest of a map or an array.
   struct Items {
     std::uint64_t left = 0;
-    bool endless = false;  ///< until a break
+    bool endless = false;  ///< of indefinite length: until a break
   };
 
-  /// `bytes` must outlive it.
+  /// `bytes` must outlive the reader.
   explicit CborReader(std::string_view bytes) : bytes_(bytes) {}
 
-  /// Begins a map. For each member, as long as More says that there is one, its name and its value
-  /// are to be read or skipped.
+  /// Begins a map. For each member, while More returns true, the caller reads or skips its name and
+  /// then its value.
   Items Map() { return Open(kMap); }
-  /// The same for the items of an array.
+  /// Begins an array. The caller reads or skips one item for each More that returns true.
   Items Array() { return Open(kArray); }
   bool More(Items& items);
 
-  /// Valid until the next Text or Skip.
+  /// Reads a text. The result is valid until the next Text or Skip.
   std::string_view Text();
-  /// Any item, its tags included (a timestamp is tag 1 and a number).
+  /// Skips any item, including its tags (a timestamp is tag 1 and a number).
   void Skip();
 
   bool AtText() const { return At(kText << 5, 0xe0); }
   bool AtNull() const { return At(0xf6, 0xff); }
 
-  /// kDataLoss: the first fault with its place, or what comes after the end.
+  /// Returns kDataLoss with the first fault and its position; bytes after the item are a fault too.
   Status Finish();
 
  private:
@@ -65,18 +66,22 @@ class CborReader {
     return at_ < bytes_.size() && (static_cast<unsigned char>(bytes_[at_]) & mask) == bits;
   }
   std::size_t rest() const { return bytes_.size() - at_; }
+  /// Reads the first byte of an item and its argument.
   Head ReadHead();
+  /// Reads the head of a map or an array, and checks its type.
   Items Open(unsigned major);
   Items Begin(const Head& head);
+  /// Reads a string, in chunks or not.
   std::string_view ReadString(const Head& head);
+  /// Reads a string of definite length.
   std::string_view Take(const Head& head);
   void CheckSimple(const Head& head);
-  /// Leaves nothing to read.
+  /// Records the first fault, and moves to the end of the bytes.
   void Fault(const char* what);
 
   std::string_view bytes_;
   std::size_t at_ = 0;
-  std::size_t item_ = 0;  ///< where the item begins that was read last
+  std::size_t item_ = 0;  ///< the index of the first byte of the last item
   unsigned depth_ = 0;
   const char* fault_ = nullptr;
   std::size_t fault_at_ = 0;

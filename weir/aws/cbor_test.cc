@@ -172,7 +172,7 @@ json AnyJson(int depth) {
   }
 }
 
-// Against another library. Fails if: the size of any head is misread, or a cut goes unnoticed.
+// Compares with another library. Fails if: the size of a head is misread, or a cut is not noticed.
 RC_GTEST_PROP(CborReaderProperty, TakesWhatAnotherWroteAndNoBeginningOfIt, ()) {
   const std::string bytes = ToCbor(AnyJson(2));
   RC_ASSERT(Skipped(bytes));
@@ -180,7 +180,7 @@ RC_GTEST_PROP(CborReaderProperty, TakesWhatAnotherWroteAndNoBeginningOfIt, ()) {
   RC_ASSERT(!Skipped(std::string_view(bytes).substr(0, cut)));
 }
 
-// Fails if: a head is written with an argument that is cut.
+// Fails if: a head is written with a truncated argument.
 RC_GTEST_PROP(CborWriterProperty, WritesWhatAnotherReadsAndOfTheSizeItCounted, ()) {
   const auto size = *rc::gen::element<std::size_t>(0, 1, 23, 24, 255, 256, 65'535, 65'536);
   const auto bits = *rc::gen::inRange(0, 64);

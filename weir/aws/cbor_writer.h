@@ -1,5 +1,5 @@
-// Writing CBOR (RFC 8949) to a sink (sized_text.h): definite lengths, arguments as short as they
-// can be. Nothing is kept of what was written.
+// A writer of CBOR (RFC 8949) to a sink (sized_text.h), with definite lengths and the shortest
+// arguments. It keeps nothing of the text that it has written.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ class CborWriter {
  public:
   explicit CborWriter(Sink& sink) : sink_(sink) {}
 
-  /// After it as many pairs of Name and a value; CloseMap ends them (as other formats need it to).
+  /// Begins a map. The caller then writes this number of pairs of a Name and a value, and calls
+  /// CloseMap, which does nothing here but is needed by other formats.
   void OpenMap(std::size_t pairs) { Head(0xa0, pairs); }
   void CloseMap() {}
-  /// After it as many values.
+  /// Begins an array. The caller then writes this number of values.
   void OpenArray(std::size_t items) { Head(0x80, items); }
   void CloseArray() {}
 
   void Name(std::string_view name) { Text(name); }
-  /// REQUIRES: UTF-8.
+  /// REQUIRES: `text` is UTF-8.
   void Text(std::string_view text) {
     Head(0x60, text.size());
     Put(sink_, text);

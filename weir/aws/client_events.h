@@ -1,4 +1,4 @@
-// What an operator wants to know of the calls on a service, as events of the log.
+// Log events for operators about the calls on a service.
 #pragma once
 
 #include <string>
@@ -11,16 +11,17 @@
 
 namespace weir {
 
-/// Thread-safe. The log must outlive it.
+/// Thread-safe. The log must outlive this object.
 class ClientEvents {
  public:
   /// `host` is a field of each event.
   ClientEvents(Log& log, std::string host) : log_(log), host_(std::move(host)) {}
 
-  /// "aws.throttled", a warning: host, operation, code, message, suppressed. At most one in 10 s.
+  /// Writes "aws.throttled", a warning: host, operation, code, message, suppressed. At most one in
+  /// 10 s; `suppressed` counts the others since the last one.
   void Throttled(std::string_view operation, const AwsFailure& failure, Instant now);
-  /// "clock.service_time_stepped", a warning: host, by_ms. The service's time, which buckets refill
-  /// by, changed by that much at once.
+  /// Writes "clock.service_time_stepped", a warning: host, by_ms. The service's time, by which
+  /// buckets refill, has jumped by this duration.
   void TimeStepped(milliseconds by);
 
  private:

@@ -1,4 +1,4 @@
-// What the client and the kept credentials write to the log, and what they count.
+// The log events and the counters of the client and of cached credentials.
 #include "weir/aws/client_events.h"
 
 #include <gmock/gmock.h>
@@ -51,8 +51,8 @@ class ClientEventsTest : public ::testing::Test {
                      {.target_prefix = "DynamoDB_20120810", .host = "h:8000", .log = &log_});
 };
 
-// A table that throttles for an hour must not fill the disk with lines. Fails if each answer is an
-// event, or if nothing says how many there were.
+// A table that throttles for an hour must not fill the disk with log lines. Fails if: each throttle
+// is an event, or no event has the number of suppressed ones.
 TEST_F(ClientEventsTest, ThrottlingIsOneEventInTenSecondsThatCountsTheOthers) {
   for (int answer = 0; answer < 3; ++answer) ScriptThrottle();
   Call("UpdateItem");
@@ -67,7 +67,7 @@ TEST_F(ClientEventsTest, ThrottlingIsOneEventInTenSecondsThatCountsTheOthers) {
   EXPECT_THAT(log_.lines().back(), HasSubstr("suppressed=2"));
 }
 
-// Fails if a step of the time that buckets refill by is silent.
+// Fails if: a step of the service's time, by which buckets refill, is not logged.
 TEST_F(ClientEventsTest, AStepOfTheServicesTimeIsAnEvent) {
   ScriptDate("Thu, 01 Jan 2026 00:00:00 GMT");
   Call("GetItem");
@@ -95,7 +95,7 @@ TEST_F(ClientEventsTest, CallsRetriesAndTimesHaveNamesInARegistry) {
   EXPECT_THAT(text, HasSubstr("weir_aws_request_seconds_count{service=\"dynamodb\"} 2\n"));
 }
 
-// Answers each question at once with the next of its results.
+// Completes each call at once with the next one of its results.
 class ListedSource final : public CredentialsProvider {
  public:
   explicit ListedSource(std::deque<Result<Credentials>>& results) : results_(results) {}
@@ -131,8 +131,8 @@ class CredentialsEventsTest : public ::testing::Test {
   Result<Credentials> last_ = Fail(Code::kUnavailable, "none yet");
 };
 
-// Fails if an operator cannot see that a refresh failed while the old credentials still serve, or
-// if an event holds a key.
+// Fails if: an operator cannot see that a refresh failed while the old credentials are still valid,
+// or an event contains a key.
 TEST_F(CredentialsEventsTest, RefreshesAndFailuresAreEventsWithoutKeys) {
   results_ = {Keys("first", scheduler_.clock().WallNow() + milliseconds(hours(1))),
               Fail(Code::kUnavailable, "the source is down"), Keys("second", std::nullopt)};

@@ -10,9 +10,9 @@
 
 namespace weir {
 
-/// Adds what the client counts, with `service` ("dynamodb") as a label. The client must outlive the
-/// registry. kAlreadyExists: the registry has those of this service already; some may have been
-/// added.
+/// Registers the counters of the client, with the label `service` ("dynamodb"). The client must
+/// outlive the registry. Returns kAlreadyExists if the registry already has those of this service;
+/// some may have been added.
 [[nodiscard]] Status RegisterMetrics(Registry& registry, const JsonClient& client,
                                      std::string_view service);
 

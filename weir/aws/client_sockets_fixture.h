@@ -12,7 +12,7 @@
 
 namespace weir {
 
-/// The sockets of this process that are connected to this port.
+/// Returns the sockets of this process that are connected to this port.
 inline std::vector<int> SocketsTo(std::uint16_t port) {
   std::vector<int> sockets;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -13,13 +13,13 @@ constexpr std::array<std::size_t, 11> kFixed = {3, 4, 7, 11, 16, 19, 22, 25, 26,
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-/// What stands still in the pattern stands in the text.
+/// Returns whether the text has the constant characters of the pattern.
 bool HasShape(std::string_view text) {
   if (text.size() != kPattern.size()) return false;
   return std::ranges::all_of(kFixed, [&](std::size_t at) { return text[at] == kPattern[at]; });
 }
 
-/// -1 unless all of it is digits.
+/// Returns -1 unless all characters are digits.
 int Number(std::string_view digits) {
   const bool all = std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
   int number = -1;

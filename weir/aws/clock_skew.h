@@ -1,4 +1,4 @@
-// How far the service's clock is from ours. A signature is believed only near its time.
+// The difference between the service's clock and ours. A signature is only valid near its time.
 #pragma once
 
 #include <optional>
@@ -8,28 +8,29 @@
 
 namespace weir {
 
-/// The date of an HTTP header: "Sun, 06 Nov 1994 08:49:37 GMT" (IMF-fixdate of RFC 9110, once RFC
-/// 1123), exactly so; the name of the day may be any. Nothing for all else.
+/// Parses the date of an HTTP header: "Sun, 06 Nov 1994 08:49:37 GMT" (IMF-fixdate of RFC 9110,
+/// formerly RFC 1123), in exactly this form; the name of the day is not checked. Returns nothing
+/// for any other text.
 std::optional<UnixMillis> ParseHttpDate(std::string_view text);
 
-/// A larger difference is corrected at once. (The services refuse at five minutes.)
+/// A larger difference is corrected at once. (The services refuse signatures at five minutes.)
 inline constexpr milliseconds kTolerableSkew = std::chrono::minutes(4);
 
-/// A signed request is sent so long after its signing at the most. With the difference that is
-/// tolerated, and the way to the service, that stays below the five minutes.
+/// The longest time between the signing of a request and its sending. Together with the tolerated
+/// difference and the way to the service this stays below the five minutes.
 inline constexpr milliseconds kSignatureLife = std::chrono::seconds(45);
 
-/// A value. Believes the latest answer, so it also notices that our clock was set.
+/// Follows the latest response, so that it also notices that our clock was set. Not thread-safe.
 class ClockSkew {
  public:
-  /// An answer that says `server` came when our clock said `wall`.
+  /// A response with the date `server` was received when our clock showed `wall`.
   void Observe(UnixMillis server, UnixMillis wall) { difference_ = server - wall; }
-  /// The service refused our time: from now on any difference is corrected.
+  /// The service has refused our time: from now on any difference is corrected.
   void OnRefused() { refused_ = true; }
 
-  /// Server's minus ours.
+  /// The server's clock minus ours.
   milliseconds difference() const { return difference_; }
-  /// The time to sign with when our clock says `wall`.
+  /// Returns the time to sign with when our clock shows `wall`.
   UnixMillis SigningTime(UnixMillis wall) const;
 
  private:

@@ -1,4 +1,8 @@
-// How many connections may be begun, and when.
+// The number of connections that may be started, and when.
+//
+//   normal (16 at once) --Failed--> pause --next()--> probe (one connection) --response--> normal
+//                                     ^                         |
+//                                     +---------Failed----------+   (twice the pause, up to 1 s)
 #pragma once
 
 #include <algorithm>
@@ -8,7 +12,7 @@
 
 namespace weir::internal {
 
-/// One endpoint that refuses or closes connections gets one connection at a time, with pauses
+/// While an endpoint refuses or closes connections, one connection is made at a time, with pauses
 /// that double; otherwise up to kMostAtOnce are made at once. Not thread-safe.
 class ConnectPace {
  public:
@@ -21,28 +25,30 @@ class ConnectPace {
     if (pause_ == nanoseconds(0)) return kMostAtOnce;
     return now < next_ ? 0 : 1;
   }
-  /// Before it, none is begun.
+  /// The earliest time of the next connection.
   Instant next() const { return next_; }
+  /// A connection is started. Further ones wait until `next()`.
   void Begun(Instant now) {
     if (pause_ == nanoseconds(0)) return;
     next_ = now + pause_;
     probes_ = true;
   }
 
-  /// A connection was refused, or closed before it returned a response. Several that were begun
-  /// together are one failure.
+  /// A connection was refused, or closed before it returned a response. The failures of several
+  /// connections that were started together count as one.
   void Failed(Instant now) {
     if (now < next_ && !probes_) return;
     probes_ = false;
     pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
     next_ = now + pause_;
   }
+  /// A connection returned a response: the endpoint works again.
   void Answered() { *this = {}; }
 
  private:
   nanoseconds pause_{0};
   Instant next_{INT64_MIN};
-  bool probes_ = false;  ///< one was begun after the last failure
+  bool probes_ = false;  ///< a connection was started after the last failure
 };
 
 }  // namespace weir::internal

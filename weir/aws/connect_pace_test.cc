@@ -25,7 +25,7 @@ TEST(ConnectPace, AFailureAllowsOneConnectionAfterAPauseThatDoubles) {
   EXPECT_LE(pace.next(), kStart);
 }
 
-// Fails if: sixteen connections that were begun together count as sixteen failures.
+// Fails if: sixteen connections that were started together count as sixteen failures.
 TEST(ConnectPace, FailuresDuringAPauseDoNotLengthenIt) {
   ConnectPace pace;
   for (int i = 0; i < 16; ++i) pace.Failed(kStart + milliseconds(i));

@@ -13,8 +13,8 @@
 namespace weir::internal {
 namespace {
 
-/// One answer of the resolver has an address of each family alone, in turn: the next answer has the
-/// next ones.
+/// A lookup. One response of the resolver has only one address of each family, in rotation: the
+/// next response has the next ones. So the resolver is called several times.
 struct Lookup {
   aws_host_resolver& resolver;
   std::string host;
@@ -26,7 +26,7 @@ struct Lookup {
 
 void Ask(std::unique_ptr<Lookup> lookup);
 
-/// Whether there was one that is new.
+/// Adds new addresses to the lookup. Returns whether there was one.
 bool Collect(const aws_array_list& found, Lookup& lookup) {
   const std::size_t before = lookup.addresses.size();
   for (std::size_t i = 0; i < aws_array_list_length(&found); ++i) {
@@ -102,7 +102,6 @@ void Connector::TryNext(std::string why) {
   limit_ = end_;
 }
 
-/// Returns why it cannot be begun; empty: it is.
 std::string Connector::Begin(const SocketAddress& address) {
   auto stream = ByteStream::Connect(address);
   if (!stream) {
@@ -124,6 +123,7 @@ void Connector::Drop(std::size_t index) {
 void Connector::OnReady() {
   if (is_over()) return;
   if (shakes_) return Shake();
+  // The loop does not report which descriptor is ready, so all attempts are checked.
   std::optional<std::string> failed;
   for (std::size_t i = 0; i < tries_.size();) {
     const ByteStream::State state = tries_[i].stream->FinishConnect();
@@ -140,7 +140,7 @@ void Connector::OnReady() {
 }
 
 void Connector::Take(std::size_t index) {
-  const auto self = shared_from_this();  // which the loop may be the last to keep
+  const auto self = shared_from_this();  // the loop may have held the last reference
   around_.dead.Remove(tries_[index].address);
   for (; index > 0; --index) {  // these had a head start
     around_.dead.Add(tries_[0].address, around_.clock.Now());
@@ -168,6 +168,7 @@ void Connector::Shake() {
 void Connector::OnLimit() {
   if (shakes_) return End(Fail(Code::kUnavailable, "the TLS handshake took too long"));
   const Instant now = around_.clock.Now();
+  // The head start of the last address has passed.
   if (now < end_) return TryNext("");
   for (const Try& each : tries_) around_.dead.Add(each.address, now);
   End(Fail(Code::kUnavailable, "the host did not answer in time"));
@@ -177,7 +178,7 @@ void Connector::Cancel() { End(Fail(Code::kCancelled, "the transport is closed")
 
 void Connector::End(Result<std::unique_ptr<ByteStream>> result) {
   if (is_over()) return;
-  const auto self = shared_from_this();  // which the loop may be the last to keep
+  const auto self = shared_from_this();  // the loop may have held the last reference
   while (!tries_.empty()) Drop(0);
   const ByteStream* const stream = result ? result->get() : stream_.get();
   if (stream != nullptr) around_.loop.Unwatch(stream->descriptor());

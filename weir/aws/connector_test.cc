@@ -28,7 +28,7 @@ std::vector<int> Ports(const std::vector<SocketAddress>& addresses) {
   return ports;
 }
 
-/// A port that answers no attempt to connect: its listener's queue is full.
+/// A port that does not respond to a connection attempt, because its listener's queue is full.
 class SilentPort {
  public:
   SilentPort() {
@@ -57,7 +57,7 @@ class ConnectorTest : public testing::Test {
 
   ~ConnectorTest() override { loop_->Stop(); }
 
-  /// Blocks until it ended.
+  /// Blocks until the connector has ended.
   Made Connect(std::vector<SocketAddress> addresses, nanoseconds patience) {
     options_.patience = patience;
     std::promise<Made> promise;
@@ -83,7 +83,7 @@ class ConnectorTest : public testing::Test {
     if (connector->limit() <= clock_.Now()) connector->OnLimit();
     loop_->WakeAt(connector->limit());
   }
-  /// The ports in the order in which they would be tried now.
+  /// Returns the ports in the order in which they would be tried now.
   std::vector<int> Order(std::vector<SocketAddress> addresses) const {
     dead_.PutLast(addresses, clock_.Now());
     return Ports(addresses);
@@ -103,7 +103,7 @@ TEST_F(ConnectorTest, AnAddressThatRefusesIsFollowedByTheNextAndComesLastFromThe
   EXPECT_EQ(Order(addresses), Ports({addresses[1], addresses[0]}));
 }
 
-// Fails if: an address that does not answer uses up the time of the others.
+// Fails if: an address that does not respond uses up the time of the others.
 TEST_F(ConnectorTest, AnAddressThatDoesNotAnswerHasAHeadStartOnly) {
   const SilentPort silent;
   LoopbackServer server([](const SeenRequest&) { return ScriptedReply{}; });

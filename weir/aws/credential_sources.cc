@@ -14,10 +14,10 @@ void ReleaseProvider(aws_credentials_provider* provider) {
 
 namespace {
 
-// As for requests: HTTPS_PROXY and NO_PROXY.
+// The same proxy as for requests: HTTPS_PROXY and NO_PROXY.
 constexpr proxy_env_var_settings kProxyVariables{.env_var_type = AWS_HPEV_ENABLE};
 
-/// Only a null cursor makes the runtime look for AWS_PROFILE.
+/// The runtime reads AWS_PROFILE only if the cursor is null.
 aws_byte_cursor ProfileName(const std::string& profile) {
   return profile.empty() ? aws_byte_cursor{} : Cursor(profile);
 }
@@ -33,7 +33,8 @@ ProviderHandle Profile(const CrtRuntime& runtime, const std::string& profile) {
   options.profile_name_override = ProfileName(profile);
   options.bootstrap = runtime.bootstrap();
   options.tls_ctx = runtime.tls();
-  static proxy_env_var_settings proxy = kProxyVariables;  // not const in this struct alone
+  // Not const, because only this struct takes a pointer to non-const.
+  static proxy_env_var_settings proxy = kProxyVariables;
   options.proxy_ev_settings = &proxy;
   return ProviderHandle(aws_credentials_provider_new_profile(runtime.allocator(), &options));
 }

@@ -1,4 +1,4 @@
-// The sources of credentials that AWS's runtime can ask, one by one.
+// The sources of credentials that AWS's runtime supports, one by one.
 #pragma once
 
 #include <span>
@@ -18,12 +18,12 @@ using ProviderHandle = CrtHandle<aws_credentials_provider, &ReleaseProvider>;
 
 struct CredentialSource {
   std::string_view name;
-  /// Null if the source is not set up. `profile` is empty unless one was asked for by name. The
-  /// runtime must outlive what this returns.
+  /// Returns a provider; null if the source is not set up. `profile` is empty unless it was
+  /// requested by name. The runtime must outlive the provider.
   ProviderHandle (*open)(const CrtRuntime& runtime, const std::string& profile);
 };
 
-/// In the order in which they are to be asked.
+/// Returns the sources in the order in which to try them.
 std::span<const CredentialSource> CredentialSources();
 
 }  // namespace weir::internal

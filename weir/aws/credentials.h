@@ -1,4 +1,4 @@
-// Who signs.
+// The credentials that requests are signed with, and their providers.
 #pragma once
 
 #include <optional>
@@ -10,34 +10,34 @@
 
 namespace weir {
 
-/// Never printed: no operator<<, no formatter, and no error of ours carries one.
+/// Never printed: there is no operator<< and no formatter, and none of our errors contains one.
 struct Credentials {
   std::string access_key_id;
   std::string secret_access_key;
   std::string session_token;          ///< empty: none
-  std::optional<UnixMillis> expires;  ///< nothing: never
+  std::optional<UnixMillis> expires;  ///< nothing: they never expire
 };
 
-/// By what is signed with, whenever they expire.
+/// Returns whether both have the same keys and session token. Expiries are not compared.
 inline bool SameKeys(const Credentials& a, const Credentials& b) {
   return a.access_key_id == b.access_key_id && a.secret_access_key == b.secret_access_key &&
          a.session_token == b.session_token;
 }
 
-/// Thread-safe. `done` as weir/base/done.h says.
+/// Thread-safe. `done` obeys weir/base/done.h.
 class CredentialsProvider {
  public:
   virtual ~CredentialsProvider() = default;
-  /// Credentials that are valid now. kUnauthenticated: none are to be had, naming the places that
-  /// were asked; kDeadlineExceeded: not in time.
+  /// Gets credentials that are valid now. Errors: kUnauthenticated if there are none, with the
+  /// sources that were tried; kDeadlineExceeded.
   virtual void Get(Deadline deadline, Done<Credentials> done) = 0;
-  /// AWS refused these, which Get gave, as expired or unknown. Whoever keeps credentials looks for
-  /// others before the next answer; there may be only the same ones. To be called under no lock.
-  /// Who keeps none need not care.
+  /// Reports that AWS refused these credentials, which Get returned, as expired or unknown. A
+  /// provider that caches credentials fetches others before its next result, which may be the same
+  /// ones; other providers need not override this. To be called under no lock.
   virtual void Rejected(const Credentials& refused) { static_cast<void>(refused); }
-  /// By the Date of the service's responses its clock shows `now`: credentials expire by that, not
-  /// by the wall clock of this machine. To be called under no lock, when the time becomes known and
-  /// when it has changed otherwise than by the time that passed.
+  /// Reports that the service's clock shows `now`, by the Date of its responses: credentials expire
+  /// by that clock, not by the wall clock of this machine. To be called under no lock, when the
+  /// time becomes known and when it has changed by something else than the time that passed.
   virtual void SetServiceTime(UnixMillis now) { static_cast<void>(now); }
 };
 

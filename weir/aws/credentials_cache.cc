@@ -16,6 +16,7 @@ UnixMillis BestClock(CredentialsCache::Time at) { return at.service.value_or(at.
 }  // namespace
 
 bool CredentialsCache::HasExpired(const Credentials& credentials, Time at) {
+  // Only if both clocks say so: see the class comment.
   return credentials.expires && std::min(at.wall, BestClock(at)) >= *credentials.expires;
 }
 
@@ -62,12 +63,13 @@ void CredentialsCache::Fetched(Result<Credentials> result, Time at) {
 
 bool CredentialsCache::Rejected(const Credentials& refused, Time at) {
   if (!good_ || rejected_ || !SameKeys(*good_, refused)) return false;
-  // Before that they were fetched a moment ago, and to fetch again is not allowed yet.
+  // Earlier than not_before_, they were fetched a moment ago, and no other fetch is allowed yet.
   rejected_ = fetching_ || at.now >= not_before_;
   return rejected_;
 }
 
 void CredentialsCache::Keep(Credentials credentials, Time at) {
+  // The source has returned the same credentials that AWS refused.
   const bool refused_before = std::exchange(rejected_, false) && SameKeys(*good_, credentials);
   failure_.reset();
   good_ = std::move(credentials);
@@ -76,6 +78,7 @@ void CredentialsCache::Keep(Credentials credentials, Time at) {
     refresh_at_ = *good_->expires - kRefreshAhead - early;
   }
   const bool due_again = refused_before || (good_->expires && refresh_at_ <= BestClock(at));
+  // The source has nothing better yet: delay the next fetch.
   if (!due_again) backoff_.Reset();
   not_before_ = due_again ? at.now + backoff_.Next(rng_) : at.now;
 }

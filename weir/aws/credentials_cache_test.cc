@@ -19,7 +19,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-/// Keeps the questions until the test answers them.
+/// Keeps the calls pending until the test completes them.
 class FakeSource final : public CredentialsProvider {
  public:
   explicit FakeSource(std::deque<Done<Credentials>>& asked, int& fetches)
@@ -41,12 +41,12 @@ class CachedCredentialsTest : public testing::Test {
         MakeCachedCredentials(std::make_unique<FakeSource>(asked_, fetches_), scheduler_, 4711);
   }
 
-  /// What was answered goes to the end of answers_.
+  /// Starts a Get; its result is appended to answers_.
   void Get(nanoseconds wait = seconds(1)) {
     cached_->Get(Deadline::After(scheduler_.clock(), wait),
                  [this](Result<Credentials> result) { answers_.push_back(std::move(result)); });
   }
-  /// "key" or the code's name.
+  /// "key", or the name of the error code.
   std::string Last() const {
     if (answers_.empty()) return "nothing";
     return answers_.back() ? answers_.back()->access_key_id
@@ -71,14 +71,14 @@ class CachedCredentialsTest : public testing::Test {
                        .session_token = "",
                        .expires = std::nullopt};
   }
-  /// What was answered last.
+  /// Rejects the credentials of the last result.
   void Reject() { cached_->Rejected(answers_.back().value()); }
   void Start(nanoseconds life) {
     Get();
     Answer(Lasting("first", life));
     ASSERT_EQ(Last(), "first");
   }
-  /// Moves time by `d` in which every fetch fails; how many did.
+  /// Moves the clock by `d`, while every fetch fails. Returns the number of fetches.
   int FailEveryFetchFor(nanoseconds d) {
     const int before = fetches_;
     for (nanoseconds passed{0}; passed < d; passed += seconds(1)) {
@@ -258,7 +258,8 @@ TEST_F(CachedCredentialsTest, D15AWallClockThatIsAheadDoesNotExpireThem) {
   EXPECT_EQ(fetches_, 1);
 }
 
-// Fails if: the refresh follows a wall clock that is behind, and so comes after the expiry.
+// Fails if: the refresh follows a wall clock that is behind, and so comes after the credentials
+// have expired.
 TEST_F(CachedCredentialsTest, D15AWallClockThatIsBehindDoesNotDelayTheRefresh) {
   const UnixMillis truth = scheduler_.clock().WallNow();
   Start(hours(1));
@@ -268,7 +269,7 @@ TEST_F(CachedCredentialsTest, D15AWallClockThatIsBehindDoesNotDelayTheRefresh) {
   EXPECT_EQ(fetches_, 2);
 }
 
-// Fails if: a service, or a proxy, whose Date is wrong leaves the process without credentials.
+// Fails if: a wrong Date of a service or a proxy leaves the process without credentials.
 TEST_F(CachedCredentialsTest, D15AWrongServiceTimeDoesNotTakeThemAway) {
   Start(hours(1));
   cached_->SetServiceTime(scheduler_.clock().WallNow() + hours(24 * 365));
@@ -378,10 +379,10 @@ TEST_F(CachedCredentialsTest, DestroyingItAnswersWhoWaits) {
   EXPECT_EQ(answers_.size(), 1U);
 }
 
-/// Whatever comes of the fetches, whenever somebody asks and whatever AWS refuses: what is handed
-/// out is valid, everybody is answered exactly once and by the deadline, and there is at most one
-/// fetch at a time. Fails if Good() ignores the expiry, if BeginFetch() ignores fetching_, or if
-/// TimeOut() leaves the waiter in the map.
+/// Whatever the results of fetches, the times of calls and the refusals of AWS: the returned
+/// credentials are valid, each call completes exactly once and by its deadline, and there is at
+/// most one fetch at a time. Fails if: Good() ignores the expiry, BeginFetch() ignores fetching_,
+/// or TimeOut() leaves the waiter in the map.
 TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime) {
   const bool held = rc::check([](std::uint64_t seed) {
     Rng rng(seed);
@@ -389,7 +390,8 @@ TEST(CachedCredentialsPropertyTest, AnswersAreValidInTimeAndFromOneFetchAtATime)
     std::deque<Done<Credentials>> asked;
     int fetches = 0;
     std::optional<Credentials> last;
-    std::vector<int> answered;  // outlives who still waits when an assertion leaves
+    // Outlives the calls that are pending when an assertion returns early.
+    std::vector<int> answered;
     const auto cached =
         MakeCachedCredentials(std::make_unique<FakeSource>(asked, fetches), scheduler, seed);
     for (int step = 0; step < 120; ++step) {

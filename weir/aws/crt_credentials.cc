@@ -21,7 +21,8 @@ namespace {
 
 using internal::View;
 
-/// The runtime opens these two whether they are set up or not, and tells it in this way.
+/// The runtime opens these two sources whether they are set up or not; these errors mean that the
+/// source is not set up.
 bool IsNotSetUp(int error) {
   return error == AWS_AUTH_CREDENTIALS_PROVIDER_INVALID_ENVIRONMENT ||
          error == AWS_AUTH_CREDENTIALS_PROVIDER_PROFILE_SOURCE_FAILURE;
@@ -44,10 +45,11 @@ struct PlaceAnswer {
   int error = 0;
 };
 
-/// One question to one place, for which this thread waits.
+/// One request to one source, for which this thread waits.
 class Question {
  public:
-  /// Nothing: no answer in time. It may come later all the same, so both sides share the question.
+  /// Returns nothing if the source did not respond in time. It may respond later, so the callback
+  /// and this thread share the object.
   static std::optional<PlaceAnswer> Ask(aws_credentials_provider* provider, nanoseconds wait) {
     const auto question = std::make_shared<Question>();
     auto* const for_callback = new std::shared_ptr<Question>(question);
@@ -83,10 +85,10 @@ class Question {
   std::optional<PlaceAnswer> answer_ WEIR_GUARDED_BY(mutex_);
 };
 
-/// Beyond it a wait is without end anyway, and the sleep's arithmetic is safe.
+/// A longer wait is practically endless; the bound keeps the arithmetic of wait_until safe.
 constexpr nanoseconds kLongestWait = std::chrono::hours(24);
 
-/// Asks one place after the other, and keeps what each said for the error.
+/// Tries one source after the other, and collects their outcomes for the error.
 class Search {
  public:
   Search(const CrtRuntime& runtime, const Clock& clock, const std::string& profile)
@@ -100,7 +102,7 @@ class Search {
   }
 
  private:
-  /// Nothing: go on to the next place.
+  /// Returns nothing if the search should continue with the next source.
   std::optional<Result<Credentials>> Ask(const internal::CredentialSource& place,
                                          Deadline deadline) {
     const internal::ProviderHandle provider = place.open(runtime_, profile_);
@@ -117,6 +119,7 @@ class Search {
     return Failed(Code::kUnauthenticated);
   }
 
+  /// Adds an outcome to the error.
   std::nullopt_t Note(const internal::CredentialSource& place, std::string_view what) {
     fmt::format_to(std::back_inserter(notes_), "{}{}: {}", notes_.empty() ? "" : ", ", place.name,
                    what);
@@ -134,7 +137,7 @@ class Search {
   std::string notes_;
 };
 
-/// Answers for itself when it is dropped.
+/// A pending call. It completes with kCancelled if it is destroyed before it is processed.
 class Request {
  public:
   explicit Request(Done<Credentials> done) : done_(std::move(done)) {}
@@ -164,7 +167,7 @@ class CrtCredentials final : public CredentialsProvider {
   const CrtRuntime& runtime_;
   const Clock& clock_;
   const std::string profile_;
-  /// Nobody else's, so that its tasks may block.
+  /// Used only by this provider, so its tasks may block.
   Loop helper_;
 };
 

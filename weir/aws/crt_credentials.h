@@ -1,4 +1,4 @@
-// Credentials from where AWS's own tools look for them.
+// Credentials from the sources that AWS's own tools use.
 #pragma once
 
 #include <memory>
@@ -11,23 +11,25 @@
 namespace weir {
 
 struct CredentialsOptions {
-  /// Of the AWS configuration files, asked for by name: then the environment's keys are passed
-  /// over, as by AWS's own tools. Empty: AWS_PROFILE, or else "default".
+  /// A profile of the AWS configuration files, requested by name: then the keys of the environment
+  /// are ignored, as by AWS's own tools. Empty: AWS_PROFILE, or else "default".
   std::string profile;
 };
 
-/// Asks, in this order: the environment, the profile (keys, role to assume, credential_process),
-/// the profile's SSO session, a web identity token, then the container's endpoint or, where there
-/// is none, the instance's metadata service (IMDSv2, unless AWS_EC2_METADATA_DISABLED). Files and
-/// environment are read anew each time. A place that is not set up is passed over; one that is, but
-/// fails, ends the search, because the next might speak for somebody else. The error names each
-/// place with what became of it, and no secret.
+/// Returns a provider that tries, in this order: the environment, the profile (keys, role to
+/// assume, credential_process), the profile's SSO session, a web identity token, then the
+/// container's endpoint or, if there is none, the instance's metadata service (IMDSv2, unless
+/// AWS_EC2_METADATA_DISABLED). Files and environment are read again at each call. A source that is
+/// not set up is skipped; one that is set up but fails ends the search, because the next source
+/// might have the credentials of another identity. The error names each source with its outcome,
+/// and no secret.
 ///
-/// Requests are served one after the other on a thread of its own, because credential_process
-/// blocks: its answer may so come after the deadline, and without end where the process has none.
-/// Put MakeCachedCredentials (credentials_cache.h) around it. The destructor waits for the request
-/// that is being served and answers the others kCancelled. The runtime's destructor waits until a
-/// place that was given up at the deadline has answered or hung up.
+/// Calls are processed one after the other on a thread of the provider, because credential_process
+/// blocks. A result may therefore come after the deadline, or never if the process does not end;
+/// put MakeCachedCredentials (credentials_cache.h) around the provider. The destructor waits for
+/// the call that is being processed and completes the pending ones with kCancelled. The runtime's
+/// destructor waits until a source that was abandoned at the deadline has responded or
+/// disconnected.
 std::unique_ptr<CredentialsProvider> MakeCrtCredentials(const CrtRuntime& runtime,
                                                         const Clock& clock,
                                                         CredentialsOptions options);

@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Each variable that the search reads; a test begins with none of them set.
+/// Every environment variable that the search reads. A test begins with none of them set.
 constexpr const char* kVariables[] = {
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",

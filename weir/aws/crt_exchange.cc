@@ -13,10 +13,10 @@
 namespace weir::internal {
 namespace {
 
-// From one question whether the transport gives up to the next.
+// The time between two calls of `gives_up`, in nanoseconds.
 constexpr std::uint64_t kLook = 100'000'000;
 
-/// Keeps the arithmetic of instants from overflowing.
+/// Bounds a duration, so that sums with instants do not overflow.
 std::uint64_t NanosOf(nanoseconds wait) {
   constexpr nanoseconds kFarthest = std::chrono::hours(24 * 365);
   return static_cast<std::uint64_t>(std::clamp(wait, nanoseconds(0), kFarthest).count());
@@ -41,6 +41,7 @@ std::uint64_t LoopNow(aws_event_loop* loop) {
 
 void CrtExchange::Start(CrtPool& pool, HttpRequest request, const ExchangeTimes& times,
                         HttpDone done) {
+  // Destroyed here if it completes at once; owns itself after Schedule.
   std::unique_ptr<CrtExchange> exchange(new CrtExchange(pool, std::move(request), std::move(done)));
   if (times.begin <= nanoseconds(0) || pool.GivesUp()) {
     exchange->TimeOut();
@@ -92,12 +93,13 @@ void CrtExchange::ArmLimit(std::uint64_t at) {
   if (limit_armed_) aws_event_loop_cancel_task(loop_, &limit_);
   limit_armed_ = true;
   limit_at_ = at;
+  // If the pool may give up, OnLimit must check that regularly.
   const bool looks = done_ != nullptr && pool_.may_give_up();
   const std::uint64_t wake = looks ? std::min(at, LoopNow(loop_) + kLook) : at;
   aws_event_loop_schedule_task_future(loop_, &limit_, wake);
 }
 
-// The pool outlives the answer only.
+// The pool is valid only until the result.
 bool CrtExchange::IsOver() const {
   return done_ == nullptr || LoopNow(loop_) >= limit_at_ || pool_.GivesUp();
 }
@@ -113,7 +115,7 @@ void CrtExchange::OnConnection(aws_http_connection* connection, int error, void*
   CrtExchange& exchange = Self(self);
   exchange.connection_ = connection;
   exchange.error_ = error;
-  // The resolver reports on its own thread that a name is not found.
+  // The resolver reports an unknown name on a thread of its own.
   const bool is_on_loop = aws_event_loop_thread_is_callers_thread(exchange.loop_);
   if (is_on_loop || error == AWS_ERROR_HTTP_CONNECTION_MANAGER_SHUTTING_DOWN) {
     return exchange.Connected();
@@ -125,7 +127,7 @@ void CrtExchange::OnConnection(aws_http_connection* connection, int error, void*
 void CrtExchange::OnConnected(aws_task*, void* self, aws_task_status) { Self(self).Connected(); }
 
 void CrtExchange::Connected() {
-  if (done_ == nullptr) return End(tl::unexpected(HttpFailure{}));  // the pool may be gone
+  if (done_ == nullptr) return End(tl::unexpected(HttpFailure{}));  // the pool may be destroyed
   if (connection_ == nullptr) return End(tl::unexpected(Failure(false, CrtError(error_))));
   ArmLimit(std::min(end_by_, LoopNow(loop_) + answer_time_));
   if (!Begin(connection_)) End(tl::unexpected(Failure(false, LastCrtError())));
@@ -167,7 +169,7 @@ int CrtExchange::OnBody(aws_http_stream*, const aws_byte_cursor* data, void* sel
 }
 
 void CrtExchange::OnMetrics(aws_http_stream*, const aws_http_stream_metrics* metrics, void* self) {
-  // -1: the connection ended before the first byte of this request was written out.
+  // -1: the connection ended before the first byte of this request was written.
   if (metrics->send_start_timestamp_ns == -1) Self(self).sending_ = false;
 }
 
@@ -178,6 +180,7 @@ void CrtExchange::OnComplete(aws_http_stream* stream, int error, void* self) {
 }
 
 void CrtExchange::OnLimit(aws_task*, void* self, aws_task_status status) {
+  // This is also called when the task is cancelled.
   if (status != AWS_TASK_STATUS_RUN_READY) return;
   CrtExchange& exchange = Self(self);
   exchange.limit_armed_ = false;
@@ -214,7 +217,8 @@ void CrtExchange::Answer(HttpAnswer answer) {
   if (done_ == nullptr) return;
   HttpDone done = std::exchange(done_, nullptr);
   done(std::move(answer));
-  // What the callback owns goes first: whoever waits for the pool may free what that refers to.
+  // Destroy the callback before the pool is released: a thread that waits for that may free objects
+  // that the callback refers to.
   done = nullptr;
   pool_.Leave();
 }
@@ -223,8 +227,8 @@ void CrtExchange::End(HttpAnswer answer) {
   const std::unique_ptr<CrtExchange> self(this);
   if (limit_armed_) aws_event_loop_cancel_task(loop_, &limit_);
   stream_.reset();
-  // Before the answer: the pool may go as soon as that is given, and the caller's next request may
-  // have this connection.
+  // Before the result: the pool may be destroyed as soon as the result is delivered, and the
+  // caller's next request may use this connection.
   if (connection_ != nullptr) {
     aws_http_connection_manager_release_connection(manager_, connection_);
   }

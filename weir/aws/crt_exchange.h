@@ -1,4 +1,11 @@
-// One request of a transport, from Send to its end.
+// One request of a transport over AWS's runtime, from Send to its end.
+//
+//   Start --> OnStart --> (a connection is acquired) --> OnConnection --> Connected --> Begin
+//                                                                                         |
+//             End <-- Complete <-- OnComplete <-- OnHeaders, OnBody <---------------------+
+//
+// At any time before OnComplete, OnLimit may complete the request with a timeout; the exchange then
+// still lives until End. An error before Begin goes to End directly.
 #pragma once
 
 #include <aws/common/task_scheduler.h>
@@ -16,32 +23,35 @@ namespace weir::internal {
 
 using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
 
-/// From now on. Those that would be without end are long.
+/// Durations from now. Those of limits that never expire are very long.
 struct ExchangeTimes {
   nanoseconds begin;   ///< until it must have a connection
-  nanoseconds answer;  ///< from then to its end ...
-  nanoseconds all;     ///< ... or from now, if that is sooner
+  nanoseconds answer;  ///< from the connection to the end of the response ...
+  nanoseconds all;     ///< ... or from now, if that is earlier
 };
 
-/// Owns itself from Start until the runtime has nothing more to tell about it, which may be after
-/// the answer: a limit answers at once, and the connection is closed, or given back when it
-/// comes, behind that. After Start everything happens on the pool's loop, so nothing is locked. (A
-/// request that was answered while it waited for a connection may also end on the thread that
+/// Owns itself from Start until the runtime makes no more callbacks for it. That may be after the
+/// result: a limit completes the request at once, and the connection is closed, or returned when it
+/// arrives, after that. After Start everything happens on the pool's loop, so there are no locks.
+/// (A request that has completed while it waited for a connection may also end on the thread that
 /// destroys the pool; only End runs there.)
 class CrtExchange {
  public:
-  /// `pool` must outlive the answer; it does, because an exchange is inside it until then.
+  /// `pool` must outlive the result; it does, because its destructor waits for all results.
   static void Start(CrtPool& pool, HttpRequest request, const ExchangeTimes& times, HttpDone done);
 
  private:
   CrtExchange(CrtPool& pool, HttpRequest request, HttpDone done);
+  /// Creates the runtime's message. Returns false if the runtime refuses a part of the request.
   bool MakeMessage();
+  /// Sets the limits and posts OnStart to the loop.
   void Schedule(const ExchangeTimes& times);
-  /// Instead of the limit that was armed before. On the loop.
+  /// Replaces the limit. To be called on the loop.
   void ArmLimit(std::uint64_t at);
+  /// Returns whether the request has completed or must complete now.
   bool IsOver() const;
 
-  // What the runtime calls; `self` is the exchange.
+  // Callbacks of the runtime; `self` is the exchange.
   static void OnStart(aws_task* task, void* self, aws_task_status status);
   static void OnLimit(aws_task* task, void* self, aws_task_status status);
   static void OnConnection(aws_http_connection* connection, int error, void* self);
@@ -54,38 +64,42 @@ class CrtExchange {
 
   static void OnConnected(aws_task* task, void* self, aws_task_status status);
 
+  /// Continues on the loop after OnConnection.
   void Connected();
+  /// Starts to send. Returns false if the runtime refuses.
   bool Begin(aws_http_connection* connection);
+  /// Completes the request because of a limit.
   void TimeOut();
   void Complete(int error);
   HttpFailure Failure(bool maybe_sent, std::string_view what) const;
-  /// The first call answers. The pool may be gone when it returns.
+  /// Completes the request at the first call; later calls do nothing. The pool may be destroyed
+  /// when this returns.
   void Answer(HttpAnswer answer);
-  /// Nothing of the runtime's refers to this any more: answers, unless that was done, and destroys
-  /// this.
+  /// The runtime makes no more callbacks: completes the request, unless it has completed, and
+  /// destroys this object.
   void End(HttpAnswer answer);
 
   CrtPool& pool_;
-  // Copies, as they outlive the pool's own while it closes.
+  // Copies: they are used after the result, when the pool's destructor may have released its own.
   aws_event_loop* const loop_;
   aws_http_connection_manager* const manager_;
   const std::size_t max_answer_bytes_;
   HttpRequest request_;
-  HttpDone done_;  ///< empty once answered
+  HttpDone done_;  ///< null once it has run
   CrtHandle<aws_http_message, aws_http_message_release> message_;
   CrtHandle<aws_http_stream, aws_http_stream_release> stream_;
-  aws_http_connection* connection_ = nullptr;  ///< lent by the pool's manager
+  aws_http_connection* connection_ = nullptr;  ///< borrowed from the pool's manager
   aws_task start_{};
   aws_task limit_{};
   aws_task connected_{};
-  int error_ = 0;  ///< why there is no connection
-  // On the loop's clock.
+  int error_ = 0;  ///< the cause if there is no connection
+  // Instants on the loop's clock, in nanoseconds.
   std::uint64_t begin_by_ = 0;
   std::uint64_t answer_time_ = 0;
   std::uint64_t end_by_ = 0;
   std::uint64_t limit_at_ = 0;
   bool limit_armed_ = false;
-  bool sending_ = false;  ///< bytes of it may have left
+  bool sending_ = false;  ///< bytes of the request may have been sent
   bool too_large_ = false;
   HttpResponse response_;
 };

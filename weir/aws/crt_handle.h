@@ -1,4 +1,4 @@
-// The C runtime's objects, strings and shutdowns, as this room's other files use them.
+// Handles for the C runtime's objects, strings and shutdowns, for the other files of this module.
 #pragma once
 
 #include <aws/common/byte_buf.h>
@@ -20,11 +20,11 @@ struct CrtReleaser {
   }
 };
 
-/// One reference on an object of the runtime, given back by its own release function.
+/// One reference to an object of the runtime, released by its own release function.
 template <class T, auto Release>
 using CrtHandle = std::unique_ptr<T, CrtReleaser<Release>>;
 
-/// Lends the text for a call; the runtime never writes through it.
+/// Borrows the text for a call; the runtime never writes to it.
 inline aws_byte_cursor Cursor(std::string_view text) {
   return aws_byte_cursor_from_array(text.data(), text.size());
 }
@@ -33,21 +33,22 @@ inline std::string_view View(aws_byte_cursor bytes) {
   return {reinterpret_cast<const char*>(bytes.ptr), bytes.len};
 }
 
-/// ASCII only; header names are nothing else.
+/// Converts ASCII only; header names have no other characters.
 std::string LowerCase(std::string_view text);
 
-/// The runtime's text and name for an error code of its, on one line.
+/// Returns the runtime's text and name of an error code, on one line.
 std::string CrtError(int error_code);
-/// For the last error of this thread.
+/// Returns those of the last error of this thread.
 std::string LastCrtError();
 
-/// That an object of the runtime has shut down, which it tells from a thread of its own.
+/// Signals that an object of the runtime has shut down, which the runtime reports on a thread of
+/// its own.
 class ShutdownSignal {
  public:
   /// A callback of the runtime: `signal` is a ShutdownSignal.
   static void Raise(void* signal) {
     auto& self = *static_cast<ShutdownSignal*>(signal);
-    // Notified under the lock: the waiter cannot leave, and destroy this, before it is released.
+    // Notify under the lock, so that the waiter cannot destroy this object before the lock is free.
     const MutexLock lock(self.mutex_);
     self.raised_ = true;
     self.wake_.notify_all();

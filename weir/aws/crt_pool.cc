@@ -23,7 +23,7 @@ aws_socket_options SocketOptions(milliseconds connect_timeout) {
   socket.type = AWS_SOCKET_STREAM;
   socket.domain = AWS_SOCKET_IPV4;
   socket.connect_timeout_ms = Millis32(connect_timeout);
-  // A request is two short writes; the second must not wait for the answer to the first.
+  // A request is two short writes; the second must not be delayed until the first is acknowledged.
   socket.tcp_nodelay = AWS_SOCKET_TCP_NODELAY_ON;
   socket.keepalive = true;
   // aws-c-io sets TCP_KEEPIDLE from the "interval" and TCP_KEEPINTVL from the "timeout".
@@ -33,7 +33,7 @@ aws_socket_options SocketOptions(milliseconds connect_timeout) {
   return socket;
 }
 
-/// Which name the server must prove to have.
+/// The TLS settings of a pool, with the name that the server must prove to have.
 class TlsPeer {
  public:
   TlsPeer(aws_tls_ctx* context, const std::string& host, milliseconds handshake_timeout) {

@@ -1,4 +1,4 @@
-// The connections of one transport.
+// The pool of connections of one transport over AWS's runtime.
 #pragma once
 
 #include <aws/http/connection_manager.h>
@@ -17,8 +17,8 @@ struct aws_event_loop;
 
 namespace weir::internal {
 
-/// Thread-safe. The destructor waits until nobody that entered is still inside, and then until
-/// every connection is closed.
+/// Thread-safe. The destructor waits until each Enter has had its Leave, and then until every
+/// connection is closed.
 class CrtPool {
  public:
   static Result<std::unique_ptr<CrtPool>> Open(const CrtRuntime& runtime,
@@ -27,19 +27,19 @@ class CrtPool {
   CrtPool(const CrtPool&) = delete;
   CrtPool& operator=(const CrtPool&) = delete;
 
-  /// Around each request, from before its start until it is answered.
+  /// To be called before a request starts, and after it has completed.
   void Enter();
   void Leave();
 
   aws_allocator* allocator() const { return runtime_.allocator(); }
   aws_event_loop* loop() const { return runtime_.loop(); }
   aws_http_connection_manager* manager() const { return manager_.get(); }
-  /// Host and port, as messages name them.
+  /// Returns host and port, for messages.
   const std::string& endpoint() const { return endpoint_; }
-  /// What a host header says: without the port where it is the scheme's own.
+  /// Returns the value of the host header: without the port if it is the default of the scheme.
   const std::string& authority() const { return authority_; }
   std::size_t max_answer_bytes() const { return max_answer_bytes_; }
-  /// Whether GivesUp may become true.
+  /// Returns whether GivesUp may become true.
   bool may_give_up() const { return gives_up_ != nullptr; }
   bool GivesUp() const { return gives_up_ != nullptr && gives_up_(); }
 

@@ -12,12 +12,12 @@ bool IsLoopback(std::string_view host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-// TLS needs a connection of its own through the proxy; other requests are sent to the proxy itself.
+// TLS needs a tunnel through the proxy; other requests are sent to the proxy itself.
 aws_http_proxy_connection_type TypeFor(bool tls) {
   return tls ? AWS_HPCT_HTTP_TUNNEL : AWS_HPCT_HTTP_FORWARD;
 }
 
-// An engine on this machine is asked without TLS, or by a loopback address: no proxy reaches it.
+// A service on this machine is called without TLS, or at a loopback address. No proxy reaches it.
 bool FollowsVariables(const TransportOptions& options) {
   return options.tls && !IsLoopback(options.host);
 }

@@ -1,4 +1,4 @@
-// The HTTP proxy of a transport's connections.
+// The HTTP proxy that a transport's connections use.
 #pragma once
 
 #include <aws/http/proxy.h>
@@ -10,11 +10,11 @@ struct aws_http_connection_manager_options;
 
 namespace weir::internal {
 
-/// Whether a proxy was given, or the environment names one that may be in use for this endpoint.
+/// Returns whether a proxy was given, or the environment names one that may apply to this endpoint.
 bool MayUseProxy(const TransportOptions& options);
 
-/// Refers to the options that it was made from, which must outlive it. It must outlive the creation
-/// of the connection manager, which copies the settings.
+/// Refers to the options that it was made from, which must outlive it. It must outlive the call
+/// that creates the connection manager, which copies the settings.
 class CrtProxy {
  public:
   explicit CrtProxy(const TransportOptions& options);

@@ -42,8 +42,8 @@ using internal::CrtHandle;
 using internal::LastCrtError;
 using internal::ShutdownSignal;
 
-/// The C libraries keep state of their own, once in a process: the first comer initialises it and
-/// the last one cleans up.
+/// The C libraries have global state: the first user in the process initialises it, and the last
+/// one cleans up.
 class Library {
  public:
   Library() {
@@ -75,7 +75,7 @@ std::string TrustedIn(const CrtOptions& options) {
   return fmt::format("'{}' and '{}'", options.ca_file, options.ca_folder);
 }
 
-/// Made by init, to be cleaned up whatever follows.
+/// Options of a TLS context, which must be cleaned up in any case.
 class TlsOptions {
  public:
   TlsOptions() { aws_tls_ctx_options_init_default_client(&options_, aws_default_allocator()); }

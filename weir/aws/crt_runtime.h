@@ -1,4 +1,4 @@
-// AWS's C runtime, started: what HTTP, signing and credentials run on.
+// AWS's C runtime, started: the base of HTTP, signing and credentials.
 #pragma once
 
 #include <memory>
@@ -15,30 +15,29 @@ struct aws_tls_ctx;
 namespace weir {
 
 struct CrtOptions {
-  /// PEM files of authorities that are trusted instead of the system's: one file, or a folder with
-  /// names by hash (openssl rehash). Both empty: the system's.
+  /// PEM files of the trusted authorities: one file, or a folder with names by hash (openssl
+  /// rehash). If both are empty, the system's authorities are trusted.
   std::string ca_file{};
   std::string ca_folder{};
-  /// False: whoever answers is believed to be the host, whatever the certificate says. For engines
-  /// on this machine.
+  /// False: any certificate is accepted for any host. For services on this machine.
   bool verify_certificate = true;
 };
 
-/// One event loop with its thread, a host resolver, and a TLS context that checks peer and host
-/// name, unless told not to (TLS 1.2 at least). Everything made from it must be destroyed before
-/// it; the destructor waits for its threads and must not be called from one of them. Several may
-/// live side by side. Do not fork while one lives. The runtime's own logging stays off: at level
-/// INFO it writes session tokens.
+/// One event loop with its thread, a host resolver, and a TLS context (TLS 1.2 at least) that
+/// checks the certificate and the host name, unless `verify_certificate` is false. Everything made
+/// from the runtime must be destroyed before it; the destructor waits for its threads and must not
+/// be called from one of them. Several runtimes may exist at once. Do not fork while one exists.
+/// The C runtime's logging stays off: at level INFO it writes session tokens.
 class CrtRuntime {
  public:
-  /// kInvalidArgument: the file or folder of authorities cannot be read; kUnavailable: the system
-  /// gives no thread or descriptor.
+  /// Errors: kInvalidArgument if the file or folder of authorities cannot be read; kUnavailable if
+  /// the system has no thread or descriptor.
   static Result<std::unique_ptr<CrtRuntime>> Start(const CrtOptions& options);
   ~CrtRuntime();
   CrtRuntime(const CrtRuntime&) = delete;
   CrtRuntime& operator=(const CrtRuntime&) = delete;
 
-  /// For this room alone; they live as long as this.
+  /// For this module only. The objects live as long as the runtime.
   aws_allocator* allocator() const;
   aws_event_loop* loop() const;
   aws_client_bootstrap* bootstrap() const;

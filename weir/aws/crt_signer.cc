@@ -34,10 +34,11 @@ using StreamHandle = CrtHandle<aws_input_stream, aws_input_stream_release>;
 using SignableHandle = CrtHandle<aws_signable, aws_signable_destroy>;
 using CredentialsHandle = CrtHandle<aws_credentials, aws_credentials_release>;
 
-/// The runtime passes over user-agent and the hop-by-hop headers by itself.
+/// The runtime itself excludes user-agent and the hop-by-hop headers.
 bool ShouldSign(const aws_byte_cursor* name, void*) { return View(*name) != "content-length"; }
 
-/// What the runtime signs: a copy of the request but for the body, which it reads in place.
+/// Returns the message that the runtime signs: a copy of the request, except for the body, which it
+/// reads where it is.
 MessageHandle MakeMessage(aws_allocator* allocator, const HttpRequest& request) {
   MessageHandle message(aws_http_message_new_request(allocator));
   bool made = aws_http_message_set_request_method(message.get(), Cursor(request.method)) == 0 &&
@@ -66,7 +67,7 @@ struct Signed {
   std::vector<HttpHeader> headers;
 };
 
-/// A callback of the runtime: `into` is a Signed.
+/// A callback of the runtime; `into` points to a Signed.
 void OnSigned(aws_signing_result* result, int error, void* into) {
   auto& out = *static_cast<Signed*>(into);
   out.error = error;
@@ -120,7 +121,7 @@ Signed CrtSigner::Run(const HttpRequest& request, const Credentials& credentials
   const SignableHandle signable(aws_signable_new_http_request(allocator_, message.get()));
   const aws_signing_config_aws config = Config(key.get(), now);
   Signed added;
-  // With the credentials at hand the runtime answers before this returns.
+  // Because the credentials are given, the callback runs before this call returns.
   const int started = aws_sign_request_aws(
       allocator_, signable.get(), reinterpret_cast<const aws_signing_config_base*>(&config),
       &OnSigned, &added);

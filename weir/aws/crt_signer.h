@@ -1,4 +1,4 @@
-// Signing by AWS's C runtime.
+// The signer of AWS's C runtime.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,13 @@
 
 namespace weir {
 
-/// Signature Version 4 in headers, as every service but S3 wants it: the path normalised and
-/// encoded once more, no x-amz-content-sha256. What an earlier signing added is replaced, so that a
-/// request may be signed again for another try. `runtime` must outlive the signer.
+/// Signs by Signature Version 4 in headers, in the form that all services but S3 require: the path
+/// is normalised and encoded once more, and there is no x-amz-content-sha256. Headers of an earlier
+/// signature are replaced, so a request can be signed again for a retry. `runtime` must outlive the
+/// signer.
 ///
-/// Sign answers kInvalidArgument, and leaves the request as it was, where the request or the
-/// credentials lack what a signature needs.
+/// Sign returns kInvalidArgument, and does not change the request, if the request or the
+/// credentials lack a part that a signature needs.
 std::unique_ptr<Signer> MakeSigner(const CrtRuntime& runtime, SigningScope scope);
 
 }  // namespace weir

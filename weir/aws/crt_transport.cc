@@ -31,7 +31,7 @@ class CrtTransport final : public HttpTransport {
 };
 
 Status Check(const TransportOptions& options) {
-  // AWS's connection manager takes a 0 for "no bound".
+  // AWS's connection manager takes 0 for "no bound".
   const bool bounded = options.max_connections > 0 && options.max_waiting > 0;
   if (!options.host.empty() && bounded) return {};
   return Fail(

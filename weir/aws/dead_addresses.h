@@ -1,4 +1,4 @@
-// Addresses that did not answer, for some seconds.
+// A list of addresses that did not respond, remembered for some seconds.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace weir::internal {
 
-/// So that not each new connection pays for the same address again. Not thread-safe.
+/// Saves new connections from waiting for the same dead address again. Not thread-safe.
 class DeadAddresses {
  public:
   static constexpr nanoseconds kRemembered = milliseconds(10'000);
-  static constexpr std::size_t kMost = 16;  ///< then the oldest is forgotten
+  static constexpr std::size_t kMost = 16;  ///< beyond that, the oldest one is removed
 
   void Add(const SocketAddress& address, Instant now);
   void Remove(const SocketAddress& address);
-  /// Moves the dead ones behind the others; the order stays otherwise.
+  /// Moves the dead addresses to the end; the order is otherwise unchanged.
   void PutLast(std::vector<SocketAddress>& addresses, Instant now) const;
 
  private:
@@ -24,7 +24,7 @@ class DeadAddresses {
     SocketAddress address;
     Instant until;
   };
-  std::vector<Dead> dead_;  ///< the oldest first
+  std::vector<Dead> dead_;  ///< oldest first
 };
 
 }  // namespace weir::internal

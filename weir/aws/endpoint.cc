@@ -20,7 +20,7 @@ bool MadeOf(std::string_view text, std::string_view characters) {
   return text.find_first_not_of(characters) == std::string_view::npos;
 }
 
-/// For a message: short and printable.
+/// Shortens a text and replaces unprintable characters, for a message.
 std::string Shown(std::string_view text) {
   std::string shown(text.substr(0, 100));
   std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -34,7 +34,7 @@ tl::unexpected<Error> BadUrl(std::string_view url, std::string_view why) {
               fmt::format("endpoint{}: {}; expected http(s)://host[:port][/path]", shown, why));
 }
 
-/// Takes "https://" or "http://" off the front; false if there is neither.
+/// Removes "https://" or "http://" from the front; returns false if there is neither.
 bool TakeScheme(std::string_view& rest, Endpoint& endpoint) {
   for (const auto& [scheme, tls] : {std::pair("https://", true), std::pair("http://", false)}) {
     if (!rest.starts_with(scheme)) continue;
@@ -46,7 +46,7 @@ bool TakeScheme(std::string_view& rest, Endpoint& endpoint) {
   return false;
 }
 
-/// Takes the host off the front, up to its port or the end; false if it is no host.
+/// Removes the host from the front, up to its port or the end; returns false if it is no host.
 bool TakeHost(std::string_view& rest, Endpoint& endpoint) {
   const bool brackets = rest.starts_with('[');
   const std::size_t end = std::min(rest.find(brackets ? ']' : ':'), rest.size());

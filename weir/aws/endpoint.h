@@ -1,4 +1,4 @@
-// The address of a service, as a URL gives it.
+// The address of a service, parsed from a URL.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@ struct Endpoint {
   bool tls = true;
   std::string host;  ///< a name or an address; IPv6 without brackets
   std::uint16_t port = 443;
-  std::string path = "/";  ///< encoded
+  std::string path = "/";  ///< percent-encoded
 
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// "https://host", "http://host:8000/path", "http://[::1]:8000". kInvalidArgument, saying what is
-/// wrong with it, for all else: user names, queries and fragments too. A text with an '@' is not
-/// repeated in the message, since there may be a password before it.
+/// Parses "https://host", "http://host:8000/path" or "http://[::1]:8000". Returns kInvalidArgument
+/// with the cause for any other text, including user names, queries and fragments. The message does
+/// not repeat a text with an '@', since there may be a password before it.
 Result<Endpoint> ParseEndpoint(std::string_view url);
 
-/// As the host header has it: with the port unless it is the scheme's own, IPv6 in brackets.
+/// Returns the value of the host header: with the port unless it is the default of the scheme, and
+/// with IPv6 addresses in brackets.
 std::string HostHeader(const Endpoint& endpoint);
 
 }  // namespace weir

@@ -82,7 +82,7 @@ RC_GTEST_PROP(EndpointProperty, WhatIsWrittenReadsBack, ()) {
   RC_ASSERT(ParseEndpoint(scheme + HostHeader(endpoint) + endpoint.path) == endpoint);
 }
 
-// Fails if: the text is repeated as it is, or a host is taken from beyond its characters.
+// Fails if: the text is repeated unchanged, or a host has characters that are not allowed.
 RC_GTEST_PROP(EndpointProperty, AnyTextIsReadOrRefusedInOneLine, (const std::string& text)) {
   for (const std::string& url : {text, "http://" + text, "http://h:" + text, "https://h/" + text}) {
     const Result<Endpoint> endpoint = ParseEndpoint(url);

@@ -112,7 +112,8 @@ bool IsCodeCharacter(char c) {
          c == '_' || c == '-';
 }
 
-/// "com.amazonaws.dynamodb.v20120810#X" and "X:http://..." are X.
+/// Extracts X from "com.amazonaws.dynamodb.v20120810#X" and from "X:http://...". Returns an empty
+/// text if X has other characters than those of a code, or is too long.
 std::string BareCode(std::string_view type) {
   type = type.substr(0, type.find(':'));
   const std::size_t space_end = type.rfind('#');
@@ -124,7 +125,7 @@ std::string BareCode(std::string_view type) {
 using Names = std::initializer_list<std::string_view>;
 
 std::string TextInJson(const std::string& body, Names names) {
-  // Not On-Demand, which must not be asked further once it met a mistake: the body may be anything.
+  // Not On-Demand, which must not be used further after an error: the body may be anything.
   simdjson::dom::parser parser;
   simdjson::dom::element document;
   if (parser.parse(body).get(document) != simdjson::SUCCESS) return {};
@@ -151,7 +152,8 @@ std::string TextInCbor(std::string_view body, Names names) {
   return in.Finish() ? text : std::string();
 }
 
-/// A text at the top of the body's object, of the first of these names that has one; else empty.
+/// Returns the text member of the body's object with the first of these names that exists; else an
+/// empty text.
 std::string TextIn(const std::string& body, Names names) {
   return IsCborMap(body) ? TextInCbor(body, names) : TextInJson(body, names);
 }

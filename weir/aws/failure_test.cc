@@ -103,7 +103,7 @@ TEST(Classify, ALimitMetByAReadIsAThrottleAndByAChangeIsPermanent) {
   EXPECT_EQ(Classify(400, "LimitExceededException", "UpdateTable"), kPermanent);
 }
 
-// Fails if: 5xx of an unknown code is taken for kTransient ("surely not applied").
+// Fails if: a 5xx with an unknown code is classified as kTransient ("certainly not applied").
 RC_GTEST_PROP(ClassifyProperty, NoServerErrorIsSurelyNotAppliedUnlessItsCodeSaysSo,
               (const std::string& code)) {
   const int status = *rc::gen::inRange(500, 600);
@@ -207,7 +207,7 @@ TEST(ErrorText, IsTheFirstLineOfTheMessage) {
   EXPECT_THAT(ErrorText(WithBody("not json")), IsEmpty());
 }
 
-// Fails if: what is not printable stays in the text, or the code is not held to its characters.
+// Fails if: unprintable characters stay in the text, or the characters of the code are not checked.
 RC_GTEST_PROP(ErrorTextProperty, WhateverComesGoesInAMessageOfOneLine, (const std::string& body)) {
   std::string escaped;
   for (const auto byte : *rc::gen::arbitrary<std::vector<std::uint8_t>>()) {

@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-/// How many calls are left until the one that fails; 0: none will.
+/// The number of calls until the one that fails; 0: no call fails.
 std::atomic<std::size_t> calls_left = 0;
 
 std::atomic<bool> has_no_room = false;
@@ -25,7 +25,8 @@ std::atomic<Resolver> resolver = Resolver::kAnswers;
 enum class Endless { kNo, kSoon, kYes };
 std::atomic<Endless> endless = Endless::kNo;
 
-/// Of a recv with this result, once EndlessSockets lives.
+/// Returns the result of a recv whose real result is `count`: while an EndlessSockets exists, a
+/// read that would block returns a byte instead.
 ssize_t WithoutEnd(ssize_t count, void* into) {
   Endless soon = Endless::kSoon;
   if (count > 0) endless.compare_exchange_strong(soon, Endless::kYes);
@@ -34,7 +35,7 @@ ssize_t WithoutEnd(ssize_t count, void* into) {
   return 1;
 }
 
-/// True once, if it is this call's turn.
+/// Returns true once: for the call that must fail.
 bool Fails() {
   std::size_t left = calls_left;
   while (left != 0) {
@@ -50,8 +51,9 @@ int FailWith(int error) {
   return -1;
 }
 
-// Under a sanitizer, the function that it put in place: without it thread sanitizer does not learn
-// of descriptors, and takes what a read of an eventfd orders for a race.
+// Under a sanitizer these are the functions that the sanitizer interposed: without them thread
+// sanitizer does not see descriptors, and reports a race for accesses that the read of an eventfd
+// orders.
 template <class Function>
 Function* Real(const char* name) {
   void* const sanitized = dlsym(RTLD_DEFAULT, (std::string("__interceptor_") + name).c_str());
@@ -79,7 +81,7 @@ EndlessSockets::~EndlessSockets() { endless = Endless::kNo; }
 
 }  // namespace weir
 
-// In place of those of the C library, for the whole program.
+// These replace the functions of the C library in the whole program.
 extern "C" {
 
 int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {

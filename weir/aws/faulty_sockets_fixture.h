@@ -1,13 +1,13 @@
-// Calls of the system that fail when a test says so. For sockets that do not block: the servers of
-// the tests are spared. Tests only.
+// System calls that fail when a test requests it. Only for non-blocking sockets, so that the
+// servers of the tests are not affected. Tests only.
 #pragma once
 
 #include <cstddef>
 
 namespace weir {
 
-/// While it lives, call number `nth` (from 1) of socket, connect, send, recv, epoll_ctl and eventfd
-/// fails, and all later ones succeed. One at a time.
+/// While it exists, call number `nth` (from 1) of socket, connect, send, recv, epoll_ctl and
+/// eventfd fails, and all later ones succeed. At most one may exist at a time.
 class FaultySockets {
  public:
   explicit FaultySockets(std::size_t nth);
@@ -15,11 +15,11 @@ class FaultySockets {
   FaultySockets(const FaultySockets&) = delete;
   FaultySockets& operator=(const FaultySockets&) = delete;
 
-  /// Whether that call was reached.
+  /// Returns whether that call was reached.
   bool failed() const;
 };
 
-/// While it lives, `send` has no room. One at a time.
+/// While it exists, `send` would block. At most one may exist at a time.
 class FullSockets {
  public:
   FullSockets();
@@ -28,8 +28,8 @@ class FullSockets {
   FullSockets& operator=(const FullSockets&) = delete;
 };
 
-/// While it lives, and once `recv` has returned bytes, the peer seems to send 'x' without end and
-/// faster than they are read. One at a time.
+/// While it exists, once `recv` has returned bytes, the peer seems to send 'x' without end, faster
+/// than they are read. At most one may exist at a time.
 class EndlessSockets {
  public:
   EndlessSockets();
@@ -38,7 +38,7 @@ class EndlessSockets {
   EndlessSockets& operator=(const EndlessSockets&) = delete;
 };
 
-/// While it lives, the system's resolver does not answer. One at a time.
+/// While it exists, the system's resolver does not respond. At most one may exist at a time.
 class SilentResolver {
  public:
   SilentResolver();
@@ -46,7 +46,7 @@ class SilentResolver {
   SilentResolver(const SilentResolver&) = delete;
   SilentResolver& operator=(const SilentResolver&) = delete;
 
-  /// Blocks until the resolver was asked.
+  /// Blocks until the resolver has been called.
   void WaitForQuestion() const;
 };
 

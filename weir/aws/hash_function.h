@@ -1,4 +1,4 @@
-// A hash function of OpenSSL's, looked up once.
+// A hash function of OpenSSL, looked up once.
 #pragma once
 
 #include <initializer_list>
@@ -11,16 +11,17 @@ struct evp_md_ctx_st;
 
 namespace weir {
 
-/// Looking a function up by its name costs more than hashing a short text, so it is kept: one for
-/// each thread, since it is not thread-safe.
+/// Looking up a function by its name costs more than hashing a short text, so the result is kept.
+/// Not thread-safe: use one object for each thread.
 class HashFunction {
  public:
-  /// "SHA256", for example, as OpenSSL knows it. `properties`: OpenSSL's property query; "-fips"
-  /// finds a function that an OpenSSL restricted to FIPS leaves out by default.
+  /// `name` is OpenSSL's, such as "SHA256". `properties` is OpenSSL's property query; "-fips" finds
+  /// a function that an OpenSSL restricted to FIPS omits by default.
   explicit HashFunction(const char* name, const char* properties = nullptr);
 
-  /// Of the parts, one after the other. REQUIRES: `into` has the digest's size. False where OpenSSL
-  /// fails, as one does that has no such function; `into` is then not to be used.
+  /// Hashes the concatenation of the parts. Returns false if OpenSSL fails, for example because it
+  /// has no such function; the contents of `into` are then undefined. REQUIRES: `into` has the size
+  /// of the digest.
   bool Hash(std::initializer_list<std::string_view> parts, std::span<unsigned char> into) const;
 
  private:

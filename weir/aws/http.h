@@ -1,4 +1,4 @@
-// One HTTP exchange with one endpoint: the seam between AWS's protocols and the network.
+// One HTTP exchange with one endpoint: the interface between AWS's protocols and the network.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct HttpHeader {
   friend bool operator==(const HttpHeader&, const HttpHeader&) = default;
 };
 
-/// `path` with its query, both encoded. The transport adds host and content-length itself where
-/// they are missing.
+/// `path` includes the query; both are percent-encoded. The transport adds host and content-length
+/// if they are missing.
 struct HttpRequest {
   std::string method = "POST";
   std::string path = "/";
@@ -33,28 +33,28 @@ struct HttpResponse {
   std::vector<HttpHeader> headers;  ///< names in lower case
   std::string body;
 
-  /// The first of that name, or null.
+  /// Returns the value of the first header with that name, or null.
   const std::string* Header(std::string_view name) const;
 };
 
-/// No answer came. What matters for trying again is whether the server may have seen the request.
+/// There is no response. For a retry it matters whether the server may have seen the request.
 struct HttpFailure {
-  bool maybe_sent = false;  ///< false: surely no byte of it left this machine
-  bool timed_out = false;   ///< one of its limits ended it; not maybe_sent: before it was begun
-  std::string message;      ///< one line: what, and with which host
+  bool maybe_sent = false;  ///< false: certainly no byte of it left this machine
+  bool timed_out = false;   ///< a limit ended it; if not maybe_sent, before it was sent
+  std::string message;      ///< one line: the cause and the host
 };
 
-/// How long one request may take. Whatever comes first ends it.
+/// Limits on the time of one request. The first one to pass ends it.
 struct SendLimits {
   Deadline deadline = Deadline::Never();
-  /// It is sent only if it has a connection by then.
+  /// The request is sent only if it has a connection by then.
   Deadline begin_by = Deadline::Never();
-  /// For sending it and for all of its answer, counted from when it has a connection. What it waits
-  /// for one, in this process or while one is made, counts against the two deadlines alone.
+  /// For sending and the whole response, from when the request has a connection. Waiting for a
+  /// connection, in the queue or while one is made, counts only against the two deadlines.
   nanoseconds answer_within = nanoseconds::max();
 
   Deadline LatestBegin() const { return std::min(deadline, begin_by); }
-  /// When it ends if it has its connection at `begun`.
+  /// Returns the end of a request that has its connection at `begun`.
   Deadline EndOf(Instant begun) const {
     const bool endless = answer_within >= Deadline::Never().at() - begun;
     return endless ? deadline : std::min(deadline, Deadline::At(begun + answer_within));
@@ -63,10 +63,10 @@ struct SendLimits {
 
 using HttpDone = std::move_only_function<void(tl::expected<HttpResponse, HttpFailure>)>;
 
-/// Sends requests to the endpoint it was made for. Thread-safe. Never sends a request twice, never
-/// follows a redirect. `done` runs exactly once: before Send returns, or later on a thread of the
-/// transport's or on one that blocks in Await after it called Send; under no lock, at the latest
-/// soon after the limit that ends it.
+/// Sends requests to the endpoint it was made for. Thread-safe. Never sends a request twice, and
+/// never follows a redirect. `done` runs exactly once: before Send returns, or later on a thread of
+/// the transport or on one that blocks in Await after it called Send; under no lock, and at the
+/// latest soon after the limit that ends the request.
 class HttpTransport {
  public:
   virtual ~HttpTransport() = default;

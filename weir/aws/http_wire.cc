@@ -22,7 +22,7 @@ namespace http = boost::beast::http;
 using boost::beast::string_view;
 using ErrorCode = boost::beast::error_code;
 
-/// The least that Beast can read behind the head: a chunk of no bytes.
+/// The fewest bytes that Beast can parse after the head: an empty chunk.
 constexpr std::size_t kLeastChunk = 5;
 constexpr std::string_view kEndOfLine = "\r\n";
 
@@ -85,13 +85,13 @@ Result<std::string> HeadOf(const HttpRequest& request, std::string_view authorit
   });
 }
 
-/// Beast calls the functions whose names end in _impl.
+/// Beast calls the functions with names in _impl.
 class ResponseReader::Parser final : public http::basic_parser<false> {
  public:
   explicit Parser(const Expected& expected) {
     eager(true);
     skip(expected.is_head);
-    // Beast's limit is for one call alone: it does not add up what came before.
+    // Beast applies this limit to a single call; it does not add up earlier bytes.
     header_limit(kMostFramingBytes);
     body_limit(expected.most_body_bytes);
   }
@@ -126,6 +126,8 @@ ResponseReader::ResponseReader(const Expected& expected)
 ResponseReader::~ResponseReader() = default;
 
 ResponseReader::State ResponseReader::Feed(std::string_view bytes) {
+  // Beast does not keep the beginning of a line that is not complete: it is parsed again, together
+  // with the next bytes.
   const bool has_unread = !unread_.empty();
   if (has_unread) bytes = unread_.append(bytes);
   const State state = ParseAll(bytes);
@@ -138,7 +140,6 @@ ResponseReader::State ResponseReader::Feed(std::string_view bytes) {
   return state == State::kMore && HasTooMuchFraming() ? State::kTooMuchFraming : state;
 }
 
-/// Removes the bytes that were read from the front of `bytes`.
 ResponseReader::State ResponseReader::ParseAll(std::string_view& bytes) {
   State state = Parse(bytes);
   while (state == State::kComplete && parser_->response.status / 100 == 1) {
@@ -149,9 +150,9 @@ ResponseReader::State ResponseReader::ParseAll(std::string_view& bytes) {
 }
 
 ResponseReader::State ResponseReader::Parse(std::string_view& bytes) {
-  // A put reads no more than the head or a part of a body.
+  // One put parses no more than the head or a part of a body.
   while (!bytes.empty() && !parser_->is_done()) {
-    // Beast asserts that it has so much, once it has seen a part of the last chunk.
+    // Beast asserts that it gets at least this size once it has seen a part of the last chunk.
     if (parser_->is_header_done() && !unread_.empty() && bytes.size() < kLeastChunk) break;
     ErrorCode error;
     const std::size_t count = parser_->put(asio::const_buffer(bytes.data(), bytes.size()), error);

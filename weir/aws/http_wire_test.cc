@@ -17,7 +17,7 @@ using State = ResponseReader::State;
 constexpr ResponseReader::Expected kExpected{.most_body_bytes = 1'000};
 constexpr std::string_view kChunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// What is left to do after the first `most` bytes of an endless repetition of `part`.
+/// Feeds an endless repetition of `part` and returns the state after `most` bytes.
 State FeedWithoutEnd(ResponseReader& reader, std::string_view part, std::size_t most) {
   State state = State::kMore;
   for (std::size_t fed = 0; fed < most && state == State::kMore; fed += part.size()) {
@@ -36,7 +36,7 @@ struct ReadOutcome {
   friend bool operator==(const ReadOutcome&, const ReadOutcome&) = default;
 };
 
-/// Reads `bytes` in parts of at most `most` bytes, then the end of the connection.
+/// Parses `bytes` in parts of at most `most` bytes, then the end of the connection.
 ReadOutcome ReadInParts(std::string_view bytes, std::size_t most,
                         const ResponseReader::Expected& expected = kExpected) {
   ResponseReader reader(expected);
@@ -55,7 +55,7 @@ ReadOutcome ReadInParts(std::string_view bytes, std::size_t most,
 
 class EndlessResponse : public testing::TestWithParam<std::tuple<std::string_view, const char*>> {};
 
-// Fails if: what is not body is stored or skipped without a bound.
+// Fails if: bytes other than the body are stored or skipped without a bound.
 TEST_P(EndlessResponse, EndsAtTheBound) {
   const auto& [begin, part] = GetParam();
   ResponseReader reader(kExpected);
@@ -128,7 +128,7 @@ TEST(ResponseReader, ATrailerIsNoHeader) {
       1U);
 }
 
-// Whatever the server sends, there is a verdict. Beast's assertions are compiled in.
+// Any input of a server leads to a defined state. Beast's assertions are compiled in.
 RC_GTEST_PROP(ResponseReaderProperty, AnyBytesHaveAVerdict, ()) {
   static const std::vector<std::string> parts = {"HTTP/1.1 200 OK\r\n",
                                                  "HTTP/1.1 100 Continue\r\n",

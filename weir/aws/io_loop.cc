@@ -62,7 +62,7 @@ bool IoLoop::Watch(int descriptor, std::shared_ptr<IoHandler> handler) {
 }
 
 void IoLoop::Unwatch(int descriptor) {
-  std::shared_ptr<IoHandler> released;  // outside the lock
+  std::shared_ptr<IoHandler> released;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   const auto found = handlers_.find(descriptor);
   if (found == handlers_.end()) return;
@@ -84,6 +84,7 @@ void IoLoop::WakeAt(Instant at) {
     const MutexLock lock(mutex_);
     const bool sooner = at < wake_at_;
     wake_at_ = at;
+    // The loop's thread reads the new time before it waits again.
     if (!sooner || std::this_thread::get_id() == thread_.get_id()) return;
   }
   Wake();
@@ -91,7 +92,7 @@ void IoLoop::WakeAt(Instant at) {
 
 void IoLoop::Wake() {
   const std::uint64_t one = 1;
-  // It fails only if the counter is full: then the thread has yet to wake.
+  // Fails only if the counter is full; then the thread has not woken yet.
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
 }
 
@@ -109,13 +110,14 @@ std::optional<Instant> IoLoop::RunDue() {
       const MutexLock lock(mutex_);
       if (stopping_) return std::nullopt;
       if (wake_at_ == kNever || clock_.Now() < wake_at_) return wake_at_;
+      // `on_time` may set another time, even one that has already come: so this is a loop.
       wake_at_ = kNever;
     }
     on_time_();
   }
 }
 
-/// Not before `until`; -1: without end.
+/// Rounds up, so that the wait does not end before `until`. Returns -1 for kNever.
 int IoLoop::MillisTo(Instant until) const {
   constexpr std::int64_t kNanosPerMilli = 1'000'000, kMostMillis = 3'600'000;
   if (until == kNever) return -1;
@@ -133,13 +135,14 @@ void IoLoop::Dispatch(int descriptor) {
       handler = found->second;
     }
   }
-  // A descriptor that was closed meanwhile may be another connection's by now, which takes a call
-  // without reason.
+  // A descriptor that was closed in the meantime may now be that of another connection, whose
+  // handler tolerates a call without a change.
   if (handler != nullptr) handler->OnReady();
 }
 
 void IoLoop::RunPosted() {
   std::uint64_t count = 0;
+  // Read before the tasks are taken: a task that is posted in between wakes the thread again.
   [[maybe_unused]] const ssize_t taken = read(wake_, &count, sizeof(count));
   std::vector<Task> posted;
   {

@@ -1,4 +1,4 @@
-// A thread that waits for descriptors and for instants.
+// A thread that waits for descriptors and for a time.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace weir::internal {
 
-/// Called on the loop's thread when the descriptor became readable, writable or broken, and now and
-/// then without a reason.
+/// Called on the loop's thread when the descriptor has become readable, writable or broken.
+/// Occasionally called without such a change.
 class IoHandler {
  public:
   virtual ~IoHandler() = default;
@@ -29,34 +29,39 @@ class IoLoop {
  public:
   using Task = std::move_only_function<void()>;
 
-  /// `on_time` runs at the instant of WakeAt. `clock` is monotonic as the machine's, and outlives
-  /// the loop. kUnavailable: the system gives no descriptor or no thread.
+  /// `on_time` runs at the time of WakeAt. `clock` must be monotonic like the machine's clock,
+  /// and outlive the loop. Returns kUnavailable if the system has no descriptor or thread.
   static Result<std::unique_ptr<IoLoop>> Start(const Clock& clock, Task on_time);
   ~IoLoop();
   IoLoop(const IoLoop&) = delete;
   IoLoop& operator=(const IoLoop&) = delete;
 
-  /// Lets what runs finish and joins the thread; the rest never runs. Once, before the destructor,
-  /// and not from the loop's thread.
+  /// Waits for the current callback and joins the thread; later callbacks never run. To be called
+  /// once, before the destructor, and not on the loop's thread.
   void Stop();
 
-  /// Keeps `handler`, and calls it at each change (edge) until Unwatch or, if it is already
-  /// readable or writable, at once. False: the system refuses, for example for want of memory.
+  /// Keeps `handler` and calls it at each change of the descriptor (edge-triggered) until Unwatch;
+  /// at once if the descriptor is already readable or writable. Returns false if the system
+  /// refuses, for example because it is out of memory.
   bool Watch(int descriptor, std::shared_ptr<IoHandler> handler);
-  /// A call of the handler may be in progress or begin, if it does not come from the loop's thread.
+  /// On other threads than the loop's, a call of the handler may still be in progress or begin.
   void Unwatch(int descriptor);
   void Post(Task task);
-  /// Instead of the instant that was set before.
+  /// Sets the time of `on_time`, instead of the previous one.
   void WakeAt(Instant at);
 
  private:
   IoLoop(const Clock& clock, Task on_time, int epoll, int wake);
+  /// The thread's function.
   void Run();
+  /// Calls the handler of a descriptor, or the posted tasks.
   void Dispatch(int descriptor);
   void RunPosted();
-  /// Calls `on_time` if it is time. Returns until when to wait; nothing: the loop stops.
+  /// Calls `on_time` if its time has come. Returns the time until which to wait; nothing if the
+  /// loop must stop.
   std::optional<Instant> RunDue();
   int MillisTo(Instant until) const;
+  /// Ends the thread's current or next wait.
   void Wake();
 
   const Clock& clock_;
@@ -68,7 +73,7 @@ class IoLoop {
   std::vector<Task> posted_ WEIR_GUARDED_BY(mutex_);
   Instant wake_at_ WEIR_GUARDED_BY(mutex_){INT64_MAX};
   bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  ///< uses all of the above
+  std::thread thread_;  ///< uses all members above
 };
 
 }  // namespace weir::internal

@@ -44,6 +44,7 @@ JsonStep JsonExchange::OnCredentials(Result<Credentials> got, Moment at, SharedR
     return OnFailure(std::move(failure), failed, at, shared);
   }
   if (deadline_.ExpiredAt(at.now)) return Final(OutOfTime());
+  // Another attempt with the same credentials would be rejected again.
   if (rejection_ && SameKeys(*got, credentials_)) {
     return Final(*std::move(rejection_), "credentials that were fetched anew are the same");
   }
@@ -64,6 +65,7 @@ JsonStep JsonExchange::OnSigned(const Status& signed_well, Instant now) {
   ++attempts_;
   is_out_ = true;
   handed_over_ = now;
+  // Do not send a request with an old signature.
   return SendBy{{.deadline = deadline_,
                  .begin_by = Deadline::At(now + kSignatureLife),
                  .answer_within = options_.attempt_timeout}};
@@ -72,6 +74,7 @@ JsonStep JsonExchange::OnSigned(const Status& signed_well, Instant now) {
 JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shared) {
   is_out_ = false;
   rejected_ = false;
+  // Failed requests correct the clock too.
   if (attempt.server_time) shared.skew.Observe(*attempt.server_time, at.wall);
   if (attempt.result) {
     policy_.OnSuccess(shared.quota);
@@ -92,8 +95,8 @@ JsonStep JsonExchange::OnAttempt(Attempt attempt, Moment at, SharedRetries& shar
   return OnFailure(std::move(failure), failed, at, shared);
 }
 
-// For a connection, until its signature was too old: nothing failed but this process' patience, so
-// the next one costs no retry. (The two clocks need not agree on when that was.)
+// Such a request was never sent; only its signature got old in the queue. So a new signature costs
+// no retry. (The transport's clock and `now` may differ, so half of the life is enough.)
 bool JsonExchange::WaitedInVain(const Attempt& attempt, Instant now) const {
   const bool never_begun =
       attempt.timed_out && attempt.result.error().kind == FailureClass::kTransient;
@@ -102,7 +105,7 @@ bool JsonExchange::WaitedInVain(const Attempt& attempt, Instant now) const {
 
 JsonStep JsonExchange::OnFailure(AwsFailure failure, FailedAttempt failed, Moment at,
                                  SharedRetries& shared) {
-  // It never left this machine, and now it is too late to.
+  // The request never left this machine, and the deadline has passed.
   if (failed.kind == FailureClass::kTransient && deadline_.ExpiredAt(at.now)) {
     failure.kind = FailureClass::kDeadline;
     return Final(std::move(failure), "the deadline has passed");
@@ -118,8 +121,10 @@ AuthRemedy JsonExchange::Mend(const Attempt& attempt, SharedRetries& shared) con
   if (failure.kind != FailureClass::kAuth) return AuthRemedy::kNone;
   const AuthRemedy mend = RemedyOf(failure.code);
   if (mend != AuthRemedy::kClock && mend != AuthRemedy::kMaybeClock) return mend;
+  // Without the service's time the clock cannot be corrected.
   if (!attempt.server_time) return AuthRemedy::kNone;
   const milliseconds off = std::chrono::abs(*attempt.server_time - signed_for_);
+  // The clock is right, so the secret key is wrong.
   if (mend == AuthRemedy::kMaybeClock && off <= kTolerableSkew) return AuthRemedy::kNone;
   shared.skew.OnRefused();
   return AuthRemedy::kClock;

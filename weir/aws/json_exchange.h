@@ -1,11 +1,13 @@
-// One call on a JSON service as a value: outcomes and the time go in, what to do next comes out.
+// One call on a JSON service as a state machine without I/O: outcomes and the time go in, the next
+// step comes out.
 //
 //   Begin --> FetchCredentials --> SignFor --> SendBy --> JsonAnswer
 //                    ^                            |
 //                    +---------- WakeAt <---------+
 //
-// Each step is answered by exactly one event, until there is an answer. Any failure on the way may
-// be followed by WakeAt or by the answer.
+// Exactly one event follows each step (OnCredentials, OnSigned, OnAttempt, OnWake), until the step
+// is a JsonAnswer. Any failure may lead to WakeAt or to a JsonAnswer. If a request waited too long
+// for a connection, SendBy leads to FetchCredentials directly.
 #pragma once
 
 #include <optional>
@@ -26,7 +28,7 @@ struct Moment {
   UnixMillis wall;
 };
 
-/// What all calls of one client share. Whoever owns it locks it for each event.
+/// The state that all calls of one client share. The owner holds its lock during each event.
 struct SharedRetries {
   explicit SharedRetries(const JsonClientOptions& options)
       : quota(options.retry.quota), rng(options.seed) {}
@@ -37,16 +39,16 @@ struct SharedRetries {
 
 using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
 
-struct FetchCredentials {  ///< after telling the provider of rejected() ones; then OnCredentials
+struct FetchCredentials {  ///< report rejected() ones, then get credentials; then OnCredentials
   Deadline deadline;
 };
-struct SignFor {  ///< sign MakeRequest() with credentials() for this time, then OnSigned
+struct SignFor {  ///< sign MakeRequest() with credentials() for this time; then OnSigned
   UnixMillis time;
 };
-struct SendBy {  ///< send what was signed, then OnAttempt
+struct SendBy {  ///< send the signed request; then OnAttempt
   SendLimits limits;
 };
-struct WakeAt {  ///< then OnWake
+struct WakeAt {  ///< wait until then; then OnWake
   Instant at;
 };
 using JsonStep = std::variant<FetchCredentials, SignFor, SendBy, WakeAt, JsonAnswer>;
@@ -61,22 +63,28 @@ class JsonExchange {
   JsonStep OnSigned(const Status& signed_well, Instant now);
   JsonStep OnAttempt(Attempt attempt, Moment at, SharedRetries& shared);
   JsonStep OnWake(Instant now) { return Start(now); }
-  /// Nobody will answer the step that is under way.
+  /// Ends the call if there will be no event for the last step. Returns its result.
   JsonAnswer Abandon();
 
   const Credentials& credentials() const { return credentials_; }
-  /// What the last answer says of credentials(): the service does not take them, or no more.
+  /// Returns whether the last response says that the service does not, or no longer, accept
+  /// credentials().
   bool rejected() const { return rejected_; }
   HttpRequest MakeRequest() const;
   AttemptContext context() const;
   int attempts() const { return attempts_; }
 
  private:
+  /// Begins an attempt, unless the deadline has passed.
   JsonStep Start(Instant now);
+  /// Retries the call or ends it.
   JsonStep OnFailure(AwsFailure failure, FailedAttempt failed, Moment at, SharedRetries& shared);
+  /// Returns whether the request waited for a connection until its signature was too old.
   bool WaitedInVain(const Attempt& attempt, Instant now) const;
+  /// Returns the remedy for a failure of kAuth, and applies that of the clock.
   AuthRemedy Mend(const Attempt& attempt, SharedRetries& shared) const;
   AwsFailure OutOfTime() const;
+  /// Completes a failure with the facts of all attempts. `why_not`: why there is no retry.
   tl::unexpected<AwsFailure> Final(AwsFailure failure, std::string_view why_not = {}) const;
 
   const JsonClientOptions& options_;
@@ -84,14 +92,14 @@ class JsonExchange {
   const Deadline deadline_;
   RetryPolicy policy_;
   int attempts_ = 0;
-  bool is_out_ = false;               ///< a request is under way
+  bool is_out_ = false;               ///< a request is in flight
   bool maybe_applied_ = false;        ///< by an attempt that has ended
   bool key_range_throttled_ = false;  ///< an attempt was
   UnixMillis signed_for_;
-  Instant handed_over_;      ///< to the transport
-  Credentials credentials_;  ///< kept for Rejected, and to know them again
+  Instant handed_over_;      ///< when the request was passed to the transport
+  Credentials credentials_;  ///< kept for Rejected, and for comparison with those of the next fetch
   bool rejected_ = false;
-  std::optional<AwsFailure> rejection_;  ///< until others are there
+  std::optional<AwsFailure> rejection_;  ///< the failure that rejected credentials_
   std::string last_cause_;               ///< the message of the last failure
 };
 

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// The size of the text where all of it was read.
+// Returns the index of the parser's current byte; the size of the text if all of it was parsed.
 std::size_t PlaceIn(simdjson::ondemand::document& json, const simdjson::padded_string& text) {
   const char* place = nullptr;
   if (json.current_location().get(place) != simdjson::SUCCESS) return text.size();

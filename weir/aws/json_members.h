@@ -1,4 +1,4 @@
-// Objects of JSON, read member by member; nothing is made of members that nobody asks for.
+// Reads JSON objects member by member, without conversion of the other members.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,21 +12,21 @@
 
 namespace weir {
 
-// All that reads these throws simdjson_error, which does not leave ReadMembers. Texts are views of
-// what ReadMembers holds.
+// All functions that read these throw simdjson_error, which does not leave ReadMembers. Texts are
+// views of data that ReadMembers owns.
 using JsonValue = simdjson::ondemand::value;
 using JsonObject = simdjson::ondemand::object;
 using JsonArray = simdjson::ondemand::array;
 
-/// Thrown in the same way where JSON is good and still not what is expected.
+/// Thrown in the same way if the JSON is valid but not as expected.
 struct UnexpectedJson {
   std::string what;
 };
 
-/// Empty for null.
+/// Returns a text; empty for null.
 std::string_view TextOf(JsonValue json);
 
-/// Hands each member of the object to `read(name, value)`.
+/// Calls `read(name, value)` for each member of the object.
 template <class Read>
 void ForMembers(JsonObject object, const Read& read) {
   for (simdjson::ondemand::field member : object) {
@@ -37,16 +37,17 @@ void ForMembers(JsonObject object, const Read& read) {
 
 namespace internal {
 
-/// kDataLoss, with the byte that was reached.
+/// Returns kDataLoss with the index of the byte that the parser has reached.
 tl::unexpected<Error> StoppedIn(simdjson::ondemand::document& json,
                                 const simdjson::padded_string& text, std::string_view why);
-/// The same, if the object is not all there is.
+/// Returns the same error if there are bytes after the object.
 Status EndedIn(simdjson::ondemand::document& json, const simdjson::padded_string& text);
 
 }  // namespace internal
 
-/// Hands each member of the object that `body` is to `read(name, value)`. kDataLoss, with the byte
-/// where reading stopped, where it is no such object or `read` throws as said above.
+/// Calls `read(name, value)` for each member of the object in `body`. Returns kDataLoss, with the
+/// index of the byte at which parsing stopped, if `body` is not one object or `read` throws as
+/// described above.
 template <class Read>
 Status ReadMembers(std::string_view body, const Read& read) {
   simdjson::ondemand::parser parser;
@@ -65,7 +66,7 @@ Status ReadMembers(std::string_view body, const Read& read) {
   return internal::EndedIn(json, text);
 }
 
-/// The same for the answer to a call: its error says to which.
+/// Like ReadMembers, for the response to a call; the error names the operation.
 template <class Read>
 Status ReadAnswer(std::string_view operation, std::string_view body, const Read& read) {
   const Status status = ReadMembers(body, read);

@@ -57,7 +57,7 @@ TEST(JsonMembers, AnAnswerIsNamedByItsCall) {
   EXPECT_EQ(read.error().message.substr(0, 27), "answer to GetItem: byte 0: ");
 }
 
-// Against another library.
+// Compares with another library.
 RC_GTEST_PROP(JsonMembersProperty, AreWhatAnotherReads, (const std::vector<bool>& nulls)) {
   const auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
   nlohmann::ordered_json object = nlohmann::ordered_json::object();

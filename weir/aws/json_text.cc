@@ -15,7 +15,8 @@ bool IsPlain(char byte) {
   return byte != '"' && byte != '\\' && static_cast<unsigned char>(byte) >= 0x20;
 }
 
-/// Of eight bytes at once: a byte below `bound` borrows from its high bit.
+/// Marks the bytes of a word that are below `bound` in their high bits, for eight bytes at once:
+/// such a byte borrows from its high bit.
 constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t bound) {
   return (word - kOnes * bound) & ~word & kHighBits;
 }

@@ -1,4 +1,4 @@
-// Text in JSON bodies that are written as streams.
+// Text in JSON bodies that are written to a sink.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace weir {
 
-/// How many bytes at the beginning of `text` stand for themselves in a JSON string.
+/// Returns the number of bytes at the beginning of `text` that need no escape in a JSON string.
 std::size_t PlainJson(std::string_view text);
 
-/// A byte that does not, as it is written there.
+/// The escape sequence of one byte.
 struct JsonEscape {
   std::array<char, 6> letters;
   std::size_t size;
@@ -21,8 +21,8 @@ struct JsonEscape {
   std::string_view view() const { return {letters.data(), size}; }
 };
 
-/// Writes `text` to a sink (sized_text.h) as a JSON string, quotes included. Bytes that are no
-/// UTF-8 go in as they are.
+/// Writes `text` to a sink (sized_text.h) as a JSON string, including the quotes. Bytes that are
+/// not UTF-8 are written unchanged.
 template <class Sink>
 void WriteJson(Sink& sink, std::string_view text) {
   Put(sink, "\"");
@@ -34,7 +34,7 @@ void WriteJson(Sink& sink, std::string_view text) {
   Put(sink, "\"");
 }
 
-/// The same, at the end of a string.
+/// Appends `text` to `out` as a JSON string.
 void AppendJson(std::string& out, std::string_view text);
 
 }  // namespace weir

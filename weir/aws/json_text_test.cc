@@ -26,7 +26,7 @@ TEST(AppendJson, LeavesWhatStandsThere) {
   EXPECT_EQ(out, R"({"a\"""")");
 }
 
-// Against another library. Fails if: the run behind an escape loses its first byte.
+// Compares with another library. Fails if: the text behind an escape loses its first byte.
 RC_GTEST_PROP(WriteJsonProperty, IsReadBackByOthers, ()) {
   const std::string text = *rc::gen::container<std::string>(rc::gen::inRange<char>(0, 127));
   RC_ASSERT(nlohmann::json::parse(Written(text)) == text);

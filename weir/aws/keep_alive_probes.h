@@ -1,15 +1,15 @@
-// How idle connections are probed (TCP keep-alive).
+// The probes of idle connections (TCP keep-alive).
 #pragma once
 
 #include <cstdint>
 
 namespace weir::internal {
 
-// Without probes a connection that was cut silently (a NAT or firewall that forgot it) looks idle
-// until a request fails on it after attempt_timeout, and so does each of the other idle ones. With
-// them the system closes it, unused, after 5 + 3 * 2 s; Linux's defaults are two hours. A probe is
-// an empty segment in a connection without traffic for 5 s, of which there are at most
-// max_connections, and none is older than idle_timeout.
+// Without probes, a connection that was cut silently (a NAT or firewall that forgot it) looks idle
+// until a request fails on it after attempt_timeout, and the same happens on each other idle
+// connection. With probes the system closes it, unused, after 5 + 3 * 2 s; Linux's defaults amount
+// to two hours. A probe is an empty segment on a connection without traffic for 5 s; there are at
+// most max_connections of them, and none is idle for longer than idle_timeout.
 inline constexpr std::uint16_t kProbeAfterSeconds = 5;
 inline constexpr std::uint16_t kProbeEverySeconds = 2;
 inline constexpr std::uint16_t kMostFailedProbes = 3;

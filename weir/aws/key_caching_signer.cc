@@ -25,8 +25,9 @@ using internal::kTokenHeader;
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 constexpr UnixMillis kYear10000{253'402'300'800'000};
 
-/// What a proxy may change, which is not signed, and what aws-c-auth refuses or leaves out
-/// (aws_signing.c: s_skipped_headers, s_forbidden_headers).
+/// Headers that this signer does not handle: those that a proxy may change, which are not signed,
+/// and those that aws-c-auth rejects or skips (aws_signing.c: s_skipped_headers,
+/// s_forbidden_headers).
 constexpr std::array<std::string_view, 13> kNotOurs = {"connection",
                                                        "content-length",
                                                        "expect",
@@ -51,7 +52,7 @@ std::string_view View(const std::array<char, N>& text) {
   return {text.data(), N};
 }
 
-/// ISO 8601's basic format, of years with four digits.
+/// A time in ISO 8601's basic format. REQUIRES: the year has four digits.
 class SigningTime {
  public:
   explicit SigningTime(UnixMillis now) {
@@ -80,7 +81,7 @@ class SigningTime {
                              'T', '0', '0', '0', '0', '0', '0', 'Z'};
 };
 
-/// RFC 9110's token, without upper case.
+/// Returns whether the name is a token of RFC 9110 without upper-case letters.
 bool IsLowerToken(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::ranges::all_of(name, [&](char c) {
@@ -88,7 +89,8 @@ bool IsLowerToken(std::string_view name) {
   });
 }
 
-/// No control character, and no space but single ones between others.
+/// Returns whether the value has no control characters, and only single spaces between other
+/// characters.
 bool IsCanonical(std::string_view value) {
   char before = ' ';
   for (const char c : value) {
@@ -98,7 +100,7 @@ bool IsCanonical(std::string_view value) {
   return value.empty() || before != ' ';
 }
 
-/// What is to be signed, in the order of the names.
+/// Returns the headers to be signed, sorted by name.
 Fields FieldsOf(const HttpRequest& request, const Credentials& credentials,
                 const SigningTime& time) {
   Fields fields;
@@ -166,7 +168,7 @@ class KeyCachingSigner final : public Signer {
   Result<std::string> Authorize(const Fields& fields, std::string_view body,
                                 const Credentials& credentials, const SigningTime& time);
 
-  const std::string scope_;  ///< of the credentials, but for the day
+  const std::string scope_;  ///< the credential scope without the day
   internal::SigningKeyCache keys_;
   const std::unique_ptr<Signer> others_;
 };
@@ -197,7 +199,7 @@ Status KeyCachingSigner::Sign(HttpRequest& request, const Credentials& credentia
   if (!AreOurs(fields)) return others_->Sign(request, credentials, now);
   WEIR_ASSIGN_OR_RETURN(std::string authorization,
                         Authorize(fields, request.body, credentials, time));
-  // From here on `fields` dangles.
+  // From here on `fields` dangles, because it refers to the headers.
   std::erase_if(request.headers, internal::IsOfSigning);
   if (!credentials.session_token.empty()) {
     request.headers.push_back({std::string(kTokenHeader), credentials.session_token});
@@ -210,7 +212,7 @@ Status KeyCachingSigner::Sign(HttpRequest& request, const Credentials& credentia
 }  // namespace
 
 std::unique_ptr<Signer> MakeKeyCachingSigner(SigningScope scope, std::unique_ptr<Signer> others) {
-  // Without these nothing can be signed, and the other one says so.
+  // Without these no request can be signed; `others` returns the error.
   if (scope.region.empty() || scope.service.empty()) return others;
   return std::make_unique<KeyCachingSigner>(std::move(scope), std::move(others));
 }

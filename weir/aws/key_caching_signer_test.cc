@@ -29,7 +29,7 @@ std::unique_ptr<Signer> MakeBoth(const CrtRuntime& runtime, SigningScope scope) 
 INSTANTIATE_TEST_SUITE_P(KeyCaching, SignerContract,
                          testing::Values(SignerCase{"KeyCaching", &MakeBoth}));
 
-/// Counts what it is given, and gives it on.
+/// Counts the requests that it gets, and passes them on.
 class CountingSigner final : public Signer {
  public:
   CountingSigner(Signer& to, int& count) : to_(to), count_(count) {}
@@ -43,7 +43,7 @@ class CountingSigner final : public Signer {
   int& count_;
 };
 
-/// One signing: what is given, or what became of it.
+/// The inputs of one signing and its result.
 struct Signing {
   HttpRequest request;
   Credentials credentials;
@@ -53,8 +53,7 @@ struct Signing {
 constexpr std::int64_t kDay = 86'400'000;
 constexpr UnixMillis kMidnight{1'440'892'800'000};  // 2015-08-30T00:00:00Z
 
-// Those of equal ids or equal secrets must not be taken for each other; one is longer than a block
-// of the hash.
+// Equal ids or equal secrets must not be confused; one secret is longer than a block of the hash.
 Credentials AnyCredentials() {
   static const std::vector<Credentials> all = {
       {"AKID1", "secret1", "", std::nullopt},
@@ -71,7 +70,7 @@ UnixMillis AnyTime() {
   return {*rc::gen::inRange<std::int64_t>(0, 253'402'300'800'000)};
 }
 
-/// Words of any bytes but spaces and control characters, single spaces between them.
+/// Words of any bytes except spaces and control characters, with single spaces between them.
 std::string AnyValue() {
   std::string value;
   for (int words = *rc::gen::inRange(0, 4); words > 0; --words) {
@@ -116,7 +115,7 @@ class KeyCachingSignerProperty : public testing::Test {
     return MakeKeyCachingSigner(scope_, std::make_unique<CountingSigner>(*oracle_, handed_over_));
   }
 
-  /// Signs with both, and says what differs.
+  /// Signs with both signers, and returns the differences.
   std::string Difference(Signer& signer, const Signing& given) {
     HttpRequest ours = given.request, theirs = given.request;
     const Status our_status = signer.Sign(ours, given.credentials, given.now);
@@ -133,8 +132,8 @@ class KeyCachingSignerProperty : public testing::Test {
   int handed_over_ = 0;
 };
 
-// Fails if: the cache compares the secret alone, or the day alone; the names are not sorted; an
-// earlier signature is signed or kept.
+// Fails if: the cache compares only the secret, or only the day; the names are not sorted; a header
+// of an earlier signature is signed or kept.
 TEST_F(KeyCachingSignerProperty, SignsOrdinaryRequestsAsTheRuntime) {
   const bool held = rc::check([&] {
     const auto signer = MakeCounting();
@@ -146,7 +145,7 @@ TEST_F(KeyCachingSignerProperty, SignsOrdinaryRequestsAsTheRuntime) {
   EXPECT_TRUE(held);
 }
 
-/// What makes a signing one for the other signer.
+/// A change that makes a request one for the other signer.
 const std::vector<std::function<void(Signing&)>> kOddities = {
     [](Signing& s) { s.request.method = "GET"; },
     [](Signing& s) { s.request.method = "post"; },
@@ -192,7 +191,7 @@ bool IsOfSigning(const HttpHeader& header) {
          header.name == "authorization";
 }
 
-// Fails if: one of the conditions under which a request is ours is left out.
+// Fails if: one of the conditions for handling a request here is missing.
 TEST_F(KeyCachingSignerProperty, HandsOddRequestsOver) {
   std::vector<std::function<void(Signing&)>> oddities = kOddities;
   for (const HttpHeader& header : kOddHeaders) {
@@ -201,7 +200,8 @@ TEST_F(KeyCachingSignerProperty, HandsOddRequestsOver) {
   const bool held = rc::check([&] {
     const auto signer = MakeCounting();
     Signing ordinary = AnyOrdinary();
-    std::erase_if(ordinary.request.headers, IsOfSigning);  // doubled, they are not odd
+    // Duplicated headers of a signature are allowed.
+    std::erase_if(ordinary.request.headers, IsOfSigning);
     int handed_over = 0;
     for (const auto& make_odd : oddities) {
       Signing odd = ordinary;
@@ -240,7 +240,7 @@ TEST_F(KeyCachingSignerThreads, EachGetsTheKeyOfItsOwnSecretAndDay) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The algorithm is looked up once a thread, so a new one meets what OpenSSL offers now.
+// The algorithm is looked up once in each thread, so a new thread gets what OpenSSL offers now.
 TEST_F(KeyCachingSignerThreads, AnOpenSslWithoutSha256IsAnInternalErrorAndNothingIsChanged) {
   const auto signer = MakeBoth(*runtime_, scope_);
   HttpRequest request{.headers = {{"host", "h"}, {"x-amz-date", "of before"}}, .body = "x"};

@@ -23,7 +23,7 @@ std::pair<int, std::uint16_t> Bind() {
   return {fd, ntohs(address.sin_port)};
 }
 
-/// Appends what has come; false at the end of the connection.
+/// Appends received bytes to `into`; returns false at the end of the connection.
 bool ReadSome(int fd, std::string& into) {
   char buffer[4096];
   const ssize_t count = recv(fd, buffer, sizeof(buffer), 0);
@@ -37,7 +37,7 @@ std::size_t BodyLength(const std::string& head) {
   return at == std::string::npos ? 0 : std::stoul(head.substr(at + name.size()));
 }
 
-/// The next request of the connection; `unread` keeps what came behind it.
+/// Returns the next request of the connection; `unread` keeps the bytes after it.
 std::optional<SeenRequest> ReadRequest(int fd, int connection, bool with_body,
                                        std::string& unread) {
   const std::string end = "\r\n\r\n";

@@ -1,4 +1,4 @@
-// An HTTP server on 127.0.0.1 that misbehaves as a test says.
+// An HTTP server on 127.0.0.1 that behaves as a test's script says.
 #pragma once
 
 #include <atomic>
@@ -12,29 +12,29 @@
 namespace weir {
 
 struct SeenRequest {
-  int connection = 0;  ///< 1 for the first that was accepted
-  std::string head;    ///< request line and headers as they came, without the empty line
+  int connection = 0;  ///< 1 for the first connection that was accepted
+  std::string head;    ///< request line and headers as received, without the empty line
   std::string body;
 };
 
 struct ScriptedReply {
-  std::string bytes;   ///< sent as they are; empty: no answer
+  std::string bytes;   ///< sent unchanged; empty: no response
   bool close = false;  ///< then close the connection, without having announced it
 };
 
-/// Reads requests (a body needs a content-length) on a thread for each connection, and does what
-/// the script says of each.
+/// Reads requests on one thread for each connection (a body needs a content-length), and responds
+/// as the script says.
 class LoopbackServer {
  public:
   /// Called on the connections' threads, several at a time.
   using Script = std::function<ScriptedReply(const SeenRequest&)>;
 
-  /// How much of a request is read before the script is asked; with kNothing it is not asked, and
-  /// each connection is closed at once.
+  /// The part of a request that is read before the script is called. With kNothing the script is
+  /// not called, and each connection is closed at once.
   enum class Reads { kAll, kHead, kNothing };
 
   explicit LoopbackServer(Script script, Reads reads = Reads::kAll);
-  /// Closes everything and joins; the script must not block by then.
+  /// Closes all connections and joins the threads; the script must not block any more.
   ~LoopbackServer();
 
   std::uint16_t port() const { return port_; }
@@ -57,10 +57,10 @@ class LoopbackServer {
   std::thread acceptor_;
 };
 
-/// A port of 127.0.0.1 where nobody listens.
+/// Returns a port of 127.0.0.1 on which no process listens.
 std::uint16_t ClosedPort();
 
-/// "HTTP/1.1 200 OK" with this body and its length.
+/// Returns "HTTP/1.1 200 OK" with this body and its length.
 std::string Ok(const std::string& body);
 
 }  // namespace weir

@@ -19,7 +19,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// Trimmed, without a comment that follows a blank.
+/// Trims the text and removes a comment that follows a blank.
 std::string_view WithoutComment(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
     if (BeginsComment(text[i]) && IsBlank(text[i - 1])) return Trimmed(text.substr(0, i));
@@ -35,7 +35,8 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-/// "profile a b" with keyword "profile" is "a b", with or without quotes; else empty.
+/// Returns "a b" for the title "profile a b" and the keyword "profile", with or without quotes; an
+/// empty text if the title does not begin with the keyword.
 std::string_view NameAfter(std::string_view keyword, std::string_view title) {
   if (!title.starts_with(keyword)) return {};
   title.remove_prefix(keyword.size());
@@ -80,6 +81,7 @@ class Reader {
     return {};
   }
 
+  /// Makes the section with this title the current one. Sections of other kinds are ignored.
   void Enter(std::string_view title) {
     ProfileSections* sections = &read_.profiles;
     std::string_view name = title;
@@ -96,7 +98,7 @@ class Reader {
 
   Status BeginSetting(std::string_view line) { return Set(line, ""); }
 
-  /// A line that begins with a blank.
+  /// Reads an indented line: a nested setting, or more of the value above it.
   Status GoOn(std::string_view line) {
     if (setting_.empty()) return Bad("an indented line that belongs to no setting");
     if (is_parent_) return Set(line, setting_ + ".");
@@ -104,6 +106,7 @@ class Reader {
     return {};
   }
 
+  /// Stores a `name = value` under the name with the prefix.
   Status Set(std::string_view line, const std::string& prefix) {
     const std::size_t equals = line.find('=');
     const std::string name = Lower(Trimmed(line.substr(0, equals)));
@@ -130,9 +133,9 @@ class Reader {
   ProfileFile read_;
   int line_ = 0;
   Place place_ = Place::kNowhere;
-  ProfileSettings* settings_ = nullptr;  ///< of the section
-  std::string setting_;                  ///< the last one that was not indented
-  bool is_parent_ = false;               ///< its value is empty: others may stand below it
+  ProfileSettings* settings_ = nullptr;  ///< those of the current section
+  std::string setting_;                  ///< the name of the last setting that was not indented
+  bool is_parent_ = false;  ///< the value of setting_ is empty: nested settings may follow
 };
 
 }  // namespace

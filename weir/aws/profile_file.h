@@ -1,4 +1,4 @@
-// AWS's shared config and credentials files, as far as places and endpoints are read from them.
+// AWS's shared config and credentials files, as far as regions and endpoints are read from them.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// Names in lower case. A setting below another is "dynamodb.endpoint_url".
+/// Names are in lower case. A nested setting is named like "dynamodb.endpoint_url".
 using ProfileSettings = std::map<std::string, std::string, std::less<>>;
 using ProfileSections = std::map<std::string, ProfileSettings, std::less<>>;
 
@@ -21,18 +21,18 @@ struct ProfileFile {
 };
 
 enum class ProfileFileKind {
-  kConfig,       ///< [default], [profile NAME], [services NAME]; other sections are passed over
+  kConfig,       ///< [default], [profile NAME], [services NAME]; other sections are skipped
   kCredentials,  ///< [NAME]
 };
 
-/// Reads the text of such a file, as "Format of the config and credentials files" in AWS's "SDKs
-/// and Tools Reference Guide" says: `name = value` below a [section]; a line that begins with
-/// blanks goes on with the value, or is a setting below it where that is empty; '#' and ';' begin a
-/// comment at the start of a line and after a blank. Sections and settings that come twice: the
-/// later one counts.
+/// Parses the text of such a file, as described by "Format of the config and credentials files" in
+/// AWS's "SDKs and Tools Reference Guide": `name = value` below a [section]. A line that begins
+/// with blanks continues the value above it, or is a nested setting if that value is empty. '#' and
+/// ';' begin a comment at the start of a line and after a blank. If a section or setting is
+/// repeated, the later one counts.
 ///
-/// What begins with aws_ is not kept: it may be a secret. kInvalidArgument, with `file` and the
-/// number of the line, and without its text.
+/// Settings whose name begins with aws_ are discarded, because they may be secrets. Errors are
+/// kInvalidArgument, with `file` and the line number, but without the text of the line.
 Result<ProfileFile> ParseProfileFile(std::string_view text, ProfileFileKind kind,
                                      std::string_view file);
 

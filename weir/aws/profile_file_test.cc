@@ -117,7 +117,7 @@ TEST(ProfileFile, RefusalsNameTheLineAndNotItsText) {
   EXPECT_EQ(RefusalOf("[default]\na =\n  secret\n"), where + "3: expected name = value");
 }
 
-// Fails if: a line's text stands in a refusal, or an indented comment goes on with a value.
+// Fails if: the text of a line is repeated in an error, or an indented comment continues a value.
 RC_GTEST_PROP(ProfileFileProperty, LinesOfCommentChangeNothing, ()) {
   const auto lines = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
       "[default]", "[profile a]", "[services s]", "[other]", "[bad", "region = x", "k =", "  k = v",

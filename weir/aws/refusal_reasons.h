@@ -1,4 +1,4 @@
-// The reasons that DynamoDB gives in the body of a refusal, in addition to its code.
+// The reasons that DynamoDB adds to the body of a rejection.
 #pragma once
 
 #include <string>
@@ -21,12 +21,13 @@ struct Cancellation {
   std::string text;
 };
 
-/// By CancellationReasons in the body of a kTransactionCancelled.
+/// Parses CancellationReasons in the body of a kTransactionCancelled.
 Cancellation ReadCancellation(const std::string& body);
 
-/// True if the body of a throttled request says that the writes exceeded the throughput of one key
-/// range of the table itself (ThrottlingReasons has TableWriteKeyRangeThroughputExceeded), not that
-/// of an index, of the whole table or of the account. Services that give no reasons: false.
+/// Returns true if the body of a throttled request says that the writes exceeded the throughput of
+/// one key range of the table itself (ThrottlingReasons contains
+/// TableWriteKeyRangeThroughputExceeded), not that of an index, of the whole table or of the
+/// account. Returns false if the service gives no reasons.
 bool IsTableKeyRangeThrottled(const std::string& body);
 
 }  // namespace weir

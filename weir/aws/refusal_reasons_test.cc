@@ -64,7 +64,8 @@ std::string Throttled(std::string_view field, std::string_view reason) {
       field, reason);
 }
 
-// Fails if: the throttle of an index, of a whole table or of an account divides a bucket.
+// Fails if: the throttle of an index, of a whole table or of an account causes the division of a
+// bucket.
 TEST(ThrottlingReasons, D8OnlyTheTablesOwnKeyRangeCounts) {
   for (const char* field : {"ThrottlingReasons", "throttlingReasons"}) {
     EXPECT_TRUE(IsTableKeyRangeThrottled(Throttled(field, "TableWriteKeyRangeThroughputExceeded")));

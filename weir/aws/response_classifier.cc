@@ -23,7 +23,7 @@ std::string Crc32(std::string_view body) {
       crc32_z(0, reinterpret_cast<const unsigned char*>(body.data()), body.size()));
 }
 
-/// Not so where none is told.
+/// Returns false if the response has no checksum.
 bool HasWrongChecksum(const HttpResponse& response) {
   const std::string* const told = response.Header("x-amz-crc32");
   return told != nullptr && *told != Crc32(response.body);
@@ -42,9 +42,10 @@ bool HoldsImages(FailureClass kind) {
   return kind == FailureClass::kConditional || kind == FailureClass::kConflict;
 }
 
-/// The class, and the service's words about it.
+/// Returns the service's message. Replaces the class of a cancelled transaction by that of its
+/// reasons.
 std::string Explain(const HttpResponse& response, AwsFailure& failure) {
-  // A refused signature is explained by repeating what was signed, session token and all.
+  // A rejected signature is explained by repeating the signed data, with the session token.
   if (failure.kind == FailureClass::kAuth && !IsPermission(failure.code)) return {};
   std::string text = ErrorText(response);
   if (failure.code != kTransactionCancelled) return text;

@@ -1,4 +1,4 @@
-// What the outcome of one request means.
+// The classification of the outcome of one request.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,22 @@
 namespace weir {
 
 struct Attempt {
-  tl::expected<std::string, AwsFailure> result;  ///< the body of a good answer
+  tl::expected<std::string, AwsFailure> result;  ///< the body of a successful response
   bool timed_out = false;
-  std::optional<UnixMillis> server_time;  ///< its Date header
+  std::optional<UnixMillis> server_time;  ///< the Date header of the response
 };
 
 struct AttemptContext {
   std::string_view operation;
   std::string_view host;
-  std::size_t max_error_body = 0;  ///< bytes; a longer one is left out
+  std::size_t max_error_body = 0;  ///< bytes; a longer body is omitted
 };
 
-/// 2xx is a good answer. One whose x-amz-crc32 is not its body's is kAmbiguous, whatever it says;
-/// so is no answer if the service may have seen the request, and else it is kTransient. The bodies
-/// of kConditional and kConflict are kept at any length: they hold what the caller asked for.
-/// Leaves `attempts` and `maybe_applied` to the caller, who knows the earlier ones.
+/// Classifies the outcome of a request. A status of 2xx is a success. A response whose x-amz-crc32
+/// is not that of its body is kAmbiguous, whatever its status. A missing response is kAmbiguous if
+/// the service may have seen the request, else kTransient. The bodies of kConditional and kConflict
+/// are kept at any length: they contain the data that the caller requested. Leaves `attempts` and
+/// `maybe_applied` to the caller, which knows the earlier attempts.
 Attempt ClassifyResponse(tl::expected<HttpResponse, HttpFailure> answer,
                          const AttemptContext& context);
 

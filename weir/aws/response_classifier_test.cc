@@ -11,7 +11,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr AttemptContext kContext = {"UpdateItem", "dynamodb.eu-west-1.amazonaws.com", 64};
-constexpr const char* kCheckValue = "123456789";  // whose crc32 is cbf43926, in every description
+// Its crc32 is cbf43926, the check value in every description of the algorithm.
+constexpr const char* kCheckValue = "123456789";
 
 Attempt Answered(HttpResponse response) { return ClassifyResponse(std::move(response), kContext); }
 Attempt Lost(HttpFailure failure) {

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-/// A bucket whose time stands still: the period is never used.
+/// A bucket that never refills, because no time passes in it; its period is not used.
 Meter QuotaMeter(std::int64_t tokens) { return FullMeter(PerDay(tokens)); }
 
 }  // namespace

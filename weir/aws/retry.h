@@ -1,8 +1,8 @@
-// Whether and when a call that failed is tried again.
+// The decision whether and when a failed call is retried.
 //
-// As "standard" mode of AWS's SDKs: full jitter, a bound on attempts, and a quota that all calls of
-// a client share, so that a service in trouble is not met with several times the load. Values: the
-// caller brings time, randomness and the lock around what is shared.
+// Like "standard" mode of AWS's SDKs: full jitter, a bound on attempts, and a quota that all calls
+// of a client share, so that a failing service does not get several times the load. Not
+// thread-safe, no I/O: the caller passes in time and randomness, and locks the shared quota.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,33 @@
 namespace weir {
 
 struct RetryOptions {
-  /// 1: never again. What failed for rejected credentials or a wrong clock that could be mended
-  /// does not count.
+  /// 1: no retries. An attempt that failed for rejected credentials or a wrong clock, which could
+  /// be corrected, does not count.
   int max_attempts = 5;
-  milliseconds base{25};       ///< the first wait is at most this, each further one twice that ...
-  milliseconds cap{20'000};    ///< ... up to this; REQUIRES: 0 < base <= cap
-  milliseconds least_time{5};  ///< no try begins with less left: it would only add doubt
-  std::int64_t quota = 500;    ///< tokens for retries; REQUIRES: >= 1
+  /// The bound of the first wait, which is random. It doubles with each further wait, up to `cap`.
+  /// REQUIRES: 0 < base <= cap.
+  milliseconds base{25};
+  milliseconds cap{20'000};
+  /// There is no retry with less time left: it would only add a request of unknown outcome.
+  milliseconds least_time{5};
+  std::int64_t quota = 500;  ///< tokens for retries; REQUIRES: >= 1
 };
 
 inline constexpr std::int64_t kRetryCost = 5;
 inline constexpr std::int64_t kTimeoutRetryCost = 10;
-/// What a success gives back that needed no retry. One that did gives back what its last one cost.
+/// Tokens that a success without retries returns. With retries, it returns the cost of the last.
 inline constexpr std::int64_t kSuccessReturn = 1;
 
-/// Tokens for retries. Time gives none back, successes do.
+/// The tokens for retries. They are refilled by successes, not by time.
 class RetryQuota {
  public:
   explicit RetryQuota(std::int64_t tokens);
-  /// All of them or none.
+  /// Takes all of the tokens or none. Returns whether it took them.
   bool Take(std::int64_t tokens);
-  /// Stops at what it began with.
+  /// Adds tokens, up to the initial number.
   void GiveBack(std::int64_t tokens);
   std::int64_t available() const { return meter_.tokens / kMillitokens; }
-  std::uint64_t refused() const { return refused_; }  ///< Takes that got nothing
+  std::uint64_t refused() const { return refused_; }  ///< Takes that returned false
 
  private:
   Meter meter_;
@@ -49,32 +52,32 @@ class RetryQuota {
 
 struct FailedAttempt {
   FailureClass kind = FailureClass::kPermanent;
-  AuthRemedy mend =
-      AuthRemedy::kNone;  ///< for kAuth: what was mended, so that it may go better now
+  AuthRemedy mend = AuthRemedy::kNone;  ///< for kAuth: the remedy that was applied
   bool timed_out = false;
 };
 
 struct RetryDecision {
   bool again = false;
-  Instant at;                ///< when, if `again`
-  std::string_view why_not;  ///< for people; empty where trying again cannot help
+  Instant at;                ///< the time of the retry, if `again`
+  std::string_view why_not;  ///< for error messages; empty if a retry cannot help
 };
 
 /// The retries of one call.
 ///
-/// Tried again: kThrottle and kTransient; kAmbiguous if the call is repeatable; kAuth at once, and
-/// once for expired credentials and once for the clock, however many attempts there may be. Never:
-/// what would begin after the deadline.
+/// Retried are: kThrottle and kTransient; kAmbiguous if the call is repeatable; kAuth at once, but
+/// only once for expired credentials and once for the clock, independently of the bound on
+/// attempts. Nothing is retried after the deadline.
 class RetryPolicy {
  public:
   RetryPolicy(const RetryOptions& options, bool repeatable, Deadline deadline);
 
-  /// After each failed attempt. Where the answer is `again`, the quota has paid for it.
+  /// To be called after each failed attempt. If the result is `again`, the quota has been charged.
   RetryDecision OnFailure(const FailedAttempt& failed, Instant now, RetryQuota& quota, Rng& rng);
-  /// After the attempt that ended the call well.
+  /// To be called after a successful attempt.
   void OnSuccess(RetryQuota& quota) const { quota.GiveBack(success_return_); }
 
  private:
+  /// Returns whether a retry may help. Remembers which remedies have been used.
   bool IsWorthIt(const FailedAttempt& failed);
 
   int max_attempts_;

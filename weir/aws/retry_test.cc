@@ -13,7 +13,7 @@ using enum FailureClass;
 constexpr Instant kNow{86'400'000'000'007};
 constexpr auto kSecond = std::chrono::seconds(1);
 
-/// A policy with a quota and randomness of its own.
+/// A policy with its own quota and randomness.
 struct Retries {
   explicit Retries(RetryOptions options = {}, bool repeatable = false,
                    Deadline deadline = Deadline::Never())
@@ -42,7 +42,7 @@ TEST(RetryQuota, GivesAllOrNothingAndTakesBackUpToItsCapacity) {
   EXPECT_EQ(quota.available(), 12);
 }
 
-// Fails if: a Take that does not fit takes what is there, or GiveBack goes past the capacity.
+// Fails if: a Take that does not fit takes the available tokens, or GiveBack exceeds the capacity.
 RC_GTEST_PROP(RetryQuotaProperty, CountsLikeANumberBetweenZeroAndItsCapacity, ()) {
   const auto capacity = *rc::gen::inRange<std::int64_t>(1, 1000);
   RetryQuota quota(capacity);
@@ -159,8 +159,8 @@ FailedAttempt SomeFailure() {
           .timed_out = *rc::gen::arbitrary<bool>()};
 }
 
-// Fails if: the deadline is held against `now` instead of against now + wait, the bound on attempts
-// is off by one, or a refused retry has taken tokens.
+// Fails if: the deadline is compared with `now` instead of now + wait, the bound on attempts is off
+// by one, or a refused retry takes tokens.
 RC_GTEST_PROP(RetryPolicyProperty, EveryRetryIsInTimeWithinBoundsAndPaid, ()) {
   const RetryOptions options{.max_attempts = *rc::gen::inRange(1, 8),
                              .base = milliseconds(*rc::gen::inRange(1, 50)),

@@ -13,10 +13,10 @@
 namespace weir {
 namespace {
 
-/// A smaller change of the service's time does not matter to credentials.
+/// The credentials provider is not notified of smaller changes of the service's time.
 constexpr milliseconds kUnnoticed{1000};
 
-/// What the calls of one client share; lives as long as the last of them.
+/// The state that the calls of one client share. It lives until the last of them has completed.
 struct Core {
   Core(JsonClientParts with, JsonClientOptions opts)
       : parts(with),
@@ -35,13 +35,17 @@ struct Core {
   Mutex mutex;
   SharedRetries shared WEIR_GUARDED_BY(mutex);
   ServerTime server_time WEIR_GUARDED_BY(mutex);
-  /// Of the service's time to the time since boot, as the credentials provider knows it.
+  /// The service's time minus the time since boot, as the credentials provider was last notified.
   std::optional<milliseconds> known_offset WEIR_GUARDED_BY(mutex);
   Counter calls, attempts, retries, throttles;
   Histogram request_time;
 };
 
-/// One call under way. Whoever will hear of its next event owns it; dropped, it answers for itself.
+/// One pending call. It is owned by the callback of its next event, and completes itself if that
+/// callback is destroyed unrun.
+///
+/// Each Do carries out one step of json_exchange.h and passes the resulting event to the exchange,
+/// under the core's lock if the event uses the shared state; Go then carries out the next step.
 class Flight {
  public:
   Flight(std::shared_ptr<Core> core, JsonCall call, Deadline deadline, JsonDone done)
@@ -62,6 +66,7 @@ class Flight {
  private:
   using Ptr = std::unique_ptr<Flight>;
 
+  /// Carries out a step. The flight may complete and be destroyed before this returns.
   static void Go(Ptr flight, JsonStep step) {
     std::visit([&](auto& what) { Do(std::move(flight), what); }, step);
   }
@@ -75,16 +80,19 @@ class Flight {
 
   JsonStep OnCredentials(Result<Credentials> credentials);
   JsonStep OnAnswer(tl::expected<HttpResponse, HttpFailure> answer);
+  /// Passes the outcome of an attempt to the exchange.
   JsonStep Weigh(Attempt attempt);
+  /// Passes a response's Date to the service's time, and reports changes of that.
   void Observe(const ServerDate& response, UnixMillis wall);
+  /// Returns whether the provider must be notified of this time of the service.
   bool IsNews(UnixMillis time, nanoseconds boot) WEIR_REQUIRES(core_->mutex);
   void CountAttempt() const;
 
   const std::shared_ptr<Core> core_;
   JsonExchange exchange_;
-  HttpRequest request_;  ///< between signing and sending
-  nanoseconds sent_{0};  ///< the time since boot when it was handed over
-  JsonDone done_;        ///< null once it ran
+  HttpRequest request_;  ///< signed, not yet sent
+  nanoseconds sent_{0};  ///< the time since boot when the request was passed to the transport
+  JsonDone done_;        ///< null once it has run
 };
 
 void Flight::Do(Ptr flight, FetchCredentials& step) {
@@ -136,6 +144,7 @@ JsonStep Flight::OnAnswer(tl::expected<HttpResponse, HttpFailure> answer) {
     core_->events.Throttled(exchange_.context().operation, attempt.result.error(), clock.Now());
   }
   JsonStep next = Weigh(std::move(attempt));
+  // Under no lock, as CredentialsProvider requires.
   if (exchange_.rejected()) core_->parts.credentials.Rejected(exchange_.credentials());
   return next;
 }
@@ -161,6 +170,7 @@ void Flight::Observe(const ServerDate& response, UnixMillis wall) {
     after = core_->server_time.Now(response.received);
     is_news = after && IsNews(*after, response.received);
   }
+  // Under no lock, as CredentialsProvider requires.
   if (is_news) core_->parts.credentials.SetServiceTime(*after);
   if (before && after && *before != *after) core_->events.TimeStepped(*after - *before);
 }

@@ -1,5 +1,5 @@
-// The one JsonClient with a network below it: credentials, signature, request, and another try
-// where that helps. The decisions are json_exchange.h's; this carries them out.
+// The JsonClient that uses the network: credentials, signature, request, and retries.
+// json_exchange.h makes the decisions; this client carries them out.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,31 @@
 
 namespace weir {
 
-/// All must outlive the client and each call that is under way. A call goes on when its client is
-/// destroyed. One that a part drops unanswered (a Loop that is destroyed, for example) is answered
-/// as it then stands: kAmbiguous if a request was out, else kTransient.
+/// All parts must outlive the client and each pending call. A pending call continues when its
+/// client is destroyed. If a part drops a call without completing it (for example a Loop that is
+/// destroyed), the call completes with the state it has: kAmbiguous if a request was in flight,
+/// else kTransient.
 struct JsonClientParts {
   HttpTransport& transport;
   Signer& signer;
   CredentialsProvider& credentials;
-  Scheduler& scheduler;  ///< its clock is the one the deadlines count on
+  Scheduler& scheduler;  ///< its clock is the clock of the deadlines
 };
 
 struct JsonClientOptions {
-  std::string target_prefix;  ///< of x-amz-target, for example "DynamoDB_20120810"
+  std::string target_prefix;  ///< of the x-amz-target header, for example "DynamoDB_20120810"
   std::string content_type = "application/x-amz-json-1.0";
-  std::string host;  ///< the host header: with the port, unless that is the scheme's own
+  std::string host;  ///< the host header: with the port, unless it is the default of the scheme
   std::string path = "/";
-  /// For one request and its whole answer, from when it has a connection. Waiting for that is
-  /// bounded by the call's deadline alone, and is neither a failure nor a retry: a request that
-  /// waited until its signature got old (kSignatureLife in clock_skew.h) is signed anew and goes on
-  /// waiting. The default is far above what DynamoDB takes for any request of ours, so that it ends
-  /// only what is really lost.
+  /// Limit of one request and its whole response, from when it has a connection. Waiting for a
+  /// connection is bounded only by the call's deadline, and is neither a failure nor a retry: a
+  /// request that waited until its signature got old (kSignatureLife in clock_skew.h) is signed
+  /// again and continues to wait. The default is far above the time that DynamoDB takes for any of
+  /// our requests, so that only requests that are really lost are ended.
   milliseconds attempt_timeout{5'000};
   RetryOptions retry;
   std::size_t max_error_body = 64 * 1024;  ///< bytes; see ClassifyResponse in response_classifier.h
-  std::uint64_t seed = 0;  ///< of the waits between tries; each process should have its own
+  std::uint64_t seed = 0;  ///< of the delays of retries; each process should use its own
   /// Gets "aws.throttled" and "clock.service_time_stepped". Must outlive each call.
   Log* log = nullptr;
 };

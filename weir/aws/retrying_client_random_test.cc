@@ -1,4 +1,4 @@
-// Calls against a service that fails in every way, by seed; the service knows what it really did.
+// Calls against a service that fails in every way, by seed. The service records its real actions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,23 +28,23 @@ enum Fault : std::size_t {
   kLostBefore,  ///< the connection broke before the service read the request
   kLostAfter,   ///< ... after it was applied
   kBroken,      ///< 500, applied or not
-  kSilent,      ///< no answer in time, applied or not
+  kSilent,      ///< no response in time, applied or not
   kDamaged,
   kRefused,  ///< a condition did not hold
   kExpired,
   kSkewed,
-  kQueued,  ///< waits for a connection, then meets one of the others
+  kQueued,  ///< waits for a connection, then has one of the other faults
   kFaults
 };
 
 /// What really happened to one call.
 struct Truth {
   int sends = 0;
-  int mendable = 0;  ///< of these, those that were refused for credentials or clock
+  int mendable = 0;  ///< of these, the ones that were refused for credentials or clock
   int applied = 0;
-  int doubtful = 0;  ///< sends whose fate the client cannot know
-  std::optional<Deadline>
-      given_up;  ///< when one that waited for a connection was not sent any more
+  int doubtful = 0;  ///< sends whose outcome the client cannot know
+  /// The time at which a request that waited for a connection was abandoned.
+  std::optional<Deadline> given_up;
 };
 
 class FaultyService final : public HttpTransport {
@@ -63,7 +63,7 @@ class FaultyService final : public HttpTransport {
   int begun_late = 0, never_begun = 0;
 
  private:
-  /// Waits for a connection, often longer than an attempt may take.
+  /// Waits for a connection, often for longer than an attempt may take.
   void Queue(HttpRequest request, SendLimits limits, HttpDone done) {
     const Instant begin = scheduler_.clock().Now() + milliseconds(rng_.Between(0, 120));
     if (limits.LatestBegin().ExpiredAt(begin)) {
@@ -89,7 +89,7 @@ class FaultyService final : public HttpTransport {
     if (fault != kSilent && rng_.Chance(0.3)) return done(std::move(answer));
     Instant at = fault == kSilent ? deadline.at() : now + milliseconds(rng_.Between(0, 30));
     if (at > deadline.at()) {
-      // Whatever the service did, the client was told nothing.
+      // Whatever the service did, the client gets no response.
       at = deadline.at();
       if (answer || !answer.error().maybe_sent) ++truths_.at(std::stoul(request.body)).doubtful;
       answer = tl::unexpected(HttpFailure{true, true, "timed out"});
@@ -214,9 +214,9 @@ void ExpectTrue(const Episode::Call& call, const Truth& truth) {
   EXPECT_TRUE(failure.maybe_applied || failure.kind != FailureClass::kAmbiguous);
 }
 
-// Fails if: the doubt of an earlier attempt is forgotten, a lost answer of a call that is not
-// repeatable is tried again, an unsent request is taken for doubtful, a wait passes the deadline,
-// or the attempt's time counts while a request waits for a connection.
+// Fails if: the doubt about an earlier attempt is forgotten, a call that is not repeatable is
+// retried after a lost response, an unsent request is reported as possibly applied, a wait exceeds
+// the deadline, or the time of an attempt includes the wait for a connection.
 TEST(RetryingClientProperty, EveryCallIsAnsweredOnceAndAsItReallyWas) {
   std::array<int, kFaults> faults{};
   std::array<int, 8> failures{};
@@ -257,7 +257,7 @@ TEST(RetryingClientProperty, EveryCallIsAnsweredOnceAndAsItReallyWas) {
   EXPECT_GT(quota_refused, 50U);
 }
 
-/// Every third request is throttled; answers come on the loop's thread or before Send returns.
+/// Throttles every third request; responds on the loop's thread or before Send returns.
 class ThrottlingService final : public HttpTransport {
  public:
   explicit ThrottlingService(Scheduler& scheduler) : scheduler_(scheduler) {}

@@ -33,10 +33,10 @@ HttpResponse Dated(HttpResponse response, std::string date) {
   response.headers.push_back({"date", std::move(date)});
   return response;
 }
-/// Than the simulated clock's beginning, within 13 ms.
+/// The beginning of the simulated clock plus ten minutes, within 13 ms.
 constexpr const char* kTenMinutesLater = "Thu, 01 Jan 2026 00:10:00 GMT";
 
-/// What a call was told, how often, and when.
+/// The result of a call, its time, and the number of completions.
 struct Told {
   int times = 0;
   Instant at;
@@ -226,7 +226,7 @@ TEST_F(RetryingClientTest, WhereNoTryFitsBeforeTheDeadlineItSaysTheCauseAtOnce) 
 TEST_F(RetryingClientTest, ADeadlineThatPassesDuringTheWaitIsSaidWithTheCause) {
   Script(Lost());
   const Told& told = Start(true, Within(milliseconds(100)));
-  scheduler_.sim_clock().Advance(milliseconds(200));  // the thread came late
+  scheduler_.sim_clock().Advance(milliseconds(200));  // the thread was late
   scheduler_.RunAll();
   ASSERT_TRUE(told.failed(kDeadline));
   EXPECT_TRUE(told.failure().maybe_applied);
@@ -293,7 +293,7 @@ TEST_F(RetryingClientTest, WhatWaitedTooLongIsSignedAnewAndCostsNoRetry) {
   ASSERT_TRUE(told.good()) << told.failure().message;
   EXPECT_FALSE(told.reply().maybe_repeated);
   EXPECT_EQ(client_->stats().quota_refused, 0U);
-  // Each was signed when it was handed over, so that none is older than the service believes.
+  // Each one was signed when it was passed on, so that none is older than the service accepts.
   ASSERT_EQ(signer_.times.size(), 4U);
   for (std::size_t i = 1; i < signer_.times.size(); ++i) {
     EXPECT_EQ(signer_.times[i] - signer_.times[i - 1], kSignatureLife);
@@ -351,7 +351,7 @@ TEST_F(RetryingClientTest, AClockThatTheServiceRefusesIsCorrectedOnce) {
   EXPECT_EQ(stubborn.failure().attempts, 2);
 }
 
-// Fails if: the time of the service is not taken from responses, or follows the wall clock.
+// Fails if: the service's time is not taken from responses, or follows the wall clock.
 TEST_F(RetryingClientTest, C4TheTimeOfTheServiceIsThatOfItsResponses) {
   EXPECT_FALSE(client_->ServerNow());
   EXPECT_TRUE(Call().good());
@@ -457,7 +457,7 @@ TEST_F(RetryingClientTest, ACacheGivesUpWhatWasRefused) {
   EXPECT_EQ(asked.asked, 2);
 }
 
-// Fails if: the provider does not learn the service's time, or learns it with each response.
+// Fails if: the provider is not notified of the service's time, or is notified at each response.
 TEST_F(RetryingClientTest, D15CredentialsLearnTheServicesTime) {
   for (int i = 0; i < 2; ++i) Script(Dated(Good(), "Thu, 01 Jan 2026 02:00:00 GMT"));
   EXPECT_TRUE(Call().good());
@@ -473,7 +473,7 @@ TEST_F(RetryingClientTest, D15CredentialsLearnTheServicesTime) {
   EXPECT_EQ(credentials_.service_times.size(), 1U);
 }
 
-// Fails if: a throttled transaction is not retried by the client, with its backoff and its quota.
+// Fails if: the client does not retry a throttled transaction with its backoff and its quota.
 TEST_F(RetryingClientTest, D15AThrottledTransactionIsRetriedWithinTheQuota) {
   transport_.always = {
       HttpResponse{.status = 400,

@@ -1,4 +1,4 @@
-// The world around a JsonClient, as a test writes it. Tests only.
+// Scripted parts for the tests of a JsonClient. Tests only.
 #pragma once
 
 #include <deque>
@@ -16,14 +16,15 @@ namespace weir {
 
 using HttpAnswer = tl::expected<HttpResponse, HttpFailure>;
 
-/// Answers the requests in turn from its script; past its end, with `always`.
+/// Responds to requests by the lines of its script, in order; past its end, by `always`.
 class ScriptedTransport final : public HttpTransport {
  public:
   struct Line {
     HttpAnswer answer;
-    /// From when it has a connection; nothing: before Send returns, and it has one at once.
+    /// The time to the response from when the request has a connection. Nothing: it has a
+    /// connection at once, and completes before Send returns.
     std::optional<nanoseconds> after = std::nullopt;
-    nanoseconds waits{0};  ///< for a connection
+    nanoseconds waits{0};  ///< the wait for a connection
   };
   explicit ScriptedTransport(Scheduler& scheduler) : scheduler_(scheduler) {}
 
@@ -45,7 +46,7 @@ class ScriptedTransport final : public HttpTransport {
   std::vector<SendLimits> all_limits;
 
  private:
-  /// When it is answered; with what, if that is not what was scripted.
+  /// Returns the time of the response. Replaces the response if a limit passes earlier.
   Instant EndOf(Line& line, const SendLimits& limits) const {
     const Instant begun = scheduler_.clock().Now() + line.waits;
     if (limits.LatestBegin().ExpiredAt(begun)) {
@@ -62,8 +63,8 @@ class ScriptedTransport final : public HttpTransport {
   Scheduler& scheduler_;
 };
 
-/// Gives "key-1", "key-2", ..., the same again while there are `repeats`, or the next of `errors`,
-/// at once or later.
+/// Returns "key-1", "key-2", ..., the previous one again while `repeats` is positive, or the next
+/// of `errors`, at once or later.
 class ScriptedCredentials final : public CredentialsProvider {
  public:
   explicit ScriptedCredentials(Scheduler& scheduler) : scheduler_(scheduler) {}
@@ -106,7 +107,7 @@ class ScriptedCredentials final : public CredentialsProvider {
   int key_ = 0;
 };
 
-/// Signs with the name of the key.
+/// Signs by adding the id of the key.
 class ScriptedSigner final : public Signer {
  public:
   Status Sign(HttpRequest& request, const Credentials& credentials, UnixMillis now) override {

@@ -19,6 +19,7 @@ milliseconds Floor(nanoseconds time) { return std::chrono::floor<milliseconds>(t
 }  // namespace
 
 ServerTime::Range ServerTime::RangeOf(const ServerDate& response) {
+  // The service wrote the Date, which is rounded down to a second, between `sent` and `received`.
   const milliseconds date(response.date.value);
   return {.low = date - Floor(response.received), .high = date + kDateUnit - Floor(response.sent)};
 }
@@ -41,7 +42,7 @@ void ServerTime::Observe(const ServerDate& response, UnixMillis wall) {
   if (run_.count == 0 || run_.is_behind != is_behind) {
     run_ = {.count = 0, .is_behind = is_behind, .first = response.received, .range = range};
   }
-  // What all of them allow.
+  // The range that all responses of the run allow.
   run_.range.low = std::max(run_.range.low, range.low);
   run_.range.high = std::min(run_.range.high, range.high);
   const bool is_long = response.received - run_.first >= kRunTime;
@@ -49,10 +50,12 @@ void ServerTime::Observe(const ServerDate& response, UnixMillis wall) {
 }
 
 void ServerTime::Begin(const Range& range, milliseconds wall_offset) {
+  // The wall clock agrees with the response.
   if (wall_offset >= range.low - kTolerance && wall_offset <= range.high + kTolerance) {
     offset_ = slew_to_ = std::clamp(wall_offset, range.low, range.high);
     return;
   }
+  // Otherwise the response must agree with the one before it.
   const bool agree =
       first_ && range.low <= first_->high + kTolerance && first_->low <= range.high + kTolerance;
   if (agree) {
@@ -66,9 +69,10 @@ void ServerTime::Correct(nanoseconds boot) {
   run_.count = 0;
   const milliseconds now = OffsetAt(boot);
   const milliseconds wanted = run_.is_behind ? run_.range.low : run_.range.high;
-  // Responses of servers whose clocks differ may leave nothing that all allow.
+  // If servers have different clocks, their responses may have no common range.
   if (run_.is_behind ? wanted <= now : wanted >= now) return;
   slew_began_ = boot;
+  // A small lead is removed by slowing, so that T does not go backwards.
   const bool steps = run_.is_behind || now - wanted > kMostSlewed;
   offset_ = steps ? wanted : now;
   slew_to_ = wanted;

@@ -1,6 +1,10 @@
-// The time of a service, from the Date headers of its responses: T = offset + B, B being the
-// machine's time since boot. The wall clock decides nothing but how soon it begins.
-// Mechanism: docs/design/time.md.
+// The time of a service, from the Date headers of its responses: T = offset + B, where B is the
+// machine's time since boot. The wall clock only influences how soon T is known. Mechanism:
+// docs/design/time.md.
+//
+//   unknown --(agrees with the wall clock, or two responses agree)--> known
+//   known --(three responses exclude T; behind, or ahead by over a minute)--> known, stepped
+//   known --(three responses exclude T; ahead by up to a minute)--> slowing --> known
 #pragma once
 
 #include <optional>
@@ -9,37 +13,38 @@
 
 namespace weir {
 
-/// A response: its Date header, which is rounded down to seconds, and between which times since
-/// boot the service wrote it.
+/// A response: its Date header, which is rounded down to seconds, and the times since boot between
+/// which the service wrote it.
 struct ServerDate {
   UnixMillis date;
   nanoseconds sent;
   nanoseconds received;
 };
 
-/// A value without I/O; not thread-safe.
+/// Not thread-safe, no I/O.
 class ServerTime {
  public:
-  /// `wall` is the wall time when the response was received. The first response gives T, if the
-  /// wall clock agrees within 2 s; else the first two that agree with each other. Afterwards T
-  /// changes only if three responses in a row, over at least 10 s, exclude it by more than 2 s, all
-  /// on the same side: behind, it steps forward; ahead by up to a minute, it slows by 5 % until it
-  /// is right; further ahead, it steps back.
+  /// `wall` is the wall time when the response was received. The first response determines T if the
+  /// wall clock agrees with it within 2 s; otherwise the first two responses that agree with each
+  /// other determine T. Afterwards T changes only if three responses in a row, over at least 10 s,
+  /// exclude it by more than 2 s, all on the same side: if T is behind, it steps forward; if it is
+  /// ahead by up to a minute, it slows by 5 % until it is right; if it is further ahead, it steps
+  /// back.
   void Observe(const ServerDate& response, UnixMillis wall);
 
-  /// T; nothing until it is known. Between steps back it never goes backwards.
+  /// Returns T; nothing until it is known. T never goes backwards except at a step back.
   std::optional<UnixMillis> Now(nanoseconds boot) const;
-  /// The same; nothing unless a response that came within ten seconds before `boot` agreed with T,
-  /// and none since then excluded it.
+  /// Like Now; returns nothing unless a response in the ten seconds before `boot` agreed with T and
+  /// none since then excluded it.
   std::optional<UnixMillis> ConfirmedNow(nanoseconds boot) const;
 
  private:
-  // Where T - B lies, by one response or several.
+  // The bounds of T - B, from one or several responses.
   struct Range {
     milliseconds low{0};
     milliseconds high{0};
   };
-  // Responses that exclude T, all on the same side.
+  // Consecutive responses that exclude T, all on the same side.
   struct Run {
     int count = 0;
     bool is_behind = false;
@@ -48,16 +53,19 @@ class ServerTime {
   };
 
   static Range RangeOf(const ServerDate& response);
+  /// Determines T, if `range` agrees with the wall clock or with the previous response.
   void Begin(const Range& range, milliseconds wall_offset);
+  /// Moves T to the nearest end of the run's range.
   void Correct(nanoseconds boot);
+  /// Returns T - B, including the slowing.
   milliseconds OffsetAt(nanoseconds boot) const;
 
-  std::optional<milliseconds> offset_;  // of T to B, where slewing began
-  std::optional<Range> first_;          // of a response that the wall clock did not agree with
+  std::optional<milliseconds> offset_;  // T - B, at the time slew_began_
+  std::optional<Range> first_;          // of a response that did not agree with the wall clock
   nanoseconds slew_began_{0};
-  milliseconds slew_to_{0};  // T slows until its offset is this; at most offset_
+  milliseconds slew_to_{0};  // T slows until T - B is this; at most offset_
   Run run_;
-  std::optional<nanoseconds> agreed_;  // when the latest response was received, if it agreed
+  std::optional<nanoseconds> agreed_;  // the time of the latest response, if it agreed
 };
 
 }  // namespace weir

@@ -12,7 +12,7 @@ constexpr UnixMillis kTruth{1'767'225'600'000};
 
 class ServerTimeTest : public testing::Test {
  protected:
-  /// A response, `error` being that of the server's clock.
+  /// Observes a response of a server whose clock is wrong by `error`.
   void Respond(milliseconds error = {}, milliseconds round_trip = milliseconds(10)) {
     const UnixMillis server = Truth() + error;
     const ServerDate response{.date = {server.value - server.value % 1000},
@@ -81,7 +81,7 @@ TEST_F(ServerTimeTest, OneResponseThatAgreesEndsARun) {
   }
 }
 
-// Fails if: T jumps back where it should slow, or gets slower than that.
+// Fails if: T jumps back instead of slowing, or slows by more than that.
 TEST_F(ServerTimeTest, SlowsByATwentiethIfItIsAheadByLessThanAMinute) {
   Respond();
   const milliseconds error(-30'000);

@@ -19,7 +19,7 @@ void SetAuthorities(const HostEnvironment& surroundings, CrtOptions& runtime) {
 
 }  // namespace
 
-// In the order in which each needs those before it.
+// Each member needs those above it.
 struct ServiceConnection::Parts {
   explicit Parts(const Clock& clock) : loop(clock) {}
 

@@ -1,4 +1,4 @@
-// A JSON service of AWS's, ready to be called: everything between its name and the network.
+// A JSON service of AWS, ready to be called: everything between its name and the network.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace weir {
 
-/// Host, port, scheme, path and seed are found or drawn: what stands there is not heeded.
+/// Host, port, scheme, path and seeds are determined by Open; their values here are ignored.
 struct ServiceConnectionOptions {
   ServiceOptions service;
   JsonClientOptions client;
@@ -26,13 +26,13 @@ struct ServiceConnectionOptions {
   Log* log = nullptr;
 };
 
-/// Owns the network, the credentials and a thread for what is due later. Thread-safe. Destroy it
-/// when no call is under way, and from none of its threads.
+/// Owns the network, the credentials and a thread for timers. Thread-safe. To be destroyed when no
+/// call is pending, and not on one of its threads.
 class ServiceConnection {
  public:
   /// Reads files and environment (LocateService; AWS_CA_BUNDLE if options.runtime names no
-  /// authorities); sends no request yet. Errors of LocateService, CrtRuntime::Start and
-  /// MakeTransport. `clock` must be a real one and outlive it.
+  /// authorities), but sends no request. Returns the errors of LocateService, CrtRuntime::Start and
+  /// MakeTransport. `clock` must be a real one and outlive the connection.
   [[nodiscard]] static Result<std::unique_ptr<ServiceConnection>> Open(
       ServiceConnectionOptions options, const Clock& clock, const HostEnvironment& surroundings);
   ~ServiceConnection();
@@ -48,7 +48,7 @@ class ServiceConnection {
   std::unique_ptr<Parts> parts_;
 };
 
-/// As ServiceOptions has it: what is empty is not given.
+/// Converts a text to an optional, as in ServiceOptions: an empty text becomes nothing.
 std::optional<std::string> Given(const std::string& text);
 
 }  // namespace weir

@@ -28,7 +28,7 @@ std::string Upper(std::string_view text) {
 
 bool IsTrue(std::string_view text) { return Upper(text) == "TRUE"; }
 
-/// A URL and where it stood.
+/// A URL and its source.
 struct Found {
   std::string where;
   std::string url;
@@ -40,13 +40,13 @@ tl::unexpected<Error> Invalid(std::string message) {
   return Fail(Code::kInvalidArgument, std::move(message));
 }
 
-/// Of a map of strings, nothing where it is not there.
+/// Returns a setting; nothing if it is missing or empty.
 Text Setting(const ProfileSettings& settings, std::string_view name) {
   const auto found = settings.find(name);
   return found == settings.end() ? std::nullopt : NotEmpty(found->second);
 }
 
-/// One call of LocateService.
+/// The search of one call of LocateService.
 class Search {
  public:
   Search(const ServiceOptions& options, const HostEnvironment& surroundings)
@@ -66,7 +66,7 @@ class Search {
     return NotEmpty(surroundings_.environment(name));
   }
 
-  /// Of the file that the variable names, or that has this path below the home directory.
+  /// Returns the path in the variable, or `usual` below the home directory.
   std::string PathOf(std::string_view variable, std::string_view usual) const {
     std::string path = Environment(variable).value_or("~/" + std::string(usual));
     if (!path.starts_with("~/")) return path;
@@ -125,6 +125,7 @@ class Search {
     return Found{"region " + region, "https://" + UsualHost(region)};
   }
 
+  /// Returns the endpoint of the environment or the profile, if there is one.
   Result<std::optional<Found>> Configured() const {
     Text ignore = Environment("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
     if (!ignore) ignore = Setting(profile_, "ignore_configured_endpoint_urls");
@@ -166,7 +167,7 @@ class Search {
   const ServiceOptions& options_;
   const HostEnvironment& surroundings_;
   std::string config_path_;
-  std::string name_;  ///< of the profile
+  std::string name_;  ///< the name of the profile
   ProfileSettings profile_;
   ProfileSections services_;
 };

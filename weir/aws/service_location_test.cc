@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// An environment and files that are not this machine's.
+/// An environment and files that are independent of this machine's.
 struct World {
   HostEnvironment Given() {
     return {.environment = [this](std::string_view name) -> std::optional<std::string> {
@@ -90,7 +90,7 @@ TEST(LocateService, ARegionThatIsNoPartOfAHostNameIsRefused) {
   }
 }
 
-/// One place that may name an endpoint, strongest first.
+/// One source that may name an endpoint, in decreasing order of precedence.
 struct EndpointPlace {
   const char* url;
   void (*put)(World&, ServiceOptions&);
@@ -115,8 +115,8 @@ const std::vector<EndpointPlace> kEndpointPlaces = {
      }},
 };
 
-// Fails if: any two places of the endpoint change their order, or the wrong one is looked at for a
-// service.
+// Fails if: any two sources of the endpoint change their order, or the source of another service is
+// used.
 RC_GTEST_PROP(LocateServiceProperty, TheStrongestPlaceThatNamesAnEndpointCounts, ()) {
   World world;
   world.environment["AWS_ENDPOINT_URL_KINESIS"] = "http://of-kinesis";

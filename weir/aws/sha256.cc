@@ -9,7 +9,7 @@
 namespace weir::internal {
 namespace {
 
-/// A key filled up to the length of SHA-256's block, and masked.
+/// A key, padded to the length of SHA-256's block, and masked.
 class KeyBlock {
  public:
   KeyBlock(std::string_view key, char mask) {
@@ -39,8 +39,8 @@ Result<Sha256Digest> Sha256(std::initializer_list<std::string_view> parts) {
   return Fail(Code::kInternal, "OpenSSL failed to compute a SHA-256");
 }
 
-// The masked keys are hashed again each time. Copying contexts that have seen them takes 0.1 us
-// less, but such contexts hold a key, and all threads would copy the same ones.
+// The masked keys are hashed again each time. Copying contexts that contain them would save 0.1 us,
+// but such contexts contain a key, and all threads would copy the same ones.
 Result<Sha256Digest> HmacSha256(std::string_view key, std::string_view message) {
   if (key.size() > KeyBlock::kSize) {
     WEIR_ASSIGN_OR_RETURN(const Sha256Digest shorter, Sha256({key}));

@@ -9,7 +9,7 @@
 
 namespace weir::internal {
 
-/// Wiped when it ends, as it may be a key.
+/// Its destructor wipes the bytes, as they may be a key.
 struct Sha256Digest {
   std::array<char, 32> bytes{};
 
@@ -21,12 +21,12 @@ struct Sha256Digest {
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
 };
 
-/// Of the parts, one after the other. Both functions: kInternal where OpenSSL fails, as one does
-/// that has no SHA-256.
+/// Returns the hash of the concatenation of the parts. Both functions return kInternal if OpenSSL
+/// fails, for example because it has no SHA-256.
 Result<Sha256Digest> Sha256(std::initializer_list<std::string_view> parts);
 Result<Sha256Digest> HmacSha256(std::string_view key, std::string_view message);
 
-/// The digest in lower-case hexadecimal digits.
+/// Returns the digest as lower-case hexadecimal digits.
 std::array<char, 64> HexOf(const Sha256Digest& digest);
 
 }  // namespace weir::internal

@@ -1,4 +1,4 @@
-// The headers that a signature of ours consists of.
+// The headers of a signature.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ constexpr std::string_view kDateHeader = "x-amz-date";
 constexpr std::string_view kTokenHeader = "x-amz-security-token";
 constexpr std::string_view kAuthorizationHeader = "authorization";
 
-/// An earlier signing added it; the next one replaces it.
+/// Returns whether a header was added by an earlier signing; the next signing replaces it.
 inline bool IsOfSigning(const HttpHeader& header) {
   return header.name == kDateHeader || header.name == kTokenHeader ||
          header.name == kAuthorizationHeader;

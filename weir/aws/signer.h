@@ -19,9 +19,9 @@ struct SigningScope {
 class Signer {
  public:
   virtual ~Signer() = default;
-  /// Adds x-amz-date, x-amz-security-token where there is one, and authorization. The request must
-  /// have its host header by then. Every header that it has is signed but for content-length and
-  /// those that a proxy may change (user-agent, transfer-encoding, ...), as botocore signs. (AWS:
+  /// Adds x-amz-date, x-amz-security-token if there is a session token, and authorization. The
+  /// request must have its host header already. All its headers are signed, except content-length
+  /// and those that a proxy may change (user-agent, transfer-encoding, ...), as in botocore. (AWS:
   /// "Create a signed AWS API request".)
   [[nodiscard]] virtual Status Sign(HttpRequest& request, const Credentials& credentials,
                                     UnixMillis now) = 0;

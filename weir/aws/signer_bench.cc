@@ -1,4 +1,4 @@
-// What a signature of a request to DynamoDB costs, by the runtime's signer and by ours.
+// The cost of a signature of a request to DynamoDB, by the runtime's signer and by ours.
 #include <benchmark/benchmark.h>
 
 #include "weir/aws/crt_signer.h"

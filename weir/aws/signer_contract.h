@@ -1,5 +1,5 @@
-// What every signer must do: one suite of tests, run on each of them. A signer's tests take it by
-// writing
+// The contract of every signer: one suite of tests, which is run on each of them. A test
+// instantiates it by
 //
 //   INSTANTIATE_TEST_SUITE_P(Crt, SignerContract, testing::Values(SignerCase{"Crt", &MakeSigner}));
 #pragma once

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-/// A request and the signature that others computed for it.
+/// A request and the signature that another implementation computed for it.
 struct Vector {
   std::string name;
   SigningScope scope;

@@ -18,7 +18,7 @@ SigningKeyCache::~SigningKeyCache() {
   for (Entry& entry : entries_) Wipe(entry.secret);
 }
 
-// A key is derived under the lock: whoever waits for that needs the same one, once a day.
+// A key is derived under the lock: threads that wait for it need the same key, once a day.
 Result<Sha256Digest> SigningKeyCache::KeyOf(std::string_view secret, std::string_view day) {
   const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -38,7 +38,7 @@ Result<Sha256Digest> SigningKeyCache::KeyOf(std::string_view secret, std::string
 
 Result<Sha256Digest> SigningKeyCache::Derive(std::string_view secret, std::string_view day) const {
   std::string first;
-  first.reserve(4 + secret.size());  // so that no shorter copy stays behind
+  first.reserve(4 + secret.size());  // so that no reallocation leaves a copy of the secret
   first.append("AWS4").append(secret);
   Result<Sha256Digest> key = HmacSha256(first, day);
   Wipe(first);

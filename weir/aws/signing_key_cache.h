@@ -12,14 +12,16 @@
 
 namespace weir::internal {
 
-/// Keeps the last two: at midnight a request may still be signed for the day before, and while
-/// credentials change some requests have the old ones. Thread-safe. What is dropped is wiped.
+/// Caches the last two keys: at midnight some requests are still signed for the day before, and
+/// while credentials change some requests use the old ones. Thread-safe. Secrets are wiped when
+/// they are replaced.
 class SigningKeyCache {
  public:
   explicit SigningKeyCache(SigningScope scope);
   ~SigningKeyCache();
 
-  /// For a secret that is not empty and a day as yyyymmdd. kInternal where OpenSSL fails.
+  /// Returns the key for a secret, which must not be empty, and a day as yyyymmdd. Returns
+  /// kInternal if OpenSSL fails.
   Result<Sha256Digest> KeyOf(std::string_view secret, std::string_view day);
 
  private:

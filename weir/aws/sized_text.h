@@ -1,5 +1,5 @@
-// Bodies that are written twice: once to learn their size, then into one allocation of that size.
-// The code that counts is the code that writes, so the two cannot disagree.
+// Texts that are written twice: once to compute their size, then into one allocation of that size.
+// The same code counts and writes, so the two cannot disagree.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// A sink that counts. What writes to a sink calls Write(size, fill) for each piece, where
+/// A sink that counts bytes. A writer calls Write(size, fill) of a sink for each piece, where
 /// fill(char*) writes exactly `size` bytes.
 struct TextSize {
   std::size_t size = 0;
@@ -19,7 +19,7 @@ struct TextSize {
   }
 };
 
-/// A sink that writes, into room that TextSize has counted.
+/// A sink that writes into memory of the size that TextSize has counted.
 struct TextCursor {
   char* at;
 
@@ -30,10 +30,10 @@ struct TextCursor {
   }
 };
 
-/// Makes `text` that long, without zeroing first what `fill` writes.
+/// Resizes `text`, without first zeroing the bytes that `fill` writes.
 template <class Fill>
 void ResizeAndOverwrite(std::string& text, std::size_t size, const Fill& fill) {
-  // Not the size that it passes: libstdc++ 12 passes the capacity of a string that grew.
+  // The size that is passed in is not used: libstdc++ 12 passes the capacity of a string that grew.
   text.resize_and_overwrite(size, [&](char* begin, std::size_t) {
     fill(begin);
     return size;
@@ -45,7 +45,7 @@ void Put(Sink& sink, std::string_view text) {
   sink.Write(text.size(), [text](char* at) { text.copy(at, text.size()); });
 }
 
-/// Appends what `write` writes to the sink it is given. REQUIRES: it writes the same each time.
+/// Appends the text that `write` writes to a sink. REQUIRES: `write` writes the same each time.
 template <class WriteTo>
 void AppendSized(std::string& text, const WriteTo& write) {
   const std::size_t before = text.size();
@@ -57,7 +57,7 @@ void AppendSized(std::string& text, const WriteTo& write) {
   });
 }
 
-/// The same, alone: one allocation, of its size.
+/// Returns that text as a new string, with one allocation of its size.
 template <class WriteTo>
 std::string WriteSized(const WriteTo& write) {
   std::string text;

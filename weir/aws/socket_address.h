@@ -1,4 +1,4 @@
-// Addresses of a host, as sockets take them.
+// Addresses for sockets.
 #pragma once
 
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ struct SocketAddress {
   }
 };
 
-/// Of an address in figures, IPv4 or IPv6; nothing for any other text.
+/// Parses a numeric address, IPv4 or IPv6; returns nothing for any other text.
 std::optional<SocketAddress> ParseAddress(const std::string& text, std::uint16_t port);
 
 }  // namespace weir::internal

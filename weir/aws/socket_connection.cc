@@ -10,12 +10,13 @@
 namespace weir::internal {
 namespace {
 
-/// Of one turn: a server that never stops sending holds up neither the loop nor a limit for longer.
+/// The bound of one turn: a server that never stops sending delays the loop and the limits no
+/// longer.
 constexpr int kReadsPerTurn = 64;
 
 }  // namespace
 
-/// An exchange that the thread which waits for its result continues.
+/// An exchange that is continued by the thread that waits for its result.
 class SocketConnection::CallersPart final : public WaiterWork {
  public:
   CallersPart(ConnectionPtr connection, ExchangePtr exchange, int wake)
@@ -48,6 +49,7 @@ SocketConnection::Begun SocketConnection::Begin(const ExchangePtr& exchange, Rea
     if (!stream_->IsQuiet()) return Begun::kBroken;
     if (!BeginWriting(exchange, reader)) return Begun::kOver;
     ending = WriteMore();
+    // The socket's buffer is full: the loop writes the rest, and reads.
     if (!ending && !IsWritten()) reader = Reader::kLoop;
     if (!ending && !SetWatched(reader == Reader::kLoop)) {
       ending = Fail(stream_->SentSince(sent_before_), "the system cannot watch the connection");
@@ -62,6 +64,7 @@ SocketConnection::Begun SocketConnection::Begin(const ExchangePtr& exchange, Rea
 }
 
 bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
+  // From here on, the limit of the exchange reports that it may have been sent.
   Exchange::State waiting = Exchange::State::kWaiting;
   if (!exchange->state.compare_exchange_strong(waiting, Exchange::State::kSending)) return false;
   exchange_ = std::move(exchange);
@@ -70,8 +73,10 @@ bool SocketConnection::BeginWriting(ExchangePtr exchange, Reader& reader) {
   written_ = 0;
   sent_before_ = stream_->sent();
   if (reader == Reader::kCaller && wake_ < 0) wake_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+  // Without an eventfd the caller could not wait.
   if (wake_ < 0) reader = Reader::kLoop;
-  // Before the request is out, so that the loop misses nothing and does not wake for the caller's.
+  // Before the request is sent, so that the loop misses no event and is not woken for this
+  // response.
   if (reader == Reader::kCaller) SetWatched(false);
   return true;
 }
@@ -82,6 +87,7 @@ void SocketConnection::OnReady() {
   {
     const MutexLock lock(mutex_);
     if (exchange_ == nullptr) {
+      // Idle: a readable connection was closed by the server or has unexpected data.
       is_broken = !stream_->IsQuiet();
     } else {
       ending = WriteMore();
@@ -89,6 +95,7 @@ void SocketConnection::OnReady() {
       has_more = !ending && has_more_;
     }
   }
+  // After other work of the loop that is due.
   if (has_more) loop_.Post([self = shared_from_this()] { self->OnReady(); });
   if (is_broken) owner_.OnBroken(shared_from_this());
   Report(std::move(ending));
@@ -98,6 +105,7 @@ bool SocketConnection::Advance(const ExchangePtr& exchange) {
   std::optional<Ending> ending;
   {
     const MutexLock lock(mutex_);
+    // Another thread has ended it.
     if (exchange_ != exchange) return false;
     ending = ReadMore();
   }
@@ -106,7 +114,7 @@ bool SocketConnection::Advance(const ExchangePtr& exchange) {
   return goes_on;
 }
 
-// If the loop cannot watch it, its limit ends the exchange.
+// If the loop cannot watch the connection, the limit of the exchange ends it.
 void SocketConnection::HandOver(const ExchangePtr& exchange) {
   const MutexLock lock(mutex_);
   if (exchange_ == exchange) SetWatched(true);
@@ -143,8 +151,8 @@ std::optional<SocketConnection::Ending> SocketConnection::WriteMore() {
   return std::nullopt;
 }
 
-// A server that refuses a request early, such as one that is too long, closes the connection behind
-// its answer.
+// A server that rejects a request early, for example one that is too long, closes the connection
+// after its response.
 SocketConnection::Ending SocketConnection::FailedWrite() {
   HttpFailure failure = Failure(stream_->SentSince(sent_before_), stream_->why());
   std::optional<Ending> read = ReadMore();
@@ -154,8 +162,8 @@ SocketConnection::Ending SocketConnection::FailedWrite() {
 }
 
 std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
-  // Not zeroed: only bytes that Read has written are used. A record of TLS fits in, so that OpenSSL
-  // keeps no rest of one, of which no event would tell.
+  // Not zeroed: only bytes that Read has written are used. A TLS record fits into it, so that
+  // OpenSSL keeps no rest of a record, for which there would be no event.
   std::array<char, 16 * 1024> buffer;
   has_more_ = false;
   for (int reads = 0; reads < kReadsPerTurn; ++reads) {
@@ -173,6 +181,7 @@ std::optional<SocketConnection::Ending> SocketConnection::ReadMore() {
 SocketConnection::Ending SocketConnection::Complete(ResponseReader::State state, bool has_ended) {
   switch (state) {
     case ResponseReader::State::kComplete: {
+      // A response before the end of the request leaves the connection in an undefined state.
       const bool reusable = !has_ended && response_->keeps_alive() && IsWritten();
       return End(response_->Take(), reusable);
     }

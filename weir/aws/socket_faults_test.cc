@@ -1,5 +1,5 @@
-// Whichever call of the system fails, each request has one answer, an honest one, and later ones
-// succeed.
+// Whichever system call fails, each request completes once, with a correct result, and later
+// requests succeed.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -17,7 +17,7 @@ constexpr std::size_t kMostCalls = 2'000;
 
 class SocketFaultsTest : public TransportTest {
  protected:
-  /// What a request that failed says; nothing: it was answered.
+  /// The failures of requests; nothing for one that got a response.
   using Failures = std::vector<std::optional<HttpFailure>>;
 
   Failures Use(HttpTransport& transport, int requests) {
@@ -30,7 +30,7 @@ class SocketFaultsTest : public TransportTest {
     }
     return failures;
   }
-  /// Each request was seen once at most, and not at all if it was said not to be sent.
+  /// Checks that each request was seen at most once, and not at all if it was reported as unsent.
   static void Check(const Failures& failures, const LoopbackServer& server) {
     std::multiset<std::string> seen;
     for (const SeenRequest& request : server.seen()) seen.insert(request.body);
@@ -69,7 +69,7 @@ TEST_P(SocketFaultsTest, WhicheverCallFailsEachRequestHasOneHonestAnswer) {
     EXPECT_LE(failed, 1) << "one fault, more failures";
     Check(failures, server);
   }
-  // It has looked at something: a connection and its requests take more calls than this.
+  // The test was effective: a connection and its requests make more calls than this.
   EXPECT_GT(nth, 10U);
 }
 

@@ -1,4 +1,4 @@
-// Servers that do what no server should.
+// Servers that misbehave.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 
 class HostileServerTest : public TransportTest {
  protected:
-  /// A name that the resolver has not been asked for yet.
+  /// Returns a name that has not been looked up before.
   static TransportOptions NewName() {
     static int count = 0;
     const std::string name = "silent-" + std::to_string(++count) + ".invalid";
@@ -27,7 +27,7 @@ class HostileServerTest : public TransportTest {
   SendLimits Patient() const { return {.deadline = Deadline::After(clock_, kPatience)}; }
 };
 
-// Fails if: a server that sends faster than we read keeps the thread that would end the request.
+// Fails if: a server that sends faster than we read blocks the thread that would end the request.
 TEST_P(HostileServerTest, AnAnswerWithoutEndEndsAtTheLimit) {
   LoopbackServer server(
       [](const SeenRequest&) { return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\n\r\n"}; });
@@ -39,9 +39,9 @@ TEST_P(HostileServerTest, AnAnswerWithoutEndEndsAtTheLimit) {
   EXPECT_TRUE(answer.error().maybe_sent);
 }
 
-// Fails if: the caller learns that the connection broke, instead of why.
+// Fails if: the caller gets the failure of the connection instead of its cause.
 TEST_P(HostileServerTest, AnEarlyAnswerIsReadAlthoughTheRequestCannotBeWritten) {
-  // They outlive the transport, whose thread may still be in a wait that has ended.
+  // These outlive the transport, whose thread may still be in a wait that has ended.
   std::latch two(2), waits(1), closed(1);
   LoopbackServer server(
       [&two](const SeenRequest& request) {
@@ -56,14 +56,14 @@ TEST_P(HostileServerTest, AnEarlyAnswerIsReadAlthoughTheRequestCannotBeWritten) 
   std::future<Answer> first = Start(*transport, {.method = "PUT"});
   ASSERT_TRUE(Start(*transport, {.method = "PUT"}).get());
   ASSERT_TRUE(first.get());
-  // The loop's thread waits here, so that it sees the other connection when that is closed already.
+  // Blocks the loop's thread, so that it sees the other connection only after that is closed.
   transport->Send({.method = "GET"}, Patient(), [&](const Answer&) {
     waits.count_down();
     closed.wait();
   });
   waits.wait();
   std::future<Answer> early = Start(*transport, {.body = std::string(64 << 20, 'x')});
-  while (SocketsTo(server.port()).size() > 1) {  // a reset one has no peer
+  while (SocketsTo(server.port()).size() > 1) {  // a socket that was reset has no peer
     std::this_thread::yield();
   }
   closed.count_down();
@@ -73,7 +73,7 @@ TEST_P(HostileServerTest, AnEarlyAnswerIsReadAlthoughTheRequestCannotBeWritten) 
   EXPECT_EQ(answer->body, "big");
 }
 
-// Fails if: those that wait open a connection again as soon as one is closed.
+// Fails if: waiting requests open a new connection as soon as one is closed.
 TEST_P(HostileServerTest, AServerThatClosesEachConnectionSeesFewOfThem) {
   LoopbackServer server(Silence, LoopbackServer::Reads::kNothing);
   TransportOptions options = Options(server);
@@ -87,8 +87,8 @@ TEST_P(HostileServerTest, AServerThatClosesEachConnectionSeesFewOfThem) {
   EXPECT_LE(server.connections(), 8 + 5) << "one more after 50, 100, 200 ms";
 }
 
-// Fails if: a callback that asks again finds a lock held, or the requests that failed with it wait
-// for ever.
+// Fails if: a callback that sends again finds a lock held, or the requests that failed with it are
+// never completed.
 TEST_P(HostileServerTest, ACallbackOfAFailureMaySendAgain) {
   constexpr int kRequests = 5, kTimes = 3;
   std::latch failed(kRequests * kTimes);
@@ -126,7 +126,7 @@ TEST_P(HostileServerTest, ATransportIsDestroyedWhileTheResolverDoesNotAnswer) {
   EXPECT_FALSE(answer.get());
 }
 
-/// Is where a test sets it, between moves.
+/// A clock that a test can move.
 class JumpingClock final : public Clock {
  public:
   Instant Now() const override { return system_.Now() + nanoseconds(ahead_); }
@@ -138,7 +138,7 @@ class JumpingClock final : public Clock {
   std::atomic<std::int64_t> ahead_ = 0;
 };
 
-// Fails if: the loop's timer alone keeps a request that waits from being sent too late.
+// Fails if: only the loop's timer prevents a waiting request from being sent too late.
 TEST_P(HostileServerTest, ARequestThatWaitedBeyondItsLimitIsNotSentIfTheLoopIsLate) {
   JumpingClock clock;
   std::latch asked(1), go(1);

@@ -11,7 +11,7 @@
 namespace weir::internal {
 namespace {
 
-/// A body of this size is copied behind its head, so that one write sends both.
+/// A body up to this size is copied behind its head, so that one write sends both.
 constexpr std::size_t kMostCopied = 16 * 1024;
 
 void AppendSmallBody(Exchange& exchange) {
@@ -33,6 +33,7 @@ Result<std::unique_ptr<HttpTransport>> SocketTransport::Open(const CrtRuntime& r
       new SocketTransport(runtime, clock, options, std::move(tls)));
   SocketTransport* const self = transport.get();
   WEIR_ASSIGN_OR_RETURN(self->loop_, IoLoop::Start(clock, [self] { self->OnTime(); }));
+  // Lets the results of lookups through.
   const MutexLock lock(self->gate_->mutex);
   self->gate_->loop = self->loop_.get();
   return transport;
@@ -55,6 +56,7 @@ SocketTransport::~SocketTransport() {
   if (loop_ == nullptr) return;
   {
     MutexLock lock(mutex_);
+    // First all exchanges complete, then all connections are closed on the loop's thread.
     while (inside_ > 0) changed_.wait(mutex_);
     closing_ = true;
   }
@@ -64,7 +66,7 @@ SocketTransport::~SocketTransport() {
     while (open_ > 0) changed_.wait(mutex_);
   }
   loop_->Stop();
-  // A thread of the resolver may have posted its result, and still be waking the loop.
+  // A thread of the resolver may have posted its result and still be waking the loop.
   const MutexLock lock(gate_->mutex);
   gate_->loop = nullptr;
 }
@@ -90,6 +92,7 @@ void SocketTransport::Place(ExchangePtr exchange, Reader reader) {
     const MutexLock lock(mutex_);
     connection = TakeIdle(reader);
     has_place = connection != nullptr || queue_.size() < options_.max_waiting;
+    // Counted before it can complete.
     if (has_place) ++inside_;
     if (has_place && connection == nullptr) return Enqueue(exchange, false);
     if (connection != nullptr) Lend(exchange, connection);
@@ -103,6 +106,7 @@ void SocketTransport::PlaceAgain(ExchangePtr exchange, Reader reader) {
   ConnectionPtr connection;
   {
     const MutexLock lock(mutex_);
+    // Limits end waiting exchanges under this lock, so it stays in this state below.
     if (exchange->state == Exchange::State::kOver) return;
     Forget(*exchange);
     connection = TakeIdle(reader);
@@ -144,7 +148,7 @@ ExchangePtr SocketTransport::TakeQueued() {
       Forget(*first);
       return first;
     }
-    // Its limit is due: the loop reports it, and nothing sends it any more.
+    // Its limit has passed: the loop will complete it, and it must not be sent any more.
     queue_.pop_front();
     first->queued = std::nullopt;
   }
@@ -154,11 +158,12 @@ ExchangePtr SocketTransport::TakeQueued() {
 void SocketTransport::Run(ExchangePtr exchange, ConnectionPtr connection, Reader reader) {
   switch (connection->Begin(exchange, reader)) {
     case SocketConnection::Begun::kBegun:
-      return;  // this may be gone
+      return;  // this object may have been destroyed
     case SocketConnection::Begun::kOver:
       return Release(std::move(connection), true, nullptr);
     case SocketConnection::Begun::kBroken:
-      // Not yet released, it keeps the destructor waiting, whatever becomes of the exchange.
+      // The connection, which is not released yet, keeps the destructor waiting, whatever happens
+      // to the exchange.
       if (!connection->is_proven()) {
         const MutexLock lock(mutex_);
         pace_.Failed(clock_.Now());
@@ -173,7 +178,7 @@ void SocketTransport::OnEnded(ConnectionPtr connection, ExchangePtr exchange, Ht
                               bool reusable) {
   const bool is_first = exchange->state.exchange(Exchange::State::kOver) != Exchange::State::kOver;
   exchange->answered = answer.has_value();
-  // Before the answer: the caller's next request may have this connection.
+  // Before the callback: the caller's next request may use this connection.
   Release(std::move(connection), reusable, exchange.get());
   if (is_first) Answer(*exchange, std::move(answer));
 }
@@ -197,6 +202,7 @@ void SocketTransport::Release(ConnectionPtr connection, bool reusable, Exchange*
 
 void SocketTransport::KeepIdle(ConnectionPtr connection) {
   const Instant now = clock_.Now();
+  // The server has not closed it before its first request.
   connection->SetProven();
   std::deque<Idle>& idle = connection->is_watched() ? watched_ : unwatched_;
   idle.push_back({std::move(connection), now});
@@ -214,7 +220,7 @@ void SocketTransport::Discard(SocketConnection& connection) {
 void SocketTransport::OnBroken(ConnectionPtr connection) {
   {
     const MutexLock lock(mutex_);
-    // One that has been lent meanwhile is found to be broken by who has it.
+    // If it has been lent meanwhile, the thread that uses it finds it broken.
     const auto is_it = [&](const Idle& idle) { return idle.connection == connection; };
     if (std::erase_if(watched_, is_it) + std::erase_if(unwatched_, is_it) == 0) return;
   }
@@ -223,7 +229,8 @@ void SocketTransport::OnBroken(ConnectionPtr connection) {
 
 void SocketTransport::Answer(Exchange& exchange, HttpAnswer answer) {
   exchange.done(std::move(answer));
-  // What the callback owns goes first: whoever waits for the transport may free what that uses.
+  // Destroy the callback before the transport is released: a thread that waits for that may free
+  // objects that the callback refers to.
   exchange.done = nullptr;
   const MutexLock lock(mutex_);
   if (--inside_ == 0) changed_.notify_all();

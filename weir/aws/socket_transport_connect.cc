@@ -1,4 +1,4 @@
-// How a SocketTransport comes by connections.
+// The connections of a SocketTransport: how they are made and closed.
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +7,7 @@
 namespace weir::internal {
 
 bool SocketTransport::NeedsMore() const {
+  // One connection is made for each queued exchange.
   return connecting_ < queue_.size() && open_ < options_.max_connections && !closing_;
 }
 
@@ -19,6 +20,7 @@ void SocketTransport::OpenMore() {
     ++open_;
     loop_->Post([this] { StartConnecting(); });
   }
+  // OnTime opens the next one at that time.
   if (pace_.next() > now) WakeBy(pace_.next());
 }
 
@@ -34,6 +36,7 @@ void SocketTransport::Learn(const Exchange& exchange, SocketConnection& connecti
 void SocketTransport::StartConnecting() {
   ++lookups_;
   Resolve(*runtime_.resolver(), options_.host, options_.port,
+          // May run after the transport was destroyed; then the gate is closed.
           [this, gate = gate_](Addresses addresses) {
             const MutexLock lock(gate->mutex);
             if (gate->loop == nullptr) return;
@@ -44,6 +47,7 @@ void SocketTransport::StartConnecting() {
 }
 
 void SocketTransport::OnAddresses(Addresses addresses) {
+  // CloseAll has already subtracted this lookup from the counts.
   if (closed_) return;
   --lookups_;
   if (!addresses) return OnConnected(tl::unexpected(addresses.error()));
@@ -67,6 +71,7 @@ void SocketTransport::OnConnected(Result<std::unique_ptr<ByteStream>> stream) {
     changed_.notify_all();
   }
   if (stream) {
+    // The connection goes to the exchange that has waited longest, or becomes idle.
     SocketConnection::Owner& owner = *this;
     Release(std::make_shared<SocketConnection>(owner, *loop_, settings_, *std::move(stream)), true,
             nullptr);
@@ -77,7 +82,6 @@ void SocketTransport::OnConnected(Result<std::unique_ptr<ByteStream>> stream) {
   OpenMore();
 }
 
-// While there is another connection, or one is being made, that may serve those that wait.
 void SocketTransport::FailQueued(const std::string& why, std::size_t lost) {
   std::vector<ExchangePtr> failed;
   {
@@ -95,6 +99,7 @@ void SocketTransport::FailQueued(const std::string& why, std::size_t lost) {
 }
 
 void SocketTransport::CloseAll() {
+  // Each Cancel calls OnConnected, which changes `connectors_`: iterate over a copy.
   for (const auto& each : std::vector(connectors_)) each->Cancel();
   {
     const MutexLock lock(gate_->mutex);
@@ -104,6 +109,7 @@ void SocketTransport::CloseAll() {
   std::vector<ConnectionPtr> idle;
   {
     const MutexLock lock(mutex_);
+    // The connections that wait for a lookup will never be made.
     connecting_ -= lookups_;
     open_ -= lookups_;
     for (std::deque<Idle>* const from : {&watched_, &unwatched_}) {

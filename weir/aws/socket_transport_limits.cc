@@ -1,4 +1,4 @@
-// Limits of requests, and what a SocketTransport does when they are due.
+// The limits of requests in a SocketTransport, and its timer.
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +16,7 @@ HttpFailure SocketTransport::TimeOut(const Exchange& exchange, bool maybe_sent) 
 void SocketTransport::SetLimit(const ExchangePtr& exchange, Instant at) {
   const auto limit = limits_.emplace(at, exchange);
   exchange->limit = limit;
+  // If the transport may give up, OnTime must check that regularly.
   WakeBy(options_.gives_up ? std::min(at, clock_.Now() + kBetweenLooks) : at);
 }
 
@@ -26,6 +27,7 @@ void SocketTransport::Forget(Exchange& exchange) {
 }
 
 void SocketTransport::WakeBy(Instant at) {
+  // OnTime runs earlier, and sets the timer again.
   if (at >= wakes_at_) return;
   wakes_at_ = at;
   loop_->WakeAt(at);
@@ -42,6 +44,9 @@ void SocketTransport::OnTime() {
     expired = TakeExpired(now);
     OpenMore();
   }
+  // Outside the lock, because Abandon takes the connection's lock and callbacks may call Send. If
+  // Abandon returns false, the exchange has just ended there, or has not begun; the thread that
+  // carries it then releases the connection.
   for (const Overdue& each : overdue) {
     if (each.connection != nullptr && each.connection->Abandon(each.exchange)) {
       Release(each.connection, false, nullptr);
@@ -49,6 +54,7 @@ void SocketTransport::OnTime() {
     Answer(*each.exchange, tl::unexpected(TimeOut(*each.exchange, each.maybe_sent)));
   }
   for (const ConnectionPtr& each : expired) Discard(*each);
+  // OnLimit may end a connector, which changes `connectors_`: iterate over a copy.
   for (const auto& each : std::vector(connectors_)) {
     if (each->limit() <= now) each->OnLimit();
   }
@@ -61,6 +67,7 @@ std::vector<SocketTransport::Overdue> SocketTransport::TakeOverdue(Instant now, 
     ExchangePtr exchange = limits_.begin()->second;
     ConnectionPtr connection = exchange->connection;
     Forget(*exchange);
+    // Only the thread that sets kOver first completes the exchange.
     const auto before = exchange->state.exchange(Exchange::State::kOver);
     if (before == Exchange::State::kOver) continue;  // its answer is on the way
     const bool maybe_sent = before == Exchange::State::kSending;
@@ -90,6 +97,7 @@ void SocketTransport::SetWakeUp() {
   for (const std::deque<Idle>* const from : {&watched_, &unwatched_}) {
     if (!from->empty()) next = std::min(next, from->front().since + options_.idle_timeout);
   }
+  // While connections are being made, OnConnected opens more.
   if (NeedsMore() && connecting_ == 0) next = std::min(next, pace_.next());
   for (const auto& each : connectors_) next = std::min(next, each->limit());
   wakes_at_ = next;

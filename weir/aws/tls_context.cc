@@ -22,9 +22,9 @@ Result<TlsContext> MakeTlsContext(const CrtOptions& options) {
   TlsContext context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return Fail(Code::kUnavailable, "OpenSSL does not start");
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-  // A server that asks for another handshake in the middle has no reason, and TLS 1.3 has none.
+  // No server has a reason to renegotiate, and TLS 1.3 does not allow it.
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION);
-  // A write that found no room is repeated later, possibly in parts.
+  // A write that would block is repeated later, possibly in parts.
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(context.get(), options.verify_certificate ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,

@@ -1,4 +1,4 @@
-// What all TLS connections of a transport share.
+// The TLS settings that all connections of a transport share.
 #pragma once
 
 #include "weir/aws/byte_stream.h"
@@ -7,8 +7,8 @@
 
 namespace weir::internal {
 
-/// TLS 1.2 at least; verifies as `options` says. kInvalidArgument: the file or folder of
-/// authorities cannot be read.
+/// Returns a context for TLS 1.2 or later that verifies as `options` says. Returns kInvalidArgument
+/// if the file or folder of authorities cannot be read, kUnavailable if OpenSSL fails.
 Result<TlsContext> MakeTlsContext(const CrtOptions& options);
 
 }  // namespace weir::internal

@@ -1,4 +1,4 @@
-// A server of TLS on 127.0.0.1 whose certificate no authority signed. Tests only.
+// A TLS server on 127.0.0.1 with a certificate that no authority signed. Tests only.
 #pragma once
 
 #include <arpa/inet.h>
@@ -22,14 +22,14 @@
 
 namespace weir {
 
-/// Serves one connection after the other: those that go through with the handshake.
+/// Serves one connection after the other, if its handshake succeeds.
 class SelfSignedServer {
  public:
   /// Called on the server's thread; the connection is closed when it returns.
   using Serve = std::function<void(SSL&)>;
 
-  /// `alternative_name` as OpenSSL's configuration has it, such as "DNS:a.example"; the common name
-  /// is "localhost".
+  /// `alternative_name` has the form of OpenSSL's configuration, such as "DNS:a.example"; the
+  /// common name is "localhost".
   explicit SelfSignedServer(Serve serve = &AnswerOk, const char* alternative_name = nullptr,
                             int latest_version = TLS1_3_VERSION)
       : serve_(std::move(serve)) {
@@ -54,7 +54,7 @@ class SelfSignedServer {
   SelfSignedServer(const SelfSignedServer&) = delete;
   SelfSignedServer& operator=(const SelfSignedServer&) = delete;
 
-  /// "200 OK" to the first request.
+  /// Responds "200 OK" to the first request.
   static void AnswerOk(SSL& tls) {
     std::array<char, 4096> request{};
     if (SSL_read(&tls, request.data(), static_cast<int>(request.size())) <= 0) return;
@@ -66,7 +66,7 @@ class SelfSignedServer {
   }
 
   std::uint16_t port() const { return port_; }
-  /// PEM.
+  /// In PEM.
   const std::string& certificate() const { return certificate_; }
 
  private:
@@ -109,7 +109,7 @@ class SelfSignedServer {
   }
 
   void Accept() {
-    // So that a client that leaves early ends a write and not the program.
+    // Blocked, so that a client that disconnects early fails a write instead of ending the program.
     sigset_t pipe;
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);

@@ -1,4 +1,4 @@
-// What the tests of transports share: either kind of transport, and requests whose answers are
+// Support for the tests of transports: both kinds of transport, and requests whose results are
 // futures.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace weir {
 
 using Answer = tl::expected<HttpResponse, HttpFailure>;
 
-/// Long enough that only a defect reaches it.
+/// Long enough that it passes only if there is a defect.
 inline constexpr nanoseconds kPatience = std::chrono::seconds(30);
-/// Waited for in full by the tests of what happens then.
+/// Tests of a limit wait for all of this time.
 inline constexpr nanoseconds kShort = milliseconds(40);
 
 using MakeTransportBy = Result<std::unique_ptr<HttpTransport>> (*)(const CrtRuntime&, const Clock&,
@@ -27,13 +27,13 @@ using MakeTransportBy = Result<std::unique_ptr<HttpTransport>> (*)(const CrtRunt
 struct Kind {
   const char* name;
   MakeTransportBy make;
-  bool awaits;  ///< Ask blocks in Await, so that its thread may read the answer itself
+  bool awaits;  ///< Ask blocks in Await, so that its thread may read the response itself
 };
 inline constexpr Kind kSockets{"Sockets", &MakeTransport, false};
 inline constexpr Kind kAwaitedSockets{"AwaitedSockets", &MakeTransport, true};
 inline constexpr Kind kCrt{"Crt", &internal::MakeCrtTransport, true};
 
-/// What holds for either kind of transport.
+/// Tests of the contract of every kind of transport.
 class TransportTest : public testing::TestWithParam<Kind> {
  protected:
   Result<std::unique_ptr<HttpTransport>> Make(const TransportOptions& options,

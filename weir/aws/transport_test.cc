@@ -51,7 +51,7 @@ TEST_P(TransportTest, SendsTheRequestAndBringsTheAnswer) {
   EXPECT_EQ(seen[0].body, "hello");
 }
 
-// Fails if: a request without an answer ends only at its deadline.
+// Fails if: a request without a response ends only at its deadline.
 TEST_P(TransportTest, OneThatGivesUpEndsItsRequestsAndBeginsNone) {
   LoopbackServer server(Silence);
   std::atomic<bool> gives_up = false;
@@ -113,7 +113,8 @@ TEST_P(TransportTest, ManyRequestsShareTheConnectionsAndEachGetsItsOwnAnswer) {
   EXPECT_EQ(server.seen().size(), static_cast<std::size_t>(kRequests));
 }
 
-// Fails if: the response is waited for until the request's limit, or the body's length is believed.
+// Fails if: the client waits for the response until the request's limit, or for a body of the
+// announced length.
 TEST_P(TransportTest, AResponseWithoutBodyWaitsForNone) {
   LoopbackServer server([](const SeenRequest& request) {
     const bool is_head = request.head.starts_with("HEAD");
@@ -154,7 +155,7 @@ TEST_P(TransportTest, AServerThatClosesBetweenRequestsNeverGetsOneTwice) {
     EXPECT_TRUE(seen.insert(request.body).second) << request.body << " came twice";
     EXPECT_FALSE(unsent.contains(request.body)) << request.body << " was said not to be sent";
   }
-  // Whether the close is noticed before the next request is chance; the first has none before it.
+  // It is chance whether the close is noticed before the next request; no close precedes the first.
   EXPECT_GE(answered, 1);
 }
 
@@ -188,7 +189,7 @@ TEST_P(TransportTest, ASilentServerIsWaitedForUntilTheDeadline) {
     return request.body == "loud" ? Echo(request) : ScriptedReply{};
   });
   const auto transport = Connect(server);
-  // So that a connection is there, and the next request is sent however short its time is.
+  // Makes a connection, so that the next request is sent although its time is short.
   ASSERT_TRUE(Ask(*transport, {.body = "loud"}));
   const Answer answer = Ask(*transport, {.body = "x"}, kShort);
   ASSERT_FALSE(answer);
@@ -212,7 +213,7 @@ TEST_P(TransportTest, ARequestThatFoundNoConnectionByItsDeadlineWasNotSent) {
   EXPECT_TRUE(second.error().timed_out);
   EXPECT_FALSE(second.error().maybe_sent);
   EXPECT_TRUE(first.get());
-  // The connection that the second left unused serves the next.
+  // The next request uses the connection that the second one did not use.
   EXPECT_TRUE(Ask(*transport, {.body = "third"}));
   ASSERT_EQ(server.seen().size(), 2U);
   EXPECT_EQ(server.seen()[1].body, "third");
@@ -235,7 +236,7 @@ TEST_P(TransportTest, WhatWaitsForAConnectionHasItsTimeStillBeforeIt) {
   for (int i = 0; i < kRequests; ++i) {
     waiting.push_back(Start(*transport, {.body = std::to_string(i)}, AnsweredWithin(kWithin)));
   }
-  // By then each has waited longer than it may take.
+  // By then each request has waited longer than its response may take.
   const Answer timer = Ask(*Connect(silent), {.body = "x"}, kWithin);
   go.count_down();
   EXPECT_TRUE(timer.error().timed_out);
@@ -358,8 +359,8 @@ TEST_P(TransportTest, AServerThatDoesNotShakeHandsGetsNoRequest) {
   EXPECT_TRUE(server.seen().empty());
 }
 
-// That it is refused otherwise takes half a minute to show: the runtime makes whoever offers a bad
-// certificate wait.
+// There is no test without this option: the failure takes half a minute, because the runtime delays
+// it for a bad certificate.
 TEST_P(TransportTest, ACertificateThatNobodyVouchesForIsBelievedIfToldTo) {
   SelfSignedServer server;
   const TransportOptions options{.host = "127.0.0.1", .port = server.port()};
@@ -465,11 +466,11 @@ TEST_P(ProxyVariablesTest, AnEndpointOnThisMachineAndAListedOneAreReachedWithout
   EXPECT_TRUE(proxy.seen().empty());
 }
 
-/// What AWS's client does not promise.
+/// Promises that AWS's client does not make.
 class SocketTransportTest : public TransportTest {};
 
-// Fails if: a connection that the server closed while it was idle costs a request. (AWS's client
-// finds it out from its loop, which may be too late.)
+// Fails if: a connection that the server closed while it was idle fails a request. (AWS's client
+// notices the close in its loop, which may be too late.)
 TEST_P(SocketTransportTest, AConnectionThatWasClosedWhileIdleFailsNoRequest) {
   LoopbackServer server([](const SeenRequest& request) {
     return ScriptedReply{.bytes = Ok(request.body), .close = true};
@@ -505,7 +506,7 @@ TEST_P(SocketTransportTest, AThreadThatCannotBeStartedIsAnError) {
   EXPECT_THAT(transport.error().message, HasSubstr("no thread for a loop of the network"));
 }
 
-// Fails if: an idle connection that was cut silently is found to be dead only by a request.
+// Fails if: only a request notices that an idle connection was cut silently.
 TEST_P(TransportTest, D15IdleConnectionsAreProbed) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);

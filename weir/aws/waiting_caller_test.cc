@@ -1,4 +1,4 @@
-// Callers that block in Await, whose threads read the answers themselves.
+// Callers that block in Await, whose threads read the responses themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,11 +20,11 @@ class WaitingCallerTest : public TransportTest {
   SendLimits Patient() const { return {.deadline = Deadline::After(clock_, kPatience)}; }
 };
 
-// Fails if: the caller is woken by another thread for its own response.
+// Fails if: another thread reads the caller's response and wakes it.
 TEST_P(WaitingCallerTest, OnSocketsTheCallersThreadRunsTheCallback) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);
-  // Makes the connection, for which the caller waits.
+  // The first request waits until the connection is made.
   ASSERT_TRUE(Await(*transport, {.body = "x"}, Patient()));
   std::thread::id ran_on;
   const auto answer = weir::Await<Answer>([&](Done<Answer> done) {
@@ -39,8 +39,8 @@ TEST_P(WaitingCallerTest, OnSocketsTheCallersThreadRunsTheCallback) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-// Fails if: a caller waits for its own request although another thread has its result, or the
-// request is lost then.
+// Fails if: a caller waits for its own request although another thread has delivered its result, or
+// the request is then lost.
 TEST_P(WaitingCallerTest, AResultFromElsewhereEndsTheWaitAndTheExchangeGoesOn) {
   std::latch go(1);
   LoopbackServer server([&go](const SeenRequest& request) {
@@ -79,7 +79,7 @@ TEST_P(WaitingCallerTest, ARequestWhoseResultIsThereAtOnceGoesOn) {
   EXPECT_TRUE(late.get());
 }
 
-// Fails if: a request rests while the thread that sent it waits for another one.
+// Fails if: a request makes no progress while the thread that sent it waits for another one.
 TEST_P(WaitingCallerTest, ANestedWaitDoesNotHoldUpTheOuterRequest) {
   LoopbackServer server(Echo);
   const auto transport = Connect(server);

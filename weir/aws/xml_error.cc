@@ -44,7 +44,7 @@ std::optional<std::string> Decoded(std::string_view text) {
   return decoded;
 }
 
-/// Takes a document tag by tag. Each step is false where it is not what is read here.
+/// Parses a document tag by tag. Each step returns false if the document has something unsupported.
 class XmlReader {
  public:
   explicit XmlReader(std::string_view rest) : rest_(rest) {}
@@ -58,6 +58,7 @@ class XmlReader {
   }
 
  private:
+  /// Reads the text up to the next tag, and this tag.
   bool ReadTextAndTag() {
     const std::size_t begin = rest_.find('<');
     const std::size_t end = rest_.find('>', begin);
@@ -91,12 +92,13 @@ class XmlReader {
     return name != "Message" || Keep(message_, text);
   }
 
+  /// Returns whether the innermost open element is an `Error` of one of the supported forms.
   bool IsInError() const {
     if (open_.empty() || open_.back() != "Error") return false;
     return open_.size() == 1 || open_.front() == "ErrorResponse" || open_.front() == "Response";
   }
 
-  /// The first one counts.
+  /// Decodes a text, and keeps it if it is the first one.
   static bool Keep(std::optional<std::string>& kept, std::string_view text) {
     const auto decoded = Decoded(text);
     if (decoded && !kept) kept = decoded;
@@ -106,7 +108,7 @@ class XmlReader {
   std::string_view rest_;
   std::vector<std::string_view> open_;
   bool had_root_ = false;
-  bool is_leaf_ = false;  ///< nothing but text since the last tag was opened
+  bool is_leaf_ = false;  ///< there was no tag since the last one was opened
   std::optional<std::string> code_;
   std::optional<std::string> message_;
 };

@@ -1,5 +1,5 @@
-// The error of a service that answers in XML, as all do that do not speak JSON, and as some servers
-// do that stand for AWS.
+// Errors of services that respond in XML: those that do not speak JSON, and some servers that
+// emulate AWS.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,11 @@ struct XmlError {
   std::string message;
 };
 
-/// `Code` and `Message` of the first `Error` in an `ErrorResponse`, in a `Response` (there within
-/// `Errors`), or of an `Error` that is the whole answer (S3's). References to characters come as
-/// they are meant, by number as '?'. Nothing where `body` is not one well-formed element of at most
-/// 16 KiB, eight deep, made of elements, attributes and text alone, or has no such error.
+/// Returns `Code` and `Message` of the first `Error` in an `ErrorResponse`, in a `Response` (there
+/// within `Errors`), or of an `Error` that is the whole response (S3's). Named character references
+/// are decoded; numeric ones become '?'. Returns nothing unless `body` has such an error and is one
+/// well-formed element of at most 16 KiB, nested at most eight deep, that consists only of
+/// elements, attributes and text.
 std::optional<XmlError> ReadXmlError(std::string_view body);
 
 }  // namespace weir

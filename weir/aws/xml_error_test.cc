@@ -97,7 +97,7 @@ TEST(ReadXmlError, IsBounded) {
   EXPECT_FALSE(ReadXmlError(long_one(17'000)));
 }
 
-// Fails if: Decoded leaves a reference as it is.
+// Fails if: Decoded leaves a reference unchanged.
 RC_GTEST_PROP(ReadXmlErrorProperty, GivesBackWhatWasWritten, (const std::string& message)) {
   std::string escaped;
   for (const char c : message) {

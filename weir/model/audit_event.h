@@ -1,4 +1,4 @@
-// Who changed what, and when.
+// Audit events: records of changes of entities and limits, with their authors and times.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-/// What an action tells about itself: null, a flag, a whole number, text, a list, or named parts.
+/// A detail of an audit event: null, a flag, a whole number, a text, a list, or named parts.
 struct AuditDetail {
   using List = std::vector<AuditDetail>;
   using Parts = std::map<std::string, AuditDetail>;
@@ -28,16 +28,16 @@ inline bool operator==(const AuditDetail& a, const AuditDetail& b) { return a.he
 struct AuditEvent {
   std::string id;       ///< a ULID: sorts by time
   std::string subject;  ///< an entity id, kSystemSubject, or as ResourceSubject
-  UnixMillis at;        ///< stores keep whole seconds; the id holds the milliseconds
-  std::string action;   ///< one of those below, or one that is not known here
-  std::optional<std::string> principal;  ///< who did it, if that is known
+  UnixMillis at;        ///< stores keep whole seconds; the milliseconds are in the id
+  std::string action;   ///< one of audit_action, or an action that this version does not know
+  std::optional<std::string> principal;  ///< the author of the change, if known
   std::optional<std::string> resource;
   AuditDetail::Parts details;
 
   friend bool operator==(const AuditEvent&, const AuditEvent&) = default;
 };
 
-/// The actions of zae-limiter 0.17.0 (inventory section 4.9 and, for 0.17, 2.9).
+/// The actions of zae-limiter 0.17.0 (inventory sections 4.9 and, for 0.17, 2.9).
 namespace audit_action {
 inline constexpr std::string_view kEntityCreated = "entity_created";
 inline constexpr std::string_view kEntityDeleted = "entity_deleted";
@@ -48,23 +48,23 @@ inline constexpr std::string_view kBucketReset = "bucket_reset";
 inline constexpr std::string_view kBucketToppedUp = "bucket_topped_up";
 }  // namespace audit_action
 
-/// What is done to the limits of everybody, and of a resource.
+/// The subject of changes to the system limits, and to the limits of a resource.
 inline constexpr std::string_view kSystemSubject = "$SYSTEM";
 std::string ResourceSubject(std::string_view resource);
 
-/// kInvalidArgument unless it is an entity id or one of the two above.
+/// Returns kInvalidArgument unless `subject` is an entity id, kSystemSubject or a ResourceSubject.
 [[nodiscard]] Status CheckSubject(std::string_view subject);
-/// Of one event: how deep lists and parts may be nested, and the longest text and all texts and
-/// names together, in bytes.
+/// Bounds of one event: the deepest nesting of lists and parts, the longest text, and the sum of
+/// all names and texts. Lengths are in bytes.
 inline constexpr std::size_t kDeepestDetail = 16;
 inline constexpr std::size_t kLongestDetail = 16'384;
 inline constexpr std::size_t kLongestDetails = 131'072;
-/// kInvalidArgument unless the names and texts are as stored_text.h says (texts may have several
-/// lines) and within these bounds.
+/// Returns kInvalidArgument unless the names and texts satisfy stored_text.h (texts may have
+/// several lines) and all details are within the bounds above.
 [[nodiscard]] Status CheckDetails(const AuditDetail::Parts& details);
 
-/// kInvalidArgument unless it is made as an entity id, or begins with `arn:`, has at most 2048
-/// bytes and none that is not printable ASCII.
+/// Returns kInvalidArgument unless `principal` has the form of an entity id, or begins with `arn:`
+/// and has at most 2048 bytes, all of them printable ASCII other than the space.
 [[nodiscard]] Status CheckPrincipal(std::string_view principal);
 
 }  // namespace weir

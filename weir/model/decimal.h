@@ -1,5 +1,5 @@
-// Decimal numbers with up to three places, held as whole thousandths: tokens as millitokens,
-// seconds as milliseconds. No floating point on the way.
+// Decimal numbers with up to three decimals, stored as whole thousandths: tokens as millitokens,
+// seconds as milliseconds. No floating point is used.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace weir {
 
 enum class DecimalFault { kNotANumber, kTooPrecise, kTooLarge };
 
-/// What to say of a text with this fault: "is not a number" and the like.
+/// Returns the end of an error message about a text with this fault, such as "is not a number".
 std::string_view Describe(DecimalFault fault);
 
-/// Reads an optional sign, digits, and optionally a point and one to three digits.
+/// Parses an optional sign, digits, and optionally a point and one to three digits.
 tl::expected<std::int64_t, DecimalFault> ParseThousandths(std::string_view text);
 
-/// The shortest text that ParseThousandths reads back: 1500 -> "1.5", -250 -> "-0.25".
+/// Returns the shortest text that ParseThousandths reads back: 1500 -> "1.5", -250 -> "-0.25".
 std::string FormatThousandths(std::int64_t thousandths);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Who is limited.
+// An entity: the party that limits apply to.
 #pragma once
 
 #include <map>
@@ -10,31 +10,32 @@
 
 namespace weir {
 
-/// Longest chain of charges of one cascade: the entity itself, its parent, and so on.
+/// The most entities that one request charges: the entity itself, its parent, and so on.
 inline constexpr std::size_t kMaxCascade = 8;
 
 struct Entity {
   std::string id;
-  std::string name;                   ///< for people; the id where none was given
+  std::string name;                   ///< for display; the id if no name was given
   std::optional<std::string> parent;  ///< id of another entity, which need not exist yet
-  bool cascade = false;               ///< requests charge the parent too, all or none
+  bool cascade = false;  ///< requests charge the parent as well; all charges succeed or none
   std::map<std::string, std::string> metadata;
   UnixMillis created_at;
 
   friend bool operator==(const Entity&, const Entity&) = default;
 };
 
-/// Longest name, metadata key and metadata value, and of keys and values together, in bytes.
+/// Bounds in bytes: of a name, of a metadata key, of a metadata value, and of the sum of all
+/// metadata keys and values.
 inline constexpr std::size_t kLongestEntityName = 256;
 inline constexpr std::size_t kLongestMetadataKey = 256;
 inline constexpr std::size_t kLongestMetadataValue = 16'384;
 inline constexpr std::size_t kLongestMetadata = 65'536;
 
-/// Each is kInvalidArgument, naming the entity, unless the text is as stored_text.h says and within
-/// the bounds above. A name may be empty; a metadata value may be empty and have several lines.
+/// Each returns kInvalidArgument with the id of the entity, unless the text satisfies stored_text.h
+/// and the bounds above. A name may be empty; a metadata value may be empty and have several lines.
 [[nodiscard]] Status CheckEntityName(const Entity& entity);
 [[nodiscard]] Status CheckMetadata(const Entity& entity);
-/// The id, the parent's id, the name and the metadata.
+/// Checks the id, the parent's id, the name and the metadata.
 [[nodiscard]] Status Check(const Entity& entity);
 
 }  // namespace weir

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Valid names that some reader of YAML takes for null, truth values, numbers, times or dates.
+// Valid names that some YAML parsers take for null, booleans, numbers, times or dates.
 constexpr std::array kEntities = {
     "acme", "null",       "NULL", "123",      "1e3",  "12:30:45", "true",
     "on",   "2001-01-01", "a:b:", "user@org", "0x1f", "1.5",      "x.-_"};
@@ -17,7 +17,7 @@ constexpr std::array kResources = {"llm", "Null", "yes", "gpt-4/turbo", "y", "e1
 constexpr std::array kLimitNames = {"rpm", "tpm", "null", "No", "x-1.y_", "false"};
 constexpr std::array kNamespaces = {"production", "007", "off", "1.0"};
 
-/// Some of the names, each at most once, in any order.
+/// Between `least` and `most` of the names, each at most once, in any order.
 rc::Gen<std::vector<std::string>> Some(std::span<const char* const> of, int least, int most) {
   const std::vector<std::string> names(of.begin(), of.end());
   return rc::gen::exec([names, least, most] {
@@ -46,7 +46,7 @@ rc::Gen<std::int64_t> AnyPeriod() {
   });
 }
 
-/// Mostly none.
+/// No allowance in half of the cases.
 rc::Gen<milliseconds> AnyAllowance() {
   return rc::gen::map(rc::gen::oneOf(rc::gen::just<std::int64_t>(0), rc::gen::just<std::int64_t>(0),
                                      rc::gen::inRange<std::int64_t>(1, kMaxAllowance.count() + 1),
@@ -99,7 +99,8 @@ rc::Gen<LimitsFile> AnyLimitsFile() {
         std::nullopt, OnUnavailable::kAllow, OnUnavailable::kBlock);
     if (*rc::gen::arbitrary<bool>()) file.system = *AnyLimits();
     file.resources = *AnyResources(false);
-    // Parents only to the right: no cycle, and no chain of more than kMaxCascade.
+    // An entity's parent has a higher index than the entity: no cycle is possible. A chain has at
+    // most kMaxCascade entities.
     const auto ids = *Some(kEntities, 0, 8);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       EntityDeclaration& entity = file.entities[ids[i]];

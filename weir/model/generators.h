@@ -1,4 +1,4 @@
-// RapidCheck's generators of limits and limits files. For the tests of this room only.
+// RapidCheck generators of limits and limits files. Only for the tests of this module.
 #pragma once
 
 #include <rapidcheck.h>
@@ -9,9 +9,9 @@ namespace weir {
 
 rc::Gen<Quota> AnyQuota();
 rc::Gen<Limit> AnyLimit();
-/// One to four, with distinct names.
+/// One to four limits with distinct names.
 rc::Gen<std::vector<Limit>> AnyLimits();
-/// Valid as a whole: parents form no cycle, cascades are short.
+/// A file that ParseLimitsFile accepts: parents form no cycle, and no cascade is too long.
 rc::Gen<LimitsFile> AnyLimitsFile();
 
 }  // namespace weir

@@ -10,7 +10,7 @@ namespace {
 struct Rule {
   std::string_view what;
   enum class First { kLetter, kLetterOrDigit } first;
-  std::string_view marks;  // allowed after the first character, beside letters and digits
+  std::string_view marks;  // allowed after the first character, in addition to letters and digits
   std::size_t longest;
 };
 
@@ -19,7 +19,7 @@ constexpr Rule kResource = {"resource", Rule::First::kLetter, "_.-/:", 64};
 constexpr Rule kLimit = {"limit name", Rule::First::kLetter, "_.-", 64};
 constexpr Rule kNamespace = {"namespace", Rule::First::kLetterOrDigit, "_.-", 64};
 
-// The ctype functions follow the locale; these names must not.
+// The ctype functions depend on the locale; these rules must not.
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 

@@ -1,6 +1,6 @@
-// What entities, resources, limits and namespaces may be called. The names are keys of a table that
-// may be shared with zae-limiter, so the rules are its rules (github.com/zeroae/zae-limiter at
-// commit ced59de: identifier validation).
+// The rules for the names of entities, resources, limits and namespaces. The names are keys of a
+// table that may be shared with zae-limiter, so the rules are those of zae-limiter
+// (github.com/zeroae/zae-limiter at commit ced59de: identifier validation).
 #pragma once
 
 #include <string_view>
@@ -9,17 +9,18 @@
 
 namespace weir {
 
-/// The name that stands for "all resources of this entity" in the limits of an entity.
+/// The resource name that means "all resources of this entity" in the limits of an entity.
 inline constexpr std::string_view kDefaultResource = "_default_";
 
-/// Each returns kInvalidArgument with the name, the position of the first bad character, and the
-/// rule. Entity: a letter or digit, then letters, digits and `_.-:@`; 1 to 256 bytes.
+/// Each function returns kInvalidArgument with the name, the position of the first bad character,
+/// and the rule. An entity id: a letter or digit, then letters, digits and `_.-:@`; 1 to 256 bytes.
 [[nodiscard]] Status CheckEntityId(std::string_view id);
-/// A letter, then letters, digits and `_.-/:`; 1 to 64 bytes. `_default_` is refused.
+/// A resource: a letter, then letters, digits and `_.-/:`; 1 to 64 bytes. `_default_` is refused.
 [[nodiscard]] Status CheckResource(std::string_view resource);
-/// A letter, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `wcu`.
+/// A limit: a letter, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `wcu`.
 [[nodiscard]] Status CheckLimitName(std::string_view name);
-/// A letter or digit, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved `_`.
+/// A namespace: a letter or digit, then letters, digits and `_.-`; 1 to 64 bytes; not the reserved
+/// `_`.
 [[nodiscard]] Status CheckNamespace(std::string_view name);
 
 }  // namespace weir

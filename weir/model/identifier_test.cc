@@ -21,7 +21,7 @@ std::string MessageOf(const Status& status) {
 struct Rule {
   const char* what;
   Check check;
-  std::string others;  // what may follow the first character, beside letters and digits
+  std::string others;  // allowed after the first character, in addition to letters and digits
   bool digit_first;
   std::size_t longest;
 };
@@ -95,7 +95,7 @@ TEST(Identifier, ARefusalIsOneShortLineWhateverTheName) {
     EXPECT_THAT(message, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("\r")), HasSubstr("\\x0a")));
     EXPECT_LT(message.size(), 600U);
   }
-  // A letter of another alphabet that looks like one of ours shows in the message.
+  // A letter of another alphabet that looks like an ASCII letter is visible in the message.
   EXPECT_THAT(MessageOf(CheckResource("gpt-\xd0\xb0")), HasSubstr("'gpt-\\xd0\\xb0'"));
 }
 

@@ -26,7 +26,7 @@ struct Reading {
   Quota quota;
 };
 
-// The first three are zae-limiter's own examples.
+// The first three are zae-limiter's examples.
 const Reading kReadings[] = {
     {"rpm:1000", {1'000'000, 1'000'000, kMinute}},
     {"tpm:10000/min:15000", {15'000'000, 10'000'000, kMinute}},
@@ -168,7 +168,7 @@ RC_GTEST_PROP(LimitProperty, ReadsBackAsItWas, ()) {
   RC_ASSERT(*again == limit);
 }
 
-/// Every way to spell the limit, needlessly long numbers aside.
+/// Every spelling of the limit, except for numbers with superfluous digits.
 std::vector<std::string> Spellings(const Limit& limit) {
   constexpr std::pair<const char*, std::int64_t> kUnits[] = {
       {"ms", 1}, {"sec", 1000}, {"min", kMinute}, {"hour", 3'600'000}, {"day", 86'400'000}};
@@ -187,7 +187,7 @@ std::vector<std::string> Spellings(const Limit& limit) {
   return all;
 }
 
-// Fails if: the units are tried smallest first, "1" stands before a unit, or /min is written.
+// Fails if: the units are tried smallest first, "1" is written before a unit, or /min is written.
 RC_GTEST_PROP(LimitProperty, NoOtherSpellingIsShorter, ()) {
   const Limit limit = *AnyLimit();
   const std::string shortest = FormatLimit(limit);

@@ -29,10 +29,12 @@ constexpr std::string_view kLimitsExample = "1 to 20 limits such as 'rpm: 1000/m
 constexpr std::string_view kQuotaExample =
     "'{capacity: 1500, refill_amount: 1000, refill_period: 60}' or '1000/min:1500'";
 
-/// Aliases may name a large part many times over; this bounds what they unfold to.
+/// Aliases may repeat a large part of the file many times; this bounds the number of limits after
+/// all aliases are expanded.
 constexpr std::size_t kMaxDeclaredLimits = 1'000'000;
 
-/// Walks the tree. `where` is how messages call the thing at hand.
+/// Converts the tree into a LimitsFile. `where` and `owner` name the current part in error
+/// messages.
 class Reader {
  public:
   explicit Reader(std::string_view file_name) : checks_(file_name) {}
@@ -44,16 +46,22 @@ class Reader {
   using ParseNumber = Result<std::int64_t> (*)(std::string_view part, std::string_view text);
   using Resources = std::map<std::string, std::vector<Limit>>;
 
+  /// Checks a name of the file; the error has the line of `name`.
   Status CheckName(const YamlNode& name, Check check) const;
 
   Status System(const YamlNode& node, LimitsFile& file);
+  /// Reads the resources of the entity `owner`, or those of the namespace if `owner` is empty.
   Result<Resources> ResourceMap(const YamlNode& node, const std::string& owner);
   Result<std::vector<Limit>> Limits(const YamlNode& node, const std::string& owner);
+  /// Reads the quota and allowance of one limit, as short text or as a mapping.
   Result<Terms> ReadTerms(const YamlNode& node, const std::string& where) const;
+  /// Reads a number into `number`, which is unchanged if the entry is null. `part` names the number
+  /// in errors.
   Status ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
                     std::int64_t& number) const;
   Status Entities(const YamlNode& node, LimitsFile& file);
   Result<EntityDeclaration> Entity(const YamlNode& node, const std::string& where);
+  /// Checks all parents together. The error has the line of the parent that is wrong.
   Status CheckParents(const LimitsFile& file, const YamlNode& entities) const;
 
   YamlChecks checks_;
@@ -186,7 +194,6 @@ Result<Terms> Reader::ReadTerms(const YamlNode& node, const std::string& where) 
   return terms;
 }
 
-/// Leaves `number` alone if the entry is null. `part`: names it in errors.
 Status Reader::ReadNumber(const YamlEntry* entry, const std::string& part, ParseNumber parse,
                           std::int64_t& number) const {
   if (entry == nullptr) return {};

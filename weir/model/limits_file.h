@@ -1,6 +1,6 @@
-// The limits of a namespace, declared in one YAML file. Format: docs/limits-file.md. It is that of
-// zae-limiter's `limits apply` (github.com/zeroae/zae-limiter at commit ced59de: manifest.py of the
-// provisioner), extended by `parent`, `cascade` and limits in short text.
+// The limits of a namespace, declared in one YAML file. Format: docs/limits-file.md. It is the
+// format of zae-limiter's `limits apply` (github.com/zeroae/zae-limiter at commit ced59de:
+// manifest.py of the provisioner), extended by `parent`, `cascade` and limits in short text.
 #pragma once
 
 #include <map>
@@ -14,13 +14,13 @@
 
 namespace weir {
 
-/// What acquire does when the store cannot answer.
+/// The policy of Acquire if the store is unavailable.
 enum class OnUnavailable { kBlock, kAllow };
 
 struct EntityDeclaration {
   std::optional<std::string> parent;
   bool cascade = false;
-  /// By resource; kDefaultResource stands for all others.
+  /// By resource; kDefaultResource applies to all resources that are not listed.
   std::map<std::string, std::vector<Limit>> resources;
 
   friend bool operator==(const EntityDeclaration&, const EntityDeclaration&) = default;
@@ -36,16 +36,18 @@ struct LimitsFile {
   friend bool operator==(const LimitsFile&, const LimitsFile&) = default;
 };
 
-/// Reads such a file of at most 16 MiB. Whatever it does not understand is refused: unknown and
-/// duplicate keys, numbers that are not positive, reserved and bad names, cycles of parents,
-/// cascades over more than kMaxCascade entities. The error is kInvalidArgument and one line,
-/// `file_name:line: what; right would be ...`. An entity that is named only as a parent needs no
-/// entry of its own. Limits keep the order of the file.
+/// Parses such a file of at most 16 MiB. The function rejects everything that it does not
+/// understand: unknown and duplicate keys, numbers that are not positive, reserved and invalid
+/// names, cycles of parents, and cascades over more than kMaxCascade entities. Errors are
+/// kInvalidArgument with a message of one line, `file_name:line: what; right would be ...`. An
+/// entity that is only named as a parent needs no entry of its own. Limits keep the order of the
+/// file.
 [[nodiscard]] Result<LimitsFile> ParseLimitsFile(std::string_view text, std::string_view file_name);
 
-/// YAML that ParseLimitsFile reads back as `file`: the same bytes for equal values; resources and
-/// entities by name. Where all numbers are whole, zae-limiter reads it too. REQUIRES: `file` is
-/// such as ParseLimitsFile returns; in particular, no list of limits but `system` is empty.
+/// Returns YAML that ParseLimitsFile reads back as `file`. Equal values give the same bytes;
+/// resources and entities are sorted by name. If all numbers are whole, zae-limiter can read it
+/// too. REQUIRES: `file` is valid for ParseLimitsFile; in particular, no list of limits except
+/// `system` is empty.
 std::string FormatLimitsFile(const LimitsFile& file);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Every refusal of a limits file: its line, its cause and its advice.
+// Every rejection of a limits file: its line, its cause and its advice.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// The message for `text`, read as the file f.yaml.
+/// Returns the error message for `text`, parsed as the file f.yaml.
 std::string Refusal(std::string_view text) {
   const auto file = ParseLimitsFile(text, "f.yaml");
   return file ? "accepted" : file.error().message;
 }
 
 const RefusedFile kRefusedFiles[] = {
-    // What is not a limits file at all.
+    // Texts that are no limits file at all.
     {"Empty", 1, "the file is empty", "namespace: NAME", ""},
     {"OnlyComments", 1, "the file is empty", "namespace: NAME", "# nothing\n"},
     {"List", 1, "the file is a list", "a mapping with namespace, system", "- namespace: n\n"},
@@ -110,7 +110,7 @@ const RefusedFile kRefusedFiles[] = {
     {"BadLimitName", 2, "limit name 'r pm' has ' ' at position 2", "a letter, then",
      "namespace: n\nsystem: {limits: {r pm: 5}}\n"},
 
-    // One limit.
+    // Single limits.
     {"LimitIsAList", 2, "limit 'x' of system is a list", "capacity: 1500",
      "namespace: n\nsystem: {limits: {x: [5]}}\n"},
     {"LimitIsNothing", 4, "limit 'x' of system is empty", "'1000/min:1500'",
@@ -208,7 +208,8 @@ TEST(LimitsFileRefusal, TheFileNameCannotBreakTheLine) {
   EXPECT_THAT(file.error().message, StartsWith("a\\x0ab.yaml:1: "));
 }
 
-/// Entities e0 .. e<n-1>, each the child of the next; the last is the child of `last_parent`.
+/// Returns a file with entities e0 .. e<n-1>, each the child of the next; the last one is the child
+/// of `last_parent`.
 std::string Chain(std::size_t n, std::string_view last_parent) {
   std::string text = "namespace: n\nentities:\n";
   for (std::size_t i = 0; i < n; ++i) {

@@ -78,7 +78,7 @@ TEST(LimitsFile, FillsInWhatALimitLeavesOut) {
   EXPECT_EQ(QuotaOf("{capacity: 5}"), PerMinute(5));
   EXPECT_EQ(QuotaOf("{capacity: 0.5, refill_period: 0.001}"), (Quota{500, 500, 1}));
   EXPECT_EQ(QuotaOf("{capacity: 5, refill_amount: 2}"), PerMinute(2).Burst(5));
-  // As zae-limiter reads it: burst replaces the capacity, the amount stays the capacity.
+  // As in zae-limiter: burst replaces the capacity; the amount is still the `capacity` of the file.
   EXPECT_EQ(QuotaOf("{capacity: 5, burst: 9}"), PerMinute(5).Burst(9));
   EXPECT_EQ(QuotaOf("{burst: 9, refill_amount: 2, capacity: 5}"), PerMinute(2).Burst(9));
   EXPECT_EQ(QuotaOf("'5/sec'"), PerSecond(5));
@@ -139,8 +139,8 @@ entities:
 )");
 }
 
-// Fails if: names are never quoted ("null" reads back as nothing), `cascade` is left out, or an
-// entity without a parent and limits is skipped.
+// Fails if: names are never quoted ("null" reads back as null), `cascade` is omitted, or an entity
+// without a parent and limits is skipped.
 RC_GTEST_PROP(LimitsFileProperty, ReadsBackAsItWas, ()) {
   const LimitsFile file = *AnyLimitsFile();
   const std::string text = FormatLimitsFile(file);
@@ -151,7 +151,7 @@ RC_GTEST_PROP(LimitsFileProperty, ReadsBackAsItWas, ()) {
   RC_ASSERT(FormatLimitsFile(*again) == text);
 }
 
-// Fails if: a yaml-cpp exception is not caught, or what it says gets no advice.
+// Fails if: an exception of yaml-cpp is not caught, or its message gets no advice.
 RC_GTEST_PROP(LimitsFileProperty, ADamagedFileIsReadOrRefusedInOneLine, ()) {
   std::string text = FormatLimitsFile(*AnyLimitsFile());
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());

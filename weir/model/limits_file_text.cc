@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Words that some reader of YAML 1.1 or 1.2 takes for something else than text.
+// Words that some parsers of YAML 1.1 or 1.2 do not read as text.
 constexpr std::array<std::string_view, 9> kTaken = {"null", "true", "false", "yes", "no",
                                                     "on",   "off",  "y",     "n"};
 
@@ -24,7 +24,7 @@ bool IsTaken(std::string_view name) {
   });
 }
 
-/// A valid name, in quotes where YAML could read it as a number, a time, null and the like.
+/// Returns a valid name, in quotes if YAML could read it as a number, a time, null or the like.
 std::string Name(std::string_view name) {
   const bool is_word = !name.empty() && (name[0] < '0' || name[0] > '9');
   if (is_word && name.find(':') == std::string_view::npos && !IsTaken(name)) {
@@ -35,7 +35,7 @@ std::string Name(std::string_view name) {
 
 class Writer {
  public:
-  /// A line of the file; deeper levels are indented by two blanks each.
+  /// Writes a line of the file, indented by two blanks for each level.
   void Line(int level, std::string_view text) {
     fmt::format_to(std::back_inserter(text_), "{:{}}{}\n", "", 2 * level, text);
   }

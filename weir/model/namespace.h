@@ -1,4 +1,4 @@
-// An isolated tenant of a table.
+// A namespace: an isolated tenant of a table.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@ namespace weir {
 
 enum class NamespaceStatus {
   kActive,
-  kDeleted,  ///< its name is free again; its data are kept and can be recovered
-  kPurging,  ///< its data are being deleted for good
+  kDeleted,  ///< its name is free again; its data is kept and can be recovered
+  kPurging,  ///< its data is being deleted permanently
 };
 
-/// As stores and people write it: "active", "deleted", "purging".
+/// Returns the text that stores and users see: "active", "deleted", "purging".
 std::string_view Name(NamespaceStatus status);
 
 struct Namespace {
-  std::string id;  ///< opaque; in the keys of all its data
+  std::string id;  ///< opaque; part of the keys of all data of the namespace
   std::string name;
   NamespaceStatus status = NamespaceStatus::kActive;
   UnixMillis created_at;
-  std::optional<UnixMillis> deleted_at;  ///< may be unknown even where it is deleted
+  std::optional<UnixMillis> deleted_at;  ///< may be unknown even if it is deleted
 
   friend bool operator==(const Namespace&, const Namespace&) = default;
 };

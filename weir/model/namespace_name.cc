@@ -39,7 +39,7 @@ Status CheckNameOrId(std::string_view name_or_id) {
 
 std::string FormatNamespaceId(std::uint64_t bytes) {
   std::string id;
-  // 64 bits are ten groups of six and one of four, which two zero bits complete.
+  // 64 bits are ten groups of six bits, and four bits that two zero bits complete.
   for (int shift = 58; shift >= 0; shift -= 6) id += kBase64[(bytes >> shift) & 63];
   id += kBase64[(bytes << 2) & 63];
   return id;

@@ -1,4 +1,4 @@
-// How a namespace is named by those who use it: by its name, or as `id:` and its id.
+// References to a namespace by users: its name, or `id:` and its id.
 #pragma once
 
 #include <array>
@@ -12,20 +12,21 @@
 
 namespace weir {
 
-/// kInvalidArgument unless it is 1 to 64 letters, digits, '_' and '-', and not the table's own `_`.
-/// (zae-limiter's clients that are constructed directly use the literal id `default`.)
+/// Returns kInvalidArgument unless `id` has 1 to 64 letters, digits, '_' and '-', and is not `_`,
+/// which is reserved for the table itself. (zae-limiter's clients that are constructed directly use
+/// the literal id `default`.)
 [[nodiscard]] Status CheckNamespaceId(std::string_view id);
 
-/// The id in `id:ID`, unchecked; nothing where it is a name.
+/// Returns ID if the text is `id:ID`, without a check of ID; nothing if the text is a name.
 std::optional<std::string_view> IdIn(std::string_view name_or_id);
 
-/// kInvalidArgument unless CheckNamespace or CheckNamespaceId holds.
+/// Returns kInvalidArgument unless CheckNamespace accepts the name, or CheckNamespaceId the id.
 [[nodiscard]] Status CheckNameOrId(std::string_view name_or_id);
 
-/// 8 bytes as 11 characters of URL-safe base64 without padding (RFC 4648, section 5).
+/// Formats 8 bytes as 11 characters of URL-safe base64 without padding (RFC 4648, section 5).
 std::string FormatNamespaceId(std::uint64_t bytes);
-/// One that does not begin with '-', which a command line would take for an option. `draw` gives 64
-/// random bits at each call.
+/// Returns a new random id. It does not begin with '-', because a command line would take that for
+/// an option. `draw` returns 64 random bits at each call.
 std::string NewNamespaceId(const std::function<std::uint64_t()>& draw);
 
 }  // namespace weir

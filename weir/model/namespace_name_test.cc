@@ -27,7 +27,7 @@ TEST(NamespaceName, TheTablesOwnNamespaceAndOddTextsAreNot) {
   EXPECT_FALSE(CheckNamespaceId(std::string(65, 'a')));
 }
 
-// As Python's secrets.token_urlsafe(8) writes the same bytes.
+// Python's secrets.token_urlsafe(8) writes the same bytes this way.
 TEST(NamespaceName, IdsAreElevenCharactersOfUrlSafeBase64) {
   EXPECT_EQ(FormatNamespaceId(0), "AAAAAAAAAAA");
   EXPECT_EQ(FormatNamespaceId(UINT64_MAX), "__________8");

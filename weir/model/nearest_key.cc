@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-/// Levenshtein's distance, a row at a time.
+/// The Levenshtein distance, computed one row at a time.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -28,7 +28,7 @@ std::size_t Distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestKey(std::string_view key, std::span<const std::string_view> known) {
-  // Nothing of this length is a slip of the keys we have, and it would be slow to compare.
+  // A key of more bytes is no misspelling of a known key, and the comparison would be slow.
   constexpr std::size_t kLongest = 64;
   const auto distance = [key](std::string_view other) {
     return key.size() > kLongest ? kLongest : Distance(key, other);

@@ -1,4 +1,4 @@
-// What somebody may have meant by an unknown key.
+// Suggestions for an unknown key.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// The known key that is closest to `key` by insertions, deletions and replacements, in quotes; or
-/// "one of a, b, c" if none is close. REQUIRES: known is not empty.
+/// Returns the known key with the smallest number of insertions, deletions and replacements from
+/// `key`, in quotes; or "one of a, b, c" if none is close. REQUIRES: `known` is not empty.
 std::string NearestKey(std::string_view key, std::span<const std::string_view> known);
 
 }  // namespace weir

@@ -17,7 +17,7 @@ namespace {
 using Entities = std::map<std::string, EntityDeclaration>;
 using Chain = std::vector<std::string>;
 
-/// Null for an entity without a parent, and for one that is named as a parent only.
+/// Null for an entity without a parent, and for one that is only named as a parent.
 const std::string* ParentOf(const Entities& entities, const std::string& entity) {
   const auto found = entities.find(entity);
   if (found == entities.end()) return nullptr;
@@ -25,7 +25,8 @@ const std::string* ParentOf(const Entities& entities, const std::string& entity)
   return parent ? &*parent : nullptr;
 }
 
-/// From the smallest id round to itself, so that one cycle is always told in the same way.
+/// Returns the cycle from its smallest id back to that id, so that the message of a cycle does not
+/// depend on the entity from which it was found.
 Chain CycleThrough(const Entities& entities, const std::string& entity) {
   Chain cycle;
   const std::string* at = &entity;
@@ -38,6 +39,7 @@ Chain CycleThrough(const Entities& entities, const std::string& entity) {
   return cycle;
 }
 
+/// Formats a chain as "a -> b -> c". A long one is cut, and ends with the number of its links.
 std::string Arrows(const Chain& chain) {
   constexpr std::size_t kShown = 64;
   if (chain.size() <= kShown) return fmt::format("{}", fmt::join(chain, " -> "));
@@ -46,7 +48,7 @@ std::string Arrows(const Chain& chain) {
 }
 
 std::optional<ParentFault> FindCycle(const Entities& entities) {
-  // The walk on which an entity was first met. Each is walked over once.
+  // The start of the walk that first visited an entity. Each entity is walked over once.
   std::unordered_map<std::string, const std::string*> met_from;
   for (const auto& [entity, declaration] : entities) {
     for (const std::string* at = &entity; at != nullptr; at = ParentOf(entities, *at)) {
@@ -62,7 +64,7 @@ std::optional<ParentFault> FindCycle(const Entities& entities) {
   return std::nullopt;
 }
 
-/// The entities that a request of `entity` charges, one more than is allowed at most.
+/// Returns the entities that a request of `entity` charges, up to one more than allowed.
 Chain ChargedWith(const Entities& entities, const std::string& entity) {
   Chain chain = {entity};
   while (chain.size() <= kMaxCascade) {

@@ -1,4 +1,4 @@
-// Who is whose parent, as a whole: no cycles, no cascade over too many.
+// Checks of the parents of all entities together: no cycles, no cascade over too many entities.
 #pragma once
 
 #include <map>
@@ -11,17 +11,18 @@
 namespace weir {
 
 struct ParentFault {
-  std::string entity;   ///< its declaration is to be mended
-  std::string message;  ///< names the cycle or the chain, and what would be right
+  std::string entity;   ///< the entity whose declaration must be changed
+  std::string message;  ///< names the cycle or the chain, and says what would be right
 };
 
-/// The first fault, by entity id: a cycle of parents, whether they cascade or not; or an entity
-/// whose requests would charge more than kMaxCascade entities. Linear in their number.
+/// Returns the first fault by entity id: a cycle of parents, with or without `cascade`; or, if
+/// there is no cycle, an entity whose requests would charge more than kMaxCascade entities. Takes
+/// time linear in the number of entities.
 std::optional<ParentFault> FindParentFault(
     const std::map<std::string, EntityDeclaration>& entities);
 
-/// The line, from 1, at which a limits file names the parent of `entity`; 0 if it names none.
-/// REQUIRES: ParseLimitsFile reads `text`.
+/// Returns the line, from 1, on which a limits file names the parent of `entity`; 0 if it names
+/// none. REQUIRES: ParseLimitsFile accepts `text`.
 int LineOfParent(std::string_view text, std::string_view entity);
 
 }  // namespace weir

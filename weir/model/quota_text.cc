@@ -20,10 +20,10 @@ struct Unit {
   std::int64_t millis;
 };
 
-// Largest first: the first one that divides a period gives its shortest text.
+// Largest first: the first unit that divides a period gives its shortest text.
 constexpr std::array<Unit, 5> kUnits = {
     {{"day", 86'400'000}, {"hour", 3'600'000}, {"min", 60'000}, {"sec", 1000}, {"ms", 1}}};
-// Other names of these, which are read and never written.
+// Other names of these units. They are parsed, but never written.
 constexpr std::array<Unit, 4> kShortUnits = {
     {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1000}}};
 constexpr std::int64_t kDefaultPeriod = 60'000;
@@ -61,6 +61,7 @@ constexpr std::string_view kPeriodRight =
     "a whole number and ms, sec, min, hour or day, such as 30sec";
 constexpr std::string_view kAllowanceRight = "a whole number and ms, sec or min, such as 500ms";
 
+/// Parses an optional whole number and a unit into milliseconds. `right` is the advice in errors.
 Result<std::int64_t> ParsePeriod(std::string_view part, std::string_view text,
                                  std::string_view right) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());

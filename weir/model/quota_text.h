@@ -1,5 +1,5 @@
-// A quota and an allowance as text: `rate[/period][:burst][~allowance]`, what stands after the name
-// of a limit.
+// A quota and an allowance as text: `rate[/period][:burst][~allowance]`, the part of a limit after
+// its name.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace weir {
 
-/// Grammar: see ParseLimit. The error names the part that is wrong and shows a right one.
+/// Grammar: see ParseLimit. The error names the wrong part and shows a correct one.
 [[nodiscard]] Result<Quota> ParseQuota(std::string_view text);
 
-/// The shortest text that ParseQuota reads back as `quota`. REQUIRES: Validate(quota).
+/// Returns the shortest text that ParseQuota reads back as `quota`. REQUIRES: Validate(quota).
 std::string FormatQuota(const Quota& quota);
 
-/// The unit of a duration, a period or an allowance, in milliseconds: ms; s or sec; m or min; h or
-/// hour; d or day.
+/// Returns the milliseconds of a unit of periods and allowances: ms; s or sec; m or min; h or hour;
+/// d or day. Nothing if the unit is unknown.
 std::optional<std::int64_t> MillisOfUnit(std::string_view name);
 
 struct Terms {
@@ -27,22 +27,22 @@ struct Terms {
   milliseconds allowance{0};
 };
 
-/// As ParseQuota, and an allowance where there is one.
+/// Like ParseQuota, followed by an optional allowance.
 [[nodiscard]] Result<Terms> ParseTerms(std::string_view text);
 
-/// Reads an allowance: a whole number and a unit (MillisOfUnit), such as 500ms, up to
+/// Parses an allowance: a whole number and a unit (see MillisOfUnit), such as 500ms, up to
 /// kMaxAllowance.
 [[nodiscard]] Result<milliseconds> ParseAllowance(std::string_view text);
-/// The shortest text of it. REQUIRES: it is positive.
+/// Returns the shortest text that ParseAllowance reads back. REQUIRES: `allowance` is positive.
 std::string FormatAllowance(milliseconds allowance);
-/// kInvalidArgument unless it is from 0 to kMaxAllowance.
+/// Returns kInvalidArgument unless the allowance is from 0 to kMaxAllowance.
 [[nodiscard]] Status CheckAllowance(milliseconds allowance);
 
-/// Reads a positive number of tokens into millitokens; errors begin with `part`.
+/// Parses a positive number of tokens into millitokens. Error messages begin with `part`.
 [[nodiscard]] Result<std::int64_t> ParsePositiveTokens(std::string_view part,
                                                        std::string_view text);
 
-/// Reads a positive number of seconds into milliseconds; errors begin with `part`.
+/// Parses a positive number of seconds into milliseconds. Error messages begin with `part`.
 [[nodiscard]] Result<std::int64_t> ParsePositiveSeconds(std::string_view part,
                                                         std::string_view text);
 

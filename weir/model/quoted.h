@@ -1,4 +1,4 @@
-// Text of unknown origin, made fit for a message of one line.
+// Text of unknown origin, made safe for a message of one line.
 #pragma once
 
 #include <string>
@@ -6,10 +6,11 @@
 
 namespace weir {
 
-/// Printable ASCII as it is, every other byte as \xNN: one line, whatever `text` holds.
+/// Keeps printable ASCII and replaces every other byte by \xNN. The result is always one line.
 std::string Printable(std::string_view text);
 
-/// Printable(text) between single quotes; beyond 80 bytes it is cut and ends in "...".
+/// Returns Printable(text) between single quotes. A text of more than 80 bytes is cut and ends in
+/// "...".
 std::string Quoted(std::string_view text);
 
 }  // namespace weir

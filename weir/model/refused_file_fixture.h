@@ -1,4 +1,4 @@
-// Tables of files that are refused, for the tests of their readers.
+// Rows of the tables of invalid files, for the tests of parsers.
 #pragma once
 
 #include <ostream>
@@ -6,10 +6,10 @@
 namespace weir {
 
 struct RefusedFile {
-  const char* name;   ///< of the case
-  int line;           ///< that the error names
-  const char* what;   ///< is wrong there
-  const char* right;  ///< the advice
+  const char* name;   ///< of the test case
+  int line;           ///< the line that the error names
+  const char* what;   ///< the fault that the error names
+  const char* right;  ///< the advice of the error
   const char* text;
 };
 

@@ -8,13 +8,15 @@
 
 namespace weir {
 
-/// The limits by which buckets work. Where a limit has an allowance of E, what its rate brings in E
-/// is taken off its capacity. Where that would leave less than half of the capacity, or less than a
-/// token, the limit stays as it is and its allowance is 0. REQUIRES: Validate(limits).
+/// Returns the limits that buckets enforce. For a limit with an allowance of E, the capacity is
+/// reduced by the tokens that its rate refills in E. If less than half of the capacity, or less
+/// than one token, would remain, the capacity is unchanged and the allowance becomes 0. REQUIRES:
+/// Validate(limits).
 std::vector<Limit> SetAside(std::vector<Limit> limits);
-/// What SetAside took off this limit. Millitokens.
+/// Returns by how much SetAside reduced the capacity of `limit`, which SetAside returned. In
+/// millitokens.
 std::int64_t AsideOf(const Limit& limit);
-/// The tokens that the rate refills in this time, rounded up. Millitokens.
+/// Returns the tokens that the rate refills in `time`, rounded up. Millitokens.
 std::int64_t RateTimes(const Quota& quota, milliseconds time);
 
 }  // namespace weir

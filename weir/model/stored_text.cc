@@ -18,7 +18,7 @@ unsigned ByteAt(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-// By the first byte; 0: no character begins with it.
+// The length of a character in bytes, by its first byte; 0 if no character begins with it.
 std::size_t LengthOf(unsigned first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -26,11 +26,12 @@ std::size_t LengthOf(unsigned first) {
   return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
+// False for an overlong form: the value would fit into fewer bytes.
 bool IsShortest(char32_t value, std::size_t bytes) {
   return bytes < 3 || (bytes == 3 ? value >= 0x800 : value >= 0x10000);
 }
 
-// The character at `at`; nothing if it is not UTF-8 (RFC 3629, section 4).
+// Returns the character at index `at`; nothing if it is not UTF-8 (RFC 3629, section 4).
 std::optional<Character> ReadCharacter(std::string_view text, std::size_t at) {
   const unsigned first = ByteAt(text, at);
   const std::size_t bytes = LengthOf(first);

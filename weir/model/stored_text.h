@@ -1,4 +1,4 @@
-// What every text must be before a store keeps it, so that the store can always be read again and
+// The rules for every text that a store keeps, so that the store can always be read again and
 // printed.
 #pragma once
 
@@ -9,12 +9,14 @@
 
 namespace weir {
 
-/// Well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing over U+10FFFF).
+/// Returns whether `text` is well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing
+/// over U+10FFFF).
 [[nodiscard]] bool IsUtf8(std::string_view text);
-/// Of the first character of a text that is not empty; 0 if it is not UTF-8.
+/// Returns the length of the first character in bytes; 0 if it is not UTF-8. REQUIRES: `text` is
+/// not empty.
 [[nodiscard]] std::size_t BytesOfFirstCharacter(std::string_view text);
 
-/// What a text may be, and how a refusal calls it.
+/// The rule for one kind of text, and its name in error messages.
 struct TextRule {
   std::string_view what;    ///< "metadata value"
   std::size_t longest = 0;  ///< bytes
@@ -22,8 +24,9 @@ struct TextRule {
   bool may_have_lines = false;  ///< tab, line feed and carriage return are allowed
 };
 
-/// kInvalidArgument, naming the text and the position of the first bad byte, unless it is UTF-8 of
-/// at most `longest` bytes without control characters (U+0000 to U+001F, U+007F to U+009F).
+/// Returns kInvalidArgument, with the text and the position of the first bad byte, unless `text` is
+/// UTF-8 of at most `longest` bytes without control characters (U+0000 to U+001F, U+007F to
+/// U+009F).
 [[nodiscard]] Status CheckText(const TextRule& rule, std::string_view text);
 
 }  // namespace weir

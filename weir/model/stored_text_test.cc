@@ -71,7 +71,7 @@ RC_GTEST_PROP(StoredTextProperty, AnyBytesAreRefusedOrArePrintableUtf8, (std::st
   }
 }
 
-// C1: one byte of Latin-1 in metadata made a file unopenable.
+// Regression test: one byte of Latin-1 in metadata made a file unreadable.
 TEST(StoredText, C1TheTextsOfAnEntityAreChecked) {
   const auto with = [](auto change) {
     Entity entity{.id = "acme", .name = "Acme"};

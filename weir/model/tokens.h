@@ -1,4 +1,4 @@
-// A number of tokens as callers write it.
+// A number of tokens in the calls of users.
 #pragma once
 
 #include <compare>
@@ -12,15 +12,15 @@
 
 namespace weir {
 
-/// An integer that counts something: neither a truth value nor a character.
+/// An integer that is a count: neither a boolean nor a character.
 template <class T>
 concept WholeNumber = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char> &&
                       !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
                       !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
 
-/// Signed, in whole thousandths of a token. A whole number converts by itself, a fraction does not
-/// (ParseTokens reads those); what does not fit saturates, and is refused by whoever checks amounts
-/// (they end at kMaxMillitokens). A saturated value can be negated.
+/// A signed number of tokens in whole thousandths. Whole numbers convert implicitly, fractions do
+/// not (see ParseTokens). A number that does not fit saturates; checks of amounts refuse it,
+/// because amounts end at kMaxMillitokens. A saturated value can be negated.
 class Tokens {
  public:
   constexpr Tokens() = default;
@@ -46,7 +46,7 @@ class Tokens {
   std::int64_t milli_ = 0;
 };
 
-/// So many tokens of the limit with this name.
+/// An amount of tokens of the limit with this name.
 struct Amount {
   std::string limit;
   Tokens tokens;

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// A double that slipped in would be cut to whole tokens in silence.
+// A double would be cut to whole tokens silently.
 static_assert(!std::is_convertible_v<double, Tokens>);
 static_assert(!std::is_convertible_v<float, Tokens>);
 static_assert(!std::is_constructible_v<Tokens, double>);
@@ -19,7 +19,7 @@ static_assert(!std::is_convertible_v<const char*, Tokens>);
 static_assert(std::is_convertible_v<int, Tokens>);
 static_assert(std::is_convertible_v<std::size_t, Tokens>);
 static_assert(std::is_convertible_v<signed char, Tokens>);
-// And none comes out as a bare number of an unknown unit.
+// Nor does a Tokens convert to a bare number, whose unit would be unknown.
 static_assert(!std::is_convertible_v<Tokens, std::int64_t>);
 
 constexpr std::int64_t kLargestWhole = INT64_MAX / 1000;

@@ -32,7 +32,7 @@ std::string UlidMaker::Next(UnixMillis now, UlidRandom random) {
     return Format(time_, last_);
   }
   if (++last_.low == 0 && ++last_.high == 0) {
-    // The random part is used up: the next millisecond begins early.
+    // The random part has overflowed: use the next millisecond early.
     ++time_;
     last_ = random;
   }

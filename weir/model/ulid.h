@@ -1,4 +1,4 @@
-// Names that sort by the time at which they were made.
+// Names that sort by the time of their creation.
 //
 // Format: github.com/ulid/spec: 48 bits of Unix milliseconds and 80 random bits, in 26 characters
 // of Crockford's base32, and its monotonic rule.
@@ -19,8 +19,8 @@ struct UlidRandom {
   std::uint64_t low = 0;
 };
 
-/// Makes ULIDs, each greater than the one before: within one millisecond, and after a clock that
-/// was set back, the random part counts on by one. Not thread-safe.
+/// Makes ULIDs, each greater than the one before: within one millisecond, and after the clock was
+/// set back, the random part of the last ULID is incremented by one. Not thread-safe.
 class UlidMaker {
  public:
   /// REQUIRES: 0 <= now < 2^48 milliseconds.
@@ -31,7 +31,7 @@ class UlidMaker {
   UlidRandom last_;
 };
 
-/// The time in it; nothing for what is no ULID (upper case only).
+/// Returns the time in a ULID; nothing if the text is no ULID (lower case is refused).
 std::optional<UnixMillis> TimeOfUlid(std::string_view ulid);
 
 }  // namespace weir

@@ -32,7 +32,7 @@ TEST(Ulid, WhereTheRandomPartIsUsedUpTheNextMillisecondBegins) {
   EXPECT_EQ(TimeOfUlid(next), UnixMillis{6});
 }
 
-// Fails if a repeated or earlier millisecond draws anew instead of counting on.
+// Fails if: a repeated or earlier millisecond draws a new random part instead of counting on.
 RC_GTEST_PROP(Ulid, EachIsGreaterThanTheOneBefore, ()) {
   UlidMaker maker;
   std::string last;

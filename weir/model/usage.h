@@ -1,4 +1,4 @@
-// What was used in a window of time.
+// The tokens that were used in a window of time.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace weir {
 
 enum class UsageWindow { kHourly, kDaily, kMonthly };
 
-/// "hourly", "daily", "monthly".
+/// Returns "hourly", "daily" or "monthly".
 std::string_view Name(UsageWindow window);
 std::optional<UsageWindow> UsageWindowNamed(std::string_view name);
 
-/// The first instant after a window that begins at `start`, in UTC.
+/// Returns the first instant after a window that begins at `start`, in UTC.
 UnixMillis EndOf(UsageWindow window, UnixMillis start);
 
 /// The use of one entity on one resource in one window.
@@ -27,36 +27,37 @@ struct UsageSnapshot {
   std::string resource;
   UsageWindow window = UsageWindow::kHourly;
   UnixMillis start;
-  std::map<std::string, std::int64_t, std::less<>> used;  ///< whole tokens by limit
-  /// How often a soft limit was left in debt.
+  std::map<std::string, std::int64_t, std::less<>> used;  ///< whole tokens by limit name
+  /// The number of times that a soft limit was left in debt, by limit name.
   std::map<std::string, std::int64_t, std::less<>> overdrawn;
-  std::int64_t events = 0;  ///< changes of limits: a request on two limits is two
+  std::int64_t events = 0;  ///< changes of limits: a request on two limits counts as two
 
   friend bool operator==(const UsageSnapshot&, const UsageSnapshot&) = default;
 };
 
-/// The snapshots that hold in all that is given.
+/// Selects the snapshots that match all fields that are set.
 struct UsageFilter {
   std::optional<std::string> entity;
   std::optional<std::string> resource;
   std::optional<UsageWindow> window;
-  std::optional<UnixMillis> from;   ///< starts then or later
-  std::optional<UnixMillis> until;  ///< starts then or earlier
+  std::optional<UnixMillis> from;   ///< the window starts at this time or later
+  std::optional<UnixMillis> until;  ///< the window starts at this time or earlier
 };
 bool Matches(const UsageFilter& filter, const UsageSnapshot& snapshot);
 
-/// Many snapshots in one. Those of different windows overlap: give those of one.
+/// The sum of several snapshots. The snapshots should have one kind of window: windows of different
+/// kinds overlap, so that a use would be counted twice.
 struct UsageSummary {
   struct Limit {
     std::int64_t used = 0;
-    std::int64_t snapshots = 0;  ///< in which the limit was used
+    std::int64_t snapshots = 0;  ///< the number of snapshots in which the limit was used
 
     friend bool operator==(const Limit&, const Limit&) = default;
   };
   std::map<std::string, Limit, std::less<>> limits;
   std::int64_t snapshots = 0;
-  std::optional<UnixMillis> first;  ///< earliest start
-  std::optional<UnixMillis> last;   ///< latest start
+  std::optional<UnixMillis> first;  ///< the earliest start
+  std::optional<UnixMillis> last;   ///< the latest start
 };
 UsageSummary Summarize(std::span<const UsageSnapshot> snapshots);
 

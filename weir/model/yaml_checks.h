@@ -1,4 +1,4 @@
-// What a part of a YAML file must be.
+// Checks of the parts of a YAML file.
 #pragma once
 
 #include <span>
@@ -10,7 +10,8 @@ namespace weir {
 
 using YamlWords = std::span<const std::string_view>;
 
-/// Refuses in the form of ParseYaml. `where` is what messages call the part.
+/// Errors have the form of those of ParseYaml. `where` names the part in messages, `right`
+/// describes a correct one.
 class YamlChecks {
  public:
   /// `file_name` must outlive the checks.
@@ -18,17 +19,18 @@ class YamlChecks {
 
   tl::unexpected<Error> Refuse(int line, std::string_view what, std::string_view right) const;
 
-  /// Gives the error of a value the line that the value stands on.
+  /// Returns the error `what`, found on this line.
+  /// Adds the line of `node` to an error in its value.
   tl::unexpected<Error> At(const YamlNode& node, const Error& error) const;
 
-  /// `node` is of this kind; `right` says what would be.
+  /// Checks that `node` is of this kind.
   Status Expect(YamlNode::Kind kind, const YamlNode& node, std::string_view where,
                 std::string_view right) const;
 
-  /// `node` is a mapping and has no other keys than these.
+  /// Checks that `node` is a mapping and has no keys other than `known`.
   Status ExpectKeys(const YamlNode& node, std::string_view where, YamlWords known) const;
 
-  /// `node` is one of these words.
+  /// Checks that `node` is one of the words `known`.
   Status ExpectWord(const YamlNode& node, std::string_view where, YamlWords known) const;
 
  private:

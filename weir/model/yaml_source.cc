@@ -21,7 +21,8 @@ YamlSource::int_type YamlSource::underflow() {
   if (given_ == text_.size()) return traits_type::eof();
   starved_ = starved_ || given_ - silent_since_ >= kMaxYamlSilence;
   if (starved_) return traits_type::eof();
-  // streambuf wants mutable characters but changes them only through pbackfail, which is not ours.
+  // streambuf requires mutable characters, but only pbackfail changes them, which is not
+  // overridden.
   char* const piece = const_cast<char*>(text_.data()) + given_;
   const std::size_t size = std::min(kPiece, text_.size() - given_);
   setg(piece, piece, piece + size);

@@ -1,4 +1,4 @@
-// The text of a YAML file, handed to yaml-cpp piece by piece.
+// The text of a YAML file, passed to yaml-cpp piece by piece.
 #pragma once
 
 #include <streambuf>
@@ -10,9 +10,9 @@ namespace weir {
 
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;
 
-/// yaml-cpp keeps all tokens of a `{...}` or `[...]` in memory, some 250 bytes for one byte of
-/// text, before it tells of the first. So the text ends early when this much of it was read since
-/// the last Progress().
+/// yaml-cpp buffers all tokens of a `{...}` or `[...]`, about 250 bytes for one byte of text,
+/// before it reports the first event. To bound this memory, the source reports the end of the text
+/// if the parser has read this number of bytes since the last Progress().
 inline constexpr std::size_t kMaxYamlSilence = std::size_t{1} << 20;
 
 class YamlSource final : public std::streambuf {
@@ -20,11 +20,11 @@ class YamlSource final : public std::streambuf {
   /// `text` must outlive the source.
   explicit YamlSource(std::string_view text) : text_(text) {}
 
-  /// The parser told of something: what it read until here is dealt with.
+  /// Called when the parser has reported an event: the text read until here is no longer buffered.
   void Progress() { silent_since_ = given_; }
 
   std::string_view text() const { return text_; }
-  /// True if the text was ended early.
+  /// True if the end of the text was reported early.
   bool starved() const { return starved_; }
 
  protected:
@@ -37,11 +37,11 @@ class YamlSource final : public std::streambuf {
   bool starved_ = false;
 };
 
-/// Refuses, as `line: what; what would be right`, more than kMaxYamlBytes, control characters
-/// (yaml-cpp takes the byte 4 for the end of the file) and UTF-16 (at which it guesses).
+/// Rejects more than kMaxYamlBytes, control characters (yaml-cpp takes the byte 4 for the end of
+/// the file) and UTF-16 (yaml-cpp would guess the encoding). Errors have the form of RefuseAt.
 [[nodiscard]] Status CheckYamlBytes(std::string_view text, std::string_view file_name);
 
-/// An error at a line of a file: `file_name:line: message`, kInvalidArgument.
+/// Returns an error at a line of a file, kInvalidArgument: `file_name:line: message`.
 tl::unexpected<Error> RefuseAt(std::string_view file_name, int line, std::string_view message);
 
 }  // namespace weir

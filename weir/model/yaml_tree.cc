@@ -16,16 +16,18 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// What yaml-cpp says of a scalar without quotes, and of one in quotes.
+// The tags that yaml-cpp reports for a scalar without quotes, and for one in quotes.
 constexpr std::string_view kPlain = "?";
 constexpr std::string_view kInQuotes = "!";
 
-/// Leaves yaml-cpp's parser from inside an event. Caught in ParseYaml.
+/// Thrown from a handler to stop yaml-cpp's parser. Caught in Build.
 struct Refusal {
   int line;
   std::string message;
 };
 
+/// Builds the tree from the events of yaml-cpp's parser. `open_` is the path from the root to the
+/// innermost sequence or mapping that has not ended.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(YamlTree& tree, YamlSource& source) : tree_(tree), source_(source) {}
@@ -69,11 +71,15 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct OpenNode {
     YamlNode* node;
-    const YamlNode* key;  // of a mapping: waits for its value
+    const YamlNode* key;  // of a mapping: the key whose value has not been parsed
   };
 
+  /// Adds a node without content. Throws Refusal for a tag, or if there are too many nodes.
   YamlNode& Make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor);
+  /// Adds a node to the innermost open node: as an element, a key, or the value of the last key.
   void Place(YamlNode& node);
+  /// Adds a sequence or mapping and makes it the innermost open node. Throws Refusal if it is too
+  /// deep.
   void Open(YamlNode& node);
   static void RefuseDuplicates(const YamlNode& mapping);
 
@@ -121,7 +127,7 @@ void TreeBuilder::Place(YamlNode& node) {
     parent.key = &node;
     return;
   }
-  // yaml-cpp marks a missing value where the next token stands, which may be lines below.
+  // yaml-cpp gives a missing value the line of the next token, which may be far below.
   if (node.kind == Kind::kNull) node.line = parent.key->line;
   parent.node->entries.push_back({parent.key, &node});
   parent.key = nullptr;
@@ -151,7 +157,7 @@ constexpr std::string_view kSilence =
     "more than 1048576 bytes without an entry; right would be block style, an entry a line";
 static_assert(kMaxYamlSilence == 1048576, "the text above names it");
 
-/// yaml-cpp reports indentation by a tab at the line or at the one after it.
+/// yaml-cpp reports the error of an indentation by a tab at the line of the tab or at the next one.
 bool HasTab(std::string_view text, int line) {
   for (; line > 0 && !text.empty(); --line) {
     text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
@@ -187,7 +193,7 @@ Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name) {
   YamlSource source(text);
   TreeBuilder builder(tree, source);
   Status status = Build(source, builder, file_name);
-  // Whatever an early end led to, it is not the cause.
+  // After an early end, other errors are only its consequences.
   if (source.starved()) return RefuseAt(file_name, builder.last_line(), kSilence);
   if (!status) return Fail(std::move(status.error()));
   return tree;

@@ -1,10 +1,10 @@
-// YAML as a tree of nodes that know their lines.
+// YAML as a tree of nodes with line numbers.
 //
-// Stricter than YAML where YAML invites mistakes: keys are single values and appear once in a
-// mapping, there is one document, and tags are refused. Bounded: see weir/model/yaml_source.h; more
-// than kMaxYamlNodes nodes and nesting beyond kMaxYamlDepth are refused too. An alias is the node
-// it names, not a copy; so a tree may be far larger to walk than to hold, and a node may contain
-// itself: whoever walks it must bound the walk.
+// The parser is stricter than YAML: keys are single values and appear once in a mapping, a file has
+// one document, and tags are refused. Its cost is bounded: see weir/model/yaml_source.h; files with
+// more than kMaxYamlNodes nodes or nested deeper than kMaxYamlDepth are refused too. An alias is
+// the node that it names, not a copy. A walk over the tree may therefore visit far more nodes than
+// the tree has, and a node may contain itself: code that walks a tree must bound the walk.
 #pragma once
 
 #include <deque>
@@ -29,7 +29,7 @@ struct YamlEntry {
 struct YamlNode {
   enum class Kind { kNull, kScalar, kSequence, kMapping };
   Kind kind = Kind::kNull;
-  int line = 0;                    ///< from 1; of a null that is a value: the line of its key
+  int line = 0;                    ///< from 1; for a null that is a value: the line of its key
   std::string text;                ///< of a scalar
   bool is_plain = false;           ///< of a scalar: written without quotes
   std::vector<YamlEntry> entries;  ///< of a mapping, in the order of the file
@@ -39,16 +39,16 @@ struct YamlNode {
 /// Owns the nodes.
 struct YamlTree {
   std::deque<YamlNode> nodes;
-  const YamlNode* root = nullptr;  ///< null: nothing but blanks and comments
+  const YamlNode* root = nullptr;  ///< null if the text has only blanks and comments
 };
 
-/// Errors are kInvalidArgument and read `file_name:line: what; right would be ...`.
+/// Errors are kInvalidArgument, with the message `file_name:line: what; right would be ...`.
 [[nodiscard]] Result<YamlTree> ParseYaml(std::string_view text, std::string_view file_name);
 
-/// The entry with this key, or null.
+/// Returns the entry with this key, or null.
 const YamlEntry* Find(const YamlNode& mapping, std::string_view key);
 
-/// "a list", "a mapping" and the like.
+/// Returns "a list", "a mapping" and the like.
 std::string_view Describe(YamlNode::Kind kind);
 
 }  // namespace weir

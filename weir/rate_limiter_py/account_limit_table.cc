@@ -32,7 +32,7 @@ std::string TextOr(const Item& item, std::string_view attribute) {
   return text == nullptr ? "" : *text;
 }
 
-// That an attribute is as it was seen; `none`: its value where it is absent.
+// Requires that an attribute still has the value `seen`. `none` is its value if it is absent.
 template <class T>
 void RequireSeen(Expression& e, std::string_view attribute, const T& seen, const T& none) {
   if (seen != none) {
@@ -78,7 +78,8 @@ const AccountKey& KeyOf(const DeleteAccountLimit& change) { return change.seen.k
 MaybeRow Wished(const PutAccountLimit& put) { return put.row; }
 MaybeRow Wished(const DeleteAccountLimit&) { return std::nullopt; }
 
-// What a condition that failed means: done already, by a change whose answer was lost, or not.
+// Returns OK if a failed condition means that the change was made already, by an attempt whose
+// response was lost.
 Status Judge(const AccountKey& key, const std::optional<Item>& old_item, const MaybeRow& wished) {
   MaybeRow found;
   if (old_item) {

@@ -1,7 +1,7 @@
 // AccountLimitStore on rate-limiter-py's table of limits.
 //
 // Format: rate-limiter-py 0.3.0: `limit` and `windowSec` (whole numbers), `serviceName`; a row
-// without `windowSec` has no window, one without `serviceName` belongs to nobody.
+// without `windowSec` has no window, one without `serviceName` belongs to no service.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace weir::rate_limiter_py {
 
-/// Contract: store/account_limits.h. Get reads what was written last. A put leaves attributes of
-/// others in the row. KeysOfService reads the service's index, which lags; at most 100,000 rows:
-/// kResourceExhausted beyond.
+/// Contract: store/account_limits.h. Get is strongly consistent. A put keeps attributes that others
+/// have added to the row. KeysOfService reads the service's index, which is eventually consistent;
+/// it returns kResourceExhausted for more than 100,000 rows.
 ///
-/// Thread-safe. `table` has the layout of tables.h, and `service_index` is one of it; the table
-/// must outlive it and every call.
+/// Thread-safe. `table` has the layout of tables.h, and `service_index` is its index; the table
+/// must outlive this object and every call.
 class AccountLimitTable final : public AccountLimitStore {
  public:
   AccountLimitTable(dynamo::Table& table, std::string service_index);
@@ -33,8 +33,8 @@ class AccountLimitTable final : public AccountLimitStore {
   const std::string service_index_;
 };
 
-/// A row of the table. kFailedPrecondition, naming the row, the attribute and what would be right,
-/// for a limit or a window that is no whole number, or beyond what is held.
+/// Parses a row of the table. Returns kFailedPrecondition, with the row, the attribute and what
+/// would be right, if the limit or the window is not a whole number in its range.
 [[nodiscard]] Result<AccountLimitRow> ReadRow(const dynamo::Item& item);
 
 }  // namespace weir::rate_limiter_py

@@ -1,4 +1,4 @@
-// Limits of accounts, in rows that its clients and ours have written.
+// Limits of accounts, in rows that rate-limiter-py's clients and ours have written.
 #include "weir/rate_limiter_py/account_limit_table.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ struct LimitSim {
   Status Put(const AccountLimitRow& row, const MaybeRow& seen = {}) {
     return Change(PutAccountLimit{row, seen});
   }
-  // As somebody else writes it.
+  // Puts a row as another program would write it.
   void PutItem(Item attributes, const AccountKey& key = kKey) {
     attributes.merge(dynamo::ToItem(TableKeyOf(key), layouts.limits.keys));
     sim.Put(std::move(attributes));
@@ -134,7 +134,7 @@ TEST_F(AccountLimitTableTest, APutWithoutAServiceLeavesTheIndex) {
   EXPECT_EQ(t_.KeysOfService("billing").value(), Keys());
 }
 
-// L11: theirs takes over the row of another service, and writes over what it has not looked at.
+// L11: theirs takes over the row of another service, and overwrites rows without a check.
 TEST_F(AccountLimitTableTest, L11NothingIsChangedButWhatWasSeen) {
   ASSERT_TRUE(t_.Put(kRow));
   AccountLimitRow mine = kRow;
@@ -175,7 +175,7 @@ TEST_F(AccountLimitTableTest, L11AllPagesOfAServiceInOrder) {
   EXPECT_GE(t_.sim.server.counts().Requests("Query"), 3U);
 }
 
-// An index without a sort key tells its items in no order.
+// The items of an index without a sort key have no order.
 TEST_F(AccountLimitTableTest, KeysComeInOrderWhateverTheOrderOfTheIndex) {
   struct Unordered final : JsonClient {
     void Call(JsonCall, Deadline, JsonDone done) override {
@@ -210,7 +210,7 @@ TEST_F(AccountLimitTableTest, WhatCannotBeIsRefusedBeforeItIsSent) {
   EXPECT_EQ(t_.sim.client.calls(), 0U);
 }
 
-// Whatever a change was cut off after, the same change completes it.
+// A change whose response was lost is completed by the same change.
 TEST_F(AccountLimitTableTest, ALostAnswerMayBeFollowedByTheSameChange) {
   AccountLimitRow raised = kRow;
   raised.limit.limit = 20;

@@ -13,7 +13,7 @@ namespace {
 
 using dynamo::Write;
 
-constexpr std::size_t kNoLimit = 1'000'000;  // DynamoDB ends a page after a megabyte
+constexpr std::size_t kNoLimit = 1'000'000;  // DynamoDB ends a page after 1 MB
 
 dynamo::QueryRequest RowsOf(const AccountKey& key) {
   dynamo::QueryRequest request;
@@ -33,7 +33,7 @@ dynamo::QueryRequest Theirs(const AccountKey& key) {
 dynamo::QueryRequest Ours(const AccountKey& key) {
   dynamo::QueryRequest request = RowsOf(key);
   request.sort_prefix = kOurs;
-  request.limit = kNoLimit;  // all are wanted
+  request.limit = kNoLimit;  // request all items
   return request;
 }
 
@@ -78,6 +78,7 @@ ClaimCall::Step ClaimCall::CountTheirs(dynamo::QueryAnswer page) {
     ++theirs_;
     theirs_expire_ = std::min(theirs_expire_.value_or((*slot)->expires), (*slot)->expires);
   }
+  // Their slots alone fill the limit: further pages are not needed.
   if (room() <= 0) {
     saw_all_theirs_ = !page.last_key;
     return LookOnly();
@@ -88,7 +89,7 @@ ClaimCall::Step ClaimCall::CountTheirs(dynamo::QueryAnswer page) {
   return more;
 }
 
-// No place, whatever the roster says; but the slot may be there from an earlier call.
+// There is no room, whatever the roster says; but an earlier call may have put the slot.
 ClaimCall::Step ClaimCall::LookOnly() const {
   return Reads{RosterKey(key()), SlotKey(claim_.slot)};
 }
@@ -97,6 +98,7 @@ ClaimCall::Step ClaimCall::OnRead(const Items& items) {
   if (items[1]) return OnSame(items[1]);
   auto roster = RosterIn(items[0]);
   if (!roster) return Fail(std::move(roster.error()));
+  // Slots that have expired by every clock are not reported as in use. The item stays as it is.
   roster->Drop(LastGone());
   return Refuse(*roster);
 }
@@ -114,6 +116,7 @@ ClaimCall::Step ClaimCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) 
     return ClaimAnswer{.slot = slot_, .in_use = 0};
   }
   const dynamo::WriteFailure& failure = outcome.error();
+  // Action 1 is the slot: its id exists, so an earlier call has put it. Action 0 is the roster.
   if (IsRefusedBy(failure, 1)) return OnSame(failure.reasons[1].item);
   if (!IsRefusedBy(failure, 0)) return Fail(failure.error);
   if (++rounds_ > kMostRounds) {
@@ -136,7 +139,7 @@ ClaimCall::Step ClaimCall::Plan(Roster seen, UnixMillis now) {
     recount_ = Ours(key());
     return *recount_;
   }
-  // Others may write at the same time, and need not be in the way where nothing is to be dropped.
+  // If nothing is to be dropped, the slot may be counted in whatever roster there is by then.
   if (after == seen_ && !seen_.IsSweepDue()) {
     return Take();
   }
@@ -151,9 +154,10 @@ ClaimCall::Step ClaimCall::Replace(const Roster& after) const {
   });
 }
 
-// A query may miss what a transaction of a moment ago wrote: it is told of each item for itself,
-// when that is there. A try is dated when it is made, and written up to the skew later; the
-// writer's clock may differ by the skew. So nothing may have been dated for three times the skew.
+// A query is no part of DynamoDB's order of transactions: it may miss a row that a transaction
+// wrote a moment ago. A try is dated when it is made and written up to one skew later, and its
+// writer's clock may differ by one skew. So the last date must be at least three times the skew
+// old.
 bool ClaimCall::MayRecount(UnixMillis now) const {
   const auto ago = [now](UnixMillis time) {
     return now >= time ? now - time : time - now;  // the writer's clock may be ahead
@@ -175,11 +179,12 @@ ClaimCall::Step ClaimCall::CountOurs(dynamo::QueryAnswer page) {
   after.Drop(LastGone());
   slot_.expires = AtSecond(ExpirySecond(now_, claim_.ttl, after.gone));
   if (after.held < room()) return Replace(after);
+  // Still full. First write the recount, so that the next claims do not repeat it; then refuse.
   refusing_ = after;
   return AnyTime({ReplaceWrite(key(), seen_, after)});
 }
 
-// An item of this very id is there.
+// There is an item with the id of the claim.
 ClaimCall::Step ClaimCall::OnSame(const std::optional<dynamo::Item>& item) const {
   auto slot = item ? ReadHeld(*item, key(), now_) : std::nullopt;
   if (!slot) return Fail(std::move(slot.error()));
@@ -193,9 +198,11 @@ ClaimCall::Step ClaimCall::OnSame(const std::optional<dynamo::Item>& item) const
 ClaimCall::Step ClaimCall::Refuse(const Roster& roster) const {
   ClaimAnswer refusal{.slot = {}, .in_use = roster.held + theirs_, .next_expiry = theirs_expire_};
   if (const auto second = roster.Earliest()) {
+    // Our slots are given to another holder one skew after they expire, theirs at once.
     const UnixMillis free = AtSecond(*second) + options_.skew;
     refusal.next_expiry = std::min(refusal.next_expiry.value_or(free), free);
   }
+  // A slot on a page that was not read may expire earlier.
   if (!saw_all_theirs_) refusal.next_expiry.reset();
   return refusal;
 }

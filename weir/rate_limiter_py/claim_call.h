@@ -1,9 +1,21 @@
 // One Claim in rate-limiter-py's non-fungible table: a protocol without I/O.
 //
-// Their rows are counted. Then one transaction takes a place in the roster, if there is one, and
-// puts the slot. Where it is refused the roster comes back: places of slots that expired are given
-// away with the next try; and before the claim is refused, a roster that was not held against the
-// slots' own items for a while is recounted, because others delete our slots without telling it.
+//   Begin --> CountTheirs --> Take --(written)--> claimed
+//                  |           |
+//                  |           +--(the roster refuses)--> Plan
+//                  |                                       |--(room)--> Take, or Replace if expired
+//                  |                                       |            slots were dropped
+//                  |                                       |--(full)--> CountOurs, if a recount is
+//                  |                                       |            due --> Replace, or refused
+//                  +--(no room for ours)--> LookOnly       +--(full)--> refused
+//                                              +--> refused
+//
+// The slots of rate-limiter-py's clients are counted first. Then one transaction counts the new
+// slot in the roster, if there is room, and puts the slot. A refused transaction returns the
+// roster: expired slots are dropped from it with the next attempt. Before the claim is refused, a
+// roster that was not recounted for some time is compared with the items of our slots, because
+// others delete our slots without changing the roster. If the id of the claim has an item, the
+// claim returns its slot.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +29,23 @@
 namespace weir::rate_limiter_py {
 
 struct SlotStoreOptions {
-  /// How far apart the clocks of those who share the table may be. A slot of ours is given to
-  /// another so long after it expired. More: two may hold one. Also how long one try of a claim, a
-  /// binding or a renewal may take: positive.
+  /// The largest difference between the clocks of the processes that share the table. A slot of
+  /// ours is given to another holder this long after it has expired; if clocks differ by more, two
+  /// holders may have it at once. It is also the time limit of one try of a claim, a binding or a
+  /// renewal. Positive.
   milliseconds skew{1000};
-  /// How long a full roster is believed before it is recounted. Where something that was deleted
-  /// behind our back frees a slot, that is seen so much later.
+  /// The time after which a full roster is recounted. If a slot was deleted by another program, its
+  /// capacity becomes free after up to this time.
   milliseconds recount_after{10'000};
 };
 
-/// Begin once; then each step is answered by one event.
+/// Call Begin once; then exactly one event follows each step.
 class ClaimCall {
  public:
   using Answer = ClaimAnswer;
   using Step = SlotStep<ClaimAnswer, dynamo::QueryRequest, Reads, Transaction>;
 
-  /// REQUIRES: a valid claim.
+  /// REQUIRES: the claim is valid.
   ClaimCall(SlotClaim claim, UnixMillis now, SlotStoreOptions options);
 
   Step Begin();
@@ -42,30 +55,37 @@ class ClaimCall {
 
  private:
   const AccountKey& key() const { return claim_.slot.key; }
+  /// The number of our slots that may be held.
   std::int64_t room() const { return claim_.limit - theirs_; }
-  std::int64_t LastGone() const;  // the last second at which slots expired for everybody
+  std::int64_t LastGone() const;  // the last second whose slots have expired by every clock
 
   Step CountTheirs(dynamo::QueryAnswer page);
+  /// Counts our slots for a recount.
   Step CountOurs(dynamo::QueryAnswer page);
+  /// Reads the roster for a refusal, and the slot, which an earlier call may have put.
   Step LookOnly() const;
+  /// Puts the slot, and counts it in whatever roster there is, if that has room.
   Step Take() const;
+  /// Continues after the roster has refused the transaction.
   Step Plan(Roster seen, UnixMillis now);
+  /// Puts the slot, and replaces the roster that was seen by `after` with the slot.
   Step Replace(const Roster& after) const;
   bool MayRecount(UnixMillis now) const;
+  /// Returns the slot of an item with the id of the claim.
   Step OnSame(const std::optional<dynamo::Item>& item) const;
   Step Refuse(const Roster& roster) const;
 
   SlotClaim claim_;
   UnixMillis now_;
   SlotStoreOptions options_;
-  HeldSlot slot_;  // as it will be
+  HeldSlot slot_;  // the slot to be put
   std::int64_t theirs_ = 0;
-  std::optional<UnixMillis> theirs_expire_{};  // the first of them
+  std::optional<UnixMillis> theirs_expire_{};  // the earliest of their expiries
   bool saw_all_theirs_ = true;
   Roster seen_{};
-  std::optional<dynamo::QueryRequest> recount_{};  // of ours, from when on it was begun
-  std::map<std::int64_t, std::int64_t> found_{};
-  std::optional<Roster> refusing_{};  // nothing but the recount is being written
+  std::optional<dynamo::QueryRequest> recount_{};  // the query of the recount, if one has begun
+  std::map<std::int64_t, std::int64_t> found_{};   // slots of the recount, by their second
+  std::optional<Roster> refusing_{};               // the recount that is written before a refusal
   int rounds_ = 0;
 };
 

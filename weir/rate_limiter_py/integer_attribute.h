@@ -1,4 +1,4 @@
-// Numbers of rate-limiter-py's rows, as anybody may have written them.
+// Numbers in rate-limiter-py's rows, which any client may have written.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ struct WholeRange {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The number of an attribute; nothing where it is absent. kFailedPrecondition, naming `row`, the
-/// attribute, what it holds and what would be right, for a text, a fraction, or a number outside
-/// the range.
+/// Returns the number in an attribute; nothing if it is absent. Returns kFailedPrecondition, with
+/// `row`, the attribute, its contents and what would be right, for a text, a fraction, or a number
+/// outside the range.
 [[nodiscard]] Result<std::optional<std::int64_t>> ReadWhole(const dynamo::Item& item,
                                                             std::string_view attribute,
                                                             std::string_view row,
                                                             const WholeRange& range = {});
 
-/// That attribute of that row cannot be used: what it holds, and what would be right.
+/// Returns the error that this attribute of the row is invalid, with its contents and what would be
+/// right.
 [[nodiscard]] Error Unusable(const dynamo::Item& item, std::string_view attribute,
                              std::string_view row, std::string_view right);
 

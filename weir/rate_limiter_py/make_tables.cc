@@ -29,7 +29,7 @@ TablePurpose PurposeOf(const Part& part) {
           .exact = false};
 }
 
-// One call. Whoever will hear of the next table owns it.
+// One call. It is owned by the callback for the next table.
 struct Making {
   Tables& tables;
   Scheduler& scheduler;

@@ -1,4 +1,4 @@
-// The three tables, to be called and to be made.
+// Clients of the three tables, and the creation of the tables.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace weir::rate_limiter_py {
 
-/// Tables refer to their layouts, which live here too: it stays where it is. Client and scheduler
-/// must outlive it.
+/// Clients of the three tables. Not movable, because the clients refer to the layouts. `client` and
+/// `scheduler` must outlive it.
 struct Tables {
-  /// `seed`: of pauses; each process should have its own.
+  /// `seed` is that of the pauses between retries; each process should use its own.
   Tables(JsonClient& client, Scheduler& scheduler, TableNames table_names, std::uint64_t seed);
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;
@@ -27,19 +27,20 @@ struct Tables {
   dynamo::Table slots;
 };
 
-/// Of each table whether it was created or was there, and what is turned on.
+/// For each table, whether it was created or existed, and which features were turned on.
 struct TablesMade {
   dynamo::TableCreated tokens;
   dynamo::TableCreated limits;
   dynamo::TableCreated slots;
 };
 
-/// Creates those that are not there, one after the other, and completes what an earlier call began:
-/// recovery to a point in time for the limits, which nothing else would bring back; time to live by
-/// `expirationTime` for the slots. Billing, streams and further indexes of a table that is there
-/// are its owner's business. Else errors as TableAdmin::Create: kFailedPrecondition, by name, for a
-/// table that is there and has other keys, or lacks the index. Tables that were made before an
-/// error stay. Tables and scheduler must outlive the call.
+/// Creates the tables that do not exist, one after the other, and completes an earlier call that
+/// was interrupted: it turns on point-in-time recovery for the limits, which cannot be restored
+/// otherwise, and time to live by `expirationTime` for the slots. Billing, streams and further
+/// indexes of an existing table are not changed. Errors are those of TableAdmin::Create:
+/// kFailedPrecondition, with the name, if an existing table has other keys or lacks the index.
+/// Tables that were created before an error are kept. `tables` and `scheduler` must outlive the
+/// call.
 void MakeTables(Tables& tables, Scheduler& scheduler, Deadline deadline, Done<TablesMade> done);
 
 }  // namespace weir::rate_limiter_py

@@ -1,4 +1,4 @@
-// The three tables from nothing, and beside what is there.
+// Creation of the three tables, with and without existing tables.
 #include "weir/rate_limiter_py/make_tables.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ struct MakingSim {
     scheduler.RunAll();
     return answer.value_or(Fail(Code::kInternal, "no answer came"));
   }
-  // As somebody else made it.
+  // Creates a table as another program would.
   void MakeAs(const std::string& name, const dynamo::TableLayout& layout) {
     dynamo::CreateTableIn(server, name, layout);
   }
@@ -81,7 +81,7 @@ TEST(MakeTables, WaitsUntilTheyCanBeUsed) {
   EXPECT_GE(sim.scheduler.clock().Now() - start, std::chrono::seconds(15));
 }
 
-// How it is paid, who listens and who else asks is not ours to say.
+// Billing, streams and further indexes of an existing table belong to its owner.
 TEST(MakeTables, TakesTablesThatSomebodyElseMade) {
   MakingSim sim;
   dynamo::TableLayout limits = sim.tables.layouts.limits;

@@ -14,7 +14,7 @@ namespace {
 using dynamo::Of;
 using dynamo::Write;
 
-constexpr std::size_t kPage = 100;  // each of its places is read and released for itself
+constexpr std::size_t kPage = 100;  // each slot of a page is read and released separately
 
 std::optional<dynamo::Value> ValueIn(const dynamo::Item& item, std::string_view name) {
   const auto at = item.find(name);
@@ -44,7 +44,7 @@ ReleaseResourceCall::Step ReleaseResourceCall::OnQuery(dynamo::QueryAnswer page)
   return Next();
 }
 
-// An index is a moment behind, and may hold little of a row: each is read again.
+// An index is eventually consistent and may not have all attributes, so each row is read again.
 ReleaseResourceCall::Step ReleaseResourceCall::Next() {
   if (!places_.empty()) {
     const ReleaseFence fence{ended_.resource_id, ended_.ended_at, ended_.spares_undated};
@@ -64,7 +64,8 @@ ReleaseResourceCall::Step ReleaseResourceCall::Released(ReleaseCall::Step step) 
   });
 }
 
-// Of two ends that are remembered the later, for the longer time: neither takes from the other.
+// If a tombstone exists, the later end and the longer time are kept, so that no call undoes
+// another.
 ReleaseResourceCall::Step ReleaseResourceCall::Remember(const std::optional<dynamo::Item>& there) {
   std::int64_t ended_at = ended_.ended_at.value;
   std::int64_t until = dynamo::WholeSeconds(ended_.remember_until) + 1;

@@ -1,4 +1,4 @@
-// The suites of places of slots, limits and tokens, on the three tables in a simulated DynamoDB.
+// The contract suites of slots, limits and tokens, on the three tables in a simulated DynamoDB.
 #include "weir/store/reservation_contract.h"
 
 #include "weir/dynamo/dynamo_fixture.h"
@@ -12,7 +12,7 @@ TableNames PlainNames() {
   return {"tokens", "limits", "slots", "resource-index", "limits-service-index"};
 }
 
-/// Answers come before calls return. One thread.
+/// Calls complete before they return. One thread.
 class SimTables final : public ReservationHarness {
  public:
   SimTables() {

@@ -47,7 +47,7 @@ Write Change(const AccountKey& key) {
   return {.kind = Write::Kind::kUpdate, .key = RosterKey(key), .item = {}, .expression = {}};
 }
 
-// For a slot that is to expire at `second`: it is not gone already, and no sweep is due.
+// Requires that a slot that expires at `second` would be counted, and that no sweep is due.
 void PrepareFor(Write& write, std::int64_t second, UnixMillis now) {
   dynamo::Expression& e = write.expression;
   e.Require(
@@ -142,6 +142,7 @@ Write MoveWrite(const AccountKey& key, const Moving& moving) {
   dynamo::Expression& e = write.expression;
   e.Require(Expiring(moving.from), ">=", 1);
   PrepareFor(write, moving.to, moving.now);
+  // DynamoDB refuses two changes of one attribute in an expression.
   if (moving.from != moving.to) e.Add(Expiring(moving.from), -1).Add(Expiring(moving.to), 1);
   return write;
 }
@@ -155,8 +156,8 @@ Write GiveBackWrite(const AccountKey& key, std::int64_t second) {
   return write;
 }
 
-// A whole item: an expression that takes out hundreds of seconds could be longer than DynamoDB
-// allows.
+// A put of the whole item: an expression that removes hundreds of seconds could exceed DynamoDB's
+// limit.
 Write ReplaceWrite(const AccountKey& key, const Roster& seen, const Roster& after) {
   Write put{.kind = Write::Kind::kPut, .key = {}, .item = {}, .expression = {}};
   put.item = ToItem(RosterKey(key), {std::string(kCoordinate), std::string(kReservationId), ""});
@@ -169,6 +170,7 @@ Write ReplaceWrite(const AccountKey& key, const Roster& seen, const Roster& afte
   for (const auto& [second, slots] : after.expiring) {
     if (slots > 0) Put(put.item, Expiring(second), slots);
   }
+  // A roster without an item has version 0.
   put.expression.RequireSame(kVersion,
                              seen.version > 0 ? std::optional(Of(seen.version)) : std::nullopt);
   return put;

@@ -1,9 +1,9 @@
-// How many of our slots a key holds, and when they expire: one item beside them, its roster, that
-// every transaction on one of them changes too.
+// The roster of a key: an item next to the key's slots that counts those of ours that are held, by
+// the time at which they expire. Every transaction on one of these slots changes the roster too.
 //
 // Attributes: w_held; w_v; w_e<second>, one for each second at which slots expire; w_gone; w_at;
-// w_counted; w_sweep. It has neither resourceId nor expirationTime, so the readers of
-// rate-limiter-py never see it and DynamoDB never deletes it.
+// w_counted; w_sweep (see the members of Roster). A roster has neither resourceId nor
+// expirationTime, so rate-limiter-py's readers do not see it and DynamoDB does not delete it.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,33 @@
 
 namespace weir::rate_limiter_py {
 
-/// The image of one. A value. Its changes here and the writes below do the same.
+/// The contents of a roster. Its member functions and the writes below make the same changes.
 ///
-/// Seconds without slots and those that are over stay in the item until it is swept, which is due
-/// after kSweepEvery versions: so it stays small however its slots come and go.
+/// Seconds without slots and seconds that are over stay in the item until a sweep, which is due
+/// after kSweepEvery versions; so the item stays small.
 struct Roster {
-  std::int64_t held = 0;                          ///< the sum of `expiring`
-  std::int64_t version = 0;                       ///< one more with each write
-  std::map<std::int64_t, std::int64_t> expiring;  ///< by the second: so many expire then; from 0 up
-  /// What expires at this second or before is held by nobody: its places were given away.
+  std::int64_t held = 0;     ///< the sum of `expiring`
+  std::int64_t version = 0;  ///< incremented by each write
+  /// The number of slots by the second at which they expire; never negative.
+  std::map<std::int64_t, std::int64_t> expiring;
+  /// The last second that was dropped: slots that expire at it or earlier are no longer counted.
   std::int64_t gone = 0;
-  UnixMillis written;      ///< when a slot was last claimed or prolonged
-  UnixMillis counted;      ///< when it was last held against the slots' own items
-  std::int64_t sweep = 0;  ///< due at this version, though not before kSweepEvery
+  UnixMillis written;      ///< when a slot was last claimed or its expiry last moved
+  UnixMillis counted;      ///< when the roster was last compared with the slots' items
+  std::int64_t sweep = 0;  ///< the version at which a sweep is due, at least kSweepEvery
 
-  /// False: no slot that expires then has a place.
+  /// Returns whether the roster counts a slot that expires at `second`.
   bool Counts(std::int64_t second) const;
-  /// Gives away the places of slots that expire at `second` or before.
+  /// Drops the slots that expire at `second` or earlier from the count.
   void Drop(std::int64_t second);
+  /// Counts a slot that expires at `second`.
   void Take(std::int64_t second, UnixMillis now);
-  /// REQUIRES: Counts(from).
+  /// Moves a slot from one second to another. REQUIRES: Counts(from).
   void Move(std::int64_t from, std::int64_t to, UnixMillis now);
-  /// So many slots were found, by the second at which they expire.
+  /// Replaces the counts by those of the slots that were found, by the second at which they expire.
   void Recount(std::map<std::int64_t, std::int64_t> found, UnixMillis now);
   bool IsSweepDue() const;
-  /// The first second at which one of them expires.
+  /// Returns the first second at which a counted slot expires.
   std::optional<std::int64_t> Earliest() const;
 
   friend bool operator==(const Roster&, const Roster&) = default;
@@ -46,14 +48,14 @@ struct Roster {
 
 inline constexpr std::int64_t kSweepEvery = 64;
 
-/// Of a key: two keys that share a coordinate have two rosters. "w_roster#" and the size of the
-/// resource's name in bytes.
+/// Returns the key of a roster's item: the sort key is "w_roster#" and the length of the resource's
+/// name in bytes. Two keys that share a coordinate have two rosters.
 dynamo::TableKey RosterKey(const AccountKey& key);
-/// kDataLoss where a number is none.
+/// Returns kDataLoss if a number is invalid.
 [[nodiscard]] Result<Roster> ReadRoster(const dynamo::Item& item);
 
-/// A place for a slot that expires at `second`, if fewer than `room` are taken. Fails too where a
-/// sweep is due, or such a slot would count as gone.
+/// Counts a slot that expires at `second`, if fewer than `room` are held. Also fails if a sweep is
+/// due, or `second` has been dropped.
 struct Taking {
   std::int64_t second = 0;
   std::int64_t room = 0;
@@ -61,8 +63,8 @@ struct Taking {
 };
 dynamo::Write TakeWrite(const AccountKey& key, const Taking& taking);
 
-/// A slot that expires at `from` will do so at `to`. Fails where none that expires at `from` has a
-/// place, and where TakeWrite would for want of a sweep or because of the second.
+/// Moves a slot that expires at `from` to the second `to`. Fails if no slot that expires at `from`
+/// is counted, if a sweep is due, or if `to` has been dropped.
 struct Moving {
   std::int64_t from = 0;
   std::int64_t to = 0;
@@ -70,10 +72,10 @@ struct Moving {
 };
 dynamo::Write MoveWrite(const AccountKey& key, const Moving& moving);
 
-/// A slot that expires at `second` gives its place back. Fails where none such has one.
+/// Removes a slot that expires at `second` from the count. Fails if none is counted there.
 dynamo::Write GiveBackWrite(const AccountKey& key, std::int64_t second);
 
-/// Makes `after` of what is still `seen`: swept, and one version more.
+/// Replaces the roster `seen` by `after`, swept, if its version has not changed.
 dynamo::Write ReplaceWrite(const AccountKey& key, const Roster& seen, const Roster& after);
 
 }  // namespace weir::rate_limiter_py

@@ -14,13 +14,13 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kSecond = kNewYear.value / 1000;
 
-// What counts: seconds without slots may or may not be kept.
+// Removes the seconds without slots, which an item may or may not have.
 Roster Significant(Roster roster) {
   std::erase_if(roster.expiring, [](const auto& entry) { return entry.second == 0; });
   return roster;
 }
 
-// A roster in the table, and the same as a value.
+// A roster in the table, and a Roster with the same changes.
 struct Both {
   SlotTable table;
   Roster model;
@@ -69,7 +69,7 @@ struct Both {
   }
 };
 
-// Fails if a write does anything else than the value, or is refused where the value allows it.
+// Fails if: a write makes another change than the Roster, or fails although the Roster allows it.
 RC_GTEST_PROP(Roster, TheTableDoesWhatTheValueDoes, ()) {
   Both both;
   const auto steps = *rc::gen::inRange(1, 150);

@@ -1,4 +1,4 @@
-// What a user of SlotStore notices of bindings, renewals and ends.
+// Bindings, renewals and ends from the point of view of a user of SlotStore.
 #include "weir/rate_limiter_py/slot_store.h"
 
 #include "weir/rate_limiter_py/slot_store_fixture.h"
@@ -52,7 +52,7 @@ TEST_F(SlotStoreTest, WhatIsNotHeldIsNeitherBoundNorRenewed) {
   }
 }
 
-// A call may be so long under way that its `now` is over: the roster knows better.
+// A call may be in flight until its slot has expired by the time of the call; the roster shows it.
 TEST_F(SlotStoreTest, ARenewalThatComesTooLateIsToldSo) {
   const HeldSlot slot = Held(seconds(10));
   const UnixMillis asked = slot.expires - milliseconds(1);
@@ -65,7 +65,7 @@ TEST_F(SlotStoreTest, ARenewalThatComesTooLateIsToldSo) {
   EXPECT_EQ(table_.RosterOf(kEmr).held, 1);
 }
 
-// A roster that somebody deleted is made anew by those who still hold their slots.
+// A roster that another program deleted is made again by clients that still hold their slots.
 TEST_F(SlotStoreTest, ARenewalRegainsALostPlace) {
   const HeldSlot slot = Held();
   table_.TheyDelete(kEmr, RosterKey(kEmr).sk);

@@ -14,9 +14,9 @@ namespace {
 using dynamo::Of;
 using dynamo::Write;
 
-// Actions of a transaction.
+// Indexes of the actions of a transaction.
 constexpr std::size_t kSlot = 0;
-constexpr std::size_t kPlace = 1;  // in the roster
+constexpr std::size_t kPlace = 1;  // the roster
 
 tl::unexpected<Error> TooManyRounds(std::string_view id) {
   return Fail(Code::kUnavailable,
@@ -30,7 +30,8 @@ Write UpdateWrite(const HeldSlot& seen, const HeldSlot& moved) {
   return update;
 }
 
-// That the thing has not ended since the slot was claimed, or that is forgotten.
+// Requires that the resource has not ended since the slot was claimed, or that its tombstone has
+// expired.
 Write NotEndedCheck(const HeldSlot& moved, UnixMillis now) {
   Write check{.kind = Write::Kind::kCheck,
               .key = EndedKey(moved.resource_id),
@@ -63,6 +64,7 @@ ReleaseCall::Step ReleaseCall::Plan(const std::optional<dynamo::Item>& item) {
   slot_ = **slot;
   has_place_ = IsOurs(slot_.id);
   if (has_place_) return Send();
+  // One of theirs that has expired: DynamoDB deletes it.
   if (!IsHeld()) return false;
   if (was_bound || !slot_.bound()) return Send();
   return Fail(
@@ -87,7 +89,7 @@ ReleaseCall::Step ReleaseCall::OnWrite(const WriteOutcome& outcome, UnixMillis) 
   if (!has_changed && !IsRefusedBy(failure, kPlace)) return Fail(failure.error);
   if (++rounds_ > kMostRounds) return TooManyRounds(slot_.id);
   if (has_changed) return Plan(failure.reasons[kSlot].item);
-  has_place_ = false;  // it was given away
+  has_place_ = false;  // the roster has dropped it
   return Send();
 }
 
@@ -116,11 +118,12 @@ MoveCall::Step MoveCall::Plan(const std::optional<dynamo::Item>& item) {
   }
   binds_ = move_.resource_id.has_value() && !seen_.bound();
   moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, 0));
+  // An expiry is never moved to an earlier time.
   if (!binds_ && moved_.expires <= seen_.expires) return seen_;
   return SendBlindly();
 }
 
-// `roster`: the write of the slot's place, made for the time at which it is sent.
+// `roster` makes the write of the roster, for the time at which the transaction is sent.
 template <class MakeRoster>
 MoveCall::Step MoveCall::Send(MakeRoster roster) const {
   Writes others = {UpdateWrite(seen_, moved_)};
@@ -143,9 +146,11 @@ MoveCall::Step MoveCall::OnWrite(const WriteOutcome& outcome, UnixMillis now) {
   if (release_) return Ended(release_->OnWrite(outcome, now));
   if (outcome) return moved_;
   const dynamo::WriteFailure& failure = outcome.error();
+  // The index of the check of the tombstone, the last action.
   const std::size_t end = is_ours() ? kPlace + 1 : kPlace;
   const bool has_changed = IsRefusedBy(failure, kSlot);
   if (!has_changed && binds_ && IsRefusedBy(failure, end)) {
+    // The resource has ended: the slot is released, if it is still as it was read.
     release_.emplace(ReleaseTarget{.place = SlotKey(move_.slot),
                                    .key = move_.slot.key,
                                    .fence = ReleaseFence{seen_.id, seen_.claimed}},
@@ -161,13 +166,16 @@ MoveCall::Step MoveCall::OnRoster(const std::optional<dynamo::Item>& item) {
   const auto roster = item ? ReadRoster(*item) : Roster{};
   if (!roster) return Fail(roster.error());
   const std::int64_t from = SecondOf(seen_);
+  // The slot's second was dropped, so another holder may have its capacity.
   if (from <= roster->gone) return NotHeld();
   const std::int64_t to = SecondOf(moved_);
+  // A slot must not move to a second that was dropped.
   if (to <= roster->gone) moved_.expires = AtSecond(ExpirySecond(now_, move_.ttl, roster->gone));
   if (roster->Counts(from) && !roster->IsSweepDue()) return SendBlindly();
   return Send([key = seen_.key, seen = *roster, from, to = SecondOf(moved_)](UnixMillis now) {
     Roster after = seen;
-    // Where it has no place nobody got it: the roster was lost. Then it gets one.
+    // A second that is not dropped and not counted: the roster was lost. Then the slot is counted
+    // again.
     if (after.Counts(from)) {
       after.Move(from, to, now);
     } else {
@@ -180,7 +188,8 @@ MoveCall::Step MoveCall::OnRoster(const std::optional<dynamo::Item>& item) {
 MoveCall::Step MoveCall::Ended(ReleaseCall::Step step) const {
   return Within<Step>(std::move(step), [this](Result<bool> released) -> Step {
     if (!released) return Fail(std::move(released.error()));
-    if (!*released) return NotHeld();  // somebody else released it, or bound it to something else
+    // Another client released the slot, or bound it to another resource.
+    if (!*released) return NotHeld();
     return Fail(
         Code::kFailedPrecondition,
         fmt::format("slot {} for {}: {} has ended already: its slot is free again",

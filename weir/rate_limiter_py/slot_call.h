@@ -1,8 +1,20 @@
-// One Release, Bind or Renew in rate-limiter-py's non-fungible table: protocols
-// without I/O. Each begins with the slot's item and changes it, in one transaction with its place
-// in the roster, only where it is still as it was seen; what others changed comes back with the
-// refusal, and is where the next round begins. Slots of rate-limiter-py's clients have no place in
-// a roster.
+// One Release, Bind or Renew in rate-limiter-py's non-fungible table: protocols without I/O.
+//
+//   Release:  Begin --> Plan --> Send --(written)--> released
+//                        ^         |
+//                        |         +--(the roster does not count the slot)--> Send without roster
+//                        +---------+--(the slot has changed)
+//
+//   Bind,     Begin --> Plan --> SendBlindly --(written)--> moved
+//   Renew:               ^         |
+//                        |         +--(the roster refuses)--> OnRoster --> SendBlindly, or Send
+//                        |         |                                       with a new roster
+//                        |         +--(the resource has ended)--> ReleaseCall --> Ended
+//                        +---------+--(the slot has changed)
+//
+// Each call reads the slot's item and changes it, if it is still as it was read, in one transaction
+// with the roster. A refused transaction returns the items, with which the next round begins. Slots
+// of rate-limiter-py's clients are not counted in a roster.
 #pragma once
 
 #include <optional>
@@ -14,23 +26,24 @@
 
 namespace weir::rate_limiter_py {
 
-/// What a slot must be to be released in somebody's name.
+/// Conditions under which a slot is released.
 struct ReleaseFence {
-  std::string resource_id;      ///< bound to this; its own id: not bound
-  UnixMillis claimed_until;     ///< not claimed later
-  bool spares_undated = false;  ///< as EndedResource
+  std::string resource_id;      ///< the slot is bound to this; the slot's own id: not bound
+  UnixMillis claimed_until;     ///< it was not claimed later
+  bool spares_undated = false;  ///< as in EndedResource
 };
 
 struct ReleaseTarget {
   dynamo::TableKey place;
-  std::optional<AccountKey> key{};      ///< only if it is of this key
-  std::optional<ReleaseFence> fence{};  ///< only if it is so
+  std::optional<AccountKey> key{};      ///< the slot must be of this key
+  std::optional<ReleaseFence> fence{};  ///< the slot must satisfy these conditions
 };
 
-/// Begin once; then each step is answered by one event. False: it is not held.
+/// Call Begin once; then exactly one event follows each step. The answer is false if the slot was
+/// not held.
 ///
-/// A slot of theirs that was seen unbound and is bound meanwhile stays (kAborted): somebody made a
-/// token of it. One that has expired is left to DynamoDB.
+/// A slot of theirs that was read as unbound and has been bound meanwhile is kept (kAborted),
+/// because another client made a token of it. An expired one is left to DynamoDB.
 class ReleaseCall {
  public:
   using Answer = bool;
@@ -43,31 +56,33 @@ class ReleaseCall {
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
+  /// Decides, by the slot's item, whether to release it.
   Step Plan(const std::optional<dynamo::Item>& item);
+  /// Deletes the slot, and removes it from the roster if that counts it.
   Step Send() const;
   Result<std::optional<HeldSlot>> Read(const dynamo::Item& item) const;
   bool IsHeld() const { return slot_.expires > now_; }
 
   ReleaseTarget target_;
   UnixMillis now_;
-  HeldSlot slot_{};  // as it was seen
-  bool has_place_ = false;
+  HeldSlot slot_{};         // as it was read
+  bool has_place_ = false;  // the roster counts it
   int rounds_ = 0;
 };
 
 struct SlotMove {
   SlotRef slot;
-  std::optional<std::string> resource_id;  ///< of a Bind; nothing: a Renew
+  std::optional<std::string> resource_id;  ///< of a Bind; nothing for a Renew
   milliseconds ttl{0};
 };
 
-/// Begin once; then each step is answered by one event.
+/// Call Begin once; then exactly one event follows each step.
 class MoveCall {
  public:
   using Answer = HeldSlot;
   using Step = SlotStep<HeldSlot, Reads, Transaction>;
 
-  /// REQUIRES: a valid move.
+  /// REQUIRES: the move is valid.
   MoveCall(SlotMove move, UnixMillis now) : move_(std::move(move)), now_(now) {}
 
   Step Begin() { return Reads{SlotKey(move_.slot)}; }
@@ -75,11 +90,15 @@ class MoveCall {
   Step OnWrite(const WriteOutcome& outcome, UnixMillis now);
 
  private:
+  /// Decides, by the slot's item, what to write.
   Step Plan(const std::optional<dynamo::Item>& item);
+  /// Continues after the roster has refused the transaction.
   Step OnRoster(const std::optional<dynamo::Item>& item);
   template <class MakeRoster>
   Step Send(MakeRoster roster) const;
+  /// Sends the move without having read the roster.
   Step SendBlindly() const;
+  /// Carries out a step of the release of a slot whose resource has ended.
   Step Ended(ReleaseCall::Step step) const;
   tl::unexpected<Error> NotHeld() const;
   bool is_ours() const { return IsOurs(move_.slot.id); }
@@ -87,9 +106,9 @@ class MoveCall {
   SlotMove move_;
   UnixMillis now_;
   HeldSlot seen_{};
-  HeldSlot moved_{};                      // as it will be
-  bool binds_ = false;                    // so the thing must not have ended
-  std::optional<ReleaseCall> release_{};  // it has
+  HeldSlot moved_{};                      // the slot to be written
+  bool binds_ = false;                    // a binding: requires that the resource has not ended
+  std::optional<ReleaseCall> release_{};  // set if the resource has ended
   int rounds_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Defects of rate-limiter-py 0.3.0 in its non-fungible tokens: what it does, in the comment, and
-// that we do not. Numbers as in the reference's list of defects.
+// Defects of rate-limiter-py 0.3.0 in its non-fungible tokens. The comments describe its behaviour;
+// the tests show that ours differs. The numbers are those of the reference's list of defects.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 class RateLimiterPyDefects : public SlotStoreTest {};
 
-// It counts, then puts: 20 at a time took 20 of 5 slots.
+// It counts, then puts: 20 clients at a time took 20 of 5 slots.
 TEST_F(RateLimiterPyDefects, L7_CountAndPutAreOne) {
   int granted = 0;
   const auto claim = [&] { granted += Claim(5).value().slot ? 1 : 0; };
@@ -29,8 +29,8 @@ TEST_F(RateLimiterPyDefects, L7_CountAndPutAreOne) {
   EXPECT_EQ(table_.TheyCount(kEmr, now_), 5U);
 }
 
-// Its create_token has no condition: of a reservation that was deleted or has expired it makes a
-// token again, without resourceName and accountId, and over the limit.
+// Its create_token has no condition: it makes a token of a reservation that was deleted or has
+// expired, without resourceName and accountId, and over the limit.
 TEST_F(RateLimiterPyDefects, L8_WhatIsGoneIsNotBroughtBack) {
   const HeldSlot slot = Held();
   ASSERT_TRUE(client_.Release(Ref(slot), now_).value());
@@ -42,8 +42,8 @@ TEST_F(RateLimiterPyDefects, L8_WhatIsGoneIsNotBroughtBack) {
   EXPECT_EQ(table_.TheyCount(kEmr, late), 0U);
 }
 
-// The rows that it leaves so are live for its readers: they count for us, of whatever key of their
-// coordinate, and can be released.
+// Such rows are live for its readers. Our clients count them for every key of their coordinate, and
+// can release them.
 TEST_F(RateLimiterPyDefects, L8_ARowWithoutItsNamesCounts) {
   table_.TheyCreateToken(kEmr, "1f", "j-1", now_ + hours(8));
   EXPECT_EQ(Claim(1).value().in_use, 1);
@@ -53,8 +53,8 @@ TEST_F(RateLimiterPyDefects, L8_ARowWithoutItsNamesCounts) {
   EXPECT_TRUE(Claim(1).value().slot);
 }
 
-// Its delete() has no condition: it removes a token that another holder of the same reservation
-// made of it meanwhile.
+// Its delete() has no condition: it also removes a token that another holder of the same
+// reservation has made of it meanwhile.
 TEST_F(RateLimiterPyDefects, L9_AReservationThatBecameATokenStays) {
   table_.TheyReserve(kEmr, "1f", now_ + minutes(5));
   bool is_first = true;
@@ -89,7 +89,7 @@ TEST_F(RateLimiterPyDefects, L10_KeysThatShareACoordinateDoNotShareTheirSlots) {
   EXPECT_EQ(claim(other, 5).in_use, 1) << "a row of theirs belongs to the key that it names";
 }
 
-// Its event manager deletes the first row that the index shows, and no more.
+// Its event manager deletes only the first row that the index returns.
 TEST_F(RateLimiterPyDefects, L14_EverySlotOfAThingIsReleased) {
   constexpr std::size_t kMoreThanAPage = 105;
   for (std::size_t i = 0; i < kMoreThanAPage; ++i) {

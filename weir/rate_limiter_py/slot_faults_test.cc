@@ -1,5 +1,5 @@
-// The Nth call to DynamoDB fails, for every N, before it was made or after; then the verb is asked
-// for again, and what is there in the end is what is there without a failure.
+// The Nth call of DynamoDB fails, for every N, before or after it is applied; then the method is
+// called again. In the end the table must be as without a failure.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -104,7 +104,7 @@ std::vector<Verb> Moves() {
        [bind](World& world) {
          const Status bound = bind(world);
          EXPECT_FALSE(bound);
-         // The slot is released; who asks again finds none.
+         // The slot is released; a repeated call finds none.
          const bool is_told = bound.error().code == Code::kFailedPrecondition ||
                               bound.error().code == Code::kNotFound;
          return is_told ? Status() : bound;
@@ -149,8 +149,8 @@ std::vector<Verb> Releases() {
   };
 }
 
-// What is there but for versions and times of a roster, and a tombstone: an end that was told twice
-// may be remembered for nothing.
+// Returns the table's contents, except for versions and times of a roster, and tombstones: an end
+// that is reported twice may leave an unneeded one.
 std::vector<std::string> State(World& world) {
   std::vector<std::string> lines;
   for (const dynamo::TableKey& at : world.table.sim.AllKeys()) {
@@ -166,7 +166,7 @@ std::vector<std::string> State(World& world) {
   return lines;
 }
 
-// How many calls it makes, and what is there then.
+// Returns the number of calls that the method makes, and the contents afterwards.
 std::pair<std::uint64_t, std::vector<std::string>> RunWell(const Verb& verb) {
   World world;
   verb.prepare(world);

@@ -1,5 +1,5 @@
-// rate-limiter-py's non-fungible table in a simulated DynamoDB, our clients on it, and what its own
-// clients do there.
+// rate-limiter-py's non-fungible table in a simulated DynamoDB, with our clients and the writes of
+// its own clients.
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,36 @@ inline constexpr UnixMillis kNewYear{1'767'225'600'000};
 inline const AccountKey kEmr{"emr", "acme"};
 inline constexpr char kResourceIndex[] = "acme-resource-index";
 
-/// New for each `number`.
+/// Returns a new id for each `number`.
 inline std::string IdOf(std::uint64_t number) { return NewSlotId(0, number); }
 
-/// A table of slots, and what rate-limiter-py does there, by its own writes.
+/// A table of slots, with the writes that rate-limiter-py's clients make.
 struct SlotTable {
   explicit SlotTable(std::uint64_t seed = 1);
 
   dynamo::TableLayout layout;
   dynamo::SimTable sim;
 
-  /// get_reservation: {count, put} without a condition; here only the put.
+  /// get_reservation counts and puts, without a condition; this is only the put.
   void TheyReserve(const AccountKey& key, const std::string& id, UnixMillis expires);
   /// create_token: an update without a condition.
   void TheyCreateToken(const AccountKey& key, const std::string& id, const std::string& resource_id,
                        UnixMillis expires);
-  /// The event manager's, the reservation's delete(), and DynamoDB's when the ttl is over.
+  /// A deletion by the event manager, by the reservation's delete(), or by DynamoDB's TTL.
   void TheyDelete(const AccountKey& key, const std::string& id);
-  /// What get_reservation counts: live items of the coordinate.
+  /// Returns the number that get_reservation counts: live items of the coordinate.
   std::size_t TheyCount(const AccountKey& key, UnixMillis now);
 
   std::optional<dynamo::Item> Row(const AccountKey& key, const std::string& id) {
     return sim.Get(SlotKey({key, id}));
   }
-  /// Empty where there is none.
+  /// Returns an empty roster if there is none.
   Roster RosterOf(const AccountKey& key);
-  /// Of our slots that have an item, by the second of their expiry.
+  /// Returns the number of our slots that have an item, by the second of their expiry.
   std::map<std::int64_t, std::int64_t> OurRows(const AccountKey& key);
 };
 
-/// A store of a process whose clock is `ahead` of the true time, which is what the verbs are given.
+/// A store of a process whose clock is `ahead` of the true time. Its methods take the true time.
 class SlotClient {
  public:
   explicit SlotClient(SlotTable& table, milliseconds ahead = {}, SlotStoreOptions options = {})

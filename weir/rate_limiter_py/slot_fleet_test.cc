@@ -1,6 +1,6 @@
-// Processes whose clocks differ claim, bind, renew, release and forget slots of one key, over a
-// network that delays and loses. What must be true of every run is read from the table's own
-// stream, by the true time.
+// Processes whose clocks differ claim, bind, renew, release and abandon slots of one key, over a
+// network that delays and loses messages. The properties that must hold in every run are checked on
+// the table's stream, by the true time.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,10 +22,10 @@ using std::chrono::seconds;
 
 constexpr char kTable[] = "slots";
 constexpr std::int64_t kMost = 5;
-constexpr milliseconds kFar{500};  // a clock is so far from the true time, at the most
+constexpr milliseconds kFar{500};  // the largest difference of a clock from the true time
 
-// Calls arrive late, and their answers later; some of either never do. One that is late for its
-// deadline may arrive all the same.
+// A client whose requests and responses are delayed, and some of which are lost. A request that is
+// late for its deadline may still arrive.
 class LateClient final : public JsonClient {
   using JsonAnswer = tl::expected<JsonReply, AwsFailure>;
 
@@ -90,9 +90,9 @@ class SlotFleet {
     scheduler_.Advance(std::chrono::minutes(5));
   }
 
-  // Over the limit, by the true time: a message for each claim that took a slot too many.
+  // Returns a message for each claim that exceeded the limit by the true time.
   std::vector<std::string> OverAdmissions() const;
-  // In the end: everything has expired, and so many can be claimed one after the other.
+  // Returns how many slots can be claimed one after the other in the end, when all have expired.
   std::int64_t ClaimAllAgain();
 
   std::int64_t asked = 0;
@@ -147,7 +147,7 @@ class SlotFleet {
                             .limit = rng_.Between(kMost - 2, kMost),
                             .ttl = AnyTtl()};
       limits_[claim.slot.id] = claim.limit;
-      const int times = rng_.Chance(0.1) ? 2 : 1;  // as after an answer that was lost
+      const int times = rng_.Chance(0.1) ? 2 : 1;  // as after a lost response
       for (int i = 0; i < times; ++i) Claim(process, claim);
       return;
     }
@@ -167,7 +167,7 @@ class SlotFleet {
         process.store.Release(slot, NowOf(process), Deadline::Never(),
                               Count<bool>([](const bool&) {}));
         [[fallthrough]];
-      default:  // forgotten: it expires
+      default:  // abandoned: it expires
         process.held.erase(process.held.begin() + static_cast<std::ptrdiff_t>(place));
     }
   }
@@ -189,11 +189,11 @@ class SlotFleet {
 
 struct Row {
   std::string id;
-  std::optional<UnixMillis> expires{};  // nothing: deleted
+  std::optional<UnixMillis> expires{};  // nothing: the slot was deleted
   bool is_new = false;
 };
 
-// Of a slot; nothing for other items.
+// Returns nothing for items other than slots.
 std::optional<Row> RowOf(const sim::StreamRecord& record) {
   Row row{.id = *record.key.at(std::string(kReservationId)).As<std::string>()};
   if (!IsOurs(row.id)) return std::nullopt;
@@ -245,8 +245,8 @@ std::int64_t SlotFleet::ClaimAllAgain() {
   return taken;
 }
 
-// Seen to fail without the skew, without the version of a replacement, without the room of a
-// taking, and where what expired is not dropped.
+// Fails if: the skew is ignored, a replacement does not require the version, a claim does not
+// require room, or expired slots are not dropped.
 TEST(SlotFleet, NeverHoldsMoreThanTheLimitByTheTrueTime) {
   std::int64_t claimed = 0;
   std::int64_t refused = 0;

@@ -17,7 +17,7 @@ using dynamo::Item;
 using dynamo::Of;
 
 constexpr std::string_view kTombstone = "w_ended";
-constexpr std::string_view kNoSlots = "w_";            // ids of what is beside the slots begin so
+constexpr std::string_view kNoSlots = "w_";            // the prefix of ids of other items
 constexpr std::int64_t kLastSecond = 253'402'300'799;  // of the year 9999
 
 constexpr std::int64_t DivideUp(std::int64_t number, std::int64_t by) {
@@ -97,7 +97,7 @@ Result<std::optional<HeldSlot>> ReadHeld(const Item& item, const AccountKey& key
 dynamo::Expression AsSeen(const HeldSlot& slot) {
   dynamo::Expression seen;
   seen.Require(kExpirationTime, "=", SecondOf(slot));
-  // A row may lack the name of a thing; then it has not got one since.
+  // A row may lack resourceId; then it must not have got one since.
   const std::string name = seen.Name(kResourceId);
   const std::string is_same = fmt::format("{} = {}", name, seen.Of(Of(slot.resource_id)));
   if (slot.bound()) return std::move(seen.Require(is_same));

@@ -75,7 +75,7 @@ TEST(SlotItem, IsHeldByItsOwnKeyUntilItsExpiry) {
   EXPECT_EQ(ReadHeld(item, {"emr", "other"}, kNewYear).value(), std::nullopt);
 }
 
-// Fails if an attribute is written or read as another.
+// Fails if: an attribute is written or read as another one.
 RC_GTEST_PROP(SlotItem, WhatIsWrittenIsReadAgain, ()) {
   const auto text = rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange(' ', '~')));
   const HeldSlot slot{.key = {*text, *text},
@@ -92,7 +92,8 @@ milliseconds AnyTtl() {
                   kLongestSlotLife);
 }
 
-// Fails if rounded down, rounded by more than a 32nd (or a second), or not past what is gone.
+// Fails if: an expiry is rounded down, rounded by more than a 32nd (or a second), or not after the
+// dropped seconds.
 RC_GTEST_PROP(Expiry, IsNeverEarlierAndLittleLater, ()) {
   const milliseconds ttl = AnyTtl();
   const UnixMillis now{*rc::gen::inRange<std::int64_t>(0, 4'000'000'000'000)};
@@ -107,7 +108,7 @@ RC_GTEST_PROP(Expiry, IsNeverEarlierAndLittleLater, ()) {
   RC_ASSERT(ExpirySecond(now, ttl, second - 1) == second);
 }
 
-// Fails if steps are a 64th of the time to live.
+// Fails if: steps are a 64th of the time to live.
 RC_GTEST_PROP(Expiry, FewSecondsServeAllThatAreHeldAtATime, ()) {
   const milliseconds ttl = AnyTtl();
   std::set<std::int64_t> expiries;

@@ -1,4 +1,5 @@
-// Slots of rate-limiter-py beside ours, slots that it deletes, and what calls cost.
+// Slots of rate-limiter-py next to ours, slots that it deletes, and the number of requests of
+// calls.
 #include "weir/rate_limiter_py/slot_store.h"
 
 #include "weir/rate_limiter_py/slot_store_fixture.h"
@@ -25,7 +26,7 @@ TEST_F(SlotStoreTest, SlotsOfRateLimiterPyCount) {
   EXPECT_TRUE(Claim(3).value().slot) << "live while now is before their expirationTime";
 }
 
-// No more of them are read than it takes to know that there is no room.
+// Only as many of them are read as needed to know that there is no room.
 TEST_F(SlotStoreTest, MoreSlotsOfTheirsThanAPageAreCounted) {
   for (int i = 0; i < 1500; ++i) table_.TheyReserve(kEmr, std::to_string(i), now_ + minutes(5));
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(Claim(1501).value().slot); }), 3U);
@@ -69,8 +70,8 @@ TEST_F(SlotStoreTest, WhatTheirEventManagerDeletesIsFreeAfterARecount) {
   ExpectInStep();
 }
 
-// R13. A query may miss what was written a moment ago, so the roster must say when that was.
-// Fails if: what a slow call writes bears the time at which the call began.
+// R13. A query may miss a row that was written a moment ago, so the roster must have the time of
+// the write. Fails if: the write of a slow call has the time at which the call began.
 TEST_F(SlotStoreTest, R13WhatASlowClaimWritesIsDatedWhenItIsWritten) {
   table_.sim.client.before_each = [&](const JsonCall& call) {
     if (call.operation == "Query") table_.sim.scheduler.Advance(seconds(8));
@@ -95,8 +96,8 @@ TEST_F(SlotStoreTest, R13WhatASlowRenewalWritesIsDatedWhenItIsWritten) {
   EXPECT_EQ(table_.RosterOf(kEmr).written, now_ + seconds(8));
 }
 
-// R13. Fails if: a request that waits for a connection is written under a date that is long over;
-// or a release, which has no date, is made twice.
+// R13. Fails if: a request that waits for a connection is written with an old date; or a release,
+// which has no date, is made twice.
 TEST_F(SlotStoreTest, R13AClaimThatWaitsToBeSentIsDatedAgain) {
   bool waits = true;
   table_.sim.client.clock = &table_.sim.scheduler.clock();
@@ -114,7 +115,7 @@ TEST_F(SlotStoreTest, R13AClaimThatWaitsToBeSentIsDatedAgain) {
   EXPECT_EQ(CallsOf([&] { EXPECT_TRUE(client_.Release(Ref(slot), now_).value()); }), 2U);
 }
 
-// R13. Fails if: a slow call judges by the time at which it began how long ago others wrote.
+// R13. Fails if: a slow call computes the age of others' writes from the time at which it began.
 TEST_F(SlotStoreTest, R13ASlowClaimDoesNotRecountWhatWasWrittenMeanwhile) {
   bool is_first = true;
   table_.sim.client.before_each = [&](const JsonCall& call) {
@@ -128,7 +129,7 @@ TEST_F(SlotStoreTest, R13ASlowClaimDoesNotRecountWhatWasWrittenMeanwhile) {
   EXPECT_FALSE(is_first);
 }
 
-// Each refusal would cost a query of all slots otherwise.
+// Otherwise each refusal would cost a query of all slots.
 TEST_F(SlotStoreTest, AFullRosterIsRecountedOnceInAWhile) {
   Held(hours(8));
   now_ = now_ + minutes(1);
@@ -139,7 +140,7 @@ TEST_F(SlotStoreTest, AFullRosterIsRecountedOnceInAWhile) {
   EXPECT_EQ(CallsOf([&] { EXPECT_FALSE(Claim(1).value().slot); }), 4U);
 }
 
-// A slot of ours that is deleted by others and released by us.
+// Another program deletes a slot of ours, which we then release.
 TEST_F(SlotStoreTest, ARecountIsNotMisledByWhatComesInBetween) {
   const HeldSlot gone = Held(hours(8));
   Held(hours(8));
@@ -158,7 +159,7 @@ TEST_F(SlotStoreTest, ARecountIsNotMisledByWhatComesInBetween) {
   EXPECT_FALSE(Claim(2).value().slot);
 }
 
-// With 10,000 held: a claim that is admitted and a release take three requests at the most.
+// With 10,000 held slots, a claim that is admitted and a release take at most three requests.
 TEST_F(SlotStoreTest, CostsAsMuchWithTenThousandHeld) {
   Roster full;
   for (std::uint64_t i = 0; i < 10'000; ++i) {
@@ -185,7 +186,7 @@ TEST_F(SlotStoreTest, CostsAsMuchWithTenThousandHeld) {
   EXPECT_EQ(table_.RosterOf(kEmr).held, 1);
 }
 
-// The item would grow by a second with each of them otherwise.
+// Otherwise the item would grow by a second with each slot.
 TEST_F(SlotStoreTest, ARosterStaysSmallWhileSlotsComeAndGo) {
   const SlotRef kept = Ref(Held(seconds(20)));
   for (int i = 0; i < 300; ++i) {
@@ -203,7 +204,7 @@ TEST_F(SlotStoreTest, ARosterStaysSmallWhileSlotsComeAndGo) {
   ExpectInStep();
 }
 
-// The place of another slot, that expires when this one did at first, would be given back.
+// Otherwise another slot that expires at the former second would be removed from the count.
 TEST_F(SlotStoreTest, AReleaseGivesBackThePlaceThatARenewalMoved) {
   const HeldSlot slot = Held();
   Held();

@@ -1,4 +1,5 @@
-// What the protocols of slots ask of the table. Each is a value without I/O: events in, steps out.
+// The steps that the protocols of slots request from the table. Each protocol is a state machine
+// without I/O.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +16,30 @@
 
 namespace weir::rate_limiter_py {
 
-/// To be read in one call; OnRead gets the items in their order.
+/// Items to be read in one call; OnRead gets them in this order.
 using Reads = std::vector<dynamo::TableKey>;
 using Items = std::vector<std::optional<dynamo::Item>>;
 using Writes = std::vector<dynamo::Write>;
-/// One transaction; OnWrite gets its outcome. It is made for each try: a roster says when a slot
-/// was last claimed, and a try may come long after its call began.
+/// One transaction; OnWrite gets its outcome. `make` is called for each try, because a roster has
+/// the time at which a slot was last claimed, and a try may be made long after its call began.
 struct Transaction {
   std::function<Writes(UnixMillis now)> make;
-  /// Its writes say when they were made, so they may not be written much later. A try of unknown
-  /// outcome is made again: its conditions refuse writes that an earlier try made.
+  /// The writes contain the time at which they were made, so a try must be sent soon. A try of
+  /// unknown outcome is repeated: its conditions refuse writes that an earlier try made.
   bool is_dated = true;
 };
-/// One that is the same at any time.
+/// A transaction whose writes do not depend on the time.
 inline Transaction AnyTime(Writes writes) {
   return {.make = [writes = std::move(writes)](UnixMillis) { return writes; }, .is_dated = false};
 }
 using WriteOutcome = tl::expected<dynamo::WriteAnswer, dynamo::WriteFailure>;
 
-/// The answer, or one thing to be done first. (A dynamo::QueryRequest: OnQuery gets the page.)
+/// The result of a call, or one request. (After a dynamo::QueryRequest, OnQuery gets the page.)
 template <class Answer, class... Asked>
 using SlotStep = std::variant<Result<Answer>, Asked...>;
 
-/// What a call within another asks is asked by the outer one; its answer goes through `next`.
+/// Converts a step of an inner call to one of the outer call: its requests are passed on, its
+/// result is passed to `next`.
 template <class Outer, class Answer, class... Asked, class Next>
 Outer Within(SlotStep<Answer, Asked...> step, Next next) {
   return std::visit(
@@ -51,12 +53,13 @@ Outer Within(SlotStep<Answer, Asked...> step, Next next) {
       std::move(step));
 }
 
-/// The condition of that action is why the transaction was refused.
+/// Returns whether the transaction was refused by the condition of this action.
 inline bool IsRefusedBy(const dynamo::WriteFailure& failure, std::size_t action) {
   return failure.ReasonOf(action) == "ConditionalCheckFailed";
 }
 
-/// A call begins anew so often where others change what it saw; then it ends with kUnavailable.
+/// The number of times that a call starts again because others changed the items that it read; then
+/// it ends with kUnavailable.
 inline constexpr int kMostRounds = 10;
 
 }  // namespace weir::rate_limiter_py

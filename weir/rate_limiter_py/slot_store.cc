@@ -36,7 +36,7 @@ Status CheckMove(const SlotMove& move) {
                   Quoted(move.slot.id)));
 }
 
-// The id after which the page begins.
+// Returns the id after which the page begins.
 Result<std::string> CheckList(const AccountKey& key, const PageRequest& page) {
   WEIR_RETURN_IF_ERROR(Check(key));
   return ReadSlotCursor(key, page);
@@ -54,16 +54,16 @@ std::string TextOf(const Writes& writes) {
 
 }  // namespace
 
-/// A call under way. Whoever will hear of the next event owns it.
+/// A pending call. It is owned by the callback of its next event.
 template <class Call>
 struct SlotStore::Running {
   Call call;
-  UnixMillis asked;  ///< the caller's now
+  UnixMillis asked;  ///< the `now` of the caller
   Instant began;
   Deadline deadline;
   Done<typename Call::Answer> done;
 
-  /// By the caller's clock.
+  /// Returns the time by the caller's clock.
   UnixMillis Now(const Clock& clock) const {
     return asked + std::chrono::floor<milliseconds>(clock.Now() - began);
   }
@@ -103,7 +103,7 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
                       this->Follow(std::move(running), call.OnRead(*items));
                     });
   } else if constexpr (std::is_same_v<Asked, Transaction>) {
-    // Its owner is the lambda that takes the outcome, after which no transaction is made.
+    // `running` is moved into the second lambda; no transaction is made after that has run.
     const Running<Call>& timed = *running;
     const nanoseconds longest_try = asked.is_dated ? options_.skew : nanoseconds::max();
     table_.TransactPatiently(
@@ -122,8 +122,9 @@ void SlotStore::Ask(std::unique_ptr<Running<Call>> running, Asked& asked) {
   }
 }
 
-// Made of what is written, so that whoever has the same one writes the same, and that counts once;
-// and of how many there were before, so that the same may be written again later.
+// The token is derived from the writes, so that transactions with the same token make the same
+// writes, which counts once; and from the number of earlier transactions, so that the same writes
+// can be made again later.
 std::string SlotStore::TokenOf(const Writes& writes) {
   const std::string text = TextOf(writes);
   const std::uint64_t before = transactions_.fetch_add(1, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 // ReservationStore in rate-limiter-py's non-fungible table. Its clients and ours hold slots of the
-// same keys at the same time: each counts the other's, and its event manager releases ours.
+// same keys at the same time: each side counts the other's, and its event manager releases ours.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,21 @@
 
 namespace weir::rate_limiter_py {
 
-/// Contract: store/reservation_store.h, among clients of ours. rate-limiter-py's clients count and
-/// put in two steps, so that several of them, or one beside us, may still take a slot too many.
-/// Slots of theirs may be bound, renewed and released here by their ids. Expiries are rounded up,
-/// by at most a 32nd of the time to live or a second.
+/// Contract: store/reservation_store.h, among our clients. rate-limiter-py's clients count and put
+/// in two steps, so they may exceed the limit among themselves and next to ours. Their slots may be
+/// bound, renewed and released here by their ids. Expiries are rounded up, by at most a 32nd of the
+/// time to live or a second.
 ///
-/// kInvalidArgument for what the call could never mean; kDataLoss, naming the row, for rows that
-/// nobody could have written; kUnavailable where others change the same slots all the time.
+/// Errors: kInvalidArgument for invalid arguments; kDataLoss, with the row, for rows that no client
+/// writes; kUnavailable if others change the same slots all the time.
 class SlotStore final : public ReservationStore {
  public:
-  /// `table`: of LayoutsOf(...).slots. `clock`: tells how long a call has taken, and must outlive
-  /// the store and its calls. `resource_index`: the table's index of resource ids.
+  /// `table` has the layout LayoutsOf(...).slots. `clock` measures the duration of calls, and must
+  /// outlive the store and its calls. `resource_index` is the table's index of resource ids.
   SlotStore(dynamo::Table& table, const Clock& clock, std::string resource_index,
             SlotStoreOptions options = {});
 
-  /// With a limit of 0 nobody else's slots are counted: `in_use` tells ours.
+  /// With a limit of 0, other programs' slots are not counted: `in_use` is the number of ours.
   void Claim(const SlotClaim& claim, UnixMillis now, Deadline deadline,
              Done<ClaimAnswer> done) override;
   void Bind(const SlotRef& slot, const std::string& resource_id, milliseconds ttl, UnixMillis now,
@@ -36,8 +36,8 @@ class SlotStore final : public ReservationStore {
   void Release(const SlotRef& slot, UnixMillis now, Deadline deadline, Done<bool> done) override;
   void ReleaseUnbound(const SlotRef& slot, UnixMillis now, Deadline deadline,
                       Done<bool> done) override;
-  /// Finds slots by the index, which is a moment behind: ask again after it where one may have been
-  /// bound just now.
+  /// Finds slots by the index, which is eventually consistent: call again later if a slot may have
+  /// been bound just now.
   void ReleaseResource(const EndedResource& ended, UnixMillis now, Deadline deadline,
                        Done<std::size_t> done) override;
   void List(const AccountKey& key, const PageRequest& page, UnixMillis now, Deadline deadline,
@@ -49,10 +49,12 @@ class SlotStore final : public ReservationStore {
 
   template <class Call>
   void Run(Call call, UnixMillis now, Deadline deadline, Done<typename Call::Answer> done);
+  /// Carries out a step, and passes its event to the call.
   template <class Call>
   void Follow(std::unique_ptr<Running<Call>> running, typename Call::Step step);
   template <class Call, class Asked>
   void Ask(std::unique_ptr<Running<Call>> running, Asked& asked);
+  /// Returns the client request token of a transaction.
   std::string TokenOf(const Writes& writes);
 
   dynamo::Table& table_;

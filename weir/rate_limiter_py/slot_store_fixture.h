@@ -1,4 +1,4 @@
-// What the tests of SlotStore have in common.
+// The base of the tests of SlotStore.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,10 +17,10 @@ namespace weir::rate_limiter_py {
 inline constexpr std::int64_t kPlenty = 100'000;
 inline constexpr milliseconds kSlotTtl = std::chrono::seconds(30);
 
-/// One client, by the true time; slots of one key.
+/// One client with the true time, and slots of one key.
 class SlotStoreTest : public testing::Test {
  protected:
-  // With a new id.
+  // Claims with a new id.
   Result<ClaimAnswer> Claim(std::int64_t limit, milliseconds ttl = kSlotTtl) {
     return client_.Claim({.slot = {kEmr, IdOf(++ids_)}, .limit = limit, .ttl = ttl}, now_);
   }
@@ -37,7 +37,7 @@ class SlotStoreTest : public testing::Test {
     verb();
     return table_.sim.client.calls() - before;
   }
-  // The roster says what is there, but for rows of slots that are gone.
+  // Checks that the roster agrees with the rows, except for rows of dropped slots.
   void ExpectInStep() {
     Roster roster = table_.RosterOf(kEmr);
     std::erase_if(roster.expiring, [](const auto& entry) { return entry.second == 0; });

@@ -1,4 +1,4 @@
-// What a user of SlotStore notices of claims and releases.
+// Claims and releases from the point of view of a user of SlotStore.
 #include "weir/rate_limiter_py/slot_store.h"
 
 #include "weir/rate_limiter_py/slot_store_fixture.h"
@@ -89,7 +89,7 @@ TEST_F(SlotStoreTest, AnExpiredSlotThatIsReleasedGivesItsPlaceBackBeforeTheSkewI
   EXPECT_TRUE(Claim(1).value().slot);
 }
 
-// The place went to somebody else when the slot had expired: nothing is given back twice.
+// Another client got the capacity when the slot had expired: it is not given back twice.
 TEST_F(SlotStoreTest, ALateReleaseTakesNothingFromTheNextHolder) {
   const HeldSlot slot = Held(seconds(10));
   now_ = slot.expires + seconds(1);
@@ -147,7 +147,7 @@ TEST_F(SlotStoreTest, BadInputIsRefusedAndChangesNothing) {
     EXPECT_FALSE(client_.ReleaseResource({"", now_}, now_));
   });
   EXPECT_EQ(calls, 0U);
-  // What stands beside the slots is none.
+  // Other items next to the slots are no slots.
   EXPECT_FALSE(client_.Release({kEmr, RosterKey(kEmr).sk}, now_).value());
   EXPECT_EQ(client_.Renew({kEmr, RosterKey(kEmr).sk}, kSlotTtl, now_).error().code,
             Code::kNotFound);

@@ -1,4 +1,4 @@
-// rate-limiter-py's three tables: what they are called and how their keys are.
+// The names and keys of rate-limiter-py's three tables.
 //
 // Source: rate-limiter-py 0.3.0, its README ("table schema") and validate_table_env_fallback.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace weir::rate_limiter_py {
 
-/// Attributes, as its clients write them.
+/// Attributes with the names that its clients use.
 inline constexpr std::string_view kResourceName = "resourceName";
 inline constexpr std::string_view kAccountId = "accountId";
 inline constexpr std::string_view kTokens = "tokens";
@@ -40,19 +40,18 @@ struct TableNames {
   friend bool operator==(const TableNames&, const TableNames&) = default;
 };
 
-/// If `base` is given, each name is `base`, a '-' unless `base` ends in one, and the suffix, and
-/// the environment is not read. If it is empty, each name is found as rate-limiter-py's clients
-/// find it: its own variable if that is set, else LIMITER_TABLES_BASE_NAME and the suffix.
-/// kInvalidArgument, naming the variables, if a name is missing or breaks DynamoDB's rule (3 to 255
-/// letters, digits,
-/// `_.-`).
+/// Returns the names of the tables. If `base` is given, each name is `base`, a '-' unless `base`
+/// ends in one, and the suffix, and the environment is not read. If it is empty, names are found in
+/// the same way as by rate-limiter-py's clients: in the name's own variable if that is set, else
+/// from LIMITER_TABLES_BASE_NAME and the suffix. Returns kInvalidArgument with the variables if a
+/// name is missing or violates DynamoDB's rule (3 to 255 letters, digits, `_.-`).
 [[nodiscard]] Result<TableNames> FindNames(std::string_view base,
                                            const dynamo::Environment& environment);
 
-/// Whether a variable is set, and not empty, that FindNames reads without a base.
+/// Returns whether a variable is set and not empty that FindNames reads without a base.
 bool NamesTables(const dynamo::Environment& environment);
 
-/// The three layouts, paid by request.
+/// The three layouts, billed by request.
 struct TableLayouts {
   dynamo::TableLayout tokens;
   dynamo::TableLayout limits;  ///< with the index of services
@@ -60,10 +59,11 @@ struct TableLayouts {
 };
 TableLayouts LayoutsOf(const TableNames& names);
 
-/// Where an account's row stands in the tables of tokens and of limits.
+/// Returns the key of an account's row in the tables of tokens and of limits.
 dynamo::TableKey TableKeyOf(const AccountKey& key);
 
-/// resource ':' account, unescaped, as its clients build it: two keys may share one coordinate.
+/// Returns resource ':' account, unescaped, as its clients build it. Two keys may share one
+/// coordinate.
 std::string Coordinate(std::string_view resource, std::string_view account);
 
 }  // namespace weir::rate_limiter_py

@@ -16,12 +16,12 @@
 namespace weir::rate_limiter_py {
 
 struct TablesBackendOptions {
-  std::uint64_t seed = 0;  ///< of pauses and of takes: must differ between processes
+  std::uint64_t seed = 0;  ///< of pauses and of takes; must differ between processes
   SlotStoreOptions slots{};
 };
 
-/// Contract: store/reservation_backend.h. The tables must be there (make_tables.h); a call on one
-/// that is not is kNotFound. Client and scheduler must outlive it.
+/// Contract: store/reservation_backend.h. The tables must exist (make_tables.h); a call of a
+/// missing one returns kNotFound. `client` and `scheduler` must outlive the backend.
 class TablesBackend final : public ReservationBackend {
  public:
   TablesBackend(JsonClient& client, Scheduler& scheduler, TableNames names,
@@ -30,12 +30,13 @@ class TablesBackend final : public ReservationBackend {
   ReservationStore& slots() override { return slots_; }
   AccountLimitStore& limits() override { return limits_; }
   TokenStore& tokens() override { return tokens_; }
-  /// "rate-limiter-py's tables acme-fungible-tokens, acme-limits, acme-non-fungible-tokens".
+  /// Returns "rate-limiter-py's tables acme-fungible-tokens, acme-limits,
+  /// acme-non-fungible-tokens".
   std::string Describe() const override;
-  /// None: its clients go by their wall clocks.
+  /// Returns nothing: rate-limiter-py's clients use their wall clocks.
   std::optional<UnixMillis> OwnTime() const override { return std::nullopt; }
 
-  /// For MakeTables.
+  /// Returns the tables, for MakeTables.
   Tables& tables() { return tables_; }
 
  private:

@@ -1,4 +1,4 @@
-// The three tables as one place.
+// The three tables as one backend.
 #include "weir/rate_limiter_py/tables_backend.h"
 
 #include <gtest/gtest.h>

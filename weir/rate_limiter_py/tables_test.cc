@@ -58,7 +58,7 @@ TEST(TableNames, WhatIsNoNameIsRefusedByTheVariableThatWouldSetIt) {
   EXPECT_FALSE(FindNames("", With({}))) << "neither base nor variables";
 }
 
-// Fails if: the reader of a refusal must guess which variable is empty, wrong or missing.
+// Fails if: the message does not say which variable is empty, wrong or missing.
 TEST(TableNames, ARefusalSaysWhichVariableIsAtFault) {
   const std::pair<Variables, std::string> cases[] = {
       {{{"NON_FUNGIBLE_TABLE", ""}, {"LIMITER_TABLES_BASE_NAME", "acme"}},

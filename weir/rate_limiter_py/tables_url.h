@@ -1,4 +1,4 @@
-// rate-limiter-py's tables by their URL.
+// The URL of rate-limiter-py's tables.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ inline constexpr std::string_view kUrlScheme = "rate-limiter-py:";
 
 struct TablesUrl {
   TableNames names;
-  std::string region;    ///< empty: as AWS's environment and profile say
-  std::string endpoint;  ///< `http://localhost:8000`; empty: AWS's own of the region
+  std::string region;    ///< empty: from AWS's environment and profile
+  std::string endpoint;  ///< `http://localhost:8000`; empty: AWS's endpoint of the region
 };
 
-/// Reads `rate-limiter-py://BASE?region=..&endpoint=..`. BASE names the tables, as FindNames says;
-/// a URL without one (`rate-limiter-py:`) leaves that to the environment.
+/// Parses `rate-limiter-py://BASE?region=..&endpoint=..`. BASE determines the names of the tables,
+/// as in FindNames; without it (`rate-limiter-py:`) they come from the environment.
 ///
-/// kInvalidArgument as dynamo::ReadServiceUrl and FindNames, also for a namespace: the tables have
-/// none.
+/// Returns kInvalidArgument as dynamo::ReadServiceUrl and FindNames do, also for a namespace,
+/// because the tables have none.
 [[nodiscard]] Result<TablesUrl> ParseTablesUrl(std::string_view url,
                                                const dynamo::Environment& environment);
 

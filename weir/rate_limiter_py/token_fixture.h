@@ -1,4 +1,4 @@
-// A simulated table of tokens, processes of ours on it, and clients of rate-limiter-py. For tests.
+// A simulated table of tokens, with processes of ours and clients of rate-limiter-py. For tests.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 namespace weir::rate_limiter_py {
 
 inline const AccountKey kKey{"emr", "acme"};
-/// One token comes back in each ten seconds.
+/// One token is refilled every ten seconds.
 inline constexpr AccountLimit kTenPer100{10, std::chrono::seconds(100)};
 inline constexpr UnixMillis kStart{1'767'225'600'013};
 
 struct TokenSim {
   TokenSim();
 
-  /// At `later` after kStart, by a process of ours.
+  /// Takes at `later` after kStart, by a process of ours.
   Result<TokenAnswer> Take(TokenTable& process, std::int64_t later, std::int64_t count = 1,
                            const AccountLimit& limit = kTenPer100);
   Result<TokenAnswer> Take(std::int64_t later, std::int64_t count = 1,
                            const AccountLimit& limit = kTenPer100) {
     return Take(ours, later, count, limit);
   }
-  /// The bucket's item; nothing: it is not there.
+  /// Returns the bucket's item; nothing if it does not exist.
   std::optional<dynamo::Item> Item() { return sim.Get(TableKeyOf(kKey)); }
   std::int64_t Number(std::string_view attribute);
-  /// Puts an item with these numbers beside its key.
+  /// Puts an item with its key and these numbers.
   void Put(std::initializer_list<std::pair<std::string_view, std::int64_t>> numbers);
   std::uint64_t writes() const { return sim.server.counts().Requests("UpdateItem"); }
 
@@ -39,19 +39,20 @@ struct TokenSim {
   TokenTable ours;
 };
 
-/// A client of rate-limiter-py 0.3.0 with a whole process to itself: the second and the third of
-/// the three requests of its get_token (the first reads the limit).
+/// A client of rate-limiter-py 0.3.0 with a process of its own: the second and the third of the
+/// three requests of its get_token (the first reads the limit).
 class PyClient {
  public:
-  /// The published release looks for `last_refill`, which nobody writes; the repaired one for
-  /// `lastRefill`, as was meant.
+  /// The published release reads `last_refill`, which no client writes; the repaired one reads
+  /// `lastRefill`, as intended.
   enum class Release { kPublished, kRepaired };
   PyClient(TokenSim& sim, Release release, AccountLimit limit = kTenPer100)
       : sim_(sim), release_(release), limit_(limit) {}
 
-  /// False: CapacityExhaustedException.
+  /// Returns false for CapacityExhaustedException.
   bool GetToken(std::int64_t later);
-  /// Its steps: nothing where it is exhausted, else the item afterwards.
+  /// The two requests. TakeStep returns nothing if the bucket is exhausted, else the item
+  /// afterwards.
   std::optional<dynamo::Item> TakeStep(std::int64_t later);
   void RefillStep(const dynamo::Item& taken, std::int64_t later);
 
@@ -63,8 +64,8 @@ class PyClient {
   AccountLimit limit_;
 };
 
-/// The bucket again, slow and obvious, in exact fractions. What is used stays used under another
-/// limit, and it refills under that from the first ask on.
+/// A slow and obvious bucket with exact fractions. Used tokens stay used under another limit, under
+/// which the bucket refills from the first request on.
 class TokenModel {
  public:
   explicit TokenModel(const AccountLimit& limit);

@@ -1,4 +1,4 @@
-// The last image of each account's bucket that this process saw.
+// A cache of the last image of each account's bucket that this process has read.
 #pragma once
 
 #include <list>
@@ -11,16 +11,16 @@
 
 namespace weir::rate_limiter_py {
 
-/// At most `most`; the one that was not asked for longest goes first. What is remembered is never
-/// trusted for a take, so one that is old or gone costs a request. Thread-safe.
+/// Keeps at most `most` images, and evicts the one that was looked up least recently. A cached
+/// image is never trusted for a take, so a stale or missing one costs only a request. Thread-safe.
 class TokenImages {
  public:
   /// REQUIRES: most > 0.
   explicit TokenImages(std::size_t most) : most_(most) {}
 
   std::optional<TokenImage> Find(const AccountKey& key);
-  /// Answers may arrive out of order: one of an earlier refill, or of the same with more tokens, is
-  /// passed over, unless it is `surely` the newest.
+  /// Stores an image. Responses may arrive out of order: an image of an earlier refill, or of the
+  /// same refill with more tokens, is ignored, unless it is `surely` the newest.
   void Put(const AccountKey& key, const TokenImage& image, bool surely);
   void Forget(const AccountKey& key);
 
@@ -29,7 +29,7 @@ class TokenImages {
 
   const std::size_t most_;
   Mutex mutex_;
-  std::list<Entry> entries_ WEIR_GUARDED_BY(mutex_);  // the one asked for last comes first
+  std::list<Entry> entries_ WEIR_GUARDED_BY(mutex_);  // the most recently looked up one comes first
   std::map<AccountKey, std::list<Entry>::iterator> places_ WEIR_GUARDED_BY(mutex_);
 };
 

@@ -29,7 +29,8 @@ TEST_F(TokenInteropTest, TheirsContinuesWhereOursEnded) {
   EXPECT_FALSE(t_.Take(3)->taken);
 }
 
-// They look at what stands there, without what came back since: so that is not much.
+// They read the stored tokens, without a refill since: so the refill that is not stored must be
+// small.
 TEST_F(TokenInteropTest, TheirsSeesWhatOursWasGivenBack) {
   for (std::int64_t later = 0; later <= 100'000; later += 10'000) {
     ASSERT_TRUE(t_.Take(later)->taken);
@@ -47,7 +48,7 @@ TEST_F(TokenInteropTest, InTurnsTheyHaveOneBucketTogether) {
   EXPECT_FALSE(theirs_.GetToken(11));
 }
 
-// Their refill drops the part of a token; ours does not count what it does not know.
+// Their refill drops the part of a token; ours does not count a part that it cannot know.
 TEST_F(TokenInteropTest, AfterTheirRefillTheirTimeCounts) {
   ASSERT_TRUE(t_.Take(0, 10)->taken);
   ASSERT_TRUE(t_.Take(15'000)->taken);
@@ -58,7 +59,7 @@ TEST_F(TokenInteropTest, AfterTheirRefillTheirTimeCounts) {
   EXPECT_TRUE(t_.Take(36'000, left + 1)->taken);
 }
 
-// Between their two steps, and where the second never comes.
+// Ours takes between their two requests, and if the second one is never made.
 TEST_F(TokenInteropTest, L4ATakeBetweenTheirStepsIsNotWrittenOver) {
   const auto created = theirs_.TakeStep(0);
   ASSERT_TRUE(created);
@@ -93,7 +94,7 @@ TEST_F(TokenInteropTest, L2TheirDebtIsRepaidBeforeOursTakes) {
   EXPECT_TRUE(t_.Take(fresh, 20'000)->taken);
 }
 
-// Its time is earlier than that of the take: what came back since goes beyond the limit.
+// Its time is earlier than that of the take: the refill since then exceeds the limit.
 TEST_F(TokenInteropTest, L1WhatThePublishedReleaseFilledIsNoMoreThanTheLimit) {
   PyClient published(t_, Release::kPublished);
   ASSERT_TRUE(t_.Take(0, 5)->taken);
@@ -104,7 +105,7 @@ TEST_F(TokenInteropTest, L1WhatThePublishedReleaseFilledIsNoMoreThanTheLimit) {
   EXPECT_TRUE(t_.Take(22'001, 10)->taken);
 }
 
-// L1: as it is published it fills the bucket with each take. Ours believes what stands there.
+// L1: the published release fills the bucket with each take. Ours accepts the stored tokens.
 TEST_F(TokenInteropTest, L1ThePublishedReleaseFillsTheBucketForAll) {
   PyClient published(t_, Release::kPublished);
   ASSERT_TRUE(t_.Take(0, 9)->taken);

@@ -8,9 +8,9 @@
 namespace weir::rate_limiter_py {
 namespace {
 
-// Far beyond any limit, and far from overflow.
+// Far above any limit, and far from overflow.
 constexpr WholeRange kAnyTokens{-1'000'000'000'000'000'000, 1'000'000'000'000'000'000};
-// Milliseconds since 1970, up to the year 9999: no other unit of today's times is in it.
+// Milliseconds since 1970 up to the year 9999. Present times in other units are outside the range.
 constexpr WholeRange kAnyTime{0, 253'402'300'799'999};
 
 struct Field {
@@ -26,7 +26,7 @@ constexpr Field kFields[] = {
     {kOurWindow, &TokenImage::window, {1, kMaxPeriodMillis}},
 };
 
-// A part that is none is as good as nothing.
+// An invalid part of a token is ignored.
 void ReadPart(const dynamo::Item& item, TokenImage& image) {
   const std::int64_t part = dynamo::GetNumber(item, kOurPart).value_or(0);
   const std::int64_t parts = dynamo::GetNumber(item, kOurParts).value_or(1);

@@ -1,15 +1,15 @@
-// An account's bucket in the table of tokens, as it was last seen.
+// The item of an account's bucket in the table of tokens, as it was last read.
 //
-// Format: rate-limiter-py 0.3.0: `tokens` (whole ones), as of `lastRefill`; `lastToken`, when the
-// last one was taken. Ours beside these, which its clients pass over:
+// Format: rate-limiter-py 0.3.0: `tokens` (whole ones) as of `lastRefill`; `lastToken`, the time of
+// the last take. The following attributes are ours; its clients ignore them:
 //
-//   w_refill            the lastRefill that the next four belong to
-//   w_limit, w_window   limit and window (ms) of the bucket then
-//   w_part, w_parts     the part of a token beyond `tokens` that was earned then: part / parts
+//   w_refill            the lastRefill to which the next four belong
+//   w_limit, w_window   limit and window (ms) of the bucket at that time
+//   w_part, w_parts     the part of a token, in addition to `tokens`, earned then: part / parts
 //   w_take              the last take of ours: 32 hex digits, drawn for it
 //
-// Beside another lastRefill the four mean nothing: one of its clients has refilled, which lets
-// parts of tokens go. Whoever only takes from `tokens` leaves them true.
+// With another lastRefill the four are invalid: one of its clients has refilled, and discarded the
+// part of a token. A client that only takes from `tokens` leaves them valid.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline constexpr std::string_view kOurPart = "w_part";
 inline constexpr std::string_view kOurParts = "w_parts";
 inline constexpr std::string_view kOurTake = "w_take";
 
-/// The attributes, as they stand there. A value.
+/// The attributes of an item.
 struct TokenImage {
   std::int64_t tokens = 0;
   std::optional<std::int64_t> last_refill{};
@@ -47,27 +47,28 @@ struct TokenImage {
   friend bool operator==(const TokenImage&, const TokenImage&) = default;
 };
 
-/// Nothing where there are no `tokens`: such a bucket is full. kFailedPrecondition, naming the
-/// bucket and the attribute, for numbers that its clients and ours do not write.
+/// Parses an item. Returns nothing if there are no `tokens`: such a bucket is full. Returns
+/// kFailedPrecondition, with the bucket and the attribute, for numbers that neither its clients nor
+/// ours write.
 [[nodiscard]] Result<std::optional<TokenImage>> ReadImage(const AccountKey& key,
                                                           const dynamo::Item& item);
 
-/// A bucket whose tokens are counted in whole ones: Meter::remainder is the part beyond.
+/// Returns the quota of a bucket that counts whole tokens; Meter::remainder is the part of a token.
 Quota QuotaOf(const AccountLimit& limit);
 
-/// Whether the image says under which limit it stands.
+/// Returns whether the image has the limit under which it was written.
 bool KnowsQuota(const TokenImage& image);
 
-/// Up to when it is refilled. Without a lastRefill: when the last token was taken. Without either,
-/// 1970, as its clients read it.
+/// Returns the time up to which the bucket is refilled. Without a lastRefill this is the time of
+/// the last take; without either it is 1970, as its clients read it.
 UnixMillis TimeOf(const TokenImage& image);
 
-/// What it has to be `tokens` of a bucket: without a lastRefill they were counted down from 0, and
-/// a full bucket has `quota.capacity`.
+/// Returns the number to add to `tokens` for the bucket's tokens. Without a lastRefill `tokens`
+/// were counted down from 0, and a full bucket has `quota.capacity`.
 std::int64_t OffsetOf(const TokenImage& image, const Quota& quota);
 
-/// The balance as of TimeOf(image), under the limit that it stands under; under `quota` where it
-/// does not say.
+/// Returns the balance as of TimeOf(image), under the limit of the image, or under `quota` if the
+/// image has none.
 Meter MeterOf(const TokenImage& image, const Quota& quota);
 
 }  // namespace weir::rate_limiter_py

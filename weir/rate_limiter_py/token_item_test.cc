@@ -1,4 +1,4 @@
-// What is read from a bucket's item, whoever wrote it.
+// Reading a bucket's item, whichever client wrote it.
 #include "weir/rate_limiter_py/token_item.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(TokenItem, AFullBucketHasNoPart) {
   EXPECT_EQ(AvailableLater(kOurs, 100'000'000), 10);
 }
 
-// Their first step creates it and counts down from nothing; their second never came.
+// Their first request creates the item and counts down from 0; their second was never made.
 TEST(TokenItem, ThatWasNeverRefilledWasCountedDownFromTheLimit) {
   const dynamo::Item taken{{"tokens", Of(-1)}, {"lastToken", Of(kStart.value)}};
   EXPECT_EQ(AvailableLater(taken, 0), 9);

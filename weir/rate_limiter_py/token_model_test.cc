@@ -1,5 +1,5 @@
-// Several processes of ours on one bucket, their requests in each other's way, against the bucket
-// that is slow and obvious.
+// Several processes of ours on one bucket, with concurrent requests, compared with the slow and
+// obvious bucket.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -31,7 +31,7 @@ class TokenFleet {
     limit_.window = std::chrono::seconds(rng_.Between(1, 100));
     ChangeLimit();
     model_ = std::make_unique<TokenModel>(limit_);
-    // Others ask while a request is on its way.
+    // Other requests are made while a request is in flight.
     sim_.sim.client.before_each = [this](const JsonCall&) {
       while (rng_.Chance(0.3)) Ask();
     };
@@ -49,7 +49,7 @@ class TokenFleet {
   }
 
  private:
-  // Never to one that was there before: see token_take.h.
+  // Never returns to an earlier limit: see token_take.h.
   void ChangeLimit() {
     do {
       limit_.limit = rng_.Between(1, 30);
@@ -68,7 +68,8 @@ class TokenFleet {
     if (answer->taken) {
       ASSERT_EQ(answer->available, available);
     } else {
-      // Others may have taken since this process looked: it is told to ask too early, never late.
+      // Others may have taken since this process read the bucket: its wait may be too short, but is
+      // never too long.
       ASSERT_GE(answer->available, available);
       ASSERT_FALSE(
           TokenModel(*model_).Take(later_ + answer->retry_after.count() - 1, count, limit_));
@@ -92,7 +93,7 @@ TEST(TokenModel, ManyProcessesDecideAsOneExactBucket) {
   }
 }
 
-// A process that is alone knows the very millisecond.
+// A process that is alone returns the exact millisecond.
 TEST(TokenModel, AWaitThatIsToldIsTheShortest) {
   Rng rng(7);
   for (int i = 0; i < 300; ++i) {
@@ -116,7 +117,7 @@ TEST(TokenModel, ClocksThatDifferAddWhatComesBackInTheirDifference) {
     Rng rng(seed);
     TokenSim sim;
     const Processes processes = StartProcesses(sim, rng);
-    std::vector<std::int64_t> taken;  // when
+    std::vector<std::int64_t> taken;  // the times of takes
     for (std::int64_t now = 0; now < 300'000; now += rng.Between(0, 6000)) {
       const std::size_t who = rng.Below(kProcesses);
       const std::int64_t ahead = kSkew / 2 * static_cast<std::int64_t>(who);

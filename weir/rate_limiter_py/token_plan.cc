@@ -13,18 +13,18 @@ namespace {
 using dynamo::Expression;
 using dynamo::Of;
 
-// The clients of rate-limiter-py see only what stands in `tokens`, so no more than this part of the
-// limit is left to be refilled.
+// rate-limiter-py's clients read only `tokens`, so at most this part of the limit is left unstored
+// for a later refill.
 constexpr std::int64_t kUnseenPart = 8;
 
-// A bucket from its image to the request.
+// The changes of a bucket between its image and the request.
 struct Course {
   UnixMillis time;          // of the request
-  Meter before;             // as the image has it
-  std::int64_t offset = 0;  // what it has beyond the attribute `tokens`
-  Earned earned{};          // since
-  bool overflows = false;   // refilling stops at the limit
-  Meter conformed;          // refilled, and under the limit that is asked
+  Meter before;             // as in the image
+  std::int64_t offset = 0;  // to be added to the attribute `tokens`
+  Earned earned{};          // since the image
+  bool overflows = false;   // the refill reaches the limit
+  Meter conformed;          // after the refill, and under the limit of the request
 };
 
 Course CourseOf(const TokenImage& image, const AccountLimit& limit, UnixMillis now) {
@@ -51,12 +51,12 @@ dynamo::Write WriteOf(const TokenRequest& request) {
   return write;
 }
 
-// What every take says.
+// Sets the attributes of every take.
 void SetTake(Expression& e, const TokenRequest& request, UnixMillis time) {
   e.Set(kLastToken, Of(time.value)).Set(kOurTake, Of(request.take));
 }
 
-// lastRefill moves to `time`; `left` is the bucket then, but for its whole tokens.
+// Moves lastRefill to `time`; `left` is the bucket then, except for its whole tokens.
 void SetRefill(Expression& e, UnixMillis time, const Meter& left) {
   e.Set(kLastRefill, Of(time.value)).Set(kOurRefill, Of(time.value));
   e.Set(kOurLimit, Of(left.quota.capacity)).Set(kOurWindow, Of(left.quota.period));
@@ -70,13 +70,15 @@ std::optional<dynamo::Value> Seen(const std::optional<std::int64_t>& number) {
 void RequireSeen(Expression& e, const TokenImage& image) {
   e.RequireSame(kLastRefill, Seen(image.last_refill));
   if (!image.last_refill) e.RequireSame(kLastToken, Seen(image.last_token));
-  // lastRefill alone does not tell two writes of one millisecond apart.
+  // lastRefill alone does not distinguish two writes in the same millisecond.
   e.RequireSame(kOurRefill, Seen(image.refill));
   e.RequireSame(kOurLimit, Seen(image.limit));
   e.RequireSame(kOurWindow, Seen(image.window));
 }
 
 bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& course) {
+  // An `add` leaves the refill to a later write, so the limit must not change, the refill must not
+  // reach it, and the tokens must suffice without the refill.
   return KnowsQuota(image) && course.before.quota == QuotaOf(request.limit) && !course.overflows &&
          course.before.tokens >= request.count &&
          course.earned.whole <= course.before.quota.capacity / kUnseenPart;
@@ -85,6 +87,7 @@ bool MayAdd(const TokenImage& image, const TokenRequest& request, const Course& 
 dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Course& course) {
   dynamo::Write write = WriteOf(request);
   SetTake(write.expression, request, course.time);
+  // The conditions also allow the write after takes of others and after refills under this limit.
   const Quota& quota = course.before.quota;
   write.expression.Add(kTokens, -request.count)
       .Require(kTokens, ">=", request.count)
@@ -95,7 +98,7 @@ dynamo::Write Add(const TokenImage& image, const TokenRequest& request, const Co
   return write;
 }
 
-// Refills, brings the bucket under the limit that is asked, and takes so many; 0: nothing is taken.
+// Refills the bucket, sets its limit to that of the request, and takes `count` tokens, possibly 0.
 dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const Course& course,
                    std::int64_t count) {
   dynamo::Write write = WriteOf(request);
@@ -106,10 +109,12 @@ dynamo::Write Move(const TokenImage& image, const TokenRequest& request, const C
   const std::int64_t left = course.conformed.tokens - count;
   const std::int64_t full_from = course.before.quota.capacity - course.offset;
   if (course.overflows) {
+    // For any number of tokens that satisfies this, the refill reaches the limit: the same result.
     e.Require(kTokens, ">=", full_from - course.earned.whole).Set(kTokens, Of(left));
     return write;
   }
   const std::int64_t change = left - (course.before.tokens - course.offset);
+  // The refill does not reach the limit, so the change does not depend on the number of tokens.
   e.Require(kTokens, "<=", full_from - course.earned.rounded_up);
   if (count > 0) e.Require(kTokens, ">=", -change);
   e.Add(kTokens, change);

@@ -1,16 +1,17 @@
-// What one write on an account's bucket must say so that it is exact whatever others do meanwhile.
+// The conditions and changes of one write on an account's bucket, so that it is exact under
+// concurrent writes of others.
 //
-// As docs/design/acquire.md proves it for buckets of our own table, in whole tokens:
+// As docs/design/acquire.md proves for the buckets of our own table, in whole tokens:
 //
-//   add      lastRefill stays: taking now and refilling later come to the same while no clamp is
-//            pending. Any number of them at once.
-//   refill   lastRefill moves to now, from the one that was seen.
-//   full     the same, where refilling stops at the limit.
-//   blind    of a bucket that was never seen: full if it is not there, or was left without debt for
-//            a whole window.
+//   add      lastRefill does not change: taking now and refilling later give the same result while
+//            the refill does not reach the limit. Any number of such writes may be made at once.
+//   refill   lastRefill moves to now, from the one that was read.
+//   full     the same, if the refill reaches the limit.
+//   blind    for a bucket that was never read: it is full if it does not exist, or was without debt
+//            for a whole window.
 //
-// None asks for the very number of tokens that was seen, so that one who only takes, ours or a
-// client of rate-limiter-py in its first step, is in nobody's way.
+// No write requires the exact number of tokens that was read, so a write that only takes, of ours
+// or the first request of a client of rate-limiter-py, does not conflict with it.
 #pragma once
 
 #include <optional>
@@ -22,31 +23,32 @@
 
 namespace weir::rate_limiter_py {
 
-/// REQUIRES: what TokenStore::Take requires.
+/// REQUIRES: the requirements of TokenStore::Take.
 struct TokenRequest {
   AccountKey key;
   AccountLimit limit;
   std::int64_t count = 1;
   UnixMillis now;
-  std::string take;  ///< 32 hex digits that no other request has
+  std::string take;  ///< 32 hex digits, unique to this request
 };
 
 struct TokenPlan {
-  TokenAnswer answer;  ///< once the write is applied
-  /// May be applied once only. A refusal has one only where the limit differs from the one that the
-  /// bucket stands under: from now on it refills under the new one.
+  TokenAnswer answer;  ///< the answer once the write is applied
+  /// May be applied only once. A refusal has a write only if the limit differs from that of the
+  /// bucket: from then on the bucket refills under the new limit.
   std::optional<dynamo::Write> write{};
 };
 
-/// Of a bucket that was seen so. A clock that is behind the bucket's time neither gives nor takes:
-/// the request is dated by the later of both, and waits are told from the caller's.
+/// Plans a take from a bucket with this image. A clock that is behind the bucket's time neither
+/// adds nor removes tokens: the request has the later time of both, and waits are relative to the
+/// caller's.
 TokenPlan PlanTake(const TokenImage& image, const TokenRequest& request);
 
-/// Of a bucket of which nothing is known, or that is not there. Where the condition fails it brings
-/// the image for PlanTake.
+/// Plans a take from a bucket that was not read, or does not exist. If the condition fails, the
+/// response has the image for PlanTake.
 TokenPlan PlanBlind(const TokenRequest& request);
 
-/// Whole tokens that are there at `now`, by an image.
+/// Returns the whole tokens that are available at `now`, by an image.
 std::int64_t AvailableAt(const TokenImage& image, const AccountLimit& limit, UnixMillis now);
 
 }  // namespace weir::rate_limiter_py

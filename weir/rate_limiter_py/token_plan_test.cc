@@ -1,4 +1,5 @@
-// Whatever stands in a bucket's item, a take is decided, and leaves, what exact fractions say.
+// For any item of a bucket, the decision about a take and the tokens that it leaves agree with
+// exact fractions.
 #include "weir/rate_limiter_py/token_plan.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace weir::rate_limiter_py {
 namespace {
 
-// As of kStart or, where nobody refilled, of the last token.
+// A bucket as of kStart, with or without a lastRefill.
 struct AnyBucket {
   AccountLimit limit;
   TokenImage image;
@@ -36,7 +37,7 @@ AnyBucket DrawBucket() {
     return bucket;
   }
   bucket.image.last_refill = kStart.value;
-  // Of another refill it counts for nothing.
+  // With another refill, the following are ignored.
   bucket.image.refill = kStart.value - (Below(3) == 0 ? 1 : 0);
   bucket.image.limit = limit;
   bucket.image.window = window;

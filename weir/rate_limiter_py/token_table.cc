@@ -9,7 +9,7 @@
 
 namespace weir::rate_limiter_py {
 
-/// A take that is under way. Whoever will hear of the next event owns it.
+/// A pending take. It is owned by the callback of its next event.
 struct TokenTable::Running {
   TokenTake take;
   Deadline deadline;

@@ -1,8 +1,9 @@
 // TokenStore on rate-limiter-py's table of fungible tokens.
 //
-// Its clients and ours may take from one bucket at the same time, and each sees what the other
-// left. What ours admit is exact; its published release gives a whole limit back with each take
-// (it reads an attribute that nobody writes), and no bound holds while it is in use.
+// rate-limiter-py's clients and ours may take from one bucket at the same time, and each sees the
+// other's takes. The decisions of ours are exact; its published release refills the whole limit
+// with each take (it reads an attribute that no client writes), and no bound holds while it is in
+// use.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +21,19 @@ namespace weir::rate_limiter_py {
 
 struct TokenTableOptions {
   std::size_t remembered_images = 10'000;
-  std::uint64_t seed = 0;  ///< by it takes are told apart: must differ between processes
+  std::uint64_t seed = 0;  ///< of the ids of takes; must differ between processes
 };
 
-/// Contract: store/token_store.h. One write for a take and, mostly, none for a refusal
-/// (token_take.h); kAborted where twenty writes were lost against others: nothing was taken.
+/// Contract: store/token_store.h. A take is one write and a refusal mostly none (token_take.h).
+/// Returns kAborted after twenty conflicts with other writers; then nothing was taken.
 ///
-/// Time is the caller's. A bucket's time never moves backwards: a caller whose clock is behind gets
-/// what is there, and no refill until his clock is past it. So what is admitted in [s, t] is at
-/// most limit + rate * (t - s + d), d being the largest difference of two clocks. Clients on hosts
-/// whose local time is not UTC write a time that is wrong by the offset: it counts into d.
+/// The time is the caller's. A bucket's time never moves backwards: a caller whose clock is behind
+/// gets the available tokens, and no refill until its clock has passed the bucket's time. So in [s,
+/// t] at most limit + rate * (t - s + d) are admitted, where d is the largest difference of two
+/// clocks. Clients on hosts whose local time is not UTC write a time that is wrong by the offset,
+/// which counts into d.
 ///
-/// Thread-safe. `table` has the layout of tables.h and must outlive it and every call.
+/// Thread-safe. `table` has the layout of tables.h and must outlive this object and every call.
 class TokenTable final : public TokenStore {
  public:
   explicit TokenTable(dynamo::Table& table, const TokenTableOptions& options = {});

@@ -1,4 +1,4 @@
-// One process on a table of tokens: what it asks for, what it answers, what it costs.
+// One process on a table of tokens: its requests, its results, its costs.
 #include "weir/rate_limiter_py/token_table.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 class TokenTableTest : public testing::Test {
  protected:
   std::uint64_t calls() const { return t_.sim.client.calls(); }
-  // What an ask costs.
+  // Returns the number of calls of one take.
   std::uint64_t Cost(std::int64_t later, bool taken, const AccountLimit& limit = kTenPer100) {
     const std::uint64_t before = calls();
     const auto answer = t_.Take(later, 1, limit);
@@ -63,7 +63,7 @@ TEST_F(TokenTableTest, ARefusalTellsTheWaitToTheMillisecond) {
   EXPECT_TRUE(t_.Take(30'000, 3)->taken);
 }
 
-// L3: their refill drops the part of a token and moves lastRefill all the same. 1 token in 3 s.
+// L3: their refill drops the part of a token, but moves lastRefill. 1 token in 3 s.
 TEST_F(TokenTableTest, L3NothingDrifts) {
   const AccountLimit limit{1000, std::chrono::seconds(3000)};
   ASSERT_TRUE(t_.Take(0, 1000, limit)->taken);
@@ -83,7 +83,7 @@ TEST_F(TokenTableTest, L3ThePartOfATokenOutlivesARefill) {
   EXPECT_TRUE(t_.Take(30'000)->taken);
 }
 
-// L5: a clock that is behind neither gives nor takes.
+// L5: a clock that is behind neither adds nor removes tokens.
 TEST_F(TokenTableTest, L5AClockThatIsBehindGetsWhatIsThere) {
   ASSERT_TRUE(t_.Take(50'000, 8)->taken);
   const auto behind = t_.Take(0, 2);
@@ -96,7 +96,7 @@ TEST_F(TokenTableTest, L5AClockThatIsBehindGetsWhatIsThere) {
   EXPECT_TRUE(t_.Take(60'000, 1)->taken);
 }
 
-// L6: a writer in New York is five hours ahead. It gets no more than its lead is worth.
+// L6: a client in New York is five hours ahead. It gets only the refill of these five hours.
 TEST_F(TokenTableTest, L6AWriterWithAShiftedClockMintsNothing) {
   constexpr std::int64_t kShift = 18'000'000;
   TakeAll();
@@ -141,13 +141,13 @@ TEST_F(TokenTableTest, L16AnItemThatIsNoneIsLeftAlone) {
   EXPECT_EQ(t_.Item(), item);
 }
 
-// L17: theirs writes twice for each take, and reads besides.
+// L17: theirs makes two writes for each take, and a read.
 TEST_F(TokenTableTest, L17ATakeIsOneWrite) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(Cost(i * 1000, true), 1U);
   EXPECT_EQ(calls(), t_.writes());
 }
 
-// Whoever starts meets buckets that nobody used for a while.
+// A process that starts usually finds buckets that were not used for a while.
 TEST_F(TokenTableTest, L17SoIsTheFirstOneAfterARestart) {
   TakeAll();
   TokenTable fresh(t_.sim.table, {.seed = 2});
@@ -171,7 +171,7 @@ TEST_F(TokenTableTest, AFirstAskSeesThatTheWindowWasLonger) {
   EXPECT_TRUE(t_.Take(fresh, 100'000, 1, {10, std::chrono::seconds(1)})->taken);
 }
 
-// L18: theirs reads the limit and fails a write, which is billed.
+// L18: theirs reads the limit and makes a write that fails, which is billed.
 TEST_F(TokenTableTest, L18ARefusalFromWhatIsRememberedSendsNothing) {
   TakeAll();
   EXPECT_EQ(Cost(1, false), 0U);
@@ -187,7 +187,7 @@ TEST_F(TokenTableTest, L18ARaisedLimitIsSeenAtOnce) {
   EXPECT_EQ(Cost(1, false, {11, kTenPer100.window}), 0U);
 }
 
-// One token a day, and then one a second: nobody waits for the rest of the day.
+// One token a day, and then one a second: no caller waits for the rest of the day.
 TEST_F(TokenTableTest, AShorterWindowHoldsFromTheFirstAskOn) {
   ASSERT_TRUE(t_.Take(0, 1, {1, std::chrono::seconds(86'400)})->taken);
   const AccountLimit faster{1, std::chrono::seconds(1)};

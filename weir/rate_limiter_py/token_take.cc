@@ -28,7 +28,9 @@ TakeStep TokenTake::OnWrite(tl::expected<dynamo::WriteAnswer, dynamo::WriteFailu
   if (outcome) return Applied(*outcome);
   dynamo::WriteFailure& failure = outcome.error();
   if (failure.kind == FailureClass::kConditional) return Lost(failure.old_item);
-  if (!planned_.taken) return {.answer = planned_};  // refused, whether or not that was written
+  // A refusal does not depend on whether its write of the limit was applied.
+  if (!planned_.taken) return {.answer = planned_};
+  // Read the item: if it has this take's id, the write was applied.
   if (failure.maybe_applied || failure.kind == FailureClass::kAmbiguous) {
     doubt_ = std::move(failure.error);
     return {.read = true};
@@ -53,6 +55,7 @@ TakeStep TokenTake::Lost(const std::optional<dynamo::Item>& item) {
   auto image = item ? ReadImage(request_.key, *item) : std::nullopt;
   if (!image) return End(std::move(image.error()));
   TakeStep step = Begin(*image);
+  // The item was read by the write that failed, so it is the newest.
   step.surely = image->has_value();
   step.forget = !step.surely;
   step.learned = *std::move(image);

@@ -1,4 +1,10 @@
 // One take from an account's bucket: a protocol without I/O.
+//
+//   Begin --> write --OnWrite--> Applied
+//     |        ^ |  |
+//     |        +-+  +--(outcome unknown)--> read --OnRead--> Applied, or an error
+//     |       Lost: the condition failed
+//     +--(refused by the remembered image)--> answer
 #pragma once
 
 #include <optional>
@@ -9,29 +15,30 @@
 
 namespace weir::rate_limiter_py {
 
-/// What the driver is to do next: one of `write`, `read` and `answer`.
+/// The next step of the driver: one of `write`, `read` and `answer`.
 struct TakeStep {
-  std::optional<dynamo::Write> write{};  ///< not repeatable; its outcome for OnWrite
-  bool read = false;                     ///< the item, for OnRead
+  std::optional<dynamo::Write> write{};  ///< must not be repeated; OnWrite gets its outcome
+  bool read = false;                     ///< read the item; OnRead gets it
   std::optional<Result<TokenAnswer>> answer{};
-  /// The newest image, worth remembering; `surely` even where an older one looks newer.
+  /// The newest image, to be cached; `surely` even if an older one looks newer.
   std::optional<TokenImage> learned{};
   bool surely = false;
-  bool forget = false;  ///< what is remembered is no longer so
+  bool forget = false;  ///< remove the cached image
 };
 
-/// Events in, steps out. A refusal from a remembered image is exact without a request: until refill
-/// could pay, others can only have taken more. Where the limit has changed it is written down once,
-/// so that the bucket refills under the new one from then on. (If somebody else changed it to and
-/// fro meanwhile, this process may refuse what refilled under the other one.)
+/// A refusal by a cached image is exact without a request: until refill could pay for the take,
+/// others can only have taken more. If the limit has changed, the refusal writes it once, so that
+/// the bucket refills under the new limit from then on. (If another process changes the limit and
+/// changes it back, this process may refuse tokens that were refilled under the other limit.)
 ///
-/// A write that fails on its condition brings the image from which the next is planned; kAborted
-/// after twenty in a row. A write whose answer was lost is never repeated: the item is read, and
-/// where it bears this take it was applied; where it does not, a later take may have covered it, or
-/// it may yet arrive, so that the answer is kUnavailable or kDeadlineExceeded.
+/// A write that fails on its condition returns the image by which the next one is planned; the take
+/// ends with kAborted after twenty in a row. A write whose response was lost is never repeated: the
+/// item is read. If its w_take is that of this take, the write was applied. Otherwise a later take
+/// may have replaced w_take, or the write may still arrive, so the result is kUnavailable or
+/// kDeadlineExceeded.
 class TokenTake {
  public:
-  /// REQUIRES: CheckTake of it.
+  /// REQUIRES: CheckTake of the request.
   explicit TokenTake(TokenRequest request) : request_(std::move(request)) {}
 
   TakeStep Begin(const std::optional<TokenImage>& remembered);
@@ -40,15 +47,18 @@ class TokenTake {
   const TokenRequest& request() const { return request_; }
 
  private:
+  /// Continues with a plan: its write, or its answer if it has none.
   TakeStep Follow(TokenPlan plan);
   TakeStep Applied(const dynamo::WriteAnswer& answer);
+  /// Plans again after the condition of a write has failed.
   TakeStep Lost(const std::optional<dynamo::Item>& item);
+  /// Ends a take whose write may have been applied.
   TakeStep InDoubt() const;
 
   TokenRequest request_;
-  TokenAnswer planned_;  // if the write is applied
+  TokenAnswer planned_;  // the answer if the write is applied
   Error doubt_;
-  int rounds_ = 0;  // that were lost
+  int rounds_ = 0;  // writes that failed on their condition
 };
 
 }  // namespace weir::rate_limiter_py

@@ -1,4 +1,4 @@
-// A take when something goes wrong, or somebody is in its way.
+// A take with failures and with concurrent writers.
 #include "weir/rate_limiter_py/token_take.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 class TokenTakeTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(t_.Take(0)->taken); }
-  // From now on the first write meets the fault, and nothing else does.
+  // From now on the next write fails, but no read.
   void FailOneWrite(Fault fault) {
     t_.sim.client.FailFrom(1, fault);
     t_.sim.client.before_each = [this](const JsonCall& call) {
@@ -62,7 +62,7 @@ TEST_F(TokenTakeTest, AnAnswerThatWasLostAndCoveredIsInDoubt) {
   EXPECT_EQ(t_.Number(kTokens), 7);
 }
 
-// The server's own error: it may yet be applied, so it is not sent again.
+// An internal error of the server: the write may still be applied, so it is not repeated.
 TEST_F(TokenTakeTest, WhatMayYetBeAppliedIsNotRepeated) {
   const std::uint64_t before = t_.writes();
   t_.sim.client.before_each = [&](const JsonCall& call) {
@@ -91,7 +91,8 @@ TEST_F(TokenTakeTest, TimeThatRanOutSaysSo) {
   EXPECT_THAT(end.answer->error().message, HasSubstr("2 may have been taken"));
 }
 
-// Whatever the Nth request meets, a take that says it took did so once, and any other at most once.
+// Whichever request fails, a take that reports success took exactly once, and any other at most
+// once.
 TEST_F(TokenTakeTest, CountsOnceWhateverFails) {
   for (const Fault fault : {Fault::kUnsent, Fault::kLostAnswer}) {
     bool succeeded = false;
@@ -123,7 +124,7 @@ TEST_F(TokenTakeTest, SomebodyWhoTakesTheLastOneRefusesIt) {
   EXPECT_EQ(answer->retry_after, milliseconds(9999));
 }
 
-// L4: nobody's take is written over. Ours commute while there is enough.
+// L4: no take is overwritten. Ours commute while there are enough tokens.
 TEST_F(TokenTakeTest, L4TakesAtTheSameTimeAllCount) {
   std::vector<std::unique_ptr<TokenTable>> others;
   for (std::uint64_t seed = 2; seed < 7; ++seed) {

@@ -1,4 +1,4 @@
-// What rate-limiter-py's own tests and a run of its code say (its release 0.3.0), against ours.
+// The test vectors of rate-limiter-py 0.3.0 and results of a run of its code, compared with ours.
 #include <gtest/gtest.h>
 
 #include "weir/rate_limiter_py/token_fixture.h"
@@ -7,15 +7,15 @@ namespace weir::rate_limiter_py {
 namespace {
 
 struct RefillVector {
-  std::int64_t tokens;  // that they stored after their take
-  std::int64_t passed;  // ms since the refill before
-  std::int64_t theirs;  // what they store then
-  std::int64_t ours;    // what is there then, that take not undone
+  std::int64_t tokens;  // stored by them after their take
+  std::int64_t passed;  // ms since the last refill
+  std::int64_t theirs;  // stored by them afterwards
+  std::int64_t ours;    // available for ours then; the take is not undone
 };
 
-// Their vectors of a refill: limit 10, window 100 s. They forgive debt (L2), where ours repays it.
-// They stop one short of the limit, since their refill belongs to a take that was made before it;
-// ours is made after it, and stops at the limit.
+// Their vectors of a refill: limit 10, window 100 s. They discard debt (L2), ours repays it. They
+// stop one token below the limit, because their refill belongs to a take before it; ours precedes
+// the take, and stops at the limit.
 TEST(TokenVectors, ARefillAddsWhatTimeGives) {
   for (const RefillVector& v : {RefillVector{5, 30'000, 8, 8}, RefillVector{-7, 30'000, 3, -4},
                                 RefillVector{0, 11'500'000, 9, 10}}) {
@@ -30,7 +30,7 @@ TEST(TokenVectors, ARefillAddsWhatTimeGives) {
   }
 }
 
-// Of a take at the limit both leave the same: one short of it.
+// After a take at the limit both leave the same: one token less than the limit.
 TEST(TokenVectors, ATakeAfterALongTimeLeavesOneLessThanTheLimit) {
   TokenSim sim;
   sim.Put({{kTokens, 0}, {kLastRefill, kStart.value}});
@@ -40,11 +40,11 @@ TEST(TokenVectors, ATakeAfterALongTimeLeavesOneLessThanTheLimit) {
 
 struct Trace {
   AccountLimit limit;
-  std::int64_t step;  // ms between asks
+  std::int64_t step;  // ms between takes
   int asks;
   int published;  // admitted by the published release
-  int repaired;   // admitted by it once the attribute is named right; 0: not measured here
-  int ideal;      // limit + rate * span, or all
+  int repaired;   // admitted by it with the right name of the attribute; 0: not measured
+  int ideal;      // limit + rate * span, or all takes
 };
 constexpr Trace kTraces[] = {
     {{10, std::chrono::seconds(1)}, 1, 300, 300, 14, 13},
@@ -60,8 +60,8 @@ constexpr Trace kTraces[] = {
 
 class TokenTraces : public testing::TestWithParam<Trace> {};
 
-// Each ask is decided as exact arithmetic decides it. The ideal counts the time up to one step
-// after the last ask: what is asked then reaches it, to the token.
+// Each take is decided as by exact arithmetic. The ideal counts the time up to one step after the
+// last take, which reaches it exactly.
 TEST_P(TokenTraces, L1L2L3AreDecidedExactly) {
   const Trace& trace = GetParam();
   TokenSim sim;
@@ -84,7 +84,7 @@ TEST_P(TokenTraces, L1L2L3AreDecidedExactly) {
   }
 }
 
-// The client of the fixture is theirs, defects and all: these are L1, L2 and L3.
+// The client of the fixture has the defects of rate-limiter-py: these are L1, L2 and L3.
 TEST_P(TokenTraces, AreWhatTheirCodeWasSeenToDo) {
   const Trace& trace = GetParam();
   for (const auto release : {PyClient::Release::kPublished, PyClient::Release::kRepaired}) {
