@@ -1,11 +1,11 @@
-// What a benchmark's process has used of the processor.
+// The CPU time of a benchmark's process.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace weir {
 
-/// User and system time since it began, of all threads.
+/// Returns the user and system time of all threads since the process started.
 inline double CpuSeconds() {
   const auto seconds = [](timeval time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;

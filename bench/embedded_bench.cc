@@ -1,5 +1,5 @@
-// What a decision costs with everything in place: Limiter, cascade to a parent, two limits on each,
-// the embedded store on a file, entities drawn by Zipf 1.0 from 100,000.
+// The cost of a decision with all parts: Limiter, cascade to a parent, two limits on each, the
+// embedded store on a file, entities drawn by Zipf 1.0 from 100,000.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ constexpr nanoseconds kRun = std::chrono::seconds(2);
 enum class Kind { kMemory, kRelaxed, kStrict };
 
 std::vector<ConfigChange> Configuration() {
-  // Far above what the benchmark can take: every decision is admitted and debits all four limits.
+  // Far above the benchmark's rate: every decision is admitted and debits all four limits.
   std::vector<ConfigChange> changes{PutLimits{
       Level::System(),
       {.limits = {{"rpm", PerMinute(1'000'000'000)}, {"tpm", PerMinute(1'000'000'000'000)}}}}};
@@ -40,7 +40,7 @@ std::vector<ConfigChange> Configuration() {
   return changes;
 }
 
-// A limiter on a fresh store, which has seen every entity once.
+// A limiter on a new store, after one request for every entity.
 class Setup {
  public:
   explicit Setup(Kind kind) : loop_(clock_), commits_(clock_) {
@@ -94,7 +94,7 @@ AcquireRequest Request() {
   return {.entity = {}, .resource = "llm", .amounts = {{"rpm", 1}, {"tpm", 500}}};
 }
 
-// Decisions of one thread until `end`.
+// Makes decisions on one thread until `end`. Returns how many.
 std::uint64_t Work(Setup& setup, const std::vector<std::uint32_t>& draws, Instant end) {
   AcquireRequest request = Request();
   std::uint64_t count = 0;
@@ -123,7 +123,7 @@ std::uint64_t WorkTogether(Setup& setup, std::size_t threads) {
 
 void Threads(benchmark::State& state, Kind kind, std::size_t threads) {
   Setup setup(kind);
-  WorkTogether(setup, threads);  // every bucket is there, and the pace of commits settles
+  WorkTogether(setup, threads);  // creates every bucket, and lets the interval of commits settle
   for (auto _ : state) {
     const Instant begin = setup.Now();
     const std::uint64_t count = WorkTogether(setup, threads);
@@ -132,7 +132,7 @@ void Threads(benchmark::State& state, Kind kind, std::size_t threads) {
   }
 }
 
-// Keeps so many requests under way: each answer asks the next question.
+// Keeps a number of requests in flight: each callback starts the next request.
 class InFlight {
  public:
   InFlight(Setup& setup, const std::vector<std::uint32_t>& draws) : setup_(setup), draws_(draws) {}

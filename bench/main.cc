@@ -1,12 +1,13 @@
-// Runs the benchmarks of all modules and prints each figure beside its reference from the same run.
+// Runs the benchmarks of all modules and prints each figure next to its reference from the same
+// run.
 //
 //     weir_bench [NAME...] [--json FILE]     a NAME is a figure's, or a part of one; none: all
 //
-// A figure is a Google Benchmark. One that sets items_per_second is told in items a second, any
-// other in nanoseconds of an iteration; its other counters are figures of their own. One whose
-// label is `vs OTHER` is told as a ratio to OTHER.
-// Everything runs in kRounds rounds, a figure and its reference close together in each, and the
-// medians are told, so that a machine whose speed drifts does not favour either.
+// A figure is a Google Benchmark. One that sets items_per_second is printed in items per second,
+// any other in nanoseconds per iteration; its other counters are separate figures. One with the
+// label `vs OTHER` is printed as a ratio to OTHER. The benchmarks run in kRounds rounds, each
+// figure close to its reference, and the medians are printed, so that a machine with changing speed
+// favours neither.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ struct Figure {
   }
 };
 
-// Collects what the benchmarks measured, in the order in which they first ran.
+// Collects the results of the benchmarks, in the order in which they first ran.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -54,7 +55,7 @@ class Collector final : public benchmark::BenchmarkReporter {
     }
   }
 
-  // References that were named but not run yet.
+  // Returns the references that were named but have not run yet.
   std::set<std::string> Missing() const {
     std::set<std::string> missing;
     for (const auto& [name, figure] : figures_) {
@@ -77,7 +78,7 @@ class Collector final : public benchmark::BenchmarkReporter {
 
  private:
   void Add(const Run& run) {
-    // One benchmark run with several numbers of threads makes as many figures.
+    // A benchmark with several numbers of threads makes several figures.
     const std::string threads = run.threads > 1 ? fmt::format("_{}t", run.threads) : "";
     const std::string argument = run.run_name.args.empty() ? "" : "_" + run.run_name.args;
     const std::string name = run.run_name.function_name + argument + threads;
@@ -101,7 +102,7 @@ class Collector final : public benchmark::BenchmarkReporter {
     return figures_[name];
   }
 
-  // Of one thread: its CPU time, which others on the machine do not lengthen.
+  // Returns the CPU time of one thread, which other processes do not lengthen.
   static double Nanos(const Run& run) {
     return run.run_name.time_type.empty() ? run.GetAdjustedCPUTime() : run.GetAdjustedRealTime();
   }
@@ -111,7 +112,7 @@ class Collector final : public benchmark::BenchmarkReporter {
   bool failed_ = false;
 };
 
-// An alternation of names, as a filter of Google Benchmark: the whole name, or a part of it.
+// Returns a filter of Google Benchmark for any of the names: the whole name, or a part of it.
 std::string Filter(const std::set<std::string>& names, bool whole) {
   std::string alternatives;
   for (const std::string& name : names) {

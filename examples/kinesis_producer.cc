@@ -1,10 +1,10 @@
-// Lines of standard input into a Kinesis stream, with a configuration of the Kinesis Producer
+// Puts lines of standard input into a Kinesis stream, with a configuration of the Kinesis Producer
 // Library. Explained in docs/coming-from-kpl.md.
 //
 //   kinesis_producer STREAM < lines
 //
-// KINESIS_PROPERTIES names a properties file; region, credentials and endpoint are found as AWS's
-// tools find them.
+// KINESIS_PROPERTIES names a properties file. Region, credentials and endpoint are found as by
+// AWS's tools.
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -41,7 +41,7 @@ Status PutLines(kinesis::Producer& producer, const std::string& name) {
   std::string line;
   for (std::uint64_t number = 0; std::getline(std::cin, line); ++number) {
     kinesis::Record record{.partition_key = std::to_string(number), .data = line};
-    // Waits if the producer is full. The result comes later, on a thread of the connection.
+    // Waits if the producer is full. The result follows later, on a thread of the connection.
     const auto report = [number](const kinesis::RecordResult& result) {
       if (!result.stored) std::cerr << "line " << number << " is not stored\n";
     };

@@ -1,5 +1,5 @@
-// The bytes as the message of an aggregated record: what is read lies within it, and what is
-// written again reads the same.
+// Reads the bytes as the message of an aggregated record. Every part that is read lies within the
+// bytes, and reads the same after it is written again.
 #include <string>
 #include <string_view>
 

@@ -1,5 +1,6 @@
-// ErrorCode, ErrorText and Judge on answers of any body: a code is short and plain, a message one
-// line, no answer that is not a success is taken for one, and a code that was read reads again.
+// ErrorCode, ErrorText and ClassifyResponse on responses with any body: a code is short and plain,
+// a message is one line, only a success is classified as one, and a code that was read reads the
+// same again.
 #include <string>
 
 #include "fuzz/require.h"

@@ -1,5 +1,5 @@
-// ParseProfileFile: what is read holds no secret and reads back the same from a plain rewriting of
-// it; a refusal names the file and the line and does not repeat its text.
+// ParseProfileFile: the result holds no secret, and reads back the same from a plain rewriting of
+// it. An error names the file and the line and does not repeat the text of the line.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Rows of changes and the limits of buckets as they are stored. Whatever the bytes, a row that
-// reads yields valid buckets, which read back the same after they are written, and a row that reads
-// as a whole reads the same line by line.
+// The stored form of changes and of the limits of buckets. For any bytes, a row that can be read
+// has valid buckets, which read back the same after they are written, and a row that can be read as
+// a whole reads the same line by line.
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
-// A file of rules, a line "---", and an event: rules that are read match without harm, and refuse
-// in one line; a pattern that JSON reads too means the same when it is written as JSON; what an
-// event says has ended can be a key. Without that line the text is taken for both.
+// A file of rules, a line "---", and an event. Matching valid rules never fails, and errors are one
+// line. A pattern that is also JSON means the same when it is written as JSON. The resource that an
+// event reports as ended is a valid key. Without the line "---" the text is used as both.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -39,7 +39,7 @@ void CheckMatch(const EventRules& rules, std::string_view event) {
   Require(ended.ended_at <= kNow, "nothing ends after now");
 }
 
-/// The text as the pattern of a rule that matches everything else: as it is and written anew.
+/// Uses the text as the pattern of a rule that matches everything else, in two JSON forms.
 void CheckAsPattern(std::string_view text, std::string_view event) {
   const auto pattern = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (pattern.is_discarded()) return;

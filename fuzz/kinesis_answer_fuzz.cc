@@ -1,5 +1,5 @@
-// Answers of Kinesis with any body, in either format: an error says what and where, and what is
-// read could have been sent.
+// Responses of Kinesis with any body, in both formats: an error names the problem and its location,
+// and a result could have been sent.
 #include <string_view>
 
 #include "fuzz/require.h"

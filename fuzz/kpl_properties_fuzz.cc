@@ -1,4 +1,4 @@
-// Properties files of any bytes: an error says why, and what is read names lines in order.
+// Properties files of any bytes: an error has a reason, and the lines of the result are in order.
 #include <string_view>
 
 #include "fuzz/require.h"

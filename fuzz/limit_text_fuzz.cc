@@ -1,6 +1,6 @@
-// ParseLimit, ParseLimits and ParseTokens: what is read is valid and reads back the same from its
-// formatted text, which is no longer; a list is read exactly if its parts are; numbers agree with a
-// rewriting of the text that knows no arithmetic.
+// ParseLimit, ParseLimits and ParseTokens: a result is valid and reads back the same from its
+// formatted text, which is not longer. A list is valid exactly if its parts are. Numbers agree with
+// a rewriting of the text without arithmetic.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -27,7 +27,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-/// The slow and obvious reading of a list; empty where it is refused.
+/// Reads a list in a slow and simple way. Returns an empty list for an invalid text.
 std::vector<Limit> ListOf(std::string_view text) {
   std::vector<Limit> limits;
   std::set<std::string> names;
@@ -48,7 +48,8 @@ void CheckLimits(std::string_view text) {
   Require(Validate(*limits).has_value(), "limits that were read are valid");
 }
 
-/// The text without needless signs and zeros; empty if it is not a number with up to three places.
+/// Returns the text without redundant signs and zeros, or an empty text if it is not a number with
+/// up to three decimals.
 std::string Rewritten(std::string text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.erase(0, 1);
@@ -72,7 +73,7 @@ void CheckTokens(std::string_view text) {
     return;
   }
   RequireRefusal(tokens.error());
-  // Thousandths in 64 bits hold any number of 15 digits before the point.
+  // Thousandths in 64 bits can hold any number with 15 digits before the point.
   const std::size_t digits = std::min(rewritten.find('.'), rewritten.size());
   Require(digits == 0 || digits > 15, "a number that fits is read");
 }

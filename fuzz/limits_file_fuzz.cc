@@ -1,5 +1,5 @@
-// ParseLimitsFile: a file that is read holds valid limits only and reads back the same from its
-// formatted text; a refusal begins with the name and a line of the file and ends with advice.
+// ParseLimitsFile: a result has valid limits only and reads back the same from its formatted text.
+// An error begins with the name and a line of the file and ends with a remedy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void CheckRefusal(std::string_view text, const Error& error) {
   const auto [end, fault] = std::from_chars(message.data(), message.data() + message.size(), line);
   Require(fault == std::errc() && end != message.data() + message.size() && *end == ':',
           "a refusal names the line");
-  // A mistake that is noticed at the end of the file stands on the line after the last break.
+  // An error at the end of the file is reported on the line after the last line break.
   Require(line >= 1 && line <= 1 + std::count(text.begin(), text.end(), '\n'),
           "the line is one of the file");
   Require(message.find("; right would be ") != std::string_view::npos,

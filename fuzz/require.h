@@ -1,4 +1,4 @@
-// What every fuzz target of this folder needs.
+// Functions that all fuzz targets share.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,20 @@
 
 #include "weir/base/result.h"
 
-/// libFuzzer calls it with each input; always 0.
+/// libFuzzer calls this with each input. Always returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace weir {
 
-/// A defect was found unless `holds`: says which and aborts, so that libFuzzer keeps the input.
+/// Aborts with a message unless `holds`: a defect was found, and libFuzzer stores the input.
 inline void Require(bool holds, std::string_view what) {
   if (holds) return;
   std::fprintf(stderr, "broken: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();
 }
 
-/// A refusal of bad input: the right code, one printable line that says something, and short.
+/// Requires of an error about invalid input: the right code, and a short, printable, non-empty
+/// line.
 inline void RequireRefusal(const Error& error) {
   Require(error.code == Code::kInvalidArgument, "a refusal is kInvalidArgument");
   Require(!error.message.empty(), "a refusal says something");

@@ -1,4 +1,4 @@
-// Feeds files, and all files of folders, to a fuzz target once: the corpus as an ordinary test.
+// Runs a fuzz target once on files and on all files of folders: the corpus as an ordinary test.
 #include <filesystem>
 #include <fstream>
 #include <iterator>

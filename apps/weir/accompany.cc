@@ -11,7 +11,8 @@
 namespace weir::app {
 namespace {
 
-/// A renewal in flight; its answer is read by the thread that waits for the command.
+/// A renewal in flight. The thread that waits for the command reads its result; the callback of the
+/// renewal only stores the result and wakes that thread.
 class Renewal {
  public:
   void Begin(const Company& company) {
@@ -28,7 +29,7 @@ class Renewal {
     if (answer_.wait_for(nanoseconds(0)) != std::future_status::ready) return std::nullopt;
     return answer_.get();
   }
-  /// Until it is answered, at the latest at the limiter's timeout.
+  /// Blocks until the renewal has completed, at the latest at the limiter's timeout.
   void Join() {
     if (answer_.valid()) answer_.wait();
   }
@@ -37,6 +38,12 @@ class Renewal {
   std::future<Status> answer_;
 };
 
+// The loop that waits for the command and drives SlotKeeper:
+//
+//   Child::Wait(time of the next step) --> ended: Join the renewal, return
+//     ^      |
+//     |      v
+//     +--- result of a renewal --> SlotKeeper --> begin a renewal, or terminate the command
 class Companion {
  public:
   explicit Companion(const Company& company)

@@ -1,4 +1,4 @@
-// A command that runs while a slot is held.
+// Runs a command while a slot is held, and renews the slot meanwhile.
 #pragma once
 
 #include <functional>
@@ -9,26 +9,26 @@
 
 namespace weir::app {
 
-/// What happened to the slot while the command ran.
+/// The fate of the slot while the command ran.
 struct Accompanied {
-  int code = 0;  ///< that the command ended with, as Child::Wait returns it
-  /// Not empty: the slot expired, for this reason, and the command was asked to end.
+  int code = 0;  ///< the command's exit code, as Child::Wait returns it
+  /// If not empty, the slot expired for this reason, and the command was asked to end.
   std::string lost{};
-  bool released = false;  ///< by another caller, before it expired
+  bool released = false;  ///< another caller released the slot before it expired
 };
 
-/// Both must outlive the call.
+/// The child, and the slot that is held for it. Both must outlive the call.
 struct Company {
   Child& child;
   Reservation& reservation;
-  milliseconds ttl;                 ///< of each renewal, more than 0
-  std::function<UnixMillis()> now;  ///< the time of the store
+  milliseconds ttl;                 ///< the lifetime that each renewal asks for; more than 0
+  std::function<UnixMillis()> now;  ///< returns the time of the store
 };
 
-/// Waits for the end of the command, and renews the slot meanwhile as SlotKeeper says, without
-/// blocking: signals are passed on while a renewal is in flight. Asks the command to end when the
-/// slot is lost, at its expiry. A slot that was bound, or released on purpose, is left alone, and
-/// so is its command. Returns when no renewal is in flight.
+/// Waits for the end of the command and meanwhile renews the slot at the times of SlotKeeper.
+/// Renewals do not block: signals reach the command while a renewal is in flight. If the slot is
+/// lost, asks the command to end when the slot expires. If the slot is bound, or released on
+/// purpose, neither it nor the command is touched any more. Returns when no renewal is in flight.
 Accompanied Accompany(const Company& company);
 
 }  // namespace weir::app

@@ -15,9 +15,10 @@
 
 namespace weir::app {
 
-/// The rows that it declares, as those of `service`, in order of their keys. kInvalidArgument,
-/// naming the file and the entry, for what is no such file: not JSON, keys that are unknown or
-/// missing, a limit or a window that is no whole number, an account and resource that come twice.
+/// Returns the rows that the file declares, as rows of `service`, in the order of their keys.
+/// Returns kInvalidArgument, with the file and the entry, if the text is not JSON, a key is unknown
+/// or missing, a limit or a window is not a whole number, or an account and resource are declared
+/// twice.
 [[nodiscard]] Result<std::vector<AccountLimitRow>> ParseAccountLimits(std::string_view text,
                                                                       const std::string& file,
                                                                       const std::string& service);

@@ -51,7 +51,7 @@ AccountLimitChange ChangeOf(const LoadStep& step) {
   return PutAccountLimit{.row = *step.file, .seen = step.live};
 }
 
-// Each once, in order.
+// Returns each key once, in order.
 std::vector<AccountKey> AllKeys(const std::vector<AccountKey>& listed,
                                 const std::vector<AccountLimitRow>& declared) {
   std::set<AccountKey> keys(listed.begin(), listed.end());
@@ -59,10 +59,11 @@ std::vector<AccountKey> AllKeys(const std::vector<AccountKey>& listed,
   return {keys.begin(), keys.end()};
 }
 
-// What is wrong with the row; nothing if the error is not the row's own.
+// Returns the damage of the row, or nothing if the error is not one of the row.
 std::optional<std::string> DamageOf(const AccountKey& key, const Error& error) {
   if (error.code == Code::kFailedPrecondition) return error.message;
-  // Another client wrote a key that stores refuse: its error names only the bad part of the key.
+  // Another client wrote a key that stores refuse. The error names only the invalid part of the
+  // key.
   if (error.code != Code::kInvalidArgument) return std::nullopt;
   return fmt::format("limit of {}: {}", Quoted(Describe(key)), error.message);
 }
@@ -84,7 +85,7 @@ std::vector<LoadStep> StepsToMake(const LoadPlan& plan) {
   return steps;
 }
 
-// Rows that were listed, and have been another service's since.
+// Removes listed rows that have been changed to another service meanwhile.
 void DropForeign(LiveLimits& live, const std::string& service,
                  const std::vector<AccountLimitRow>& declared) {
   const Rows ours = ByKey(declared);
@@ -156,6 +157,8 @@ Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store, const NextD
       store.Change(ChangeOf(steps[i + n]), deadline(), std::move(done));
     };
     const auto made = AwaitAll<void>(std::min(kLoadInFlight, steps.size() - i), change);
+    // The changes of one group are made in parallel, so changes after the failed one may have been
+    // made.
     const auto failed = std::ranges::find(made, false, &Status::has_value);
     if (failed == made.end()) continue;
     const auto count =

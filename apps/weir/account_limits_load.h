@@ -1,4 +1,4 @@
-// A file of accounts' limits held against a store: what loading it would do, and doing it.
+// Compares a file of accounts' limits with a store, and loads it.
 #pragma once
 
 #include <cstddef>
@@ -13,47 +13,49 @@
 
 namespace weir::app {
 
-/// Requests of a load that the store has at a time.
+/// The maximum number of a load's requests in flight.
 inline constexpr std::size_t kLoadInFlight = 64;
 
+// One change that loading makes, or a row that it leaves.
 struct LoadStep {
   PlannedAction action = PlannedAction::kLeave;
-  std::optional<AccountLimitRow> live;  ///< what stands there
-  std::optional<AccountLimitRow> file;  ///< what the file declares
+  std::optional<AccountLimitRow> live;  ///< the row in the store
+  std::optional<AccountLimitRow> file;  ///< the row in the file
 };
 
-/// What a store has that matters to a file.
+/// The rows of a store that concern a file.
 struct LiveLimits {
   std::vector<AccountLimitRow> rows;
-  std::map<AccountKey, std::string> unreadable;  ///< what is wrong with the row
+  std::map<AccountKey, std::string> unreadable;  ///< the error of each unreadable row
 };
 
 struct LoadPlan {
-  std::vector<LoadStep> steps;  ///< in order of their keys; what stays as it is, is none of them
+  std::vector<LoadStep> steps;  ///< in the order of their keys, without unchanged rows
   std::size_t unchanged = 0;
 
   std::size_t Count(PlannedAction action) const;
 };
 
-/// The service's own rows, and those of the keys that the file declares, whoever put them there.
-/// Each is read by itself, kLoadInFlight at once, each within a deadline of its own: the list of a
-/// service's rows may be that of a moment ago. A row that says no limit, and one whose key the
+/// Reads the rows of the service, and the rows of the keys that the file declares, whatever their
+/// owner. The list of a service's rows may be slightly stale, so each row is read by itself:
+/// kLoadInFlight at once, each with its own deadline. A row without a limit, or with a key that the
 /// store refuses, is unreadable. Blocks.
 [[nodiscard]] Result<LiveLimits> ReadAccountLimits(AccountLimitStore& store,
                                                    const std::string& service,
                                                    const std::vector<AccountLimitRow>& declared,
                                                    const NextDeadline& deadline);
 
-/// `prune`: rows of the service that the file does not declare are deleted; else they are left.
-/// kFailedPrecondition, naming row and owner, if the file declares a row that belongs to another
-/// service. Rows without an owner are taken over; those that cannot be read are no part of it.
+/// Plans a load. With `prune`, rows of the service that the file does not declare are deleted;
+/// otherwise they are left. Rows without an owner are taken over; unreadable rows are skipped.
+/// Returns kFailedPrecondition, with the row and its owner, if the file declares a row of another
+/// service.
 [[nodiscard]] Result<LoadPlan> MakeLoadPlan(const std::vector<AccountLimitRow>& declared,
                                             const LiveLimits& live, const std::string& service,
                                             bool prune);
 
-/// In order of the keys, kLoadInFlight at once, each within a deadline of its own. The error says
-/// how many were done, and which was the first that was not; loading again goes on from there.
-/// Blocks.
+/// Makes the changes in the order of the keys, kLoadInFlight at once, each with its own deadline.
+/// The error reports how many changes were made and the first one that was not; another load
+/// continues from there. Blocks.
 [[nodiscard]] Status ApplyLoadPlan(const LoadPlan& plan, AccountLimitStore& store,
                                    const NextDeadline& deadline);
 

@@ -1,4 +1,4 @@
-// The file of accounts' limits: what it may say, and what loading it does.
+// The file of accounts' limits: its format, and loading it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(AccountLimitsFile, IsRateLimiterPys) {
   EXPECT_THAT(Parsed(R"({"limits": []})"), ElementsAre());
 }
 
-// Its loader joins account and resource to one text, and takes these two for one row.
+// rate-limiter-py's loader joins account and resource to one text, so these two are one row for it.
 TEST(RateLimiterPyDefects, L11_NamesThatRunTogetherAreTwoRows) {
   EXPECT_EQ(Parsed(R"({"limits": [{"accountId": "ab", "resourceName": "c", "limit": 1},
                                   {"accountId": "a", "resourceName": "bc", "limit": 2}]})")
@@ -87,14 +87,14 @@ TEST(AccountLimitsFile, NamesWhatIsWrongAndWhere) {
   }
 }
 
-// It truncates 0.5 to 0 behind its test for blocked accounts, and divides by that.
+// rate-limiter-py truncates 0.5 to 0 after its check for blocked accounts, and divides by it.
 TEST(RateLimiterPyDefects, L16_AFractionIsNoLimit) {
   EXPECT_FALSE(ParseAccountLimits(
       R"({"limits": [{"accountId": "a", "resourceName": "r", "limit": 0.5}]})", "f", "jobs"));
 }
 
-// A store whose list of a service's rows is an old one, and which answers so many requests at a
-// time on a thread of its own.
+// A store with a stale list of a service's rows. It completes requests in groups of `answers_at`,
+// on a thread of its own.
 class LimitsWithALaggingIndex final : public AccountLimitStore {
  public:
   explicit LimitsWithALaggingIndex(AccountLimitStore& inner) : inner_(inner) {}
@@ -119,7 +119,7 @@ class LimitsWithALaggingIndex final : public AccountLimitStore {
 
   std::vector<AccountKey> listed;
   std::optional<AccountKey> unreadable;
-  std::size_t answers_at = 1;  ///< requests in flight
+  std::size_t answers_at = 1;  ///< the number of requests in flight at which they complete
   std::atomic<std::size_t> most_in_flight = 0;
 
  private:
@@ -168,7 +168,7 @@ class AccountLimitsLoadTest : public testing::Test {
   std::unique_ptr<ReservationBackend> backend_ = MakeMemoryReservations();
 };
 
-// Fails if: what an index says of a row is taken for what the row says now.
+// Fails if: the index's copy of a row is used instead of the row.
 TEST_F(AccountLimitsLoadTest, R6RowsOfALaggingIndexAreNotBelieved) {
   Put(Row("other", 1));
   Put(Row("taken", 1, "web"));
@@ -184,13 +184,13 @@ TEST_F(AccountLimitsLoadTest, R6RowsOfALaggingIndexAreNotBelieved) {
             "create 1, update 0, delete 1, leave 0, unchanged 0\n");
 }
 
-// Fails if: the requests of a large file follow one another, or are all in flight at once.
+// Fails if: the requests of a large file are sent one after the other, or all at once.
 TEST_F(AccountLimitsLoadTest, R6ALargeFileHasABoundedNumberOfRequestsInFlight) {
   Rows declared;
   for (int i = 0; i < 1000; ++i) declared.push_back(Row("a" + std::to_string(1000 + i), i));
   LimitsWithALaggingIndex slow(store());
   slow.answers_at = kLoadInFlight;
-  const Rows first(declared.begin(), declared.begin() + 960);  // a multiple of what is in flight
+  const Rows first(declared.begin(), declared.begin() + 960);  // a multiple of kLoadInFlight
   const auto live = ReadAccountLimits(slow, "jobs", first, Deadline::Never);
   ASSERT_TRUE(live) << live.error().message;
   EXPECT_EQ(slow.most_in_flight, kLoadInFlight);
@@ -203,7 +203,7 @@ TEST_F(AccountLimitsLoadTest, R6ALargeFileHasABoundedNumberOfRequestsInFlight) {
   EXPECT_EQ(Plan(declared)->unchanged, 960U);
 }
 
-// Fails if: one row that says no limit keeps all others of the file from being loaded.
+// Fails if: one row without a limit prevents the other rows of the file from being loaded.
 TEST_F(AccountLimitsLoadTest, R16ARowThatCannotBeReadIsLeftOutByItself) {
   Put(Row("good", 1));
   Put(Row("bad", 1));
@@ -222,7 +222,7 @@ TEST_F(AccountLimitsLoadTest, R16ARowThatCannotBeReadIsLeftOutByItself) {
   EXPECT_EQ(Get("bad"), Row("bad", 1)) << "it is neither changed nor deleted";
 }
 
-// Fails if: a key that another client wrote, and that stores refuse, keeps all rows from being
+// Fails if: a key that another client wrote, and that stores refuse, prevents all rows from being
 // loaded.
 TEST_F(AccountLimitsLoadTest, R16AKeyThatStoresRefuseIsLeftOutByItself) {
   Put(Row("good", 1));
@@ -278,7 +278,8 @@ TEST_F(AccountLimitsLoadTest, Z5EachRowHasADeadlineOfItsOwn) {
   EXPECT_EQ(requests, 6) << "one is created and one changed";
 }
 
-// An empty file deletes nothing there, and a file that is not empty deletes what it lacks.
+// In rate-limiter-py, an empty file deletes nothing, and another file deletes all rows that it
+// lacks.
 TEST_F(AccountLimitsLoadTest, L11_DeletesWhereThatIsAskedFor) {
   Put(Row("gone", 1));
   Put(Row("theirs", 1, "web"));
@@ -291,7 +292,7 @@ TEST_F(AccountLimitsLoadTest, L11_DeletesWhereThatIsAskedFor) {
   EXPECT_EQ(Get("theirs"), Row("theirs", 1, "web"));
 }
 
-// The last writer wins there: a row changes its owner in silence.
+// In rate-limiter-py, the last writer wins: a row changes its owner without a message.
 TEST_F(AccountLimitsLoadTest, L11_TakesNoRowOfAnotherService) {
   Put(Row("theirs", 1, "web"));
   const auto plan = Plan({Row("theirs", 2)});

@@ -1,4 +1,4 @@
-// A record of what was answered, for comparing with what a store still knows after a kill.
+// A log of acknowledged operations, to compare with the content of a store after a kill.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,10 @@
 
 namespace weir::app {
 
-/// Appends lines to a file, each by one write(2): a line that is there was written after its answer
-/// was received, whatever happened to the process since. Thread-safe. Each line:
-/// `unix_ms op entity resource name=amount...`, op `take` or `adjust`, amounts in tokens, signed.
+/// Appends lines to a file, each with one write(2). A line in the file was written after its
+/// operation had been acknowledged, whatever happened to the process afterwards. Thread-safe. Each
+/// line is `unix_ms op entity resource name=amount...`; op is `take` or `adjust`; amounts are in
+/// tokens, with a sign.
 class AckLog {
  public:
   [[nodiscard]] static Result<std::unique_ptr<AckLog>> Open(const std::string& path);

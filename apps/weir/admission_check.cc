@@ -7,18 +7,20 @@
 namespace weir::app {
 namespace {
 
-/// Millitokens times milliseconds, and more.
+/// Holds millitokens times milliseconds without overflow.
 __extension__ using Wide = __int128;
 
-/// What was charged so far to one limit, and the interval that is nearest to the bound.
+/// The sum charged to one limit, and the start of the interval that is nearest to the bound.
 class Ledger {
  public:
   explicit Ledger(const BoundLimit& limit) : limit_(limit) {}
 
+  // Adds the operation of a line. Call it before WithinAt.
   void Charge(const LogLine& line) {
-    // With S the sum before an operation, an interval from i to j holds S_j' - S_i. It is within
-    // capacity + amount * (t_j - t_i) / period just if the level of j, S * period - amount * t, is
-    // at most capacity * period over the level of i. The lowest level so far decides for all i.
+    // Let S be the sum before an operation. The interval from i to j contains S_j' - S_i. It is
+    // within capacity + amount * (t_j - t_i) / period if and only if the level of j, S * period -
+    // amount * t, is at most capacity * period above the level of i. So the lowest level so far
+    // decides for all i.
     const Wide level = Wide{sum_} * limit_.period - Wide{limit_.amount} * line.at.value;
     if (!lowest_ || level < *lowest_) {
       lowest_ = level;
@@ -62,7 +64,7 @@ std::optional<BoundBreach> FindBreach(std::span<const LogLine> lines, const Boun
     if (limit == limits.end()) return BoundBreach{key, line.at, line.at, line.amount, 0};
     Ledger& ledger = ledgers.try_emplace(key, limit->second).first->second;
     ledger.Charge(line);
-    // An adjust may leave debt: only a take must find what it takes.
+    // An adjust may leave debt; only a take must find the tokens that it takes.
     if (line.op != LogOp::kTake || ledger.WithinAt(line.at)) continue;
     return ledger.BreachAt(line.at, key);
   }

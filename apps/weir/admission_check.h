@@ -1,5 +1,5 @@
-// Principle 4, checked on a log: no interval admits more than capacity + rate * time. Proof and
-// method: docs/design/replay.md. Shares nothing with the arithmetic it checks.
+// Checks the limiter's guarantee on a log: no interval admits more than capacity + rate * time.
+// Proof and method: docs/design/replay.md. It shares no code with the arithmetic that it checks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace weir::app {
 
-/// `amount` millitokens come back in each `period` milliseconds, up to `capacity`.
+/// Refills `amount` millitokens in each `period` milliseconds, up to `capacity`.
 struct BoundLimit {
   std::int64_t capacity = 0;
   std::int64_t amount = 0;
@@ -24,21 +24,22 @@ struct BoundLimit {
 using BoundKey = std::tuple<std::string, std::string, std::string>;
 using BoundLimits = std::map<BoundKey, BoundLimit>;
 
-/// An interval with too much in it, both ends included.
+/// An interval that admits too much, both ends included.
 struct BoundBreach {
   BoundKey key;
   UnixMillis from;
   UnixMillis to;
-  std::int64_t charged = 0;  ///< takes and adjusts in it, in millitokens
+  std::int64_t charged = 0;  ///< takes and adjusts in the interval, in millitokens
   std::int64_t allowed = 0;  ///< rounded down
 };
 
-/// Looks, for each limit, at every interval that begins with an operation and ends with an admitted
-/// take, in time linear in the log, exactly. The first breach in the order of the log; a line whose
-/// limit is not in `limits` is one, with nothing allowed. REQUIRES: lines in order of time.
+/// Checks, for each limit, every interval that begins with an operation and ends with an admitted
+/// take, exactly and in time linear in the log. Returns the first breach in the order of the log. A
+/// line whose limit is not in `limits` is a breach with nothing allowed. REQUIRES: lines are in
+/// order of time.
 std::optional<BoundBreach> FindBreach(std::span<const LogLine> lines, const BoundLimits& limits);
 
-/// One line for people.
+/// Formats a breach as one line for people.
 std::string TextOf(const BoundBreach& breach);
 
 }  // namespace weir::app

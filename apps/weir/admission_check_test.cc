@@ -25,7 +25,7 @@ LogLine Line(LogOp op, std::int64_t at, std::int64_t amount) {
 LogLine Take(std::int64_t at, std::int64_t amount) { return Line(LogOp::kTake, at, amount); }
 LogLine Adjust(std::int64_t at, std::int64_t amount) { return Line(LogOp::kAdjust, at, amount); }
 
-/// 10 tokens, 1 back in each second.
+/// 10 tokens, refilled by 1 per second.
 const BoundLimits kLimits{{kKey, {10'000, 1'000, 1'000}}};
 
 bool Holds(const std::vector<LogLine>& log) { return !FindBreach(log, kLimits).has_value(); }
@@ -104,7 +104,7 @@ TEST(FindBreach, LargestNumbersDoNotOverflow) {
   EXPECT_TRUE(FindBreach(std::vector{Take(0, most), Take(year - 1, most)}, limits).has_value());
 }
 
-/// The definition: every interval, one by one.
+/// Checks the definition: every interval, one by one.
 bool HoldsByDefinition(const std::vector<LogLine>& log, const BoundLimit& limit) {
   for (std::size_t j = 0; j < log.size(); ++j) {
     if (log[j].op != LogOp::kTake || log[j].amount == 0) continue;
@@ -118,7 +118,7 @@ bool HoldsByDefinition(const std::vector<LogLine>& log, const BoundLimit& limit)
   return true;
 }
 
-// Fails if: Charge takes the level after the sum has grown, or keeps the last level instead of the
+// Fails if: Charge uses the level after the sum has grown, or keeps the last level instead of the
 // lowest.
 RC_GTEST_PROP(FindBreachProperty, AgreesWithTheDefinition, ()) {
   const BoundLimit limit{*rc::gen::inRange<std::int64_t>(1, 60),

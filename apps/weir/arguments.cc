@@ -21,7 +21,8 @@ auto Bad(std::string_view what, std::string_view text, std::string_view right) {
   return Fail(Code::kInvalidArgument, fmt::format("'{}' is not {}: write {}", text, what, right));
 }
 
-/// Reads fixed digits off the front of an RFC 3339 text; remembers whether all was as expected.
+/// Removes fields with a fixed number of digits from an RFC 3339 text. Remembers whether all were
+/// valid.
 class Digits {
  public:
   explicit Digits(std::string_view text) : rest_(text) {}
@@ -41,7 +42,7 @@ class Digits {
     return true;
   }
   void Expect(std::string_view any_of) { ok_ = Skip(any_of) && ok_; }
-  /// `.680123` as 680; nothing as 0.
+  /// Reads `.680123` as 680, and no fraction as 0.
   int Millis() {
     if (!Skip(".")) return 0;
     int millis = 0;
@@ -63,7 +64,7 @@ class Digits {
   bool ok_ = true;
 };
 
-/// None is UTC, as Z is.
+/// A missing offset means UTC, as Z does.
 minutes Offset(Digits& digits) {
   if (digits.at_end() || digits.Skip("Zz")) return minutes(0);
   const bool west = digits.Skip("-");
@@ -76,7 +77,7 @@ minutes Offset(Digits& digits) {
   return west ? -offset : offset;
 }
 
-/// `18:15:46.680+01:00`, since midnight of UTC; none is midnight.
+/// Reads `18:15:46.680+01:00` as the time since midnight UTC; a missing time means midnight.
 milliseconds TimeOfDay(Digits& digits) {
   if (digits.at_end()) return milliseconds(0);
   digits.Expect("Tt ");
@@ -164,7 +165,7 @@ Result<nanoseconds> ParsePositiveDuration(std::string_view text) {
 }
 
 Result<UnixMillis> ParseTime(std::string_view text) {
-  constexpr std::int64_t kEnd = 253'402'300'800'000;  // of the year 9999
+  constexpr std::int64_t kEnd = 253'402'300'800'000;  // the end of the year 9999
   std::optional<UnixMillis> time = ParseMillis(text);
   if (!time) time = ParseRfc3339(text);
   if (!time) return Bad("a time", text, "2023-11-16T18:15:46Z or milliseconds since 1970");

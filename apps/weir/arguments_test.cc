@@ -55,7 +55,7 @@ TEST(ParseDuration, ReadsEachUnit) {
   EXPECT_EQ(*ParseDuration("2s"), std::chrono::seconds(2));
   EXPECT_EQ(*ParseDuration("1.5m"), std::chrono::seconds(90));
   EXPECT_EQ(*ParseDuration("1h"), hours(1));
-  // Every unit of a period and an allowance is one of a duration.
+  // Every unit of a period and of an allowance is a unit of a duration.
   EXPECT_EQ(*ParseDuration("2sec"), std::chrono::seconds(2));
   EXPECT_EQ(*ParseDuration("1.5min"), std::chrono::seconds(90));
   EXPECT_EQ(*ParseDuration("1hour"), hours(1));
@@ -72,7 +72,7 @@ TEST(ParseDuration, RefusesOtherTexts) {
   }
 }
 
-// Q14. Fails if: a duration that is too long is called none.
+// Q14. Fails if: a duration that is too long is reported as malformed.
 TEST(ParseDuration, Q14SaysWhatIsTooLong) {
   for (const std::string text : {"8784.001h", "99999999999999999h"}) {
     EXPECT_EQ(ParseDuration(text).error().message,
@@ -109,7 +109,7 @@ TEST(ParseTime, RefusesOtherTexts) {
   }
 }
 
-// Q12. Fails if: a time is read that no sum of a refill or a plot can bear.
+// Q12. Fails if: a time is accepted that overflows the sums of a refill or a plot.
 TEST(ParseTime, Q12RefusesTimesFarAway) {
   EXPECT_EQ(ParseTime("253402300799999")->value, 253'402'300'799'999);
   for (const std::string text :
@@ -122,7 +122,7 @@ TEST(ParseTime, Q12RefusesTimesFarAway) {
   }
 }
 
-// Fails if: FormatTime or ParseTime forgets the milliseconds.
+// Fails if: FormatTime or ParseTime loses the milliseconds.
 RC_GTEST_PROP(ParseTimeProperty, ReadsWhatFormatTimeWrites, ()) {
   const auto millis = *rc::gen::inRange<std::int64_t>(0, 253'402'300'800'000);
   RC_ASSERT(ParseTime(FormatTime(UnixMillis{millis}))->value == millis);

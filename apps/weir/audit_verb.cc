@@ -1,4 +1,4 @@
-// weir audit list: who changed what.
+// weir audit list: lists changes and their authors.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// weir bucket reset|top-up: what an operator gives a bucket.
+// weir bucket reset|top-up: credits that an operator gives to a bucket.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Result<Exit> Give(BucketCredit credit, Context& context, Backend& backend) {
                               {"tokens", TokensJson(limit.tokens)}});
     table.Row({limit.limit, FormatTokens(limit.added), FormatTokens(limit.tokens)});
   }
-  // Nothing is known of a bucket that is not stored: its names may be wrong.
+  // The names of a bucket that is not stored cannot be checked and may be wrong.
   const std::string text = credited.empty()
                                ? fmt::format(kNotStored, credit.entity, credit.resource)
                            : any ? table.Text()

@@ -1,4 +1,4 @@
-// weir buckets: what is left, and when it is all back.
+// weir buckets: the available tokens, and the time at which each limit is full.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct BucketsOptions {
   std::optional<UnixMillis> at;
 };
 
-/// One limit of one bucket at an instant. Millitokens.
+/// One limit of one bucket at an instant, in millitokens.
 struct ShownMeter {
   std::string limit;
   Meter meter;

@@ -19,14 +19,16 @@
 namespace weir::app {
 namespace {
 
+// The arguments of the exec, prepared before the fork: the child must not allocate.
 struct Image {
   char* const* arguments;
   char* const* environment;
   pid_t parent;
-  sigset_t mask;  ///< of blocked signals, at the exec
+  sigset_t mask;  ///< signals that are blocked at the exec
 };
 
-// In the child, between fork and exec: async-signal-safe calls only.
+// Runs in the child between fork and exec: async-signal-safe calls only. Reports a failed exec
+// through the pipe `failure`.
 [[noreturn]] void Become(const Image& image, int failure) {
   setpgid(0, 0);
   ReleaseCaughtSignals(SupervisedSignals());
@@ -52,7 +54,7 @@ pid_t Fork(Image image, int failure) {
   return child;
 }
 
-// 0, or why the command could not be run: the pipe closes when it does.
+// Returns 0, or the errno of a failed exec. A successful exec closes the pipe.
 int ReadReason(int fd) {
   int reason = 0;
   ssize_t got = -1;
@@ -67,7 +69,7 @@ tl::unexpected<Error> CannotRun(const std::string& command, int reason) {
   return Fail(code, fmt::format("cannot run {}: {}", Quoted(command), std::strerror(reason)));
 }
 
-// As exec takes them; the texts must outlive it.
+// Returns pointers in the form that exec takes. The texts must outlive them.
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -95,7 +97,7 @@ std::vector<std::string> EnvironmentWith(const Variables& variables) {
 
 Result<std::unique_ptr<Child>> StartChild(const std::vector<std::string>& command,
                                           const Variables& variables) {
-  std::signal(SIGCHLD, SIG_DFL);  // were it ignored, no end of a child would be reported
+  std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the end of a child would not be reported
   WEIR_RETURN_IF_ERROR(CatchSignals(SupervisedSignals()));
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<std::string> texts = EnvironmentWith(variables);

@@ -1,4 +1,4 @@
-// A command that runs while something is held.
+// A command that runs as a child of this process.
 #pragma once
 
 #include <functional>
@@ -13,37 +13,37 @@
 
 namespace weir::app {
 
-/// A command that was started. Not thread-safe.
+/// A started command. Not thread-safe.
 class Child {
  public:
   virtual ~Child() = default;
-  /// Waits, at most so long, for its end: the code that it exits with, or 128 and the signal that
-  /// ended it, as a shell has it. Nothing while it runs; the wait may end too early.
+  /// Waits up to `most` for the command's end. Returns its exit code, or 128 plus the number of the
+  /// signal that ended it, as a shell does; nothing while it runs. The wait may return early.
   virtual std::optional<int> Wait(nanoseconds most) = 0;
-  /// Asks it to end (SIGTERM).
+  /// Sends SIGTERM.
   virtual void Terminate() = 0;
-  /// Ends the Wait in progress, or the next one. Any thread may call it, and it may outlive the
-  /// child.
+  /// Returns a function that ends the Wait in progress, or the next one. Any thread may call it,
+  /// even after the child has been destroyed.
   virtual std::function<void()> Waker() = 0;
 };
 
-/// What a child finds in its environment beside this process's own.
+/// Variables that a child gets in addition to the environment of this process.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Starts `command` (a name that PATH leads to, or a path, and its arguments) with this process's
-/// streams and environment, and `variables`, in a process group of its own. From then on signals no
-/// longer act on this process but go on to the child, as its Wait comes to them: INT, TERM, HUP,
-/// QUIT and WINCH to its group, USR1 and USR2 to the child alone. The child gets each of them once,
-/// whether it was sent to this process or to its group, by a process or by the terminal; of INT,
-/// TERM, HUP and QUIT that one process sends again within a second, only the first.
+/// Starts `command` (a path, or a name that is searched in PATH, and its arguments) in a process
+/// group of its own, with this process's streams and environment and `variables`. From then on
+/// these signals no longer act on this process but are passed on to the child by its Wait: INT,
+/// TERM, HUP, QUIT and WINCH to its group, USR1 and USR2 to the child only. The child gets each of
+/// them once, whether it was sent to this process or to its group, by a process or by the terminal.
+/// If one process sends INT, TERM, HUP or QUIT again within a second, only the first is passed on.
 ///
-/// A child that reads from the terminal gets it if this process is in its foreground. If the child
-/// is stopped from the terminal, this process stops too, until it is continued. If this process
-/// dies the child gets SIGTERM (Linux). One child at a time; the signal handlers stay set up.
-/// Mechanism: docs/design/command-signals.md.
+/// A child that reads from the terminal gets the terminal if this process is in its foreground. If
+/// the child is stopped from the terminal, this process stops too, until it is continued. If this
+/// process dies, the child gets SIGTERM (Linux). One child at a time; the signal handlers remain
+/// installed. Mechanism: docs/design/command-signals.md.
 ///
-/// kNotFound, kPermissionDenied: there is no such program, or it cannot be run; nothing was
-/// started.
+/// Returns kNotFound if there is no such program and kPermissionDenied if it cannot be run; then no
+/// process was started.
 [[nodiscard]] Result<std::unique_ptr<Child>> StartChild(const std::vector<std::string>& command,
                                                         const Variables& variables);
 

@@ -86,7 +86,7 @@ void AddVerbs(CLI::App& app, Action& chosen) {
   AddMan(app, chosen);
 }
 
-/// "weir entity create": the words of the command line up to where parsing got.
+/// Returns the verbs of the command line up to the end of parsing: "weir entity create".
 std::string PathOf(const CLI::App& app) {
   std::string path = app.get_name();
   const CLI::App* at = &app;
@@ -120,8 +120,8 @@ std::string NoSuchOption(const CLI::App& verb, std::string_view word) {
                      runs_command ? "; write -- before a command that has options" : "");
 }
 
-/// The first error of the command line. A verb or an option that does not exist comes first: the
-/// words after it were taken for arguments, so their errors only follow from it.
+/// Returns the first error of the command line. An unknown verb or option has priority: the parser
+/// took the words after it for arguments, so their errors are only consequences.
 std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& last = LastVerbOf(app);
   const std::vector<std::string_view> verbs = NamesOfVerbs(last);
@@ -134,8 +134,8 @@ std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
   return error.what();
 }
 
-/// An option that was given an empty text, which a shell makes of a variable that is not set. The
-/// words of a command may be empty.
+/// Returns an option with an empty text, which a shell produces from an unset variable. The words
+/// of a command may be empty.
 const CLI::Option* EmptyOptionOf(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_name() == kCommandArgument) continue;
@@ -151,8 +151,8 @@ std::string EmptyText(std::string_view option) {
   return fmt::format("{}: the text is empty; write a value, or leave it away", option);
 }
 
-/// `--name=` of the words before a command: the parser takes a flag for given then, and the next
-/// word for the value of an option. Empty: there is none.
+/// Returns the option of a `--name=` among the words before a command, or an empty text. The parser
+/// would take a flag as given, and the next word as the value of an option.
 std::string OptionWithoutText(const std::vector<std::string>& args) {
   for (const std::string& word : args) {
     if (word == "--") break;
@@ -162,7 +162,8 @@ std::string OptionWithoutText(const std::vector<std::string>& args) {
   return "";
 }
 
-/// What the parser accepts, and the user did not mean. Empty: nothing.
+/// Returns the complaint about a command line that the parser accepts but the user hardly meant, or
+/// an empty text.
 std::string Slip(const CLI::App& app, const std::vector<std::string>& args) {
   if (const CLI::Option* empty = EmptyOptionOf(app)) return EmptyText(empty->get_name());
   const CLI::Option* command = LastVerbOf(app).get_option_no_throw(kCommandArgument);
@@ -175,7 +176,7 @@ std::string OneLine(std::string text) {
   return EscapeControls(text);
 }
 
-/// Where complaints go, and how they are written.
+/// The destination and format of complaints.
 struct Voice {
   const ProcessContext& process;
   bool json = false;
@@ -199,7 +200,7 @@ Exit Misused(std::string_view complaint, const CLI::App& app, const Voice& voice
       {Code::kInvalidArgument, fmt::format("{}; see '{} --help'", complaint, PathOf(app))}, voice);
 }
 
-// A library that throws must not end the process without a line.
+// Turns exceptions of libraries into errors, so that the process always ends with a message.
 Result<Exit> WithoutExceptions(const std::function<Result<Exit>()>& work) {
   try {
     return work();
@@ -214,7 +215,7 @@ Exit Print(std::string_view text, const Voice& voice) {
   return FailWith(Exit::kFailed, {Code::kUnavailable, "cannot write the answer to stdout"}, voice);
 }
 
-/// `weir help entity create` is `weir entity create --help`.
+/// Turns `weir help entity create` into `weir entity create --help`.
 std::vector<std::string> WithoutHelpVerb(std::vector<std::string> args) {
   if (args.empty() || args.front() != "help") return args;
   args.erase(args.begin());
@@ -222,7 +223,7 @@ std::vector<std::string> WithoutHelpVerb(std::vector<std::string> args) {
   return args;
 }
 
-/// As parsing will find it: the command line may be wrong.
+/// Returns whether --json is given, even if the command line is otherwise wrong.
 bool WantsJson(const std::vector<std::string>& args) {
   const auto end = std::ranges::find(args, "--");
   return std::find(args.begin(), end, "--json") != end;
@@ -238,6 +239,7 @@ Exit Help(const CLI::App& app, const Voice& voice) {
   return Print(app.help(), voice);
 }
 
+// Prints the answer of the verb, then what was left out, then its warning.
 Exit RunChosen(const Action& chosen, const CommonOptions& common, const ProcessContext& process) {
   Context context(process, common);
   const Result<Exit> done = WithoutExceptions([&] { return chosen(context); });

@@ -1,4 +1,4 @@
-// The command line of the one binary: what main hands in and what comes back.
+// The command line of the program: its input from main, and its result.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@
 
 namespace weir::app {
 
-/// What the process ends with.
+/// The exit codes of the process.
 enum class Exit {
   kDone = 0,
-  kFailed = 1,   ///< stderr holds one line: what, where, what to do
-  kUsage = 2,    ///< the command line itself is wrong; nothing was opened
-  kRefused = 3,  ///< a limit said no
-  kPending = 4,  ///< of `limits plan --detailed-exitcode`: the store is not as the file says
+  kFailed = 1,   ///< stderr has one line: the problem, its location, and a remedy
+  kUsage = 2,    ///< the command line itself is wrong; no store was opened
+  kRefused = 3,  ///< a limit refused the request
+  kPending = 4,  ///< `limits plan --detailed-exitcode`: the store differs from the file
 };
 
-/// What the process gives a command, from main. Everything outlives Run.
+/// The environment of a command, from main. Everything in it outlives Run.
 struct ProcessContext {
   const Clock& clock;
   Scheduler& scheduler;  ///< Run is not called on its thread
@@ -35,29 +35,30 @@ struct ProcessContext {
   bool in_is_terminal = false;
   std::string user{};  ///< user@host of the process; empty: unknown
   std::function<std::optional<std::string>(const std::string& name)> environment;
-  /// From the first call on, SIGINT and SIGTERM no longer end the process but make this true.
+  /// Returns whether SIGINT or SIGTERM has been received. From the first call on, these signals no
+  /// longer end the process.
   std::function<bool()> interrupted;
-  /// From now on SIGINT and SIGTERM end the process again.
+  /// Lets SIGINT and SIGTERM end the process again.
   std::function<void()> release_signals = [] {};
-  /// The signal that made `interrupted` true.
+  /// Returns the signal that `interrupted` reports.
   std::function<int()> signal = [] { return 2; };
-  /// From the first call on, another signal, at least a second after the first, does not end the
-  /// process but makes this true; the one after it ends the process.
+  /// Returns whether a second signal has been received, at least a second after the first. From the
+  /// first call on, that second signal does not end the process; the one after it does.
   std::function<bool()> hurried = [] { return false; };
-  /// The descriptor that `in` reads.
+  /// The descriptor of `in`.
   std::optional<int> in_descriptor{};
-  /// From now on `look` is asked ten times a second while `in` waits; if it returns true, `in` ends
-  /// there. An empty one: no longer.
+  /// Calls `look` ten times a second while `in` waits for data, and ends `in` if `look` returns
+  /// true. An empty function stops this.
   std::function<void(std::function<bool()> look)> watch_input = [](const auto&) {};
-  /// As StartChild (child_process.h).
+  /// See StartChild (child_process.h).
   std::function<Result<std::unique_ptr<Child>>(const std::vector<std::string>& command,
                                                const Variables& variables)>
       start_child = StartChild;
-  /// Instead of OpenBackend; null: that.
+  /// Replaces OpenBackend, unless it is empty.
   std::function<Result<std::unique_ptr<Backend>>(const std::string& url)> open_backend{};
 };
 
-/// Runs one verb. `args` without the program's name.
+/// Runs one command. `args` are without the name of the program.
 Exit Run(const std::vector<std::string>& args, const ProcessContext& process);
 
 }  // namespace weir::app

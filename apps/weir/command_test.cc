@@ -30,7 +30,7 @@ class CommandTest : public WorldTest {
     err_.str("");
     return app::Run(args, process_);
   }
-  /// The one line on stderr of a wrong command line.
+  /// Runs a wrong command line and returns its line on stderr.
   std::string UsageOf(const std::vector<std::string>& args) {
     EXPECT_EQ(RunArgs(args), Exit::kUsage);
     EXPECT_EQ(out_.str(), "");
@@ -156,7 +156,7 @@ TEST_F(CommandTest, TheDefaultStoreIsInTheStateFolder) {
   EXPECT_THAT(err_.str(), HasSubstr("--store sqlite:PATH"));
 }
 
-// Fails if: the refusal does not say which variable chose the store.
+// Fails if: the refusal does not name the variable that chose the store.
 TEST_F(CommandTest, SlotsInAStoreThatKeepsNoneAreRefusedByTheVariable) {
   environment_ = {{"HOME", "/home/sam"}, {"ZAEL_STACK", "limits"}};
   EXPECT_EQ(RunArgs({"reservation", "list", "emr", "acme"}), Exit::kUsage);

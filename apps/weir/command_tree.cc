@@ -19,7 +19,7 @@ std::vector<const CLI::Option*> VisibleOptions(const CLI::App& verb) {
   std::vector<const CLI::Option*> options = verb.get_options(is_listed);
   const auto is_group = [](const CLI::App* group) { return group->get_name().empty(); };
   for (const CLI::App* group : verb.get_subcommands(is_group)) {
-    // A group has a --help of its own, which is the verb's.
+    // A group has a --help of its own, which duplicates the verb's.
     std::ranges::copy_if(
         VisibleOptions(*group), std::back_inserter(options),
         [&](const CLI::Option* option) { return option != group->get_help_ptr(); });

@@ -1,5 +1,5 @@
-// The verbs and options of the command line, as the help, the completion and the manual page list
-// them.
+// The verbs and options of the command line, in the form that the help, the completion and the
+// manual page list them.
 #pragma once
 
 #include <string>
@@ -14,20 +14,22 @@ class Option;
 
 namespace weir::app {
 
-/// The verbs of a group that its help lists; a group of options, which is no verb, has no name.
+/// Returns the verbs of a group that its help lists. A group of options, which has no name, is not
+/// a verb.
 std::vector<const CLI::App*> VisibleVerbs(const CLI::App& group);
 
-/// The options of a verb that its help lists, without positionals, those of its groups of options
-/// included.
+/// Returns the options of a verb that its help lists: without positionals, with the options of its
+/// groups of options.
 std::vector<const CLI::Option*> VisibleOptions(const CLI::App& verb);
 
-/// "weir limits plan".
+/// Returns the verb with its groups: "weir limits plan".
 std::string FullName(const CLI::App& verb);
 
-/// The option takes a value.
+/// Returns whether the option takes a value.
 bool TakesValue(const CLI::Option& option);
 
-/// The words of a choice such as "relaxed|strict"; none of a text that names no words, as "N".
+/// Returns the words of a choice such as "relaxed|strict", or none if the option's text is not a
+/// choice, such as "N".
 std::vector<std::string> ChoicesOf(const CLI::Option& option);
 
 }  // namespace weir::app

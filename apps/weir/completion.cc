@@ -7,7 +7,7 @@
 namespace weir::app {
 namespace {
 
-/// A verb sees the options of the groups above it.
+/// A verb also has the options of the groups above it.
 const CLI::Option* FindOption(const CLI::App& verb, const std::string& word) {
   for (const CLI::App* at = &verb; at != nullptr; at = at->get_parent()) {
     for (const CLI::Option* option : VisibleOptions(*at)) {
@@ -23,11 +23,11 @@ const CLI::App* FindVerb(const CLI::App& group, const std::string& word) {
   return verbs.empty() ? nullptr : verbs.front();
 }
 
-/// How the words before the one that is being typed are parsed.
+/// The state of the parser before the typed word.
 struct ParsedWords {
-  const CLI::App* verb;                       ///< the last one
+  const CLI::App* verb;                       ///< the innermost verb
   const CLI::Option* awaits_value = nullptr;  ///< the last word is this option
-  bool is_after_dashes = false;               ///< nothing is an option or a verb from here on
+  bool is_after_dashes = false;               ///< all further words are arguments
 };
 
 void Take(const std::string& word, ParsedWords& parsed) {
@@ -55,7 +55,7 @@ std::vector<Candidate> OptionCandidates(const CLI::App& verb) {
   for (const CLI::App* at = &verb; at != nullptr; at = at->get_parent()) {
     for (const CLI::Option* option : VisibleOptions(*at)) {
       if (option->get_lnames().empty()) continue;
-      // --help, which each verb has, is listed once; --version is the program's alone.
+      // Every verb has --help, which is listed once; only the program has --version.
       if (at != &verb && (option == at->get_help_ptr() || option == at->get_version_ptr()))
         continue;
       options.push_back({"--" + option->get_lnames().front(), option->get_description()});

@@ -1,4 +1,4 @@
-// Candidates for the word that is being typed in a shell. Mechanism: docs/design/completion.md.
+// Completion of the word that a user types in a shell. Mechanism: docs/design/completion.md.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 namespace weir::app {
 
 struct Candidate {
-  std::string word;  ///< replaces the word that is being typed
+  std::string word;  ///< replaces the typed word
   std::string description;
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
-/// `words` follow the name of the program; the last one is being typed and may be empty. Verbs,
-/// options and the words of choices that begin with it, from the command line's own tree. Nothing:
-/// the tree does not know, and it may be a file.
+/// Returns the verbs, options and choices of the command line that begin with the typed word.
+/// `words` follow the name of the program; the last one is the typed word and may be empty. Returns
+/// no candidate if the command line has none there; the word may be a file.
 std::vector<Candidate> CandidatesFor(const CLI::App& root, const std::vector<std::string>& words);
 
-/// weir completion bash|zsh|fish. As verbs.h says; `root` must also outlive the run.
+/// Adds weir completion bash|zsh|fish. See verbs.h; `root` must also outlive the run.
 void AddCompletion(CLI::App& root, Action& chosen);
 
-/// weir man: every verb and option of `root`, as a manual page. As AddCompletion.
+/// Adds weir man: a manual page of all verbs and options of `root`. As AddCompletion.
 void AddMan(CLI::App& root, Action& chosen);
 
 }  // namespace weir::app

@@ -88,7 +88,7 @@ TEST_F(CompletionTest, WhatDoesNotExistIsPassedOver) {
   EXPECT_THAT(For({}), ElementsAre("show", "store"));
 }
 
-/// The program's own tree.
+/// The command line of the program.
 class WholeCompletionTest : public WorldTest {
  protected:
   std::string Answer(const Words& args) {
@@ -96,7 +96,7 @@ class WholeCompletionTest : public WorldTest {
     EXPECT_EQ(app::Run(args, process_), Exit::kDone) << testing::PrintToString(args) << err_.str();
     return out_.str();
   }
-  /// The first words of the lines that the scripts read.
+  /// Returns the first words of the lines that the scripts read.
   Words Offered(const Words& path, const std::string& typed) {
     Words args = {"completion", "words", "--"};
     args.insert(args.end(), path.begin(), path.end());
@@ -112,7 +112,7 @@ class WholeCompletionTest : public WorldTest {
     path.emplace_back("--help");
     return Answer(path);
   }
-  /// Checks a verb and all below it; their number.
+  /// Checks a verb and all verbs below it. Returns how many they are.
   std::size_t Check(const Words& path) {
     const std::string help = HelpOf(path);
     for (const std::string& option : Offered(path, "-")) {
@@ -150,7 +150,7 @@ TEST_F(WholeCompletionTest, ScriptsArePrintedWhole) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = Answer({"completion", shell});
     EXPECT_THAT(script, HasSubstr("completion words -- "));
-    EXPECT_THAT(script, Not(HasSubstr("\\x")));  // no byte that an answer escapes
+    EXPECT_THAT(script, Not(HasSubstr("\\x")));  // no byte that the output escapes
   }
 }
 

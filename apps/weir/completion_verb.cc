@@ -1,4 +1,4 @@
-// weir completion bash|zsh|fish: scripts that ask this program for the candidates.
+// weir completion bash|zsh|fish: scripts that call this program for the candidates.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 namespace weir::app {
 namespace {
 
-// Bash splits words at = and : too. The parts are joined where no blank separates them, and bash
-// keeps the text up to the last of these characters.
+// Bash also splits words at = and :. The script joins parts without a blank between them; bash
+// itself keeps the text up to the last of these characters.
 constexpr std::string_view kBash =
     R"SCRIPT(# bash completion of weir: source <(weir completion bash)
 _weir() {
@@ -74,7 +74,7 @@ struct WordsOptions {
   std::vector<std::string> words;
 };
 
-/// A line for each candidate: the word, and after a colon its description.
+/// Prints one line for each candidate: the word, and its description after a colon.
 Result<Exit> OfferWords(const CLI::App& root, const WordsOptions& options, Context& context) {
   Json json = {{"candidates", Json::array()}};
   std::string text;

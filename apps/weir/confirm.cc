@@ -19,7 +19,8 @@ Status Confirm(Context& context, std::string_view question, std::string_view dec
     context.failure = context.Interrupted();
     return Fail(Code::kCancelled, "interrupted: nothing is deleted");
   }
-  // Reading caught the signals; they are to end the deletion as if there had been no question.
+  // Reading installed the signal handlers. From here on signals must end the deletion, as without a
+  // question.
   process.release_signals();
   if (answer == "y" || answer == "Y" || answer == "yes") return {};
   return Fail(Code::kFailedPrecondition, std::string(declined));

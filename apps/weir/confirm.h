@@ -1,5 +1,5 @@
-// Questions before records are deleted. Which commands ask:
-// docs/adr/0026-deletions-that-ask-first.md.
+// Questions before records are deleted. docs/adr/0026-deletions-that-ask-first.md lists the
+// commands that ask.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,15 @@
 
 namespace weir::app {
 
-/// Asks on standard error, and succeeds if the line that is typed is `y`, `Y` or `yes`. Otherwise
-/// kFailedPrecondition with `declined`; kCancelled, and the exit code of the signal, if one came
-/// first. Blocks. REQUIRES: standard input is a terminal.
+/// Asks a question on standard error. Succeeds if the typed line is `y`, `Y` or `yes`. Otherwise
+/// returns kFailedPrecondition with `declined`; if a signal arrives first, returns kCancelled and
+/// sets the signal's exit code. Blocks. REQUIRES: standard input is a terminal.
 [[nodiscard]] Status Confirm(Context& context, std::string_view question,
                              std::string_view declined);
 
-/// For a deletion that cannot be undone, unless `yes`: Confirm on a terminal; without one, a usage
-/// error that names --yes. `loss`: "deletes ... for good, in ...". Blocks.
+/// Confirms a deletion that cannot be undone, unless `yes`. Calls Confirm if standard input is a
+/// terminal; otherwise returns a usage error that names --yes. `loss` is of the form "deletes ...
+/// for good, in ...". Blocks.
 [[nodiscard]] Status NeedsYes(bool yes, Context& context, std::string_view loss);
 
 }  // namespace weir::app

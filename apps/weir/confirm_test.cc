@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// Standard input of a person who types `y` after the work has run.
+/// Standard input on which `y` is typed after `work` has run.
 class YesAfter : public std::streambuf {
  public:
   explicit YesAfter(std::function<void()> work) : work_(std::move(work)) {}
@@ -41,7 +41,8 @@ class YesAfter : public std::streambuf {
   bool is_typed_ = false;
 };
 
-/// A store in a file, with one resource that a limits file declared and an empty file dropped.
+/// A store in a file, with one resource that one limits file declares and an empty limits file
+/// removes.
 class ConfirmTest : public WorldTest {
  protected:
   ConfirmTest() {
@@ -62,13 +63,13 @@ class ConfirmTest : public WorldTest {
     args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db")});
     return app::Run(args, process_);
   }
-  /// Another command on the same file, which does not wait for a lock.
+  /// Runs another command on the same file. It does not wait for a lock.
   Exit Elsewhere(std::vector<std::string> args) {
     std::ostringstream out;
     args.insert(args.begin(), {"--store", "sqlite:" + Path("weir.db"), "--lock-wait", "0s"});
     return app::Run(args, WorldOf(in_, out, elsewhere_err_));
   }
-  /// Applies none.yaml and says yes, after `work` while the question waits.
+  /// Applies none.yaml and confirms it, after `work` has run while the question is open.
   Exit ApplyNoneWhile(std::function<void()> work) {
     YesAfter typed(std::move(work));
     std::istream in(&typed);
@@ -80,7 +81,7 @@ class ConfirmTest : public WorldTest {
     process.in_is_terminal = true;
     return app::Run(args, process);
   }
-  /// The process of another command: with streams of its own.
+  /// Returns the process of another command, with streams of its own.
   ProcessContext WorldOf(std::istream& in, std::ostream& out, std::ostream& err) {
     return {.clock = scheduler_.clock(),
             .scheduler = scheduler_,
@@ -94,7 +95,7 @@ class ConfirmTest : public WorldTest {
     EXPECT_EQ(Weir({"system", "list"}), Exit::kDone);
     return out_.str();
   }
-  /// The id of a namespace that is registered and deleted.
+  /// Registers and deletes a namespace and returns its id.
   std::string DeletedNamespace() {
     EXPECT_EQ(Weir({"namespace", "register", "team-a"}), Exit::kDone) << err_.str();
     const std::string text = out_.str();
@@ -140,7 +141,7 @@ TEST_F(ConfirmTest, AnotherCommandWorksOnTheFileWhileApplyAsks) {
   EXPECT_EQ(Levels(), "nothing is set\n");
 }
 
-// Fails if: the answer to a question deletes a limit that was set while the question waited.
+// Fails if: a confirmed deletion removes a limit that was set while the question was open.
 TEST_F(ConfirmTest, WhatChangedWhileApplyAskedIsKept) {
   const auto set = [&] {
     EXPECT_EQ(Elsewhere({"resource", "set-limits", "llm", "--limit", "rpm:7"}), Exit::kDone)
@@ -167,7 +168,7 @@ TEST_F(ConfirmTest, PurgeAsksOnATerminalAndNamesWhatIsLost) {
   EXPECT_THAT(Orphans(), Not(HasSubstr(id)));
 }
 
-// Fails if: a signal at the question counts as an answer, or one after it is caught and forgotten.
+// Fails if: a signal at the question counts as a reply, or a later one is caught and ignored.
 TEST_F(ConfirmTest, ASignalAtTheQuestionEndsTheCommand) {
   const std::string id = DeletedNamespace();
   bool is_released = false;

@@ -32,7 +32,8 @@ FileUse UseOf(Access access) {
   return FileUse::kOwn;
 }
 
-/// The damage of limits, entities and buckets: it may be that of any table that is not named here.
+/// Returns the damaged rows of limits, entities and buckets. Rows of an unknown table may be any of
+/// these.
 std::vector<std::string> ConfigAndBucketDamage(const DamageReport& damage) {
   std::vector<std::string> lines;
   for (const auto& [table, count] : damage.by_table()) {
@@ -116,7 +117,7 @@ void Context::ReportDamage(const Backend& backend) {
 
 bool Context::IsWhole(Records records) const {
   const auto is_other = [records](std::string_view line) {
-    // Each line begins with its table; a page may hold rows of any.
+    // Each line begins with the name of its table; a page may contain rows of any table.
     const std::string_view table = line.substr(0, line.find_first_of(" :"));
     const bool is_of_config = table == "entity" || table == "level";
     const bool is_of_buckets = table == "bucket" || table == "change";
@@ -131,6 +132,7 @@ std::vector<std::string> Context::AllLeftOut() const {
   return all;
 }
 
+// A failure of `work` has priority over a failure of the close.
 Result<Exit> Context::WithUrl(Access access, const std::string& url, const Work& work) {
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Open(access, url));
   ReportDamage(*backend);

@@ -1,4 +1,4 @@
-// What a verb may use while it runs.
+// The context of a running verb.
 #pragma once
 
 #include <functional>
@@ -22,25 +22,25 @@ namespace weir::app {
 
 /// The options that every verb accepts.
 struct CommonOptions {
-  std::optional<std::string> store;  ///< --store, as it was given; see ChooseStore
+  std::optional<std::string> store;  ///< --store, as given; see ChooseStore
   Durability durability = Durability::kRelaxed;
-  /// How long to wait for a process that owns the file.
+  /// How long to wait for another process that owns the file.
   nanoseconds lock_wait = std::chrono::seconds(5);
   bool json = false;
   LogOptions log{};
   std::optional<std::string> by{};  ///< --by; see PrincipalOf
 };
 
-/// The environment as main hands it in, and the files of this process.
+/// Returns the environment that main passes in, and the files of this process.
 HostEnvironment SurroundingsOf(const ProcessContext& process);
 
-/// Who makes the changes of this run, for the audit log: `by`, else the variable WEIR_BY, else
-/// ProcessContext::user if it is a name that the audit log accepts. kInvalidArgument: WEIR_BY is
-/// none.
+/// Returns the author of this run's changes, for the audit log: `by`, else the variable WEIR_BY,
+/// else ProcessContext::user if the audit log accepts it. Returns kInvalidArgument if WEIR_BY is
+/// not a valid name.
 [[nodiscard]] Result<std::optional<std::string>> PrincipalOf(const ProcessContext& process,
                                                              const std::optional<std::string>& by);
 
-/// Blocks until then by the scheduler's clock. Not from one of its tasks.
+/// Blocks until `at` by the scheduler's clock. Must not be called from one of its tasks.
 [[nodiscard]] Status SleepUntil(Scheduler& scheduler, Instant at);
 
 /// One run of one verb. Not thread-safe.
@@ -51,59 +51,62 @@ class Context {
 
   const ProcessContext& process() const { return process_; }
   const CommonOptions& common() const { return common_; }
-  /// Events for the operator, on standard error.
+  /// Returns the log for the operator's events, on standard error.
   Log& log() const { return *log_; }
-  /// The store of this run, as ChooseStore says, or ChooseReservationStore.
+  /// Returns the store of this run, by ChooseStore or ChooseReservationStore.
   [[nodiscard]] Result<StoreChoice> Store() const;
 
   using Work = std::function<Result<Exit>(Backend&)>;
-  /// Opens the store, works, and closes it, so that all the work did is durable when this returns.
+  /// Opens the store, calls `work`, and closes the store: all changes of `work` are durable on
+  /// return.
   [[nodiscard]] Result<Exit> WithBackend(Access access, const Work& work);
-  /// The same in memory, or in the file that --store names, and nothing else does: for work that
-  /// sets limits and fills buckets which are not meant for others. kInvalidArgument: --store names
-  /// a table, which is shared.
+  /// As WithBackend, but in memory unless --store names a file; the variables of the environment
+  /// are ignored. For commands that set limits and fill buckets which are not meant for other
+  /// clients. Returns kInvalidArgument if --store names a table, which is shared.
   [[nodiscard]] Result<Exit> WithScratch(const Work& work);
   using NamespaceWork = std::function<Result<Exit>(NamespaceStore&)>;
-  /// Works on the namespaces of a file or of memory. Of a file no data are opened, so that it does
-  /// not matter who owns them, nor whether the namespace in the URL is registered.
+  /// Calls `work` on the namespaces of a file or of memory. The data of a file are not opened: it
+  /// may be owned by another process, and the namespace in the URL need not be registered.
   [[nodiscard]] Result<Exit> WithNamespaces(Access access, const NamespaceWork& work);
-  /// The URL of Store(), ready to be opened.
+  /// Returns the URL of Store(), ready to be opened.
   [[nodiscard]] Result<std::string> StoreUrl(Access access) const;
-  /// How long a store may take to answer, after a wait that is meant.
+  /// Returns the deadline of one request to the store, after an intended wait.
   Deadline StoreDeadline(nanoseconds wait = nanoseconds(0)) const;
-  /// A StoreDeadline at each call, for one request after another. The context must outlive it.
+  /// Returns a function that returns a StoreDeadline at each call, for a series of requests. The
+  /// context must outlive it.
   std::function<Deadline()> EachRequest() const;
-  /// The same for so many changes of the configuration, which a store may make in parts: 30 s, and
-  /// 5 s more for each hundred.
+  /// Returns the deadline for this number of changes of the configuration, which a store may split:
+  /// 30 s, and 5 s for each hundred changes.
   Deadline ApplyDeadline(std::size_t changes) const;
 
-  /// What goes to stdout when the verb is done: `json` where --json is given, else `text`. An
-  /// object has a member `left_out` if something was.
+  /// Sets the text for stdout at the end of the verb: `json` with --json, else `text`. If records
+  /// were left out, a JSON object gets a member `left_out`.
   void Answer(const nlohmann::ordered_json& json, std::string_view text);
   const std::string& answer() const { return answer_; }
-  /// One line for stderr, after the answer: what went wrong in a run that has one.
+  /// Sets one line for stderr, printed after the output: the failure of a run that has output.
   void Warn(std::string_view message) { warning_ = message; }
   const std::string& warning() const { return warning_; }
-  /// Lines for stderr: what a listing could not read and left out. The exit status stays. Filled
-  /// before Answer.
+  /// Returns the lines for stderr about unreadable records that a listing left out. They do not
+  /// change the exit code. Add them before Answer.
   std::vector<std::string>& left_out() { return left_out_; }
-  /// False if a record was left out of a listing, or if the file has a damaged row (reported by
-  /// WithBackend) that may be one of these.
+  /// Returns false if a listing left out a record, or if the file has a damaged row (reported by
+  /// WithBackend) that may be one of `records`.
   enum class Records { kConfig, kBuckets };
   bool IsWhole(Records records) const;
-  /// Both; at most DamageReport::kKept damaged rows.
+  /// Returns left_out() and the damaged rows, at most DamageReport::kKept of the latter.
   std::vector<std::string> AllLeftOut() const;
 
-  /// The exit code after a signal: 128 plus its number.
+  /// Returns the exit code after a signal: 128 plus its number.
   Exit Interrupted() const { return static_cast<Exit>(128 + process_.signal()); }
 
-  /// The same error, which names the variable if that named the store.
+  /// Returns the error, with the name of the variable if a variable named the store.
   Error OfStore(Error error) const;
 
-  /// Whether the verb works on reservations, and the access that it needs to them.
+  /// Whether the verb works on reservations, and the access to them that it needs.
   bool for_reservations = false;
   Access reservation_access = Access::kWrite;
-  /// The answer is printed even if the store cannot be closed: a report of what happened.
+  /// Whether the output is printed even if the store cannot be closed: it reports what has
+  /// happened.
   bool answer_stands = false;
   /// The exit code if the verb returns an error.
   Exit failure = Exit::kFailed;
@@ -111,7 +114,7 @@ class Context {
  private:
   Result<std::unique_ptr<Backend>> Open(Access access, const std::string& url);
   Result<Exit> WithUrl(Access access, const std::string& url, const Work& work);
-  /// One line on stderr if rows of a file did not read.
+  /// Prints one line on stderr if rows of a file were damaged.
   void ReportDamage(const Backend& backend);
 
   const ProcessContext& process_;

@@ -23,11 +23,12 @@ void EndpointWatch::Call(JsonCall call, Deadline deadline, JsonDone done) {
                });
 }
 
+// Status 0: no response.
 void EndpointWatch::OnAnswer(int http_status, std::string cause) {
   const MutexLock lock(mutex_);
   reached_ = reached_ || http_status != 0;
   erring_ = http_status >= kServerError;
-  // A refusal is an answer of the service too.
+  // A refusal is a response of the service too.
   const bool answered = http_status != 0 && !erring_;
   cause_ = answered ? "" : std::move(cause);
   if (answered) silent_since_.reset();

@@ -1,4 +1,4 @@
-// Whether a service answers: what a command that waits for one tells its user.
+// Detects whether a service responds, for commands that report a service that does not.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@
 
 namespace weir::app {
 
-/// Passes calls on and notes when the service answered; an error of the server's own (5xx) ends no
-/// silence. Thread-safe.
+/// Passes calls on and records when the service responded. An error of the server itself (5xx) does
+/// not count as a response. Thread-safe.
 class EndpointWatch final : public JsonClient {
  public:
-  /// Both must outlive it, and it must outlive its calls. `name`: of the endpoint, for messages.
+  /// Client and clock must outlive this object, and this object must outlive its calls. `name` is
+  /// the endpoint's name in messages.
   EndpointWatch(JsonClient& client, const Clock& clock, std::string name)
       : client_(client), clock_(clock), name_(std::move(name)) {}
 
@@ -23,12 +24,12 @@ class EndpointWatch final : public JsonClient {
   JsonClientStats stats() const override { return client_.stats(); }
 
   struct Silence {
-    nanoseconds length{0};  ///< since calls wait and the service answered none of them
-    std::string cause;      ///< of the last call that failed in it; empty: none has
-    bool always = false;    ///< it never answered, not even with an error
-    bool erring = false;    ///< the last call that failed got an error of the server's own
+    nanoseconds length{0};  ///< since the first call after the last response
+    std::string cause;      ///< of the last failed call; empty if none has failed
+    bool always = false;    ///< the service has never responded, not even with an error
+    bool erring = false;    ///< the last failed call got an error of the server itself
   };
-  /// Nothing while no call waits, or the service answers.
+  /// Returns nothing before the first call, and from a response until the next call.
   std::optional<Silence> Look() const;
   const std::string& name() const { return name_; }
 

@@ -29,7 +29,7 @@ class EndpointWatchTest : public testing::Test, public JsonClient {
   EndpointWatch watch_{*this, clock_, "http://localhost:1"};
 };
 
-// U9. Fails if: a call that fails without an answer ends the silence.
+// U9. Fails if: a call that fails without a response ends the silence.
 TEST_F(EndpointWatchTest, U9SilenceLastsUntilTheServiceAnswers) {
   EXPECT_FALSE(watch_.Look());
   Ask();
@@ -57,7 +57,8 @@ TEST_F(EndpointWatchTest, U9ARefusalIsAnAnswer) {
   Answer(JsonReply{});
 }
 
-// Q4. Fails if: a service that only fails counts as one that answers, or as one that is not there.
+// Q4. Fails if: a service that only fails counts as one that responds, or as one that does not
+// exist.
 TEST_F(EndpointWatchTest, Q4AnErrorOfTheServerEndsNoSilence) {
   Ask();
   clock_.Advance(milliseconds(900));

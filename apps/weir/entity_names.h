@@ -1,4 +1,4 @@
-// Many entities in one short text.
+// A list of entities in a short text.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 namespace weir::app {
 
 /// A list of names, some of them numbered: `acme`, `acme,bolt`, `user-{1..100000}`, `a-{01..20}-x`.
-/// A value; nothing is expanded until asked for.
+/// Names are built on demand.
 class EntityNames {
  public:
-  /// At most this many names in one list.
+  /// The maximum number of names in one list.
   static constexpr std::uint64_t kMost = 10'000'000;
 
-  /// kInvalidArgument unless each part is a valid entity id, with at most one `{first..last}`,
-  /// first <= last. Where `first` begins with 0, numbers are as long as it is.
+  /// Returns kInvalidArgument unless each part is a valid entity id with at most one
+  /// `{first..last}`, first <= last. If `first` begins with 0, all numbers have its number of
+  /// digits.
   [[nodiscard]] static Result<EntityNames> Parse(std::string_view text);
 
   std::uint64_t size() const { return size_; }
@@ -31,8 +32,8 @@ class EntityNames {
     std::string after;
     std::uint64_t first = 0;
     std::uint64_t count = 1;
-    int digits = 0;               ///< -1: no number
-    std::uint64_t begins_at = 0;  ///< index of its first name
+    int digits = 0;               ///< 0: no padding; -1: no number
+    std::uint64_t begins_at = 0;  ///< the index of the part's first name
   };
   [[nodiscard]] static Result<Part> ParsePart(std::string_view text);
   static std::string NameIn(const Part& part, std::uint64_t offset);

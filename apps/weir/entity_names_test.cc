@@ -57,8 +57,8 @@ TEST(EntityNames, RefusesWhatIsNoPattern) {
   }
 }
 
-// Fails if: At uses lower_bound over the parts, or a part does not add to the size before it
-// begins.
+// Fails if: At uses lower_bound over the parts, or the size is increased after a part's first index
+// is set.
 RC_GTEST_PROP(EntityNamesProperty, EachIndexHasANameOfItsOwn, ()) {
   const auto widths = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 9));
   RC_PRE(!widths.empty());

@@ -1,4 +1,4 @@
-// weir entity create|show|delete|children|list, and its limits.
+// weir entity create|show|delete|children|list, and the limits of an entity.
 #include <fmt/format.h>
 
 #include <memory>
@@ -40,8 +40,8 @@ Result<Metadata> ParseMetadataTexts(const std::vector<std::string>& texts) {
   return metadata;
 }
 
-/// A request of the entity charges it and each entity above, up to one that does not cascade. What
-/// no request could charge is refused.
+/// A request of the entity charges it and each parent up to one that does not cascade. Refuses a
+/// chain that is too long for any request.
 Status CheckCascade(const EntityOptions& options, Context& context, ConfigStore& store) {
   std::optional<std::string> above = options.cascade ? options.parent : std::nullopt;
   std::string chain = options.id;
@@ -140,7 +140,7 @@ CLI::App& AddEntityVerb(CLI::App& group, const EntityVerb& verb,
                  });
 }
 
-/// A verb that takes one entity and nothing else.
+/// Adds a verb with an entity as its only argument.
 void AddOnEntity(CLI::App& group, const EntityVerb& verb, Action& chosen) {
   auto options = std::make_shared<EntityOptions>();
   CLI::App& app = AddEntityVerb(group, verb, options, chosen);

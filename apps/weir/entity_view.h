@@ -1,4 +1,4 @@
-// Entities as `weir entity show` and `list` present them.
+// Entities in the form that `weir entity show` and `list` print.
 #pragma once
 
 #include <limits>
@@ -11,37 +11,38 @@
 
 namespace weir::app {
 
-/// One entity: its record, if it has one, and the limits that are its own.
+/// One entity: its record, if it has one, and its own limits.
 struct EntityView {
   std::string id;
   std::optional<EntityRecord> record;
   std::vector<LevelRecord> levels;
 };
 
-/// All entities that have a record or limits, in order of their ids.
+/// Returns all entities that have a record or limits, in the order of their ids.
 std::vector<EntityView> ViewsOf(const Declared& declared);
 
-/// Which entities to list; an empty text excludes none.
+/// Selects entities for a list. An empty text excludes none.
 struct EntityListOptions {
   std::optional<std::string> parent;
   std::string prefix;  ///< of the id or of the name
-  std::string after;   ///< ids greater than this one, in the order of bytes
+  std::string after;   ///< only ids greater than this one, in the order of bytes
   std::size_t count = std::numeric_limits<std::size_t>::max();
 };
 
 struct EntityPage {
   std::vector<EntityView> entities;
-  std::string next;  ///< `after` of the next page; empty: this is the last one
+  std::string next;  ///< the `after` of the next page; empty on the last page
 };
 
-/// The first `count` of `views` that the options select. REQUIRES: `views` in order of their ids.
+/// Returns the first `count` of `views` that the options select. REQUIRES: `views` are in the order
+/// of their ids.
 EntityPage PageOf(const std::vector<EntityView>& views, const EntityListOptions& options);
 
-/// The record's members (json.h) and "limits".
+/// Returns the record's members (json.h) and "limits".
 Json ToJson(const EntityView& view);
 std::string TextOf(const EntityView& view);
 
-/// {"entities", "next"}; the last page has no "next".
+/// Returns {"entities", "next"}; the last page has no "next".
 Json ToJson(const EntityPage& page);
 std::string TextOf(const EntityPage& page);
 

@@ -23,7 +23,7 @@ EntityRecord EntityNamed(const std::string& id, const std::string& name,
   return record;
 }
 
-/// org; its children team-1 and team-2; and guest, which has limits only.
+/// org, its children team-1 and team-2, and guest, which has limits only.
 Declared Organisation() {
   Declared declared;
   declared.entities["org"] = EntityNamed("org", "The organisation");
@@ -81,7 +81,7 @@ TEST(EntityList, TheAnswersNameTheNextPage) {
   EXPECT_FALSE(ToJson(ListOf({})).contains("next"));
 }
 
-// Fails if: PageOf names the entity that did not fit as `next`, or `after` includes it.
+// Fails if: PageOf returns the entity that did not fit as `next`, or `after` includes its entity.
 RC_GTEST_PROP(EntityListProperty, PagesJoinToTheWhole, ()) {
   Declared declared;
   for (const auto& id : *rc::gen::container<std::vector<std::string>>(

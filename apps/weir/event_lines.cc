@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kLongestEvent = 1 << 20;
 constexpr milliseconds kBetweenLooks{100};
-// One more and the releaser would give up the oldest.
+// With one more, the releaser would discard the oldest.
 constexpr std::size_t kMostOpen = ReleaseOptions{}.most_pending - 1;
 
-/// Lines whose events are settled and not over. Thread-safe.
+/// The lines whose events are settled but not finished. Thread-safe.
 class OpenLines {
  public:
   void Open(std::size_t line) {
@@ -35,7 +35,8 @@ class OpenLines {
     const MutexLock lock(mutex_);
     return open_.size();
   }
-  /// Of lines that were not looked for as often as wanted, those included that still are open.
+  /// Returns the failures: lines with fewer searches than wanted, including those that are still
+  /// open.
   Trouble Lost() const {
     const MutexLock lock(mutex_);
     Trouble lost = lost_;
@@ -64,13 +65,13 @@ Status TakeLine(EventReleaser& releaser, const LineReader& lines,
   return asked_again.transform([](bool) {});
 }
 
-// Or an interrupt.
+// Waits until at most this number of lines is open, or for an interrupt.
 void AwaitUntilOpenAre(std::size_t most, const OpenLines& open, Scheduler& scheduler,
                        const Context& context) {
   while (open.count() > most && !context.process().interrupted()) PauseBetweenLooks(scheduler);
 }
 
-// Nobody else remembers what was read from standard input.
+// Waits for the open lines: events from standard input are stored nowhere else.
 void AwaitOpen(const OpenLines& open, Scheduler& scheduler, Context& context) {
   if (open.count() == 0) return;
   context.process().err << fmt::format(

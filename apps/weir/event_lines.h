@@ -1,4 +1,4 @@
-// Events from standard input, a line each.
+// Reads events from standard input, one per line.
 #pragma once
 
 #include "apps/weir/context.h"
@@ -7,10 +7,10 @@
 
 namespace weir::app {
 
-/// Blocks for a tenth of a second, between two looks whether to stop.
+/// Blocks for a tenth of a second, the pause between two checks for a stop.
 void PauseBetweenLooks(Scheduler& scheduler);
 
-/// Reads to the end of the input, and waits until each event is over, or for an interrupt.
+/// Reads the input to its end and waits until each event is finished, or until an interrupt.
 Result<Exit> ReadEventLines(bool metrics, EventReleaser& releaser, Scheduler& scheduler,
                             Context& context);
 

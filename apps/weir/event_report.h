@@ -1,4 +1,4 @@
-// What `weir reservation events` answers at its end.
+// The output of `weir reservation events`.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weir::app {
 
-/// What did not go well, and the first of it.
+/// The number of failures, and the first one.
 struct Trouble {
   std::uint64_t count = 0;
   std::string first;
@@ -25,14 +25,15 @@ struct Trouble {
   }
 };
 
-/// What events were read with.
+/// The releaser and the source of one run.
 struct EventReading {
   const EventReleaser& releaser;
   const SqsSource* source = nullptr;  ///< null: standard input
-  bool metrics = false;               ///< are printed, too
+  bool metrics = false;               ///< the metrics are printed too
 };
 
-/// Numbers, metrics if they are wanted, and on standard error the trouble, which fails the command.
+/// Prints the numbers, the metrics if wanted, and on standard error the failures, which fail the
+/// command.
 Result<Exit> AnswerEvents(Context& context, const EventReading& reading, const Trouble& trouble);
 
 }  // namespace weir::app

@@ -45,6 +45,8 @@ Result<std::unique_ptr<FailedLines>> FailedLines::Open(const std::string& path,
 
 std::ostream& FailedLines::stream() {
   std::error_code problem;
+  // The file is opened for appending, so writes continue at the new end. Devices and pipes are not
+  // truncated.
   if (!std::exchange(used_, true) && std::filesystem::is_regular_file(path_, problem)) {
     std::filesystem::resize_file(path_, 0, problem);
     if (problem) file_.setstate(std::ios::badbit);

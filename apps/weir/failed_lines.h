@@ -1,4 +1,4 @@
-// The file that keeps the lines that failed.
+// The file that stores lines that failed.
 #pragma once
 
 #include <fstream>
@@ -11,19 +11,20 @@
 
 namespace weir::app {
 
-/// Changes nothing in an existing file until there is a line for it. Not thread-safe.
+/// Leaves an existing file unchanged until a line is stored. Not thread-safe.
 class FailedLines {
  public:
   struct Options {
-    bool replace = false;        ///< lines of an earlier run may go
-    std::optional<int> input{};  ///< the descriptor that the lines come from
+    bool replace = false;        ///< lines of an earlier run may be replaced
+    std::optional<int> input{};  ///< the descriptor that the lines are read from
   };
-  /// Opens the file, or creates it. kInvalidArgument: it is the input itself. kAlreadyExists: it
-  /// has lines, which are not to be replaced. kUnavailable: it cannot be written.
+  /// Opens the file, or creates it. Returns kInvalidArgument if it is the input itself,
+  /// kAlreadyExists if it has lines that must not be replaced, kUnavailable if it cannot be
+  /// written.
   [[nodiscard]] static Result<std::unique_ptr<FailedLines>> Open(const std::string& path,
                                                                  const Options& options);
 
-  /// For lines of this run: from the first call on those of earlier runs are gone.
+  /// Returns the stream for lines of this run. The first call removes the lines of earlier runs.
   std::ostream& stream();
 
  private:

@@ -22,7 +22,7 @@ class FailedLinesTest : public testing::Test {
   const std::string path_ = folder_ / "failed";
 };
 
-// Q1. Fails if: opening the file empties it, or a line is appended to those of an earlier run.
+// Q1. Fails if: opening the file empties it, or a line is appended to the lines of an earlier run.
 TEST_F(FailedLinesTest, Q1LinesOfAnEarlierRunStayUntilALineFails) {
   ASSERT_TRUE(WriteFile(path_, "old\n"));
   auto file = FailedLines::Open(path_, {.replace = true});

@@ -23,7 +23,7 @@ Error FileError(std::string_view verb, const std::string& path, int number) {
           fmt::format("cannot {} {}: {}", verb, path, std::strerror(number))};
 }
 
-// 0, or the number of the error.
+// Returns 0, or the errno.
 int WriteTo(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
@@ -55,7 +55,7 @@ bool IsOpen(const Seen& seen, int descriptor) {
   return seen.exists && fstat(descriptor, &open_file) == 0 && IsSame(seen.is, open_file);
 }
 
-// Where the links lead, also if nothing is there yet.
+// Returns the target of a chain of links, even if it does not exist.
 std::filesystem::path Behind(std::filesystem::path path) {
   constexpr int kMostLinks = 40;
   std::error_code problem;
@@ -65,7 +65,7 @@ std::filesystem::path Behind(std::filesystem::path path) {
   return path;
 }
 
-// Creates a file under an unused name, which is stored in `name`. Its descriptor, or -1.
+// Creates a file with an unused name and stores the name in `name`. Returns its descriptor, or -1.
 int CreateIn(const std::filesystem::path& folder, std::string& name) {
   constexpr mode_t kMode = 0666;
   for (int number = 0;; ++number) {
@@ -75,7 +75,7 @@ int CreateIn(const std::filesystem::path& folder, std::string& name) {
   }
 }
 
-// Closes the descriptor. 0, or the number of the error.
+// Closes the descriptor. Returns 0, or the errno.
 int WriteAndClose(int descriptor, std::string_view text, const DiskCalls& disk) {
   int failure = WriteTo(descriptor, text);
   if (failure == 0 && disk.sync(descriptor) != 0) failure = errno;
@@ -83,12 +83,13 @@ int WriteAndClose(int descriptor, std::string_view text, const DiskCalls& disk) 
   return failure;
 }
 
-// A device or a pipe may know no sync.
+// Accepts that a device or a pipe does not support fsync.
 int SyncIfPossible(int descriptor) {
   const bool done = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
   return done ? 0 : -1;
 }
 
+// Writes to the existing device, pipe or standard output.
 Status WriteAsItIs(const std::string& path, const Seen& seen, std::string_view text) {
   const int descriptor = IsOpen(seen, STDOUT_FILENO) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                                      : open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -97,7 +98,8 @@ Status WriteAsItIs(const std::string& path, const Seen& seen, std::string_view t
   return failure == 0 ? Status() : Fail(FileError("write", path, failure));
 }
 
-// 0, or the number of the error; then nothing is changed.
+// Writes a new file in the same folder and renames it. Returns 0, or the errno; then nothing is
+// changed.
 int Replace(const std::filesystem::path& target, const Seen& seen, std::string_view text,
             const DiskCalls& disk) {
   constexpr mode_t kPermissions = 07777;

@@ -89,7 +89,7 @@ TEST_F(FilesTest, AFileThatCannotBeReplacedStays) {
   EXPECT_TRUE(std::filesystem::exists(path_ + "/inside"));
 }
 
-// Q2. Fails if: a link is replaced by a file, or the file behind it is not.
+// Q2. Fails if: a link is replaced by a file, or its target is not written.
 TEST_F(FilesTest, Q2ALinkStaysALink) {
   const std::string link = folder_ / "link";
   std::filesystem::create_symlink("file", link);

@@ -32,7 +32,7 @@ Json ToJson(const LimitStatus& status) {
           {"retry_after_ms", status.retry_after.count()}};
 }
 
-/// As a limits file declares them: by name, periods in seconds.
+/// Writes limits as a limits file declares them: by name, with periods in seconds.
 Json DeclarationOf(const std::vector<Limit>& limits) {
   Json json = Json::object();
   for (const auto& [name, quota, allowance] : limits) {
@@ -62,13 +62,13 @@ std::string_view NameOf(OnUnavailable choice) {
 
 Json TokensJson(std::int64_t millitokens) {
   if (millitokens % kMillitokens == 0) return millitokens / kMillitokens;
-  // From here on a double keeps fewer than three decimals.
+  // From this value on, a double keeps fewer than three decimals.
   constexpr std::int64_t kInexact = (std::int64_t{1} << 43) * kMillitokens;
   if (millitokens >= kInexact || millitokens <= -kInexact) return FormatTokens(millitokens);
   return static_cast<double>(millitokens) / static_cast<double>(kMillitokens);
 }
 
-// Microseconds are to milliseconds what millitokens are to tokens.
+// The ratio of microseconds to milliseconds is that of millitokens to tokens.
 Json MillisJson(nanoseconds time) { return TokensJson(time.count() / 1000); }
 
 Json ToJson(const Decision& decision) {

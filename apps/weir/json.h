@@ -1,4 +1,4 @@
-// Answers as programs read them.
+// The JSON output of the verbs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace weir::app {
 
 using Json = nlohmann::ordered_json;
 
-/// An object with a member for each entry of a map, made in linear time: operator[] of Json
-/// compares a name with all those before it.
+/// Returns an object with a member for each entry of a map, in linear time: operator[] of Json
+/// compares a name with all names before it.
 template <class Map, class ToValue>
 Json ObjectOf(const Map& entries, ToValue to_value) {
   Json::object_t object;
@@ -25,30 +25,31 @@ Json ObjectOf(const Map& entries, ToValue to_value) {
   return object;
 }
 
-/// Millitokens as a JSON number of tokens: an integer where whole, else with up to three decimals;
-/// from 2^43 on a string if it is not whole, as a reader's double would round it.
+/// Returns millitokens as a JSON number of tokens: an integer if whole, else with up to three
+/// decimals. From 2^43 on, a number that is not whole becomes a string, because a reader's double
+/// would round it.
 Json TokensJson(std::int64_t millitokens);
 
-/// The number of milliseconds in it, down to a microsecond.
+/// Returns a duration as a number of milliseconds, rounded down to microseconds.
 Json MillisJson(nanoseconds time);
 
-/// {"admitted", "retry_after_ms", "limits": [{"entity", "name", "capacity", "available",
-/// "requested", "exceeded", "retry_after_ms"}]}
+/// Returns {"admitted", "retry_after_ms", "limits": [{"entity", "name", "capacity", "available",
+/// "requested", "exceeded", "retry_after_ms"}]}.
 Json ToJson(const Decision& decision);
 
-/// {"name", "capacity", "refill_amount", "refill_period_ms"}
+/// Returns {"name", "capacity", "refill_amount", "refill_period_ms"}.
 Json ToJson(const Limit& limit);
 Json ToJson(const std::vector<Limit>& limits);
 
-/// {"level", "entity", "resource", "limits", "on_unavailable", "managed"}; what a level does not
-/// have is left out.
+/// Returns {"level", "entity", "resource", "limits", "on_unavailable", "managed"} without the
+/// members that the level lacks.
 Json ToJson(const LevelRecord& record);
 
-/// {"entity", "name", "parent", "cascade", "metadata", "created_at", "managed"}
+/// Returns {"entity", "name", "parent", "cascade", "metadata", "created_at", "managed"}.
 Json ToJson(const EntityRecord& record);
 
-/// {"namespace", "system", "resources", "entities"}: a limits file, which ParseLimitsFile reads
-/// back as `file` if the text has at most kMaxYamlSilence bytes.
+/// Returns {"namespace", "system", "resources", "entities"}: a limits file that ParseLimitsFile
+/// reads back as `file` if the text is shorter than kMaxYamlSilence bytes.
 Json ToJson(const LimitsFile& file);
 
 std::string_view NameOf(OnUnavailable choice);

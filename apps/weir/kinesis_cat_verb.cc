@@ -1,4 +1,4 @@
-// weir kinesis cat: a stream's records, read back.
+// weir kinesis cat: prints the records of a stream.
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -33,20 +33,20 @@ struct CatOptions {
 kinesis::ConnectionOptions ConnectionOf(const CatOptions& options, const ProcessContext& process) {
   kinesis::ConnectionOptions connection = ConnectionFor(options.stream, {});
   connection.content_type = kinesis::kReadContentType;
-  connection.request_timeout = std::chrono::seconds(30);  // an answer may have 14 MB
+  connection.request_timeout = std::chrono::seconds(30);  // a response may have 14 MB
   connection.connect_timeout = std::chrono::seconds(3);
   connection.max_attempts = 3;
   connection.gives_up = process.interrupted;
   return connection;
 }
 
-/// Writes records down until there are enough.
+/// Prints records until the requested number is reached.
 class Writer {
  public:
   Writer(Context& context, std::optional<std::uint64_t> count)
       : out_(context.process().out), json_(context.common().json), left_(count) {}
 
-  /// True: go on.
+  /// Returns false if no more records are needed or the output has failed.
   bool Write(const std::vector<StreamRecord>& records) {
     for (const StreamRecord& record : records) {
       out_ << (json_ ? JsonLineOf(record) : record.data) << '\n';
@@ -55,7 +55,7 @@ class Writer {
     out_ << std::flush;
     return out_.good() && !is_full();
   }
-  /// It wrote as many as were asked for.
+  /// Returns whether the requested number of records has been printed.
   bool is_full() const { return left_ == 0U; }
 
  private:
@@ -71,7 +71,7 @@ kinesis::ReaderOptions ReaderOptionsOf(const CatOptions& options) {
   return reader;
 }
 
-/// Of a command that goes on until it is interrupted, whatever the service does.
+/// Reports that reading fails or works again. Reading is retried until an interrupt.
 void ReportFailing(const Error* failure, std::ostream& err) {
   const std::string state =
       failure == nullptr ? "the stream is read again"
@@ -102,7 +102,7 @@ Result<Exit> Cat(const CatOptions& options, Context& context, const OpenedKinesi
   return was_cut ? context.Interrupted() : Exit::kFailed;
 }
 
-/// Digits that are too many for milliseconds since 1970 are a sequence number.
+/// A number with too many digits for milliseconds since 1970 is a sequence number.
 bool IsSequenceNumber(std::string_view text) {
   constexpr std::size_t kMostOfTime = 15;
   return text.size() > kMostOfTime && text.size() <= 129 &&
@@ -121,7 +121,7 @@ Result<Position> ParseFrom(const std::string& text) {
                           text));
 }
 
-/// A sequence number says nothing about other shards.
+/// A sequence number is meaningless for other shards.
 Status CheckFrom(const CatOptions& options, Context& context) {
   if (options.from.at != Position::At::kAt || options.shard) return {};
   context.failure = Exit::kUsage;

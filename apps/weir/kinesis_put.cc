@@ -26,6 +26,13 @@ std::string CauseOf(const kinesis::RecordResult& result) {
   return fmt::format("{}: {}", cause->code, cause->message);
 }
 
+// One run. The thread of PutLines reads lines, puts them and stores failed ones. Results may arrive
+// on other threads and reach the run only through the tally.
+//
+//   ReadLines --> PutLine --> port.put --> OnStored, OnFailed of the tally
+//       |                                          |
+//       v                                          v
+//    Finish: flush, then close              KeepFailed: write the failed lines in order
 class PutRun {
  public:
   PutRun(const PutPort& port, const PutInput& input, const ProcessContext& process)
@@ -70,7 +77,7 @@ class PutRun {
         outcome_.read_all = !HasStopped();
         break;
       }
-      // The signal, and not the input, may have ended it.
+      // The signal, not the input, may have ended the line.
       if (!input_.lines.complete() && HasStopped()) break;
       ++outcome_.records;
       outcome_.bytes += input_.lines.line().size();
@@ -97,14 +104,14 @@ class PutRun {
                        cause_.empty() ? "" : ", " + cause_);
   }
 
-  /// The lines before it come first, unless the run has stopped.
+  /// Writes the lines before the long one first, unless the run has stopped.
   std::ostream& ForTooLong() {
     FlushWhile([this] { return !Stops(); });
     KeepFailed();
     return input_.failed_lines();
   }
 
-  /// While the input waits. True: it is to end.
+  /// Runs while the input waits. Returns whether the input must end.
   bool Idle() {
     if (Stops()) return true;
     KeepFailed();
@@ -112,13 +119,14 @@ class PutRun {
     return false;
   }
 
-  /// True: a signal came, or the service never answered. Asked again and again.
+  /// Returns whether a signal arrived or the service never responded.
   bool Stops() {
     WatchEndpoint();
     return HasStopped();
   }
   bool HasStopped() const { return gave_up_ || process_.interrupted(); }
 
+  // Reports a silent service, and gives up if it has never responded.
   void WatchEndpoint() {
     const auto silence = port_.watch == nullptr ? std::nullopt : port_.watch->Look();
     if (!silence || silence->length < kReportSilence) {
@@ -140,6 +148,7 @@ class PutRun {
     return std::string(input_.lines.line());
   }
 
+  // Puts the last line, and retries while the producer's buffer is full.
   void PutLine() {
     const Result<std::string> key = input_.keys.KeyOf(input_.lines.line());
     if (!key) return Failed(key.error().message);
@@ -171,7 +180,7 @@ class PutRun {
     return port_.put(std::move(record), done);
   }
 
-  /// Flushes while `goes_on` and not all that was put has its result.
+  /// Flushes until all lines have results, while `goes_on`.
   template <class GoesOn>
   void FlushWhile(GoesOn goes_on) {
     const auto waits = [&] {
@@ -184,6 +193,7 @@ class PutRun {
     }
   }
 
+  // Waits for the remaining results, after an interruption for a limited time, and closes the port.
   void Finish() {
     FlushWhile([this] { return !Stops(); });
     if (!gave_up_ && process_.interrupted()) {
@@ -197,6 +207,7 @@ class PutRun {
     port_.close(Deadline::After(process_.clock, nanoseconds(0)));
   }
 
+  // Writes the failed lines that are next in order.
   void KeepFailed() {
     const std::vector<std::string> lines = tally_->TakeFailedLines();
     if (lines.empty()) return;
@@ -205,7 +216,7 @@ class PutRun {
     kept_all_ = kept_all_ && file.flush();
   }
 
-  /// What the reader wrote is kept too.
+  /// Also flushes lines that the reader wrote itself.
   bool FlushFailed() {
     if (input_.failed_lines == nullptr || tally_->failed() == 0) return true;
     return static_cast<bool>(input_.failed_lines().flush());
@@ -222,7 +233,7 @@ class PutRun {
   const ProcessContext& process_;
   ProgressLine progress_;
   Instant shown_{};
-  bool reported_ = false;  ///< the silence that lasts
+  bool reported_ = false;  ///< the current silence has been reported
   bool gave_up_ = false;
   std::string cause_;  ///< of the last silence
   PutOutcome outcome_;

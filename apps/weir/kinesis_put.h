@@ -1,4 +1,4 @@
-// Lines into a stream of Kinesis, each a record, and what became of them.
+// Puts lines into a Kinesis stream, each as a record, and reports their results.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace weir::app {
 
-/// What is used of a producer, as kinesis::Producer has it.
+/// The functions of a producer that a run uses; see kinesis::Producer.
 struct PutPort {
-  /// kResourceExhausted: no room came within a while; then it is tried again.
+  /// Returns kResourceExhausted if the buffer stays full for a while; the put is then retried.
   std::function<Status(kinesis::Record, kinesis::PutDone)> put;
   std::function<Status(Deadline)> flush;
   std::function<void(Deadline)> close;
-  const EndpointWatch* watch = nullptr;  ///< null: whether the service answers is not looked at
+  const EndpointWatch* watch = nullptr;  ///< null: the service's responses are not watched
 };
 
-/// All of it outlives the run.
+/// The input of a run. All of it must outlive the run.
 struct PutInput {
   LineReader& lines;
   RecordKeys& keys;
-  /// Where lines that failed go, in the order of the input; asked only if there are any. Null: they
-  /// are not kept.
+  /// Returns the stream for lines that failed, in the order of the input. It is called only if
+  /// there are any. Empty: failed lines are not stored.
   std::function<std::ostream&()> failed_lines{};
 };
 
-/// Why lines failed, and which.
+/// A cause of failures and its lines.
 struct FailureCause {
   std::string text;
   std::uint64_t first_line = 0;
@@ -44,30 +44,30 @@ inline constexpr std::size_t kMostCauses = 3;
 
 struct PutOutcome {
   std::uint64_t records = 0;  ///< lines that were read
-  std::uint64_t bytes = 0;    ///< of them, without newlines
-  std::uint64_t failed = 0;   ///< of them, those that had no key or were not stored
+  std::uint64_t bytes = 0;    ///< of these lines, without newlines
+  std::uint64_t failed = 0;   ///< lines without a key, or not stored
   nanoseconds elapsed{0};
-  std::uint64_t maybe_stored = 0;      ///< of those that failed, what may be stored all the same
-  HistogramSnapshot latency;           ///< from put to result of those that were stored, in ns
+  std::uint64_t maybe_stored = 0;      ///< failed lines that may be stored nevertheless
+  HistogramSnapshot latency;           ///< from put to result of stored lines, in ns
   std::vector<FailureCause> causes{};  ///< at most kMostCauses, by their first lines
   bool interrupted = false;            ///< by a signal
   bool read_all = true;                ///< the input was read to its end
-  std::string unreachable{};           ///< why the run gave up; empty: it did not
+  std::string unreachable{};           ///< why the run gave up; empty if it did not
 };
 
-/// A service that does not answer for this duration is reported; one that has never answered ends
-/// the run after the longer duration.
+/// A service that does not respond for kReportSilence is reported. If it has never responded, the
+/// run ends after kGiveUp.
 inline constexpr milliseconds kReportSilence{1'200};
 inline constexpr std::chrono::seconds kGiveUp{10};
-/// After an interruption the lines that were read have this duration to get their results, unless
-/// another signal comes.
+/// After an interruption, lines that were read have this time to get their results, unless another
+/// signal arrives.
 inline constexpr std::chrono::seconds kLastFlush{10};
 
-/// Puts each line, until the lines end or the run is interrupted; then closes the port, when all is
-/// stored or has failed or, interrupted, after kLastFlush. A line that an interruption cut is not
-/// put. It gives up a service that never answered for kGiveUp. Blocks. kUnavailable: the lines
-/// cannot be read, or failed lines cannot be kept; lines that were read before are put all the
-/// same.
+/// Puts each line until the lines end or the run is interrupted. Closes the port when all lines are
+/// stored or have failed or, after an interruption, after kLastFlush. A line that an interruption
+/// cut is not put. The run ends if the service has not responded once within kGiveUp. Blocks.
+/// Returns kUnavailable if the lines cannot be read, or failed lines cannot be stored; lines that
+/// were read before are put nevertheless.
 [[nodiscard]] Result<PutOutcome> PutLines(const PutPort& port, const PutInput& input,
                                           const ProcessContext& process);
 
@@ -78,11 +78,11 @@ struct PutReport {
 
 nlohmann::ordered_json ToJson(const PutReport& report);
 std::string TextOf(const PutReport& report);
-/// "stopped at line N", and whether there was more to read.
+/// Returns "stopped at line N", and whether more lines follow.
 std::string StopOf(const PutOutcome& outcome);
-/// One line for stderr if the run gave up: why, and where the lines are.
+/// Returns one line for stderr if the run gave up: the cause, and the location of the lines.
 std::string GivenUpOf(const PutOutcome& outcome, const std::string& kept_in);
-/// One line for stderr where something failed: how many, the first causes, and where the lines are.
+/// Returns one line for stderr if lines failed: their number, the first causes, and their location.
 std::string FailuresOf(const PutOutcome& outcome, const std::string& kept_in);
 
 }  // namespace weir::app

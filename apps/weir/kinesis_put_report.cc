@@ -1,4 +1,4 @@
-// What became of the lines, for programs and for people.
+// Reports of a run, as JSON and as text.
 #include <fmt/format.h>
 
 #include <chrono>

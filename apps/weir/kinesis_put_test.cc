@@ -33,7 +33,7 @@ RecordResult Failed(const std::string& code, const std::string& message) {
   return result;
 }
 
-// Answers at once, or never.
+// A service that responds at once, or never.
 class OnOffEndpoint final : public JsonClient {
  public:
   void Call(JsonCall, Deadline, JsonDone done) override {
@@ -42,7 +42,7 @@ class OnOffEndpoint final : public JsonClient {
   bool answers = true;
 };
 
-// A run on a producer that answers when it is flushed, or as the test says.
+// A run on a producer that completes records when it is flushed, or as the test configures it.
 class PutLinesTest : public WorldTest {
  protected:
   PutLinesTest() {
@@ -104,7 +104,7 @@ class PutLinesTest : public WorldTest {
   bool keep_ = true;
   std::deque<Code> refusals_;
   std::deque<RecordResult> results_;
-  int flushes_ = 0;  // that end too early
+  int flushes_ = 0;  // the number of flushes that end too early
   int hurries_ = 1'000'000;
   int closed_ = 0;
   const EndpointWatch* watch_ = nullptr;
@@ -163,7 +163,7 @@ TEST_F(PutLinesTest, U9OneCauseOfManyLinesIsNamedOnce) {
             "see f");
 }
 
-// U4. Fails if: an interruption is not in the outcome, or ends like the input's own end.
+// U4. Fails if: an interruption is not in the outcome, or looks like the end of the input.
 TEST_F(PutLinesTest, U4AnInterruptionSaysWhereItStopped) {
   looks_ = 2;
   const PutOutcome outcome = Run("{\"k\":1}\n{\"k\":2}\n{\"k\":3}\n");
@@ -226,7 +226,7 @@ TEST_F(PutLinesTest, Q3WhatMayBeStoredIsNotCalledLost) {
             "--failed-to FILE keeps such lines");
 }
 
-// Q4. Fails if: the endpoint is looked at only when a line comes.
+// Q4. Fails if: the endpoint is checked only when a line arrives.
 TEST_F(PutLinesTest, Q4SilenceIsSeenWhileTheInputWaits) {
   OnOffEndpoint service;
   service.answers = false;
@@ -247,7 +247,7 @@ TEST_F(PutLinesTest, Q4SilenceIsSeenWhileTheInputWaits) {
   EXPECT_THAT(GivenUpOf(outcome, "f"), HasSubstr("; input not read to its end; see f"));
 }
 
-// Answers with an error of its own, always.
+// A service that always responds with an error of its own.
 class ErringEndpoint final : public JsonClient {
  public:
   void Call(JsonCall, Deadline, JsonDone done) override {
@@ -255,7 +255,7 @@ class ErringEndpoint final : public JsonClient {
   }
 };
 
-// Q4. Fails if: a service that only fails is retried in silence, or given up.
+// Q4. Fails if: a service that only fails is retried without a message, or given up.
 TEST_F(PutLinesTest, Q4AServiceThatOnlyFailsIsReported) {
   ErringEndpoint service;
   EndpointWatch watch(service, clock(), "http://localhost:1");
@@ -267,7 +267,7 @@ TEST_F(PutLinesTest, Q4AServiceThatOnlyFailsIsReported) {
             "weir: errors alone come from http://localhost:1, retrying: 500 InternalFailure\n");
 }
 
-// Fails if: a service that answered once is given up.
+// Fails if: the run gives up a service that has responded once.
 TEST_F(PutLinesTest, U9AServiceThatAnsweredIsRetriedWithoutEnd) {
   OnOffEndpoint service;
   EndpointWatch watch(service, clock(), "http://localhost:1");
@@ -281,7 +281,7 @@ TEST_F(PutLinesTest, U9AServiceThatAnsweredIsRetriedWithoutEnd) {
   EXPECT_THAT(err_.str(), StartsWith("weir: cannot reach"));
 }
 
-// Q1. Fails if: a long line is kept before failed lines above it.
+// Q1. Fails if: a long line is stored before failed lines above it.
 TEST_F(PutLinesTest, Q1ALongLineIsKeptWhereItStood) {
   results_ = {Failed("A", ""), Failed("A", "")};
   const std::string line(100, 'x');
@@ -334,7 +334,7 @@ TEST_F(PutLinesTest, AnInterruptionEndsReadingAndLeavesTenSeconds) {
   EXPECT_EQ(outcome.latency.count(), 2U);
 }
 
-// Q5. Fails if: a second signal loses the lines that have no result.
+// Q5. Fails if: a second signal loses the lines without a result.
 TEST_F(PutLinesTest, Q5ASecondSignalEndsTheRunAndKeepsWhatIsUnanswered) {
   looks_ = 2;
   hurries_ = 5;

@@ -1,4 +1,4 @@
-// weir kinesis put: lines into a stream.
+// weir kinesis put: writes lines to a stream.
 #include <fmt/format.h>
 
 #include <memory>
@@ -22,12 +22,12 @@
 namespace weir::app {
 namespace {
 
-/// A put that finds no room looks so often whether it is to stop.
+/// The timeout of a put on a full buffer; after it the run checks whether to stop.
 constexpr milliseconds kPutTimeout{200};
-/// A line that only waits for those before it has not failed. As many as fit in the memory of a
-/// producer may need minutes on a stream of one shard.
+/// A line that only waits for the lines before it has not failed. The lines that fit in a
+/// producer's memory may need minutes on a stream of one shard.
 constexpr std::chrono::minutes kRecordTtl{10};
-/// A stream that does not exist, or credentials that do not, are to be reported sooner than that.
+/// A missing stream, or missing credentials, must be reported sooner than that.
 constexpr std::chrono::seconds kHold{10};
 constexpr char kRandom[] = "random";
 
@@ -44,7 +44,7 @@ struct PutOptions {
   bool cloudwatch = false;
 };
 
-/// What this producer shares with others, or nothing.
+/// The limiter that this producer shares with others, or null pointers.
 struct Shared {
   std::unique_ptr<Backend> store;
   std::unique_ptr<Limiter> limiter;
@@ -88,7 +88,7 @@ Result<RecordKeys> KeysOf(const PutOptions& options, std::uint64_t seed) {
   return RecordKeys::Field(options.key);
 }
 
-/// Null: no file was named.
+/// Returns null if no file was named.
 Result<std::unique_ptr<FailedLines>> OpenFailed(const PutOptions& options, Context& context) {
   if (options.failed_to.empty()) return nullptr;
   auto file = FailedLines::Open(

@@ -1,4 +1,4 @@
-// weir kinesis: what its verbs share.
+// weir kinesis: functions that its verbs share.
 #include "apps/weir/kinesis_verbs.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The verbs that put records into a stream of Kinesis and read them back.
+// The verbs that write records to a Kinesis stream and read them.
 #pragma once
 
 #include <functional>
@@ -15,44 +15,44 @@
 
 namespace weir::app {
 
-/// Kinesis, or CloudWatch, ready to be called. All of it outlives the work.
+/// A client of Kinesis, or of CloudWatch. All of it outlives the work.
 struct OpenedKinesis {
   JsonClient& client;
   Scheduler& scheduler;
   std::uint64_t seed;
 };
 
-/// Connects to the service of the options, and works with it. Blocks.
+/// Connects to the service of the options and calls the work. Blocks.
 using KinesisWork = std::function<Result<Exit>(const OpenedKinesis&)>;
 using WithKinesis =
     std::function<Result<Exit>(Context&, const kinesis::ConnectionOptions&, const KinesisWork&)>;
 
-/// Over the network.
+/// Connects over the network.
 Result<Exit> WithKinesisOfRegion(Context& context, const kinesis::ConnectionOptions& options,
                                  const KinesisWork& work);
 
-/// Which stream, and where.
+/// The stream and its location.
 struct StreamOptions {
   kinesis::StreamAddress stream;
-  std::string endpoint;  ///< URL; empty: the region's
-  std::string region;    ///< empty: that of the stream's ARN, or as AWS's tools find it
+  std::string endpoint;  ///< URL; empty: the region's endpoint
+  std::string region;  ///< empty: the region of the stream's ARN, or the one that AWS's tools find
 };
 void AddStream(CLI::App& verb, StreamOptions& options);
 
-/// A usage error if --store is given: the verb would pass it over. `verb`: its last word, and what
-/// to write instead, if anything.
+/// Returns a usage error if --store is given, which the verb would ignore. `verb` is its last word,
+/// and an alternative if there is one.
 [[nodiscard]] Status RefuseStore(Context& context, std::string_view verb);
 
-/// The connection that a producer with these settings wants, but for the content type; what the
-/// command line names counts.
+/// Returns the options of a connection for a producer with these settings, without the content
+/// type. Options of the command line override the settings.
 kinesis::ConnectionOptions ConnectionFor(const StreamOptions& stream,
                                          const kinesis::ProducerConfig& config);
 
-/// {"shard", "sequence_number", "sub_sequence_number", "partition_key", "data"}, one line. Data
-/// that are no UTF-8 are "data_base64" instead.
+/// Returns {"shard", "sequence_number", "sub_sequence_number", "partition_key", "data"} as one
+/// line. Data that are not UTF-8 are in "data_base64" instead.
 std::string JsonLineOf(const kinesis::StreamRecord& record);
 
-/// As verbs.h says. `with_kinesis` is called when a verb runs.
+/// See verbs.h. `with_kinesis` is called when a verb runs.
 void AddKinesis(CLI::App& app, Action& chosen, const WithKinesis& with_kinesis);
 void AddKinesisPut(CLI::App& group, Action& chosen, const WithKinesis& with_kinesis);
 void AddKinesisCat(CLI::App& group, Action& chosen, const WithKinesis& with_kinesis);

@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 class KinesisVerbsTest : public testing::Test {
  protected:
-  /// What stdout holds after `weir kinesis ...`.
+  /// Runs `weir kinesis ...` and returns its output on stdout.
   std::string Run(std::vector<std::string> args) {
     out_.str("");
     args.insert(args.begin(), "kinesis");
@@ -108,7 +108,7 @@ TEST_F(KinesisVerbsTest, CatFollowsUntilItIsInterruptedOrHasTheCount) {
   EXPECT_EQ(exit_, Exit::kDone);
 }
 
-/// A stream whose service answers nothing from one call to another.
+/// A stream whose service fails from one call to another.
 class OutageClient final : public JsonClient {
  public:
   OutageClient(JsonClient& client, int first, int last)
@@ -128,7 +128,7 @@ class OutageClient final : public JsonClient {
   const int last_;
 };
 
-// Fails if: an outage of seconds ends a command that follows, or passes in silence.
+// Fails if: an outage of seconds ends a command that follows, or is not reported.
 TEST_F(KinesisVerbsTest, CatThatFollowsOutlastsAnOutageAndReportsItsBeginningAndEnd) {
   stream_.Put(0, "k", "a");
   OutageClient outage(client_, 4, 203);

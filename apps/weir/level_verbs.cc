@@ -74,7 +74,7 @@ std::string TextOf(const LevelRecord& record) {
 Result<LevelLimits> NewLimits(const LevelOptions& options, Context& context, Backend& backend) {
   LevelLimits limits{.limits = options.limits, .on_unavailable = options.on_unavailable};
   if (options.scope != Scope::kSystem) return limits;
-  // The two halves of the system level are set apart from each other.
+  // The limits and the policy of the system level are set separately; the other one is kept.
   const Deadline deadline = context.StoreDeadline();
   WEIR_ASSIGN_OR_RETURN(const auto before, GetLevel(backend.config(), Level::System(), deadline));
   if (before && limits.limits.empty()) limits.limits = before->limits;

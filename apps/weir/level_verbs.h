@@ -1,11 +1,11 @@
-// The verbs that the levels of limits share.
+// The verbs that all levels of limits share.
 #pragma once
 
 #include "apps/weir/verbs.h"
 
 namespace weir::app {
 
-/// Whose limits: everybody's, a resource's, an entity's.
+/// The level: of all requests, of a resource or of an entity.
 enum class Scope { kSystem, kResource, kEntity };
 
 /// Adds set-limits, get-limits and delete-limits.

@@ -26,8 +26,8 @@ std::string QuestionOf(const Planned& planned) {
                      planned.plan.Count(PlannedAction::kDelete), TextOf(planned.scope));
 }
 
-/// Asks on a terminal whether the records that the file dropped are to go. Blocks; REQUIRES: the
-/// store is closed, so that others can use its file meanwhile.
+/// Asks on a terminal whether the records that the file no longer has may be deleted. Blocks.
+/// REQUIRES: the store is closed, so that others can use its file meanwhile.
 Status ConfirmDeletes(const Planned& planned, const LimitsOptions& options, Context& context) {
   const std::size_t deletes = planned.plan.Count(PlannedAction::kDelete);
   if (!context.process().in_is_terminal || options.file == kStandardStream) {
@@ -46,7 +46,7 @@ Result<Exit> ApplyPlanned(const Planned& planned, Context& context, Backend& bac
   return Exit::kDone;
 }
 
-/// The store is planned for again: it was open to others while the question waited.
+/// Plans again, because others could change the store while the question was open.
 Result<Exit> ApplyConfirmed(const Planned& confirmed, const LimitsOptions& options,
                             const LimitsSource& source, Context& context) {
   return context.WithBackend(Access::kWrite, [&](Backend& backend) -> Result<Exit> {

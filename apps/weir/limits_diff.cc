@@ -1,4 +1,4 @@
-// The fields in which a limits file and a store differ.
+// The fields that differ between a limits file and a store.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Fields FieldsOf(const EntityRecord& record) {
   return fields;
 }
 
-/// target -> field -> value
+/// Maps each target to its fields and their values.
 std::map<std::string, Fields> FieldsOf(const Declared& declared) {
   std::map<std::string, Fields> all;
   for (const auto& [level, limits] : declared.levels) all[Describe(level)] = FieldsOf(limits);

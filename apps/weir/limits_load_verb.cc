@@ -1,4 +1,4 @@
-// weir reservation load-limits: accounts' limits of one service, from rate-limiter-py's file.
+// weir reservation load-limits: loads accounts' limits of one service from rate-limiter-py's file.
 #include <fmt/format.h>
 
 #include <functional>
@@ -84,7 +84,7 @@ void AddLimitsLoad(CLI::App& group, Action& chosen, const WithReservations& with
   AddLoadVerb({group, "load"}, chosen, [load](const AccountLoadOptions& given, Context& context) {
     context.process().err << "weir: 'limits load' is deprecated: write 'reservation load-limits'\n";
     return load(given, context);
-  }).group("");  // not in the help
+  }).group("");  // not listed in the help
 }
 
 }  // namespace weir::app

@@ -27,7 +27,7 @@ EntityRecord RecordOf(const std::string& id, const EntityDeclaration& declaratio
 
 std::string ParentOf(const std::string& id) { return "parent of " + id; }
 
-/// One side by side comparison of live and file; what is on both sides and equal is only counted.
+/// Compares live and file. Records that are equal on both sides are only counted.
 class Planner {
  public:
   Planner(const LimitsFile& file, const Declared& live, UnixMillis now)
@@ -70,7 +70,7 @@ class Planner {
       record.entity.created_at = now_;
       return PutRecord(PlannedAction::kCreate, {}, record);
     }
-    // A file says nothing about names and metadata: these stay.
+    // A file does not have names and metadata: these are kept.
     EntityRecord wanted = found->second;
     wanted.entity.parent = record.entity.parent;
     wanted.entity.cascade = record.entity.cascade;
@@ -87,6 +87,9 @@ class Planner {
     planned.change = PutEntity{wanted};
   }
 
+  // Plans the removal of an entity that the file does not declare. If the file names it without a
+  // parent, only its parent is removed. It is deleted only if it is managed and has no limits set
+  // by hand.
   void Drop(const std::string& id, const EntityRecord& record) {
     if (record.managed && file_.entities.contains(id)) {
       return Put(id, RecordOf(id, file_.entities.at(id)));

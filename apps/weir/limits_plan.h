@@ -1,4 +1,4 @@
-// A limits file held against a store: what applying it would do, and what differs.
+// Compares a limits file with a store: the changes that applying it makes, and the differences.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace weir::app {
 
-/// What a file declares: levels with limits, and the parent and cascade of entities. Everything is
-/// marked as managed. An entity for which the file gives no parent is not declared as such.
+/// Returns the levels with limits, and the parents and cascades of entities, that a file declares.
+/// All of it is marked as managed. An entity without a parent in the file is not declared.
 Declared DeclaredBy(const LimitsFile& file);
 
-/// What is set in a store, as a file. Entities without parent and without limits, names and
-/// metadata are not part of a file.
+/// Returns the content of a store as a file. The file does not have names, metadata, and entities
+/// without parent and limits.
 LimitsFile FileOf(const Declared& live, const std::string& namespace_name);
 
 enum class PlannedAction {
@@ -30,15 +30,15 @@ enum class PlannedAction {
   kLeave,  ///< not in the file, and not set by one
 };
 
-/// Nothing, the limits of a level, or an entity, of which parent and cascade count.
+/// Nothing, the limits of a level, or an entity, of which only parent and cascade are compared.
 using PlannedState = std::variant<std::monostate, LevelRecord, EntityRecord>;
 
 struct PlannedChange {
   PlannedAction action = PlannedAction::kLeave;
   std::string target;                  ///< for people: "resource gpt-4", or "parent of acme"
-  PlannedState live;                   ///< set in the store
-  PlannedState file;                   ///< set by the file
-  std::optional<ConfigChange> change;  ///< none where it is left
+  PlannedState live;                   ///< in the store
+  PlannedState file;                   ///< in the file
+  std::optional<ConfigChange> change;  ///< nothing for kLeave
 };
 
 struct Plan {
@@ -46,38 +46,39 @@ struct Plan {
   std::size_t unchanged = 0;
 
   std::size_t Count(PlannedAction action) const;
-  /// What to hand to ConfigStore::Apply.
+  /// Returns the changes for ConfigStore::Apply.
   std::vector<ConfigChange> ToApply() const;
 };
 
-/// Who is whose parent in the store once the plan is applied, without limits.
+/// The parent of each entity in the store after the plan is applied. Limits are not set.
 using Parents = std::map<std::string, EntityDeclaration>;
 Parents ParentsAfter(const Plan& plan, const Declared& live);
 
-/// A cycle of parents, or a cascade over more than kMaxCascade entities, that the plan would make
-/// of parents in the file and in the store. No request of that entity could be decided.
+/// Returns a fault that the plan would create: a cycle of parents, or a cascade over more than
+/// kMaxCascade entities, in the parents of the file and of the store. Requests of that entity would
+/// always fail.
 std::optional<ParentFault> NewParentFault(const Plan& plan, const Declared& live);
 
-/// Deletes only what is marked as managed. An entity that the file no longer names is deleted only
-/// if it has no limits but managed ones. Entities that no file made and that have no parent are
-/// nothing to a file. `now`: when entities that are new were created.
+/// Plans the changes. Deletes only managed records, and an entity that the file no longer names
+/// only if all its limits are managed. Entities that no file created and that have no parent are
+/// ignored. `now` is the creation time of new entities.
 Plan MakePlan(const LimitsFile& file, const Declared& live, UnixMillis now);
 
-/// All of it or nothing; the error names the change that could not be made. Blocks.
+/// Applies all changes or none. The error names the change that failed. Blocks.
 [[nodiscard]] Status ApplyPlan(const Plan& plan, ConfigStore& store, Deadline deadline);
 
-/// One field of one level or entity that is not the same. Empty: not there.
+/// A field of a level or entity that differs. An empty text means that it is missing.
 struct Difference {
   std::string target;
-  std::string field;  ///< "rpm.capacity", "parent", ...; empty: all of it is on one side only
+  std::string field;  ///< "rpm.capacity", "parent", ...; empty: the record is on one side only
   std::string live;
   std::string file;
 };
 
 std::vector<Difference> Differences(const LimitsFile& file, const Declared& live);
 
-/// SummaryOf (plan_summary.h); a change is {"action", "target", "live", "file"}, the last two null,
-/// a level as in lists of levels, or {"entity", "parent", "cascade", "managed"}.
+/// Returns SummaryOf (plan_summary.h). A change is {"action", "target", "live", "file"}; the last
+/// two are null, a level as in lists of levels, or {"entity", "parent", "cascade", "managed"}.
 nlohmann::ordered_json ToJson(const Plan& plan);
 std::string TextOf(const Plan& plan);
 nlohmann::ordered_json ToJson(const std::vector<Difference>& differences);

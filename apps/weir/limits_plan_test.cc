@@ -24,7 +24,7 @@ LimitsFile Parse(const std::string& yaml) {
   return file ? *std::move(file) : LimitsFile();
 }
 
-/// A store that changes are really made in.
+/// A store in which changes are really made.
 class PlanTest : public testing::Test {
  protected:
   Declared Live() { return *ReadDeclared(backend_->config(), Deadline::Never); }
@@ -161,13 +161,13 @@ TEST_F(PlanTest, ApplyingIsAllOrNothing) {
   record.entity.id = "org";
   record.entity.parent = "acme";
   Change({CreateEntity{record}});
-  // org below acme and acme below org: the last of the changes cannot be made.
+  // org below acme and acme below org: the last of the changes fails.
   const Plan plan = PlanFor(Parse(kYaml));
   EXPECT_FALSE(ApplyPlan(plan, backend_->config(), Deadline::Never()));
   EXPECT_THAT(Live().levels, IsEmpty());
 }
 
-/// Entities e0 .. e<n>, each the cascading child of the next.
+/// Returns entities e<first> to e<last-1>, each the cascading child of the next.
 std::vector<ConfigChange> ChainOf(int first, int last) {
   std::vector<ConfigChange> changes;
   for (int i = first; i < last; ++i) {
@@ -180,7 +180,7 @@ std::vector<ConfigChange> ChainOf(int first, int last) {
   return changes;
 }
 
-// Fails if: only the parents in the file are looked at, or those that it replaces are.
+// Fails if: only the parents in the file are checked, or those that the file replaces are.
 TEST_F(PlanTest, ACascadeOverTooManyOfTheFileAndTheStoreIsAFault) {
   Change(ChainOf(1, 8));
   const LimitsFile longer = Parse("entities: {e0: {parent: e1, cascade: true}}\n");
@@ -275,7 +275,7 @@ TEST_F(PlanTest, ThePlanAsJsonHasNumbersAndUnitsAsMembers) {
             R"("file":{"entity":"acme","parent":"org","cascade":true,"managed":true}}])");
 }
 
-// Fails if: a plan rounds what the file says.
+// Fails if: a plan rounds the amounts of the file.
 TEST_F(PlanTest, ThePlanAsJsonHasTheExactAmounts) {
   const Plan plan =
       PlanFor(Parse("resources: {llm: {limits: {a: 9007199254740.993, b: 8796093022207.999}}}\n"));
@@ -299,7 +299,7 @@ TEST_F(PlanTest, AnExportAsJsonIsALimitsFile) {
   EXPECT_EQ(ToJson(Parse("")).dump(), R"({"namespace":"default","resources":{},"entities":{}})");
 }
 
-// Fails if: ToJson(LimitsFile) writes a tree that the file does not have, or rounds a number.
+// Fails if: ToJson(LimitsFile) writes another tree than the file's, or rounds a number.
 RC_GTEST_PROP(LimitsFileJsonProperty, ReadsBackAsItWas, ()) {
   const LimitsFile file = *AnyLimitsFile();
   const std::string text = ToJson(file).dump();
@@ -309,7 +309,7 @@ RC_GTEST_PROP(LimitsFileJsonProperty, ReadsBackAsItWas, ()) {
   RC_ASSERT(*again == file);
 }
 
-/// A file with up to four resources, four entities, and parents among them.
+/// Returns a file with up to four resources, four entities, and parents.
 LimitsFile AnyFile() {
   LimitsFile file;
   file.namespace_name = "default";
@@ -325,7 +325,7 @@ LimitsFile AnyFile() {
   return file;
 }
 
-// Fails if: DropLevel or Drop leaves what an earlier file set.
+// Fails if: DropLevel or Drop leaves records that an earlier file set.
 RC_GTEST_PROP(PlanProperty, AfterAnyFilesTheStoreSaysWhatTheLastOneSays, ()) {
   const std::unique_ptr<Backend> backend = MakeMemoryBackend();
   ConfigStore& store = backend->config();

@@ -1,4 +1,4 @@
-// Plans and differences, for programs and for people.
+// Reports of plans and differences, as JSON and as text.
 #include <fmt/format.h>
 
 #include "apps/weir/json.h"

@@ -11,7 +11,7 @@
 namespace weir::app {
 namespace {
 
-/// The name of the namespace with this id, if it is registered. Blocks.
+/// Returns the name of the namespace with this id, if it is registered. Blocks.
 Result<std::optional<std::string>> NameOfId(NamespaceStore& spaces, std::string_view id,
                                             Deadline deadline) {
   PageRequest request;

@@ -1,4 +1,4 @@
-// The namespace that the verbs on limits files work on, and the file that they hold against it.
+// The namespace of the verbs on limits files, and the check that a file belongs to it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,23 +9,23 @@
 
 namespace weir::app {
 
-/// Where a command reads or changes limits.
+/// The store and namespace in which a command reads or changes limits.
 struct LimitsScope {
-  std::string store;           ///< as StoreName
-  std::string namespace_name;  ///< its name; its id if it has no name; empty: memory's
+  std::string store;           ///< in the form of StoreName
+  std::string namespace_name;  ///< its name, or its id if it has no name; empty for memory
 };
 
-/// The scope of this run's store. Blocks.
+/// Returns the scope of this run's store. Blocks.
 [[nodiscard]] Result<LimitsScope> ScopeOf(Context& context, Backend& backend);
 
-/// kFailedPrecondition if the file is meant for another namespace. Memory accepts every file: its
-/// one namespace has no name and ends with the process.
+/// Returns kFailedPrecondition if the file is meant for another namespace. Memory accepts every
+/// file: its only namespace has no name and ends with the process.
 [[nodiscard]] Status CheckScope(const LimitsFile& file, const std::string& file_name,
                                 const LimitsScope& scope);
 
-/// `answer` with the members "store" and "namespace" before its own.
+/// Returns the JSON `answer` with "store" and "namespace" as its first members.
 nlohmann::ordered_json WithScope(const LimitsScope& scope, const nlohmann::ordered_json& answer);
-/// "sqlite:weir.db, namespace default"
+/// Returns "sqlite:weir.db, namespace default".
 std::string TextOf(const LimitsScope& scope);
 
 }  // namespace weir::app

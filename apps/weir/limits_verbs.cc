@@ -37,7 +37,7 @@ Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file, C
 
 namespace {
 
-/// At the first parent of the chain from `entity` up that the file names.
+/// Returns the line of the first parent that the file names, in the chain from `entity` upwards.
 int LineOfChain(const LimitsSource& source, const Parents& parents, const std::string& entity) {
   const std::string* at = &entity;
   for (std::size_t i = 0; i <= parents.size(); ++i) {
@@ -99,7 +99,7 @@ Result<Exit> ShowPlan(const LimitsOptions& options, Context& context) {
 }
 
 Result<Exit> Diff(const LimitsOptions& options, Context& context) {
-  // As diff(1): 0 the same, 1 different, 2 trouble.
+  // As diff(1): 0 equal, 1 different, 2 error.
   context.failure = Exit::kUsage;
   WEIR_ASSIGN_OR_RETURN(const LimitsSource source, ReadLimitsFile(options, context));
   return context.WithBackend(Access::kRead, [&](Backend& backend) -> Result<Exit> {
@@ -115,7 +115,7 @@ Result<Exit> Diff(const LimitsOptions& options, Context& context) {
   });
 }
 
-/// The namespace that the file names: --namespace, else the one that was read.
+/// Returns the namespace to write: --namespace, else the one that was read.
 std::string NamespaceToWrite(const LimitsOptions& options, const LimitsScope& scope) {
   if (options.namespace_name) return *options.namespace_name;
   return scope.namespace_name.empty() ? "default" : scope.namespace_name;
@@ -129,7 +129,7 @@ tl::unexpected<Error> NotWritten(const std::string& file,
                           file, left_out.size(), left_out.front()));
 }
 
-/// What `export` writes to a file: JSON if the answers of this run are.
+/// Returns the text that `export` writes: JSON with --json, else YAML.
 Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
   if (!context.common().json) return FormatLimitsFile(file);
   std::string text = app::ToJson(file).dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
@@ -142,7 +142,7 @@ Result<std::string> ExportText(const LimitsFile& file, const Context& context) {
 }
 
 Result<Exit> ExportToFile(const LimitsFile& file, const LimitsOptions& options, Context& context) {
-  // Applied later, a file that lacks a record would delete it.
+  // Applied later, a file that lacks a record would delete the record.
   if (!context.IsWhole(Context::Records::kConfig)) {
     return NotWritten(options.file, context.AllLeftOut());
   }

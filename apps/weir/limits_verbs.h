@@ -1,4 +1,4 @@
-// The verbs on a limits file: their options, and the file next to the store that it is for.
+// The verbs on a limits file: their options, and the comparison of the file with its store.
 #pragma once
 
 #include <optional>
@@ -17,38 +17,40 @@ struct LimitsOptions {
   bool detailed_exitcode = false;
 };
 
-/// A limits file and the text that it was read from.
+/// A limits file and its text.
 struct LimitsSource {
   LimitsFile file;
   std::string text;
 };
 
-/// The limits file that the options name. Blocks.
+/// Reads the limits file that the options name. Blocks.
 [[nodiscard]] Result<LimitsSource> ReadLimitsFile(const LimitsOptions& options,
                                                   const Context& context);
 
-/// A limits file next to the store it is for.
+/// The content of a store, to compare with a limits file.
 struct Compared {
   LimitsScope scope;
   Declared live;
 };
 
-/// kFailedPrecondition as CheckScope. Records that cannot be read are in Context::left_out. Blocks.
+/// Reads the store. Returns kFailedPrecondition as CheckScope does. Unreadable records are added to
+/// Context::left_out. Blocks.
 [[nodiscard]] Result<Compared> Compare(const LimitsOptions& options, const LimitsFile& file,
                                        Context& context, Backend& backend);
 
-/// What applying a file to a store would do now.
+/// The changes that applying a file to a store would make now.
 struct Planned {
   LimitsScope scope;
   Plan plan;
 };
 
-/// As Compare; also kFailedPrecondition, with the line in the file, as NewParentFault. Blocks.
+/// As Compare. Also returns kFailedPrecondition, with the line of the file, for a NewParentFault.
+/// Blocks.
 [[nodiscard]] Result<Planned> PlanNow(const LimitsOptions& options, const LimitsSource& source,
                                       Context& context, Backend& backend);
 
-/// `weir limits apply`: asks before it deletes records, and makes changes only if the store is
-/// still as it was when it was asked about. Blocks.
+/// Runs `weir limits apply`: asks before records are deleted, and applies the changes only if the
+/// store still is as it was when the question was asked. Blocks.
 [[nodiscard]] Result<Exit> ApplyLimits(const LimitsOptions& options, Context& context);
 
 }  // namespace weir::app

@@ -5,7 +5,7 @@
 
 namespace weir::app {
 
-// The terminator that getline writes, and the newline that it takes along.
+// Two more bytes: the terminator that getline writes, and the newline that it reads.
 LineReader::LineReader(std::istream& in, std::size_t longest) : in_(in), buffer_(longest + 2, 0) {}
 
 bool LineReader::broken() const { return in_.bad(); }
@@ -20,7 +20,7 @@ LineReader::Got LineReader::Next() {
   complete_ = has_newline;
   if (has_newline || in_.eof()) {
     line_ = std::string_view(buffer_).substr(0, has_newline ? taken - 1 : taken);
-    // One byte more than a line may have fits where no newline follows it.
+    // Without a newline, one byte more than a line may have fits into the buffer.
     if (line_.size() <= longest()) return Got::kLine;
     if (too_long_) too_long_() << line_ << '\n';
     return Got::kTooLong;
@@ -32,7 +32,7 @@ LineReader::Got LineReader::Next() {
   return Got::kTooLong;
 }
 
-/// The rest of a line, in parts as long as the buffer.
+/// Reads the rest of a line in parts of the buffer's size.
 void LineReader::PassOver(std::ostream* kept) {
   while (in_.good()) {
     in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()), '\n');
@@ -40,7 +40,7 @@ void LineReader::PassOver(std::ostream* kept) {
     const std::streamsize part = in_.gcount() - (complete_ ? 1 : 0);
     if (kept != nullptr) kept->write(buffer_.data(), part);
     if (complete_) break;
-    // A part that fills the buffer, unless the input ended or broke.
+    // getline sets failbit if a part fills the buffer: clear it unless the input ended or failed.
     if (!in_.eof() && !in_.bad()) in_.clear();
   }
   if (kept != nullptr) *kept << '\n';

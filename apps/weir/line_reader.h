@@ -1,4 +1,4 @@
-// Lines of any length, in bounded memory.
+// Reads lines of any length in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,37 @@
 
 namespace weir::app {
 
-/// Reads `in`, which must outlive it, line by line. What follows the last newline is a line if it
-/// is not empty.
+/// Reads `in` line by line; `in` must outlive the reader. Text after the last newline is a line if
+/// it is not empty.
 class LineReader {
  public:
-  /// `longest`: bytes of a line, without its newline. So much memory is taken at once.
+  /// `longest` is the maximum number of bytes of a line, without its newline. The buffer is
+  /// allocated at once.
   LineReader(std::istream& in, std::size_t longest);
 
-  /// Each line that is longer goes there, with a newline; such lines are lost until this is called.
-  /// `stream_of` is asked before the first byte of each.
+  /// Writes each longer line, with a newline, to the stream that `stream_of` returns; without this
+  /// call, longer lines are lost. `stream_of` is called before the first byte of each such line.
   void KeepTooLong(std::function<std::ostream&()> stream_of) { too_long_ = std::move(stream_of); }
 
   enum class Got {
     kLine,
-    kTooLong,  ///< passed over, or kept
-    kEnd,      ///< or broken()
+    kTooLong,  ///< skipped, or written to the stream
+    kEnd,      ///< end of input, or broken()
   };
   Got Next();
-  /// The last one, until Next.
+  /// Returns the last line. Valid until Next.
   std::string_view line() const { return line_; }
-  /// The last one ended with a newline, and not with the input.
+  /// Returns whether the last line ended with a newline, not with the input.
   bool complete() const { return complete_; }
-  /// Bytes of the longest line that is read.
+  /// Returns the maximum number of bytes of a line.
   std::size_t longest() const { return buffer_.size() - 2; }
-  /// `in` cannot be read.
+  /// Returns whether `in` has failed.
   bool broken() const;
-  /// Of the last line, from 1.
+  /// Returns the number of the last line, from 1.
   std::uint64_t number() const { return number_; }
 
  private:
+  // Reads the rest of a line that is too long.
   void PassOver(std::ostream* kept);
 
   std::istream& in_;

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// "*" for what is too long.
+// Returns the lines; "*" for a line that is too long.
 std::vector<std::string> LinesOf(const std::string& text, std::size_t longest) {
   std::istringstream in(text);
   LineReader reader(in, longest);
@@ -32,7 +32,7 @@ TEST(LineReader, LinesAreWhatNewlinesEnd) {
   EXPECT_THAT(LinesOf(std::string("a\0b\n", 4), 9), ElementsAre(std::string("a\0b", 3)));
 }
 
-// U9. Fails if: a part of a long line is lost or doubled.
+// U9. Fails if: a part of a long line is lost or repeated.
 TEST(LineReader, U9WhatIsTooLongCanBeKept) {
   for (std::size_t size = 4; size < 20; ++size) {
     for (const std::string& end : {std::string("\n"), std::string()}) {
@@ -69,8 +69,8 @@ TEST(LineReader, AStreamThatBreaksIsSeenToBeBroken) {
   EXPECT_TRUE(reader.broken());
 }
 
-// Fails if: a line of the longest length is refused or one byte more is taken, with a newline or
-// without, or what is left of a long line is taken for the next.
+// Fails if: a line of the longest length is refused, or one byte more is accepted, with a newline
+// or without, or the rest of a long line is read as the next line.
 RC_GTEST_PROP(LineReaderProperty, CutsAsSplittingAtNewlinesDoes, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::element('a', 'b', '\n'));
   const auto longest = *rc::gen::inRange<std::size_t>(1, 6);

@@ -93,7 +93,7 @@ Status ApplyChanges(ConfigStore& store, std::vector<ConfigChange> changes, Deadl
   Status made = Await<void>(
       [&](Done<void> done) { store.Apply(std::move(changes), deadline, std::move(done)); });
   if (made || !made.error().message.starts_with(kOnly)) return made;
-  // A command that makes one change has no list of them.
+  // A command with one change does not number its changes.
   return Fail(made.error().code, made.error().message.substr(kOnly.size()));
 }
 

@@ -1,4 +1,4 @@
-// Reading a store to the end, page by page.
+// Reads a store to the end, page by page.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 namespace weir::app {
 
-/// What is declared in a store: the limits of each level, and the entities.
+/// The declared records of a store: the limits of each level, and the entities.
 struct Declared {
   std::map<Level, LevelLimits> levels;
   std::map<std::string, EntityRecord> entities;
 };
 
-/// Where a listing puts what it cannot read (Page::unreadable), each line once. Null: the first one
-/// is an error.
+/// The list that a listing adds unreadable records (Page::unreadable) to, one line each. Null: the
+/// first unreadable record is an error.
 using LeftOut = std::vector<std::string>*;
 
-/// The deadline of the next request. Each page of a listing has its own, so that a listing may take
-/// as long as its number of pages needs.
+/// Returns the deadline of the next request. Each page has its own, so a listing may take any
+/// number of pages.
 using NextDeadline = std::function<Deadline()>;
 
 [[nodiscard]] Result<Declared> ReadDeclared(ConfigStore& store, const NextDeadline& deadline,
@@ -35,13 +35,13 @@ using NextDeadline = std::function<Deadline()>;
 [[nodiscard]] Result<std::vector<EntityRecord>> ListEntities(
     ConfigStore& store, const std::optional<std::string>& parent, const NextDeadline& deadline,
     LeftOut left_out = nullptr);
-/// In order of their keys.
+/// In the order of the buckets' keys.
 [[nodiscard]] Result<std::vector<BucketRecord>> ListBuckets(BucketStore& store,
                                                             const BucketFilter& filter,
                                                             const NextDeadline& deadline,
                                                             LeftOut left_out = nullptr);
 
-/// What is set at one level; nothing where nothing is.
+/// Returns the limits of one level, or nothing if none are set. Blocks, as the following do.
 [[nodiscard]] Result<std::optional<LevelLimits>> GetLevel(ConfigStore& store, const Level& level,
                                                           Deadline deadline);
 [[nodiscard]] Result<std::optional<EntityRecord>> GetEntity(ConfigStore& store,

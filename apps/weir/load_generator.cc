@@ -16,9 +16,10 @@ namespace weir::app {
 namespace {
 
 constexpr std::chrono::seconds kStoreWait{30};
-/// How late a stop may be noticed.
+/// The maximum delay before a stop is noticed.
 constexpr milliseconds kSlice{10};
 
+// One run: each worker thread calls One until Watch, on the thread of Run, sets stop_.
 class LoadRun {
  public:
   LoadRun(Limiter& limiter, const LoadOptions& options, const ProcessContext& process)
@@ -30,7 +31,8 @@ class LoadRun {
     if (!options_.acknowledged.empty()) {
       WEIR_ASSIGN_OR_RETURN(acknowledged_, AckLog::Open(options_.acknowledged));
     }
-    // Before the first answer: who sees one may send a signal.
+    // Installs the signal handlers before the first result, which may be a caller's cue to send a
+    // signal.
     if (process_.interrupted()) return Report();
     start_ = clock_.Now();
     std::vector<std::jthread> workers;
@@ -49,7 +51,7 @@ class LoadRun {
     while (AwaitTurn()) One(rng);
   }
 
-  /// False: it is time to stop.
+  /// Waits until the worker's turn at the configured rate. Returns false on a stop.
   bool AwaitTurn() {
     if (!options_.rate) return !stop_.load(std::memory_order_relaxed);
     const auto turn = static_cast<double>(turns_.fetch_add(1, std::memory_order_relaxed));
@@ -63,6 +65,7 @@ class LoadRun {
     return false;
   }
 
+  // One decision, with its adjust and commit if it is admitted.
   void One(Rng& rng) {
     const std::uint64_t count = options_.entities.size();
     const std::string entity = options_.entities.At(zipf_ ? zipf_->Draw(rng) : rng.Below(count));
@@ -91,6 +94,7 @@ class LoadRun {
     return lease.Commit();
   }
 
+  // Writes a line after the store has acknowledged the operation, and never before.
   Status Acknowledge(std::string_view op, const std::string& entity, const Amounts& amounts) {
     if (!acknowledged_) return {};
     return acknowledged_->Write({clock_.WallNow(), op, entity, options_.resource, amounts});
@@ -103,6 +107,7 @@ class LoadRun {
     if (error.code == Code::kInvalidArgument) stop_ = true;
   }
 
+  // Waits for the end of the run, shows its progress, and stops the workers.
   void Watch() {
     const Instant end = start_ + options_.duration;
     Instant told = start_;

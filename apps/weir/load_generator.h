@@ -1,4 +1,4 @@
-// Load on a limiter, from many threads, and how it answered.
+// Generates load on a limiter from many threads and reports the results.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct LoadOptions {
   std::optional<std::vector<Limit>> limits;
   std::uint64_t workers = 1;
   nanoseconds duration = std::chrono::seconds(10);
-  std::optional<std::int64_t> rate;  ///< millidecisions a second, of all workers; none: no bound
-  std::optional<double> zipf;        ///< exponent; none: uniform
+  std::optional<std::int64_t> rate;  ///< millidecisions/s of all workers; nothing: unlimited
+  std::optional<double> zipf;        ///< exponent; nothing: uniform
   std::uint64_t seed = 1;
-  std::string acknowledged;  ///< a file for AckLog; empty: none
-  bool metrics = false;      ///< print the metrics of the limiter and the store, too
+  std::string acknowledged;  ///< the path of an AckLog; empty: none
+  bool metrics = false;      ///< print the metrics of the limiter and the store too
 };
 
 struct LoadReport {
@@ -35,15 +35,15 @@ struct LoadReport {
   std::uint64_t refused = 0;
   std::uint64_t errors = 0;
   std::optional<Error> first_error;
-  bool interrupted = false;  ///< by a signal, before the duration was over
+  bool interrupted = false;  ///< by a signal, before the end of the duration
   nanoseconds elapsed{0};
   HistogramSnapshot latency;  ///< of each decision, in ns
   LimiterStats limiter;
-  std::optional<EmbeddedStats> file;  ///< of a backend that keeps one
+  std::optional<EmbeddedStats> file;  ///< of a backend on a file
 };
 
-/// Runs until the duration is over, the process is interrupted, or an error says that no request
-/// can succeed. Blocks. The error: the file of acknowledged answers cannot be opened.
+/// Runs until the duration has passed, the process is interrupted, or an error shows that no
+/// request can succeed. Blocks. Returns an error if the file of acknowledgements cannot be opened.
 [[nodiscard]] Result<LoadReport> RunLoad(Limiter& limiter, const LoadOptions& options,
                                          const ProcessContext& process);
 

@@ -40,7 +40,7 @@ TEST(AckLog, SaysWhichFileCannotBeWritten) {
   EXPECT_THAT(log.error().message, HasSubstr("cannot write /nowhere/at/all: No such file"));
 }
 
-/// Tells the load to stop when it was asked so many times.
+/// Runs a load that stops after a given number of requests.
 class LoadTest : public testing::Test {
  protected:
   LoadOptions Options(const std::string& entities) {
@@ -53,7 +53,7 @@ class LoadTest : public testing::Test {
     return options;
   }
 
-  /// Runs until `enough` is true of what the limiter counts.
+  /// Runs until `enough` accepts the counts of the limiter.
   LoadReport Run(const LoadOptions& options, std::function<bool(const LimiterStats&)> enough) {
     Limiter limiter(*backend_, scheduler_);
     const ProcessContext process{.clock = scheduler_.clock(),
@@ -78,7 +78,7 @@ TEST_F(LoadTest, CountsWhatWasAdmittedAndRefused) {
   const LoadReport report = Run(Options("acme"), [](const LimiterStats& stats) {
     return stats.admitted + stats.refused >= 20;
   });
-  // The clock stands still: what is taken does not come back.
+  // The clock does not move, so no tokens are refilled.
   EXPECT_EQ(report.admitted, 5U);
   EXPECT_GE(report.refused, 15U);
   EXPECT_EQ(report.errors, 0U);

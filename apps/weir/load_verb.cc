@@ -1,4 +1,4 @@
-// weir load: how many decisions a store takes.
+// weir load: measures the decisions per second of a store.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -30,7 +30,7 @@ std::string FormatWhole(nanoseconds time) {
   return FormatSeconds(std::chrono::duration_cast<milliseconds>(time));
 }
 
-/// Nanoseconds are to microseconds what millitokens are to tokens.
+/// The ratio of nanoseconds to microseconds is that of millitokens to tokens.
 Json MicrosJson(std::int64_t nanos) { return TokensJson(nanos); }
 std::string MicrosText(std::int64_t nanos) { return FormatTokens(nanos); }
 

@@ -33,7 +33,7 @@ Json JsonOf(const LogField& field) {
   return std::visit([](const auto& value) { return Json(value); }, field.value);
 }
 
-// A text that a reader cannot take for several fields is left as it is.
+// Returns whether a text is printed without quotes: it cannot be mistaken for several fields.
 bool IsBareWord(std::string_view text) {
   const auto bare = [](unsigned char c) {
     return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\';
@@ -68,7 +68,7 @@ class SpdlogLog final : public Log {
         options_(options),
         logger_("weir", std::make_shared<spdlog::sinks::ostream_sink_mt>(out, true)) {
     logger_.set_pattern("%v");
-    logger_.set_level(spdlog::level::trace);  // IsEnabled decides
+    logger_.set_level(spdlog::level::trace);  // IsEnabled filters instead
   }
 
   bool IsEnabled(LogLevel level) const override {

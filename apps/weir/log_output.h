@@ -1,4 +1,4 @@
-// Log events as lines of text, for standard error.
+// Log events as lines of text for standard error.
 #pragma once
 
 #include <iosfwd>
@@ -18,20 +18,20 @@ enum class LogFormat {
 };
 
 struct LogOptions {
-  /// Events below this level are dropped; nothing: all of them are.
+  /// Events below this level are dropped; nothing: all events are.
   std::optional<LogLevel> lowest = LogLevel::kWarning;
   LogFormat format = LogFormat::kText;
 };
 
-/// Writes each event as one line. `out` and `clock`, which stamps the lines, must outlive the log.
-/// Bytes that are no UTF-8 are replaced and control characters are escaped, so that an event is one
-/// line whatever its fields hold.
+/// Writes each event as one line. `out`, and `clock`, which gives the time of each line, must
+/// outlive the log. Bytes that are not UTF-8 are replaced and control characters are escaped: an
+/// event is one line whatever its fields contain.
 std::unique_ptr<Log> MakeLog(std::ostream& out, const Clock& clock, LogOptions options);
 
-/// "debug", "info", "warning", "error" or "off". kInvalidArgument names these.
+/// Parses "debug", "info", "warning", "error" or "off". kInvalidArgument lists these.
 [[nodiscard]] Result<std::optional<LogLevel>> ParseLogLevel(std::string_view text);
 
-/// "text" or "json". kInvalidArgument names these.
+/// Parses "text" or "json". kInvalidArgument lists these.
 [[nodiscard]] Result<LogFormat> ParseLogFormat(std::string_view text);
 
 }  // namespace weir::app

@@ -1,4 +1,4 @@
-// The only place that wires real things together: the machine's clocks, a loop, signals, streams.
+// Connects the program to the machine's clocks, a loop, signals and streams. No other file does.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -31,6 +31,7 @@ std::int64_t MonotonicNanos() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// The signal handler: async-signal-safe calls only.
 void RequestStop(int signal) {
   const int saved = errno;
   if (!stop_request.Note(signal, MonotonicNanos())) {
@@ -46,6 +47,7 @@ void Catch(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
+// Installs the handlers at the first call: a verb that never calls it ends by the signals' default.
 bool Interrupted() {
   static const bool caught = [] {
     Catch(SIGINT);
@@ -65,7 +67,7 @@ bool Hurried() {
   return stop_request.is_hurried();
 }
 
-/// user@host; empty if the system does not know the user.
+/// Returns user@host, or an empty text if the system does not know the user.
 std::string UserAtHost() {
   const passwd* user = getpwuid(geteuid());
   std::array<char, 256> host{};

@@ -1,4 +1,4 @@
-// weir man: the manual page, from the same tree as the help.
+// weir man: the manual page, built from the same tree as the help.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@
 namespace weir::app {
 namespace {
 
-/// As text of roff(7): no backslash is an escape, and no line is a request.
+/// Escapes a text for roff(7): backslashes are literal, and no line is a request.
 std::string Roff(std::string_view text) {
   std::string roff;
   for (const char c : text) {
@@ -31,14 +31,14 @@ std::string Roff(std::string_view text) {
   return roff;
 }
 
-/// Writes usage and arguments as the help does.
+/// Returns a formatter that writes usage and arguments as the help does.
 CLI::Formatter HelpFormatter() {
   CLI::Formatter formatter;
   formatter.label("SUBCOMMAND", "VERB");
   return formatter;
 }
 
-/// "weir limits plan [OPTIONS] FILE"
+/// Returns "weir limits plan [OPTIONS] FILE".
 std::string SynopsisOf(const CLI::App& verb) {
   constexpr std::string_view kLabel = "Usage: ";
   std::string usage = HelpFormatter().make_usage(&verb, FullName(verb));
@@ -53,7 +53,7 @@ std::string Entry(std::string_view name, const CLI::Option& option,
                      Roff(formatter.make_option_desc(&option)));
 }
 
-/// Positionals and options; of --help, which each verb has, only the program's.
+/// Lists positionals and options. --help is listed for the program only.
 std::string ArgumentsOf(const CLI::App& verb) {
   const CLI::Formatter formatter = HelpFormatter();
   const auto is_listed = [](const CLI::Option* option) {
@@ -70,14 +70,14 @@ std::string ArgumentsOf(const CLI::App& verb) {
   return roff;
 }
 
-/// The verb's own: without one it inherits that of its group.
+/// Returns the footer of the verb, unless it is inherited from its group.
 std::string FooterOf(const CLI::App& verb) {
   const CLI::App* above = verb.get_parent();
   const bool is_own = above == nullptr || verb.get_footer() != above->get_footer();
   return !is_own ? "" : fmt::format(".PP\n{}\n", Roff(verb.get_footer()));
 }
 
-/// Each verb below `group`, in the order of the help.
+/// Lists each verb below `group` in the order of the help.
 std::string VerbsBelow(const CLI::App& group) {
   std::string roff;
   for (const CLI::App* verb : VisibleVerbs(group)) {

@@ -18,14 +18,14 @@
 namespace weir::app {
 namespace {
 
-// A purge takes as long as there is something to delete.
+// A purge may take this long.
 constexpr std::chrono::hours kPurgeWait{24};
 
 struct NamespaceOptions {
   std::vector<std::string> names;
   std::string name;
   std::string id;
-  bool yes = true;  // of verbs that ask for nothing else
+  bool yes = true;  // false only for verbs that need --yes
 };
 
 Json ToJson(const Namespace& space) {
@@ -37,7 +37,7 @@ Json ToJson(const Namespace& space) {
   return json;
 }
 
-// One verb's work.
+// The call of one verb.
 struct NamespaceCall {
   const NamespaceOptions& options;
   Context& context;
@@ -150,7 +150,7 @@ Result<Exit> Purge(const NamespaceCall& call) {
   return Exit::kDone;
 }
 
-// What the verbs are added to.
+// The parent of the verbs.
 struct Verbs {
   CLI::App& group;
   Action& chosen;
@@ -160,7 +160,7 @@ struct NamespaceVerb {
   std::string name;
   std::string description;
   Result<Exit> (*run)(const NamespaceCall&);
-  Access access = Access::kRead;  ///< kWrite: it may be the first to write there
+  Access access = Access::kRead;  ///< kWrite: the verb may be the first to write there
 };
 
 CLI::App& Add(const Verbs& verbs, const NamespaceVerb& verb,

@@ -1,4 +1,4 @@
-// Options whose texts are read by a function that returns a Result.
+// Options that are parsed by a function that returns a Result.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,11 +15,11 @@ namespace weir::app {
 /// The heading of a list of verbs in a help text.
 inline constexpr char kVerbs[] = "Verbs";
 
-/// The positional that is a command line of its own: its words may be empty, or like options.
+/// The positional that is a command line itself: its words may be empty or look like options.
 inline constexpr char kCommandArgument[] = "COMMAND";
 
-/// An option or positional read by `parse` (text to Result) into `target`, which must outlive the
-/// parse. A bad text ends the parse with the error's message.
+/// Adds an option or positional that `parse` (text to Result) parses into `target`, which must
+/// outlive the parse. An invalid text ends the parse with the error's message.
 template <class T, class Parse>
 CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse parse,
                        const std::string& description) {
@@ -31,9 +31,10 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target, Parse 
   return app.add_option_function<std::string>(name, read, description);
 }
 
-/// Words as they are typed: CLI11 takes "[a,b]" apart, and "{}" for no word, unless it gets them
-/// raw and may add none to an option. It gives a positional words up to its least number, so that
-/// is the largest one. `read` may throw CLI::ValidationError.
+/// Adds an option or positional for words exactly as they are typed. CLI11 splits "[a,b]", and
+/// reads "{}" as no word, unless it gets the words raw and may add none to an option. It gives a
+/// positional the words up to its minimum, so the minimum is the largest number. `read` may throw
+/// CLI::ValidationError.
 template <class Read>
 CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
                       const std::string& description) {
@@ -48,8 +49,8 @@ CLI::Option* AddWords(CLI::App& app, const std::string& name, const Read& read,
       ->allow_extra_args(false);
 }
 
-/// AddParsed for something given several times: `parse` reads all the texts at once. An option
-/// takes one text each time it is given, so that it swallows no positional.
+/// As AddParsed for an option that can be repeated: `parse` reads all texts at once. An option
+/// takes one text each time it is given, so that it does not take a positional.
 template <class T, class Parse>
 CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Parse parse,
                            const std::string& description) {
@@ -61,7 +62,7 @@ CLI::Option* AddParsedList(CLI::App& app, const std::string& name, T& target, Pa
   return AddWords(app, name, read, description);
 }
 
-/// Reads a text that `check` (text to Status) accepts as it is.
+/// Returns a parser for a text that `check` (text to Status) accepts unchanged.
 template <class Check>
 auto Checked(Check check) {
   return [check](const std::string& text) -> Result<std::string> {
@@ -70,7 +71,8 @@ auto Checked(Check check) {
   };
 }
 
-/// A verb whose options are a T: `run(T, Context)` is chosen when the command line names it.
+/// Adds a verb with options of type T: `run(T, Context)` is chosen if the command line names the
+/// verb.
 template <class T, class Run>
 CLI::App& AddVerb(CLI::App& app, const std::string& name, const std::string& description,
                   const std::shared_ptr<T>& options, Action& chosen, Run run) {
@@ -81,7 +83,7 @@ CLI::App& AddVerb(CLI::App& app, const std::string& name, const std::string& des
   return verb;
 }
 
-/// A word that is followed by one of its verbs.
+/// Adds a group: a word that is followed by one of its verbs.
 inline CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& description) {
   CLI::App& group = *app.add_subcommand(name, description)->group(kVerbs);
   group.require_subcommand(0, 1);

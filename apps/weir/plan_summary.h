@@ -1,4 +1,4 @@
-// How plans are told: what is done with each thing, and how often.
+// Formats plans: the action for each record, and the number of actions.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ inline ActionWords WordsOf(PlannedAction action) {
   return {"", ""};
 }
 
-/// {"create", "update", "delete", "leave", "unchanged", "changes": []}
+/// Returns {"create", "update", "delete", "leave", "unchanged", "changes": []}.
 template <class AnyPlan>
 Json SummaryOf(const AnyPlan& plan) {
   using enum PlannedAction;

@@ -18,7 +18,7 @@ constexpr int kRows = 12;
 constexpr std::array<std::string_view, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::string_view kLine = "─";
 
-/// Equal parts of the time, each a whole number of seconds long.
+/// Equal intervals of time, each a whole number of seconds long.
 struct Bins {
   UnixMillis start;
   milliseconds width{0};
@@ -40,7 +40,7 @@ Bins BinsOf(std::span<const PlotPoint> points) {
   return bins;
 }
 
-/// The smallest round number that is not under `value`.
+/// Returns the smallest round number that is not below `value`.
 double RoundUp(double value) {
   const double power = std::pow(10, std::floor(std::log10(std::max(value, 1.0))));
   for (const double step : {1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0}) {

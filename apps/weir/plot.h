@@ -1,4 +1,4 @@
-// A rate over time, drawn with characters.
+// Draws a rate over time with characters.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace weir::app {
 
-/// So many millitokens at an instant; negative: given back.
+/// An amount of millitokens at an instant; negative: returned.
 struct PlotPoint {
   UnixMillis at;
   std::int64_t amount = 0;
 };
 
-/// Columns of blocks for the rate per minute in equal parts of the time, and a line at
-/// `limit_per_minute`. At most 100 columns wide, in UTF-8. REQUIRES: points, in order of time.
+/// Draws the rate per minute in equal intervals as columns of blocks, and a line at
+/// `limit_per_minute`. At most 100 columns wide, in UTF-8. REQUIRES: points is not empty and in
+/// order of time.
 std::string Plot(std::span<const PlotPoint> points, std::int64_t limit_per_minute);
 
 }  // namespace weir::app

@@ -21,7 +21,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-/// Characters, not bytes.
+/// Counts characters, not bytes.
 std::size_t WidthOf(const std::string& line) {
   std::size_t width = 0;
   for (const char c : line) width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
@@ -47,7 +47,7 @@ TEST(Plot, FitsAHundredColumnsHoweverLongTheTime) {
 }
 
 TEST(Plot, ARateAtTheTopFillsItsColumn) {
-  // 1000 tokens in the first of two seconds: 60000 a minute, where the scale ends.
+  // 1000 tokens in the first of two seconds: 60000 per minute, the end of the scale.
   const std::string text = Plot(
       std::vector<PlotPoint>{{kWholeSecond, 1'000'000}, {kWholeSecond + milliseconds(1500), 0}},
       1'000);
@@ -57,7 +57,7 @@ TEST(Plot, ARateAtTheTopFillsItsColumn) {
 }
 
 TEST(Plot, PartsOfARowAreEighths) {
-  // 3000 a minute, where the scale ends, and 1632: 6.528 of 12 rows.
+  // 3000 per minute, the end of the scale, and 1632: 6.528 of 12 rows.
   const std::string text = Plot(
       std::vector<PlotPoint>{{kWholeSecond, 50'000}, {kWholeSecond + milliseconds(1500), 27'200}},
       1'000);

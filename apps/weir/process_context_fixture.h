@@ -1,5 +1,5 @@
-// The process of a command in a test: streams in memory, simulated time, variables of the test. For
-// tests only.
+// The process of a command in a test: streams in memory, simulated time, and variables of the test.
+// For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class WorldTest : public testing::Test {
   explicit WorldTest(std::map<std::string, std::string> environment = {})
       : environment_(std::move(environment)) {}
 
-  /// Runs a command; `out_` and `err_` then hold its output alone.
+  /// Runs a command. Afterwards `out_` and `err_` have its output only.
   Exit RunArgs(const std::vector<std::string>& args) {
     out_.str("");
     err_.str("");
@@ -33,7 +33,7 @@ class WorldTest : public testing::Test {
   std::ostringstream out_;
   std::ostringstream err_;
   sim::SimScheduler scheduler_;
-  int looks_ = 1'000'000;  ///< until it is interrupted
+  int looks_ = 1'000'000;  ///< the number of checks until the process is interrupted
   ProcessContext process_{
       .clock = scheduler_.clock(),
       .scheduler = scheduler_,

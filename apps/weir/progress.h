@@ -1,4 +1,4 @@
-// How far a long verb is, for who sits before it.
+// The progress of a long-running verb, for a user at a terminal.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace weir::app {
 
-/// One line on stderr that is written over and over, and gone at the end; nothing of it if stderr
-/// is no terminal. `process` must outlive it.
+/// One line on stderr that is overwritten, and removed at the end. It is not printed if stderr is
+/// not a terminal. `process` must outlive it.
 class ProgressLine {
  public:
   explicit ProgressLine(const ProcessContext& process) : process_(process) {}
@@ -17,12 +17,12 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Show(const std::string& text);
-  /// A line of its own on stderr, terminal or not: `weir: TEXT`.
+  /// Prints a line of its own on stderr, terminal or not: `weir: TEXT`.
   void Note(const std::string& text);
 
  private:
   const ProcessContext& process_;
-  std::size_t width_ = 0;  ///< of the longest text so far
+  std::size_t width_ = 0;  ///< of the longest text shown
 };
 
 }  // namespace weir::app

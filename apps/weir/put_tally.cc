@@ -8,7 +8,7 @@
 namespace weir::app {
 namespace {
 
-/// A service gives each request an identifier, which its message ends with.
+/// Removes the request id at the end of a service's message, which differs for each request.
 std::string_view WithoutRequestId(std::string_view cause) {
   const std::size_t begin = cause.rfind(" (request ");
   return cause.ends_with(')') ? cause.substr(0, begin) : cause;
@@ -46,6 +46,7 @@ std::uint64_t PutTally::failed() const {
   return failed_;
 }
 
+// Returns the held lines before the first pending line; all of them if too many bytes are held.
 std::vector<std::string> PutTally::TakeFailedLines() {
   const MutexLock lock(mutex_);
   const bool in_order = !open_.empty() && held_bytes_ <= kMostHeldBytes;
@@ -67,7 +68,7 @@ void PutTally::Fill(PutOutcome& outcome) const {
   outcome.latency = latency_.Snapshot();
 }
 
-/// Lines that failed for one reason share an entry; reasons beyond kMostCauses have none.
+/// Lines with the same cause share an entry; causes beyond kMostCauses are not listed.
 void PutTally::Count(std::uint64_t number, std::string cause) {
   const auto same = std::ranges::find_if(causes_, [&](const FailureCause& known) {
     return WithoutRequestId(known.text) == WithoutRequestId(cause);

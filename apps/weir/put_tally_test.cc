@@ -15,7 +15,7 @@ PutTally::Failure FailureOf(std::uint64_t number, const std::string& line) {
   return {.number = number, .cause = "x", .line = line};
 }
 
-// Q1. Fails if: a line is kept before the result of a line above it is known.
+// Q1. Fails if: a line is returned before the result of a line above it is known.
 TEST(PutTally, Q1FailedLinesComeInTheOrderOfTheInput) {
   PutTally tally(true);
   for (std::uint64_t number = 1; number <= 4; ++number) tally.OnRead(number);
@@ -29,7 +29,7 @@ TEST(PutTally, Q1FailedLinesComeInTheOrderOfTheInput) {
   EXPECT_THAT(tally.TakeFailedLines(), IsEmpty());
 }
 
-// Fails if: lines that wait for one before them are held without bound.
+// Fails if: held lines are not bounded.
 TEST(PutTally, Q1WhatWaitsIsBounded) {
   PutTally tally(true);
   const std::string line(kMostHeldBytes / 4, 'x');
@@ -40,7 +40,7 @@ TEST(PutTally, Q1WhatWaitsIsBounded) {
   EXPECT_EQ(tally.TakeFailedLines().size(), 5U);
 }
 
-// Q11. Fails if: each request's own identifier makes a cause of its own.
+// Q11. Fails if: the request id of each request makes a separate cause.
 TEST(PutTally, Q11OneCauseOfManyRequestsIsOne) {
   PutTally tally(false);
   for (const char* id : {"1a", "2b", "3c"}) {

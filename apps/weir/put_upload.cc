@@ -7,7 +7,7 @@
 namespace weir::app {
 namespace {
 
-/// What is left when the last line has its result is uploaded within this duration.
+/// The time for the last upload, after the last line has its result.
 constexpr std::chrono::seconds kLastUpload{5};
 
 }  // namespace

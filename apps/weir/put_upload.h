@@ -1,4 +1,4 @@
-// The upload of the metrics of `weir kinesis put` to CloudWatch.
+// Uploads the metrics of `weir kinesis put` to CloudWatch.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,19 @@
 
 namespace weir::app {
 
-/// A usage error if the settings of this file leave nothing to upload.
+/// Returns a usage error if the settings in this file leave nothing to upload.
 [[nodiscard]] Status CheckUpload(const kinesis::ProducerConfig& config, const std::string& file,
                                  Context& context);
 
-/// Null where there is no CloudWatch. Producer, services and log must outlive it.
+/// Starts the upload. Returns null if `cloudwatch` is null. Producer, services and log must outlive
+/// it.
 std::unique_ptr<kinesis::MetricsUploader> BeginUpload(kinesis::Producer& producer,
                                                       const kinesis::ProducerConfig& config,
                                                       const OpenedKinesis* cloudwatch, Log& log);
 
-/// Uploads what is left, within five seconds or, hurried, not at all, and says on stderr what could
-/// not be uploaded. Blocks, for a request that is under way up to its time-out. Does nothing for
-/// null.
+/// Uploads the remaining metrics within five seconds, or not at all if the process is hurried, and
+/// reports on stderr what could not be uploaded. Blocks up to the timeout of a request in flight.
+/// Does nothing if `uploader` is null.
 void EndUpload(kinesis::MetricsUploader* uploader, const ProcessContext& process);
 
 }  // namespace weir::app

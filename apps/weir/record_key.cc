@@ -26,7 +26,8 @@ Result<std::string> MemberOf(std::string_view line, const std::string& name) {
 Result<std::string> MatchIn(std::string_view line, const regex_t& expression) {
   std::array<regmatch_t, 2> places{};
   places[0].rm_eo = static_cast<regoff_t>(line.size());
-  // With the bounds in places[0], so that the line may hold zeros and needs none at its end.
+  // REG_STARTEND takes the bounds from places[0]: the line may contain zeros and needs none at its
+  // end.
   const char* const begin_of_line = line.empty() ? "" : &line.front();
   if (regexec(&expression, begin_of_line, places.size(), places.data(), REG_STARTEND) != 0) {
     return NoKey("the expression for its key matches nowhere");

@@ -1,4 +1,4 @@
-// Where the partition keys of lines come from.
+// The source of the partition keys of lines.
 #pragma once
 
 #include <regex.h>
@@ -16,16 +16,17 @@ namespace weir::app {
 
 class RecordKeys {
  public:
-  /// Keys that spread evenly over all shards; equal seeds, equal keys.
+  /// Returns keys that spread evenly over all shards. Equal seeds give equal keys.
   static RecordKeys Random(std::uint64_t seed);
-  /// The member of that name of lines that are JSON objects: text as it is, numbers and truth
-  /// values as JSON writes them.
+  /// Returns the member of that name of a JSON object: text unchanged, numbers and booleans as
+  /// JSON.
   static RecordKeys Field(std::string name);
-  /// What the first group matches, or all of the expression where it has no group. POSIX extended
-  /// regular expressions. kInvalidArgument where it is none.
+  /// Returns the text that the first group matches, or that the whole expression matches if it has
+  /// no group. POSIX extended regular expressions. Returns kInvalidArgument if the expression is
+  /// invalid.
   [[nodiscard]] static Result<RecordKeys> Matching(const std::string& expression);
 
-  /// kInvalidArgument: the line has no key, and why.
+  /// Returns the key of a line, or kInvalidArgument with the reason if the line has no key.
   [[nodiscard]] Result<std::string> KeyOf(std::string_view line);
 
  private:

@@ -15,7 +15,7 @@
 namespace weir::app {
 namespace {
 
-/// When an adjust is due, and of which row.
+/// The time of a pending adjust, and its row.
 using DueKey = std::pair<UnixMillis, std::uint64_t>;
 
 struct DueAdjust {
@@ -35,8 +35,7 @@ Status CheckLimits(const Target& own, const std::vector<std::string>& names) {
   return {};
 }
 
-/// The balance of each limit of the target at `at`; a bucket that does not
-/// exist is full.
+/// Adds the balance of each limit of the target at `at`. A missing bucket is full.
 void AddBalances(const Target& target, const std::optional<BucketRecord>& record, UnixMillis at,
                  std::vector<LimitBalance>& balances) {
   BucketRecord kept = record.value_or(BucketRecord());
@@ -50,6 +49,8 @@ void AddBalances(const Target& target, const std::optional<BucketRecord>& record
   }
 }
 
+// Replays the requests in order. Between two of them, adjusts that are due are made at their own
+// instants.
 class Replay {
  public:
   Replay(const ReplayTrace& trace, const ReplayWorld& process)
@@ -75,6 +76,7 @@ class Replay {
     return std::move(book_).Close(latency_.Snapshot());
   }
 
+  // Resolves all tenants and checks that their limits fit the trace and their buckets are new.
   Status Begin() {
     for (std::size_t i = 0; i < trace_.tenants.size(); ++i) {
       const ReplayTrace::Tenant& tenant = trace_.tenants[i];
@@ -122,6 +124,7 @@ class Replay {
     return balances;
   }
 
+  // Makes the decision of a request and schedules its adjust.
   Status Ask(const ReplayTrace::Request& asked, std::uint64_t seq) {
     const ReplayTrace::Tenant& tenant = trace_.tenants[asked.tenant];
     const AcquireRequest request{
@@ -146,6 +149,7 @@ class Replay {
     return outcome;
   }
 
+  // Records a request over a capacity. Any other error ends the replay.
   Status Impossible(std::size_t tenant, Moment moment, const Amounts& amounts, const Error& error) {
     const bool never = error.code == Code::kInvalidArgument && book_.IsImpossible(tenant, amounts);
     if (!never) return Fail(error);
@@ -154,6 +158,7 @@ class Replay {
     return {};
   }
 
+  // Makes the adjusts before `end` in the order of their instants.
   Status AdjustAllBefore(const DueKey& end) {
     while (!due_.empty() && due_.begin()->first < end) {
       auto node = due_.extract(due_.begin());

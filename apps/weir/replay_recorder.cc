@@ -99,6 +99,8 @@ void ReplayRecorder::Adjusted(std::size_t tenant, Moment moment, std::int64_t mi
   }
 }
 
+// The tenant's own bucket is tallied per tenant, parents' buckets per entity. Only the measured
+// limit is summed.
 void ReplayRecorder::Write(std::size_t tenant, LogLine line) {
   TenantTally& tally = report_.tenants[tenant];
   const bool own = line.entity == tally.entity;
@@ -122,6 +124,7 @@ bool ReplayRecorder::IsImpossible(std::size_t tenant, const Amounts& amounts) co
   return false;
 }
 
+// Tenants may share a parent: each outermost bucket is counted once.
 ReplayReport ReplayRecorder::Close(HistogramSnapshot latency) && {
   std::map<BucketKey, TargetPtr> outermost;
   for (const auto& targets : targets_) outermost[targets.back()->key] = targets.back();

@@ -1,4 +1,4 @@
-// What a replay writes down: the log, and sums over it.
+// Records the log of a replay and its sums.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace weir::app {
 
-/// One limit of one bucket, rounded down to a millitoken.
+/// The balance of one limit of one bucket, rounded down to a millitoken.
 struct LimitBalance {
   BucketKey key;
   std::string limit;
   std::int64_t tokens = 0;
 };
 
-/// When something happened, and for which row of the trace.
+/// The time of an event, and its row of the trace.
 struct Moment {
   UnixMillis at;
   std::uint64_t seq = 0;
 };
 
-/// Not thread-safe. Tenants are numbered from 0 in the order they were added.
+/// Not thread-safe. Tenants are numbered from 0 in the order of AddTenant.
 class ReplayRecorder {
  public:
   /// `trace` must outlive it.
@@ -34,25 +34,26 @@ class ReplayRecorder {
   }
   void AddTenant(const ReplayTrace::Tenant& tenant, std::vector<TargetPtr> targets);
 
-  /// A decision that was answered.
+  /// Records a decision.
   void Decided(std::size_t tenant, Moment moment, const Decision& decision);
-  /// A request over a capacity; `balances` of every limit it would have
-  /// charged.
+  /// Records a request over a capacity. `balances` has every limit that it would have charged.
   void Impossible(std::size_t tenant, Moment moment, const Amounts& amounts,
                   const std::vector<LimitBalance>& balances);
-  /// `milli` tokens were added or given back; `balances` afterwards.
+  /// Records that `milli` millitokens were added or returned. `balances` are those afterwards.
   void Adjusted(std::size_t tenant, Moment moment, std::int64_t milli,
                 const std::vector<LimitBalance>& balances);
 
-  /// True if some limit of the tenant can never give so much.
+  /// Returns whether an amount exceeds the capacity of one of the tenant's limits.
   bool IsImpossible(std::size_t tenant, const Amounts& amounts) const;
   const std::vector<TargetPtr>& targets(std::size_t tenant) const { return targets_[tenant]; }
   const std::string& entity(std::size_t tenant) const { return report_.tenants[tenant].entity; }
-  /// Everything, once.
+  /// Returns the report. Call it once.
   ReplayReport Close(HistogramSnapshot latency) &&;
 
  private:
+  // Appends a line to the log and adds it to the sums.
   void Write(std::size_t tenant, LogLine line);
+  // Counts the limits that caused a refusal.
   void CountShort(TenantTally& tally, const Decision& decision);
 
   const ReplayTrace& trace_;

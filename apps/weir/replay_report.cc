@@ -77,7 +77,7 @@ std::vector<std::string> RowOf(const TenantTally& tally, const ReplayReport& rep
   return row;
 }
 
-/// The resource is named only if there are several.
+/// The resource is shown only if there are several.
 bool HasResources(const ReplayReport& report) {
   return std::ranges::any_of(report.tenants, [&](const TenantTally& tally) {
     return tally.resource != report.tenants.front().resource;
@@ -113,7 +113,7 @@ Json ToJson(const ReplayAnswer& answer) {
   json.erase("resource");
   json["bound"] = answer.breach ? "broken" : "held";
   if (answer.breach) json["breach"] = TextOf(*answer.breach);
-  // Nanoseconds are to microseconds what millitokens are to tokens.
+  // The ratio of nanoseconds to microseconds is that of millitokens to tokens.
   json["p50_us"] = TokensJson(report.latency.Quantile(0.5));
   json["p99_us"] = TokensJson(report.latency.Quantile(0.99));
   json["tenants"] = Json::array();

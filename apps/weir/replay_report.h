@@ -1,4 +1,4 @@
-// What a replay found, for programs and for people.
+// Formats the result of a replay, as JSON and as text.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,15 +10,15 @@
 
 namespace weir::app {
 
-/// A replay with the verdict on its log.
+/// A replay and the result of the check of its log.
 struct ReplayAnswer {
   ReplayReport report;
-  std::optional<BoundBreach> breach;  ///< nothing: the bound held
+  std::optional<BoundBreach> breach;  ///< nothing: the log satisfies the bound
 };
 
 nlohmann::ordered_json ToJson(const ReplayAnswer& answer);
-/// A table by tenant, one of the entities above them, the latency of decisions,
-/// the verdict.
+/// Returns a table of the tenants, one of their parents, the latency of decisions, and the result
+/// of the check.
 std::string TextOf(const ReplayAnswer& answer);
 
 }  // namespace weir::app

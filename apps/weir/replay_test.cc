@@ -32,7 +32,7 @@ class ReplayTest : public testing::Test {
                      {*backend_, time, stopwatch_, [](std::size_t, std::size_t) {}});
   }
 
-  /// The log without its header and the columns that are the same throughout.
+  /// Returns the log without its header and the columns that are always the same.
   std::string LogOf(const std::vector<TraceRow>& rows) {
     const Result<ReplayReport> report = Run(rows);
     if (!report) return report.error().message;

@@ -1,4 +1,4 @@
-// weir replay: a recorded hour of requests, decided again.
+// weir replay: decides a recorded series of requests again.
 #include <fmt/format.h>
 
 #include <memory>
@@ -30,7 +30,7 @@ struct ReplayVerbOptions {
   ReplayOptions replay;
 };
 
-/// What the command line names, read.
+/// The content of the files that the command line names.
 struct ReplayInput {
   ReplayTrace trace;
   LimitsFile limits;
@@ -54,8 +54,7 @@ Result<ReplayInput> ReadInput(const ReplayVerbOptions& options, const ProcessCon
   return ReplayInput{std::move(trace), std::move(file)};
 }
 
-/// A replay sets limits and fills buckets, so that nothing of anybody's may be
-/// in the store.
+/// A replay sets limits and fills buckets, so the store must be empty.
 Status CheckEmpty(Context& context, Backend& backend) {
   WEIR_ASSIGN_OR_RETURN(const Declared live, ReadDeclared(backend.config(), context.EachRequest()));
   WEIR_ASSIGN_OR_RETURN(const auto buckets, Await<Page<BucketRecord>>([&](auto done) {
@@ -76,7 +75,7 @@ Status ApplyLimits(const ReplayInput& input, Context& context, Backend& backend)
   return ApplyPlan(plan, backend.config(), context.ApplyDeadline(plan.ToApply().size()));
 }
 
-/// Tries in memory whether the limits suit the trace, before anything is written.
+/// Checks in memory that the limits suit the trace, before anything is written.
 Status CheckInput(const ReplayInput& input, Context& context) {
   TraceScheduler time(input.trace.requests.front().at);
   const auto scratch = MakeMemoryBackend({}, &time.clock());
@@ -111,7 +110,8 @@ Result<Exit> ReplayOn(const ReplayVerbOptions& options, Context& context, Backen
   return Exit::kFailed;
 }
 
-/// The log replaces nothing that the replay reads, and other files if that is asked for.
+/// The log must not replace a file that the replay reads, and other files only if the user wants
+/// it.
 Status CheckLog(const ReplayVerbOptions& options, Context& context) {
   if (options.log.empty()) return {};
   const std::optional<int> input = context.process().in_descriptor;

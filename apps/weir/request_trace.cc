@@ -31,7 +31,7 @@ tl::unexpected<Error> Wrong(std::string_view column, const Error& error) {
   return Fail(Code::kInvalidArgument, fmt::format("column {}: {}", column, error.message));
 }
 
-/// The same place of each row, or a number that is the same for each.
+/// A column of each row, or a constant number.
 struct TakenFrom {
   std::string limit;
   std::string column;
@@ -39,7 +39,7 @@ struct TakenFrom {
   Tokens tokens{};
 };
 
-/// Reads rows by the places that the header gives to the columns.
+/// Reads rows by the indexes of the header's columns.
 class RequestReader {
  public:
   static Result<RequestReader> Make(const TraceColumns& columns, const RowFields& header) {

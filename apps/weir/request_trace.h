@@ -1,4 +1,4 @@
-// A recorded series of requests, in a CSV file with columns of the user's own.
+// A recorded series of requests in a CSV file with user-defined columns.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct TracedRequest {
   Amounts amounts;  ///< in the order of TraceColumns::amounts
 };
 
-/// Which column of the header holds what.
+/// Maps the columns of the header to the fields of a request.
 struct TraceColumns {
   struct Taken {
     std::string limit;
@@ -30,14 +30,14 @@ struct TraceColumns {
   std::vector<Taken> amounts;
 };
 
-/// Reads `time=COLUMN,entity=COLUMN,resource=COLUMN,LIMIT=COLUMN|NUMBER...`;
-/// without time, entity or resource, the column has that name.
-/// kInvalidArgument: no limit, or one twice.
+/// Parses `time=COLUMN,entity=COLUMN,resource=COLUMN,LIMIT=COLUMN|NUMBER...`. Without time, entity
+/// or resource, the column of that name is used. Returns kInvalidArgument if there is no limit, or
+/// one twice.
 [[nodiscard]] Result<TraceColumns> ParseTraceColumns(std::string_view text);
 
-/// As ParseTime, ParseTokens and the rules of identifiers say, in order of
-/// time, no field quoted. kInvalidArgument `file_name:line: what; what would be
-/// right`, naming the column. At least one request.
+/// Parses the rows by ParseTime, ParseTokens and the rules of identifiers. Rows are in order of
+/// time; no field is quoted. Returns at least one request, or kInvalidArgument `file_name:line:
+/// problem; remedy` with the column.
 [[nodiscard]] Result<std::vector<TracedRequest>> ParseRequests(std::string_view text,
                                                                std::string_view file_name,
                                                                const TraceColumns& columns);

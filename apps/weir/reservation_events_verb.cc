@@ -1,4 +1,4 @@
-// weir reservation events: frees slots as events tell that their resources have ended.
+// weir reservation events: releases slots when events report that their resources have ended.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -31,8 +31,8 @@ EventReleaserOptions OptionsFor(Context& context) {
   return {.seed = SystemSeed(), .log = &context.log()};
 }
 
-/// Collects what the source of a queue reports, and logs it. The callbacks run on the source's
-/// thread, at most one at a time.
+/// Collects and logs the reports of a queue's source. The callbacks run on the source's thread, at
+/// most one at a time.
 class QueueReports {
  public:
   QueueReports(Log& log, const Clock& clock) : log_(log), clock_(clock) {}
@@ -52,7 +52,7 @@ class QueueReports {
   }
 
   bool has_ended() const { return has_ended_; }
-  /// Both after the source has stopped.
+  /// Call both after the source has stopped.
   const Trouble& trouble() const { return trouble_; }
   const std::optional<Error>& end() const { return end_; }
 
@@ -69,8 +69,8 @@ void WaitForEnd(const ProcessContext& process, const QueueReports& reports) {
   while (!process.interrupted() && !reports.has_ended()) PauseBetweenLooks(process.scheduler);
 }
 
-// Tasks of the scheduler of the slots tell the source, which uses the connection: they are over
-// before it goes.
+// Tasks of the slots' scheduler call the source, which uses the connection. They must finish before
+// the connection is destroyed.
 void AwaitTasks(Scheduler& scheduler) {
   [[maybe_unused]] const Status ran = Await<void>(
       [&](Done<void> done) { scheduler.Post([done = std::move(done)]() mutable { done({}); }); });

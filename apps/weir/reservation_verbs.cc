@@ -64,7 +64,7 @@ Result<Exit> List(const SlotOptions& options, Context& context, const OpenedRese
   return Exit::kDone;
 }
 
-/// The one that is named.
+/// Returns the slot that the options name, by id or by resource.
 Result<HeldSlot> FindSlot(const SlotOptions& options, Context& context,
                           ReservationBackend& backend) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<HeldSlot> slots, AllSlots(options.key, context, backend));

@@ -1,4 +1,4 @@
-// The verbs on what is reserved: slots, accounts' limits, accounts' tokens.
+// The verbs on reservations: slots, accounts' limits, accounts' tokens.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@
 
 namespace weir::app {
 
-/// A place where slots are kept. All of it outlives the work.
+/// A store of slots. All of it outlives the work.
 struct OpenedReservations {
   ReservationBackend& backend;
   Scheduler& scheduler;
 };
 
-/// Opens the place that --store or the environment names, and works with it. Blocks.
+/// Opens the store that --store or the environment names and calls the work. Blocks.
 using ReservationsWork = std::function<Result<Exit>(const OpenedReservations&)>;
 using WithReservations = std::function<Result<Exit>(Context&, const ReservationsWork&)>;
 
-/// The place that ChooseReservationStore names.
+/// Opens the store of ChooseReservationStore.
 Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& work);
 
-/// What AddVerb runs: `run(options, context, opened)` on the place.
+/// Returns the function for AddVerb that opens the store and calls `run(options, context, opened)`.
 template <class Options>
 auto OnReservations(const WithReservations& with_reservations,
                     Result<Exit> (*run)(const Options&, Context&, const OpenedReservations&)) {
@@ -34,10 +34,10 @@ auto OnReservations(const WithReservations& with_reservations,
   };
 }
 
-/// RESOURCE and ACCOUNT.
+/// Adds the positionals RESOURCE and ACCOUNT.
 void AddAccount(CLI::App& verb, AccountKey& key);
 
-/// As verbs.h says. `with_reservations` is called when a verb runs.
+/// See verbs.h. `with_reservations` is called when a verb runs.
 void AddReserve(CLI::App& app, Action& chosen, const WithReservations& with_reservations);
 void AddReservation(CLI::App& app, Action& chosen, const WithReservations& with_reservations);
 void AddReservationEvents(CLI::App& group, Action& chosen,

@@ -24,7 +24,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A command that runs for so long by the test's clock, and ends when it is told to.
+/// A command that runs for this time by the test's clock, and ends when it is asked to.
 struct Script {
   nanoseconds lasts{0};
   int code = 0;
@@ -60,7 +60,7 @@ class FakeChild final : public Child {
 
 class ReservationVerbsTest : public testing::Test {
  protected:
-  /// What stdout holds after `weir ...`.
+  /// Runs `weir ...` and returns its output on stdout.
   std::string Run(std::vector<std::string> args) {
     out_.str("");
     const WithReservations with = [this](Context&, const ReservationsWork& work) {
@@ -80,14 +80,14 @@ class ReservationVerbsTest : public testing::Test {
     args.emplace_back("--json");
     return json::parse(Run(std::move(args)));
   }
-  /// Slots in memory that a test may tamper with.
+  /// Replaces the store by one that a test can manipulate.
   ProbeReservations& UseProbe() {
     auto probe = std::make_unique<ProbeReservations>();
     ProbeReservations& used = *probe;
     backend_ = std::move(probe);
     return used;
   }
-  /// The slots of emr for acme.
+  /// Returns the slots of emr for acme.
   json Slots() { return RunJson({"reservation", "list", "emr", "acme"})["slots"]; }
   std::string Reserved(const std::string& limit = "1") {
     return RunJson({"reserve", "emr", "acme", "--limit", limit})["id"];
@@ -98,7 +98,7 @@ class ReservationVerbsTest : public testing::Test {
   sim::SimScheduler sim_;
   sim::SimClock& clock_ = sim_.sim_clock();
   const Instant begin_ = clock_.Now();
-  /// Its timers count on a clock that stands still between commands; nothing here waits for one.
+  /// Its timers use a clock that does not move between commands; nothing here waits for one.
   Loop loop_{clock_};
   sim::ImmediateScheduler hasty_{clock_};
   Scheduler* scheduler_ = &loop_;
@@ -172,7 +172,7 @@ TEST_F(ReservationVerbsTest, ACommandWhoseSlotHasExpiredIsAskedToEnd) {
   EXPECT_THAT(error_, HasSubstr("the slot has expired (away)"));
 }
 
-// R12. Fails if: the loss is noticed only when the renewal is answered.
+// R12. Fails if: the loss is noticed only when the renewal completes.
 TEST_F(ReservationVerbsTest, R12ASilentStoreDoesNotDelayTheEnd) {
   ProbeReservations& store = UseProbe();
   script_ = {.lasts = std::chrono::hours(2),
@@ -189,8 +189,8 @@ TEST_F(ReservationVerbsTest, R12ASilentStoreDoesNotDelayTheEnd) {
   EXPECT_EQ(exit_, Exit::kFailed);
 }
 
-// R2. Fails if: the command is ended with the thing that it waits for, whether a renewal saw the
-// binding before or not.
+// R2. Fails if: the command is terminated when the resource of its slot ends, whether a renewal has
+// seen the binding before or not.
 TEST_F(ReservationVerbsTest, R2ACommandOutlivesTheEndOfItsBoundThing) {
   ProbeReservations& store = UseProbe();
   store.clock = &clock_;
@@ -227,7 +227,7 @@ TEST_F(ReservationVerbsTest, ACommandWhoseSlotIsReleasedByHandGoesOn) {
   EXPECT_EQ(exit_, Exit::kDone);
 }
 
-// R16
+// R16. Fails if: a slot may live for milliseconds.
 TEST_F(ReservationVerbsTest, R16ALifeOfMillisecondsIsRefused) {
   Run({"reserve", "emr", "acme", "--limit", "1", "--ttl", "2ms", "--", "make"});
   EXPECT_EQ(exit_, Exit::kUsage);
@@ -244,7 +244,7 @@ TEST_F(ReservationVerbsTest, WhatTheCommandBindsOutlivesIt) {
   EXPECT_EQ(Slots()[0]["bound_to"], "j-1");
 }
 
-// R3. Fails if: a slot is released although the store did not say that it is unbound.
+// R3. Fails if: a slot is released although the store did not report that it is unbound.
 TEST_F(ReservationVerbsTest, R3ABoundSlotStaysIfTheStoreIsBusyAtTheEnd) {
   scheduler_ = &hasty_;
   ProbeReservations& store = UseProbe();
@@ -259,7 +259,7 @@ TEST_F(ReservationVerbsTest, R3ABoundSlotStaysIfTheStoreIsBusyAtTheEnd) {
   EXPECT_EQ(Slots()[0]["bound_to"], "j-1");
 }
 
-// R3. Fails if: one refused release is the last one, although there is time for another.
+// R3. Fails if: a refused release is not retried although there is time.
 TEST_F(ReservationVerbsTest, R3AReleaseIsRepeatedWithinItsTime) {
   scheduler_ = &hasty_;
   ProbeReservations& store = UseProbe();
@@ -341,7 +341,8 @@ TEST_F(ReservationVerbsTest, EventsFreeSlots) {
   EXPECT_EQ(Slots().size(), 0U);
 }
 
-// R8. Fails if: the command ends, without a word, while a slot that is bound late would be freed.
+// R8. Fails if: the command ends without a message while a slot that is bound late should be
+// released.
 TEST_F(ReservationVerbsTest, R8WhatIsReadIsLookedForAgainUntilAnInterrupt) {
   const RulesFile rules("rules:\n  - source: aws.emr\n    id: detail.clusterId\n");
   scheduler_ = &hasty_;

@@ -1,4 +1,4 @@
-// The place that the verbs on what is reserved work with.
+// Opens the store of the verbs on reservations.
 #include <fmt/format.h>
 
 #include "apps/weir/reservation_verbs.h"
@@ -7,7 +7,7 @@
 namespace weir::app {
 namespace {
 
-// As DynamoDB says it.
+// Recognizes DynamoDB's error by its message.
 bool IsMissingTable(const Error& error) {
   return error.code == Code::kNotFound &&
          error.message.find("ResourceNotFoundException") != std::string::npos;
@@ -29,7 +29,7 @@ Result<Exit> WithReservationsOfStore(Context& context, const ReservationsWork& w
   const ProcessContext& process = context.process();
   context.for_reservations = true;
   WEIR_RETURN_IF_ERROR(context.StoreUrl(context.reservation_access));
-  // Slots are in a file of their own: it may exist where the store's does not.
+  // Slots are stored in a file of their own, which may exist without the store's file.
   WEIR_ASSIGN_OR_RETURN(const StoreChoice choice, context.Store());
   const auto backend =
       OpenReservations(choice.url, process.clock, SurroundingsOf(process), &context.log());

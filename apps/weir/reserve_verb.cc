@@ -1,4 +1,4 @@
-// weir reserve: a slot, and a command that runs while it is held.
+// weir reserve: reserves a slot, and runs a command while it is held.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,10 +56,10 @@ Json ToJson(const Reservation& reservation) {
 }
 
 Result<Exit> Refused(const ReserveOptions& options, Context& context, const SlotRefusal& refusal) {
-  // By a row, or for want of any limit.
+  // The account is blocked by a row, or because there is no limit at all.
   const char* const hint =
       refusal.blocked && !options.limit ? "; where no limit is loaded, --limit N gives one" : "";
-  // The command owns stdout.
+  // stdout belongs to the command.
   if (options.command.empty() || context.common().json) {
     context.Answer(ToJson(refusal), TextOf(refusal) + hint);
   } else {
@@ -68,7 +68,7 @@ Result<Exit> Refused(const ReserveOptions& options, Context& context, const Slot
   return Exit::kRefused;
 }
 
-/// What a command runs in.
+/// The context and store of a command.
 struct Stage {
   Context& context;
   const OpenedReservations& opened;
@@ -91,8 +91,8 @@ void Report(const Accompanied& run, const Reservation& reservation, Context& con
   context.log().Write(LogLevel::kInfo, "reservation.released_by_others", fields);
 }
 
-/// Gives the slot back unless it is bound. Begins no further try after the deadline; pauses of up
-/// to a second.
+/// Releases the slot unless it is bound. Retries with pauses of up to a second; starts no retry
+/// after the deadline.
 Status End(Reservation reservation, Deadline deadline, const Stage& stage) {
   if (reservation.bound() || !reservation.active()) {
     std::move(reservation).Keep();
@@ -128,7 +128,7 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, con
        }});
   Report(run, reservation, context);
   const Instant now = stage.opened.scheduler.clock().Now();
-  // A slot that has expired is free without this.
+  // A slot that has expired is free even without a release.
   const Deadline deadline = run.lost.empty() ? context.StoreDeadline() : Deadline::At(now);
   const Status ended = End(std::move(reservation), deadline, stage);
   if (!ended && context.warning().empty()) {
@@ -138,7 +138,7 @@ Result<Exit> RunWith(Reservation reservation, const ReserveOptions& options, con
   return hides_loss ? Exit::kFailed : static_cast<Exit>(run.code);
 }
 
-/// Without a command the slot stays as it is until its time is over.
+/// Without a command the slot is held until it expires.
 Result<Exit> HandOver(Reservation reservation, Context& context) {
   context.Answer(ToJson(reservation), reservation.id());
   std::move(reservation).Keep();
@@ -169,7 +169,7 @@ Result<Exit> Reserve(const ReserveOptions& options, Context& context,
   how.reservation_ttl = options.bind.empty() ? TtlOf(options) : how.reservation_ttl;
   ReservationLimiter limiter(opened.backend, opened.scheduler, how);
   Result<Exit> done = ReserveFrom(limiter, options, {context, opened});
-  limiter.Drain();  // the backend closes next
+  limiter.Drain();  // the backend is closed next
   return done;
 }
 
@@ -177,7 +177,7 @@ Result<std::uint64_t> ParseLimit(const std::string& text) {
   return ParseWhole(text, 0, kMostAccountTokens);
 }
 
-// A shorter one would expire in a pause of the machine, or between two renewals.
+// A slot with a shorter life would expire in a pause of the machine, or between two renewals.
 Result<nanoseconds> ParseSlotLife(const std::string& text) {
   constexpr std::chrono::seconds kShortest{1};
   WEIR_ASSIGN_OR_RETURN(const nanoseconds life, ParsePositiveDuration(text));

@@ -15,8 +15,8 @@
 namespace weir::app {
 namespace {
 
-// A signal reaches a handler on any thread, and the handler writes it here. Never closed: a signal
-// may come at any time.
+// The handler writes signals to this pipe, on any thread. It is never closed: a signal may arrive
+// at any time.
 std::array<int, 2> signal_pipe = {-1, -1};
 
 std::int64_t MonotonicTime() {
@@ -25,7 +25,7 @@ std::int64_t MonotonicTime() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Writes of this size are never divided (PIPE_BUF). A full pipe is enough to wake the reader.
+// A write of this size is atomic (PIPE_BUF). If the pipe is full, the reader wakes up anyway.
 void Note(const CaughtSignal& caught) {
   [[maybe_unused]] const ssize_t written = write(signal_pipe[1], &caught, sizeof caught);
 }
@@ -56,7 +56,7 @@ Status CatchSignals(std::span<const int> signals) {
   for (const int signal : signals) {
     struct sigaction before = {};
     sigaction(signal, nullptr, &before);
-    // What nohup(1) and the like ignore stays so, for a child too.
+    // Signals that nohup(1) and similar programs ignore remain ignored, for a child too.
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
   }
   return {};
@@ -80,7 +80,7 @@ void WakeAwaitSignal() { Note({}); }
 void ReleaseCaughtSignals(std::span<const int> signals) {
   for (const int number : signals) {
     if (!IsCaught(number)) continue;
-    signal(number, SIG_IGN);  // drops what waits
+    signal(number, SIG_IGN);  // discards pending signals
     signal(number, SIG_DFL);
   }
 }

@@ -14,24 +14,27 @@ namespace weir::app {
 
 struct CaughtSignal {
   int number = 0;
-  pid_t sender = 0;     ///< the process that sent it with kill(2); 0: the kernel, as for a key
+  pid_t sender = 0;     ///< the process that called kill(2); 0: the kernel, as for a key
   std::int64_t at = 0;  ///< ns of CLOCK_MONOTONIC
 };
 
-/// From now on these signals no longer act on this process but wait for ReadSignal. A signal that
-/// is ignored stays ignored. Repeated calls change nothing. kResourceExhausted: no descriptors.
+/// Makes these signals events for ReadSignal; they no longer act on this process. A signal that is
+/// ignored remains ignored. Repeated calls change nothing. Returns kResourceExhausted if no
+/// descriptors are left.
 [[nodiscard]] Status CatchSignals(std::span<const int> signals);
-/// Whether CatchSignals catches it.
+/// Returns whether CatchSignals catches the signal.
 bool IsCaught(int signal);
-/// The next one that was caught, without waiting. Signals that come while 2,000 wait are lost.
+/// Returns the next caught signal without waiting. Signals that arrive while 2,000 are pending are
+/// lost.
 std::optional<CaughtSignal> ReadSignal();
-/// Until a signal is caught, Wake is called, or the time is over. May return too early.
+/// Waits until a signal is caught, WakeAwaitSignal is called, or `most` has passed. May return
+/// early.
 void AwaitSignal(nanoseconds most);
 /// Ends the wait in progress, or the next one. Any thread, and a signal handler, may call it.
 void WakeAwaitSignal();
 
-/// In a child between fork and exec: restores the default action of the caught signals, and drops
-/// those that came since the fork. REQUIRES: the signals were blocked at the fork, and are
+/// In a child between fork and exec: restores the default action of the caught signals and discards
+/// those that arrived since the fork. REQUIRES: the signals were blocked at the fork, and are
 /// unblocked after this.
 void ReleaseCaughtSignals(std::span<const int> signals);
 

@@ -12,6 +12,9 @@ milliseconds ThirdOf(milliseconds ttl) { return std::max(ttl / 3, milliseconds(1
 SlotKeeper::SlotKeeper(milliseconds ttl, UnixMillis expires, UnixMillis now)
     : ttl_(ttl), expires_(expires), next_(now + ThirdOf(ttl)) {}
 
+// A renewal in flight at the expiry is too late. So is a slot whose last renewal failed. If the
+// expiry has passed without a failure, the process was paused: one renewal is started with a short
+// limit.
 SlotKeeper::Step SlotKeeper::Advance(UnixMillis now) {
   if (state_ == State::kFree || state_ == State::kLost || now < next_) return Step::kWait;
   const bool has_expired = now >= expires_;
@@ -31,6 +34,7 @@ std::optional<UnixMillis> SlotKeeper::next() const {
   return next_;
 }
 
+// Results that arrive after a loss or a binding are ignored.
 void SlotKeeper::Renewed(UnixMillis expires, UnixMillis now) {
   if (state_ != State::kAsking) return;
   state_ = State::kHeld;
@@ -48,7 +52,7 @@ void SlotKeeper::Failed(UnixMillis now) {
 
 void SlotKeeper::Gone(UnixMillis now) {
   if (state_ != State::kAsking) return;
-  const bool was_released = now < expires_;  // this process may have been paused since it asked
+  const bool was_released = now < expires_;  // the process may have been paused
   state_ = was_released ? State::kFree : State::kHeld;
   has_failed_ = true;
   next_ = expires_;

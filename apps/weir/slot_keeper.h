@@ -1,4 +1,11 @@
-// When a slot must be renewed that is held as long as something runs.
+// Decides when to renew a slot while something runs. Without I/O.
+//
+//           Renewed, Failed
+//          +----------------+
+//          v                |                      Gone before expiry, Bound
+//        kHeld --kRenew--> kAsking ----------------------------------------> kFree
+//          |                |
+//          +----------------+--expired, last renewal failed or late: kGiveUp--> kLost
 #pragma once
 
 #include <optional>
@@ -7,30 +14,31 @@
 
 namespace weir::app {
 
-/// Renews after a third of the time that a slot lives, and after a failure again and again after a
-/// tenth of it (100 ms to 5 s), until the slot has expired: then it is lost. After a pause of the
-/// process beyond that time one more renewal decides, within a tenth of the time. A slot that is
-/// bound, or was released before it expired, is neither renewed nor lost. A value without I/O.
+/// Renews a slot after a third of its lifetime. After a failure it retries every tenth of the
+/// lifetime (100 ms to 5 s) until the slot has expired: then the slot is lost. If the process was
+/// paused beyond the expiry, one more renewal decides, within a tenth of the lifetime. A slot that
+/// is bound, or was released before it expired, is neither renewed nor lost. Not thread-safe.
 class SlotKeeper {
  public:
   enum class Step {
     kWait,    ///< nothing to do until next()
-    kRenew,   ///< begin a renewal; it ends in Renewed, Failed, Gone or Bound
-    kGiveUp,  ///< the slot has expired, another may have it; returned once
+    kRenew,   ///< start a renewal; it ends with Renewed, Failed, Gone or Bound
+    kGiveUp,  ///< the slot has expired and another caller may have it; returned once
   };
 
   /// REQUIRES: ttl > 0.
   SlotKeeper(milliseconds ttl, UnixMillis expires, UnixMillis now);
 
-  /// What there is to do at `now`.
+  /// Returns the step to take at `now`.
   Step Advance(UnixMillis now);
-  /// When Advance may return another step than kWait; nothing: never.
+  /// Returns when Advance may return a step other than kWait; nothing: never.
   std::optional<UnixMillis> next() const;
 
   void Renewed(UnixMillis expires, UnixMillis now);
   void Failed(UnixMillis now);
-  /// The store reports that the slot is not held. If it has not expired at `now`, it was released
-  /// by its id, or the thing it was bound to has ended; else another may have it.
+  /// Reports that the store does not hold the slot. If it has not expired at `now`, it was released
+  /// by its id, or the resource that it was bound to has ended; otherwise another caller may have
+  /// it.
   void Gone(UnixMillis now);
   void Bound() { state_ = State::kFree; }
 
@@ -49,7 +57,7 @@ class SlotKeeper {
 
   milliseconds ttl_;
   UnixMillis expires_;
-  UnixMillis next_;  ///< the next renewal; of kAsking: when its answer comes too late
+  UnixMillis next_;  ///< the time of the next renewal; in kAsking, of giving up the one in flight
   State state_ = State::kHeld;
   bool has_failed_ = false;  ///< since the last success
 };

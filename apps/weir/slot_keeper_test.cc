@@ -14,7 +14,7 @@ constexpr milliseconds kThird{10'000};
 
 SlotKeeper KeeperOf(milliseconds ttl) { return {ttl, kNow + ttl, kNow}; }
 
-/// Lets a renewal begin at the third of the time.
+/// Starts a renewal at a third of the lifetime.
 void BeginRenewal(SlotKeeper& keeper) { ASSERT_EQ(keeper.Advance(kNow + kThird), Step::kRenew); }
 
 TEST(SlotKeeper, RenewsAfterAThirdOfTheTime) {
@@ -45,7 +45,7 @@ TEST(SlotKeeper, TriesAgainUntilItsTimeIsOver) {
   EXPECT_EQ(keeper.next(), std::nullopt);
 }
 
-// R12. Fails if: an answer that does not come delays the loss.
+// R12. Fails if: a missing result of a renewal delays the loss.
 TEST(SlotKeeper, R12GivesUpAtTheExpiryWhileARenewalIsInFlight) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
@@ -62,7 +62,7 @@ void ExpectNoMoreRenewals(SlotKeeper& keeper) {
   EXPECT_FALSE(keeper.is_lost());
 }
 
-// R2. Fails if: a bound slot is renewed, or lost.
+// R2. Fails if: a bound slot is renewed or lost.
 TEST(SlotKeeper, R2BoundItIsNeitherRenewedNorLost) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
@@ -70,7 +70,7 @@ TEST(SlotKeeper, R2BoundItIsNeitherRenewedNorLost) {
   ExpectNoMoreRenewals(keeper);
 }
 
-// R2. Fails if: the end of the bound thing between two renewals counts as a loss.
+// R2. Fails if: the end of the bound resource between two renewals counts as a loss.
 TEST(SlotKeeper, R2ReleasedBeforeItsExpiryItIsNotLost) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
@@ -89,7 +89,7 @@ TEST(SlotKeeper, R2GoneAfterItsExpiryItIsLostWheneverItsRenewalBegan) {
   EXPECT_TRUE(keeper.is_lost());
 }
 
-// Fails if: a renewal that the store made long ago is taken for one that was made now.
+// Fails if: a renewal that the store made long ago counts as a recent one.
 TEST(SlotKeeper, ARenewalIsDueAtTheExpiryAtTheLatest) {
   SlotKeeper keeper = KeeperOf(kTtl);
   BeginRenewal(keeper);
@@ -117,7 +117,7 @@ TEST(SlotKeeper, AfterAPauseBeyondTheExpiryOneRenewalDecides) {
   EXPECT_EQ(silent.Advance(late + milliseconds(3'000)), Step::kGiveUp);
 }
 
-// A very short time does not make it ask all the time.
+// A very short lifetime does not cause continuous renewals.
 TEST(SlotKeeper, PausesATenthOfASecondAtLeast) {
   SlotKeeper keeper = KeeperOf(milliseconds(500));
   const UnixMillis first = *keeper.next();
@@ -126,7 +126,7 @@ TEST(SlotKeeper, PausesATenthOfASecondAtLeast) {
   EXPECT_EQ(keeper.next(), first + milliseconds(100));
 }
 
-// R16. Fails if: a renewal is due at the very time of the one before.
+// R16. Fails if: a renewal is due at the time of the one before.
 TEST(SlotKeeper, R16TheShortestTimeDoesNotSpin) {
   for (const milliseconds ttl : {milliseconds(1), milliseconds(2)}) {
     SlotKeeper keeper = KeeperOf(ttl);

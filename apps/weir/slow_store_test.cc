@@ -1,4 +1,4 @@
-// Verbs on a store that takes its time for each request, and answers each in time.
+// Verbs on a store that is slow but completes each request in time.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,15 +21,15 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What requests take of the simulated time, and what they have read.
+/// The simulated duration of requests, and the counts of what was read.
 struct Pace {
-  nanoseconds page{0};    ///< of ten items
-  nanoseconds change{0};  ///< one of a list
+  nanoseconds page{0};    ///< for ten items
+  nanoseconds change{0};  ///< for one change of a list
   int pages = 0;
   std::size_t items = 0;
 };
 
-/// Passes everything on. A request that takes longer than it may is not made.
+/// Passes requests on. A request that would exceed its deadline is not made.
 class SlowConfig final : public ConfigStore {
  public:
   SlowConfig(ConfigStore& inner, sim::SimClock& clock, Pace& pace)
@@ -105,7 +105,7 @@ class SlowStoreTest : public WorldTest {
     };
   }
 
-  /// `limits apply` of a file with `count` resources.
+  /// Runs `limits apply` on a file with `count` resources.
   Exit ApplyResources(int count) {
     std::string yaml = "namespace: default\nresources:\n";
     for (int i = 0; i < count; ++i) yaml += fmt::format("  r{:04}: {{limits: {{rpm: 60}}}}\n", i);
@@ -119,7 +119,7 @@ class SlowStoreTest : public WorldTest {
   Pace pace_;
 };
 
-// Fails if: all pages that `limits apply` and its kin read share one deadline.
+// Fails if: all pages that `limits apply` and similar verbs read share one deadline.
 TEST_F(SlowStoreTest, Z5EachPageOfAListingHasADeadlineOfItsOwn) {
   ASSERT_EQ(ApplyResources(60), Exit::kDone) << err_.str();
   pace_ = {.page = std::chrono::seconds(20)};
@@ -134,14 +134,14 @@ TEST_F(SlowStoreTest, Z5EachPageOfAListingHasADeadlineOfItsOwn) {
   }
 }
 
-// Fails if: `limits apply` writes any number of changes within one fixed time.
+// Fails if: `limits apply` has the same time for any number of changes.
 TEST_F(SlowStoreTest, Z5TheTimeToWriteGrowsWithTheChanges) {
   pace_ = {.change = std::chrono::milliseconds(60)};
   EXPECT_EQ(ApplyResources(1000), Exit::kDone) << "60 s of 80: " << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("r0999"));
 }
 
-// Fails if: a request without an answer is waited for longer than one request may take.
+// Fails if: the verb waits for a request without a result longer than one request may take.
 TEST_F(SlowStoreTest, Z5OneSlowRequestEndsTheCommand) {
   pace_ = {.page = std::chrono::seconds(31)};
   EXPECT_EQ(ApplyResources(1), Exit::kFailed);
@@ -149,7 +149,7 @@ TEST_F(SlowStoreTest, Z5OneSlowRequestEndsTheCommand) {
   EXPECT_EQ(pace_.pages, 0);
 }
 
-// Fails if: all of the namespace is read to show one entity.
+// Fails if: the whole namespace is read to show one entity.
 TEST_F(SlowStoreTest, Z6OneEntityIsShownFromWhatBelongsToIt) {
   std::vector<ConfigChange> changes;
   for (int i = 0; i < 100; ++i) {
@@ -172,7 +172,7 @@ TEST_F(SlowStoreTest, Z6OneEntityIsShownFromWhatBelongsToIt) {
   EXPECT_THAT(err_.str(), HasSubstr("entity e100 does not exist"));
 }
 
-// Fails if: an entity that has limits and no record of its own is not found.
+// Fails if: an entity that has limits but no record is not found.
 TEST_F(SlowStoreTest, Z6AnEntityWithLimitsAloneIsShown) {
   const PutLimits put{Level::Entity("acme", "llm"), {.limits = {{"rpm", PerMinute(5)}}}};
   ASSERT_TRUE(Await<void>([&](Done<void> done) {

@@ -17,7 +17,7 @@ constexpr int kLookMillis = 100;
 InterruptibleInput::InterruptibleInput(int fd, std::function<bool()> interrupted)
     : fd_(fd), interrupted_(std::move(interrupted)) {}
 
-/// True: there is something to read, or the end.
+/// Returns true if data or the end of the input are available, false if the input must end.
 bool InterruptibleInput::Await() {
   while (!interrupted_() && !(look_ && look_())) {
     pollfd waited{.fd = fd_, .events = POLLIN, .revents = 0};
@@ -32,7 +32,7 @@ InterruptibleInput::int_type InterruptibleInput::underflow() {
     if (!Await()) return traits_type::eof();
     got = read(fd_, buffer_.data(), buffer_.size());
   } while (got < 0 && (errno == EINTR || errno == EAGAIN));
-  // What iostreams take for a broken stream: istream catches it and is bad from then on.
+  // istream catches this exception and sets badbit.
   if (got < 0) throw std::ios_base::failure("cannot read");
   if (got == 0) return traits_type::eof();
   setg(buffer_.data(), buffer_.data(), buffer_.data() + got);

@@ -1,4 +1,4 @@
-// A descriptor as a stream that a signal can end.
+// A stream on a descriptor that a signal can end.
 #pragma once
 
 #include <array>
@@ -8,19 +8,20 @@
 
 namespace weir::app {
 
-/// Reads `fd`, which it does not own. Ends when `interrupted` is true: that is asked ten times a
-/// second while nothing comes. A descriptor that cannot be read makes the stream bad.
+/// Reads `fd`, which it does not own. Ends when `interrupted` returns true; it is called ten times
+/// a second while no data arrive. A descriptor that cannot be read makes the stream bad.
 class InterruptibleInput final : public std::streambuf {
  public:
   InterruptibleInput(int fd, std::function<bool()> interrupted);
-  /// From now on `look` is asked as often; if it returns true the input ends. An empty one: no
-  /// more.
+  /// Calls `look` equally often, and ends the input if it returns true. An empty function stops
+  /// this.
   void Watch(std::function<bool()> look) { look_ = std::move(look); }
 
  protected:
   int_type underflow() override;
 
  private:
+  // Waits for data or the end of the descriptor.
   bool Await();
 
   int fd_;

@@ -60,7 +60,7 @@ TEST_F(InterruptibleInputTest, EndsWhenInterruptedThoughTheWriterIsThere) {
   EXPECT_TRUE(in_.eof());
 }
 
-// Q4. Fails if: nothing is asked while the input waits, or the answer does not end it.
+// Q4. Fails if: `look` is not called while the input waits, or its result does not end the input.
 TEST_F(InterruptibleInputTest, Q4AWatchIsAskedWhileNothingComes) {
   Write("one\n");
   int looks = 0;

@@ -8,6 +8,7 @@ bool StopRequest::Note(int signal, std::int64_t now) {
     signal_ = signal;
     return true;
   }
+  // The same request, repeated.
   if (now - made_at_ < kRepetition) return true;
   return is_second_awaited_ && !is_hurried_.exchange(true);
 }

@@ -1,4 +1,4 @@
-// What SIGINT and SIGTERM ask of the process.
+// The stop that SIGINT and SIGTERM request.
 #pragma once
 
 #include <atomic>
@@ -6,22 +6,23 @@
 
 namespace weir::app {
 
-/// The first signal asks for a stop. A second one within a second is the same request: timeout(1)
-/// signals its child, and then the group of both. A later one asks for haste if a verb waits for
-/// it; otherwise, and after that, a signal ends the process as usual. Lock-free: a signal handler
-/// may call Note, on any thread.
+/// The first signal requests a stop. A second one within a second is part of the same request:
+/// timeout(1) signals its child, and then the group of both. A later one requests haste if a verb
+/// waits for it. Otherwise, and after that, a signal ends the process as usual. Lock-free: a signal
+/// handler may call Note on any thread.
 class StopRequest {
  public:
   static constexpr std::int64_t kRepetition = 1'000'000'000;
 
-  /// `now` in nanoseconds of a monotonic clock. False: this signal ends the process.
+  /// `now` is in nanoseconds of a monotonic clock. Returns false if this signal must end the
+  /// process.
   bool Note(int signal, std::int64_t now);
-  /// From now on a second request asks for haste.
+  /// Makes a later request a request for haste.
   void AwaitSecond() { is_second_awaited_ = true; }
 
   bool is_made() const { return signal_ != 0; }
   bool is_hurried() const { return is_hurried_; }
-  /// The signal that asked for the stop; 0 before.
+  /// Returns the signal that requested the stop; 0 before.
   int signal() const { return signal_; }
 
  private:

@@ -18,7 +18,7 @@ TEST(StopRequest, TheFirstSignalAsksForAStop) {
   EXPECT_EQ(request.signal(), SIGTERM);
 }
 
-// Q5. Fails if: what timeout(1) sends twice ends the process, or cuts a put short.
+// Q5. Fails if: the signal that timeout(1) sends twice ends the process, or cuts a put short.
 TEST(StopRequest, ARepetitionWithinASecondIsTheSameRequest) {
   StopRequest request;
   request.AwaitSecond();

@@ -32,8 +32,8 @@ Status MakeFolderOf(const std::string& file) {
                           folder.string(), problem.message()));
 }
 
-// A path that cannot be looked at (a cycle of links, a name that is too long) is not missing:
-// opening it says why.
+// A path that cannot be examined (a cycle of links, a name that is too long) does not count as
+// missing: opening it reports the cause.
 bool IsMissing(const std::filesystem::path& path) {
   std::error_code problem;
   const std::filesystem::file_status status = std::filesystem::status(path, problem);
@@ -113,9 +113,9 @@ Result<std::string> UrlToOpen(const StoreChoice& choice, Access access) {
   } else if (access == Access::kWrite) {
     WEIR_RETURN_IF_ERROR(MakeFolderOf(file.path));
   }
-  // The registry knows whether a namespace exists.
+  // Only the registry of a file records which namespaces exist.
   const bool is_whole = file.namespace_name.empty();
-  // A link whose file is missing is no empty store: a volume may not be mounted.
+  // A link to a missing file is not an empty store: a volume may not be mounted.
   std::error_code problem;
   const bool is_link = std::filesystem::is_symlink(file.path, problem);
   const bool is_absent = !is_link && IsMissing(file.path);

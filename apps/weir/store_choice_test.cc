@@ -36,7 +36,8 @@ class StoreChoiceTest : public WorldTest {
   TempFolder folder_;
 };
 
-// U13. Fails if: a variable beats the option, or ZAEL_STACK counts for some commands only.
+// U13. Fails if: a variable has priority over the option, or ZAEL_STACK is used for some commands
+// only.
 TEST_F(StoreChoiceTest, U13OneRuleNamesTheStoreOfEveryCommand) {
   EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
   environment_["ZAEL_STACK"] = "limits";
@@ -49,8 +50,8 @@ TEST_F(StoreChoiceTest, U13OneRuleNamesTheStoreOfEveryCommand) {
   EXPECT_EQ(Chosen(), "sqlite:/home/sam/.local/state/weir/weir.db");
 }
 
-// rate-limiter-py's processes are configured by this variable alone. Fails if: it names no tables,
-// it beats a store that is named, or it counts where nothing is reserved.
+// rate-limiter-py's processes are configured by this variable only. Fails if: it names no tables,
+// has priority over a named store, or is used by commands without reservations.
 TEST_F(StoreChoiceTest, TheBaseNameNamesTheTablesOfReservations) {
   EXPECT_EQ(ChosenForReservations(), "sqlite:/home/sam/.local/state/weir/weir.db");
   environment_["LIMITER_TABLES_BASE_NAME"] = "jobs";
@@ -64,7 +65,7 @@ TEST_F(StoreChoiceTest, TheBaseNameNamesTheTablesOfReservations) {
   EXPECT_EQ(ChosenForReservations(), "sqlite:mine.db");
 }
 
-// R10. Fails if: the variable of one table alone leaves the choice to a local file.
+// R10. Fails if: with a variable of one table only, a local file is chosen.
 TEST_F(StoreChoiceTest, R10AVariableOfOneTableNamesTheTablesOfReservations) {
   environment_["FUNGIBLE_TABLE"] = "tokens";
   environment_["LIMIT_TABLE"] = "limits";
@@ -104,7 +105,7 @@ TEST_F(StoreChoiceTest, ALinkWhoseFileIsMissingIsNoEmptyStore) {
   EXPECT_EQ(ToOpen("sqlite:" + link, Access::kRead), "sqlite:" + link);
 }
 
-// C8. Fails if: what cannot be looked at is taken for missing, or ends the process.
+// C8. Fails if: a path that cannot be examined counts as missing, or ends the process.
 TEST_F(StoreChoiceTest, C8APathThatCannotBeLookedAtIsOpened) {
   std::filesystem::create_symlink("loop", folder_ / "loop");
   for (const std::string& path : {folder_ / "loop", std::string(5000, 'x')}) {

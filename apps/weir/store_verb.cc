@@ -1,4 +1,4 @@
-// weir store: whether the files of a store read, copies of them, and what can be saved.
+// weir store: checks the files of a store, copies them, and repairs them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -21,8 +21,8 @@ struct StoreVerbOptions {
 struct StoreCall {
   const StoreVerbOptions& options;
   Context& context;
-  std::string path;  ///< of the store, without what its files add
-  bool read_only;    ///< the URL says so
+  std::string path;  ///< of the store, without the suffixes of its files
+  bool read_only;    ///< the URL requires it
   std::vector<StoreFile> files;
 
   const Clock& clock() const { return context.process().clock; }

@@ -17,8 +17,8 @@ constexpr std::int64_t kRepetition = 1'000'000'000;
 
 bool AsksForTheEnd(int signal) { return std::ranges::find(kEnds, signal) != kEnds.end(); }
 
-// Stops this process as the terminal would: without effect if no shell could continue it, which the
-// kernel knows (an orphaned process group).
+// Stops this process as the terminal would. Has no effect if no shell could continue it (an
+// orphaned process group, which the kernel detects).
 void StopHere() {
   struct sigaction before = {};
   struct sigaction usual = {};
@@ -46,9 +46,10 @@ std::optional<int> SupervisedProcess::Wait(nanoseconds most) {
 
 void SupervisedProcess::Terminate() {
   kill(-pid_, SIGTERM);
-  kill(-pid_, SIGCONT);  // a stopped process ends when it runs again
+  kill(-pid_, SIGCONT);  // a stopped process ends only after it is continued
 }
 
+// Number 0 is a wake-up without a signal.
 void SupervisedProcess::PassOn(const CaughtSignal& caught) {
   if (code_) return;
   switch (caught.number) {
@@ -96,7 +97,8 @@ void SupervisedProcess::Ended(int code) {
   if (terminal_.IsOf(pid_)) terminal_.GiveTo(getpgrp());
 }
 
-// By a signal of the terminal; or by any other, which counts only of a child in the foreground.
+// The child was stopped by a signal of the terminal, or by another signal, which counts only if the
+// child is in the foreground.
 void SupervisedProcess::Stopped(int signal) {
   waits_for_terminal_ = signal == SIGTTIN || signal == SIGTTOU;
   had_terminal_ = terminal_.IsOf(pid_);
@@ -106,7 +108,7 @@ void SupervisedProcess::Stopped(int signal) {
   Suspend();
 }
 
-// The shell sees that this process has stopped, and takes the terminal.
+// The shell notices that this process has stopped, and takes the terminal.
 void SupervisedProcess::Suspend() {
   if (had_terminal_) terminal_.GiveTo(getpgrp());
   StopHere();
@@ -116,7 +118,7 @@ void SupervisedProcess::Suspend() {
 void SupervisedProcess::Resume() {
   if (!is_stopped_) return;
   const bool is_foreground = terminal_.IsOf(getpgrp());
-  // In the background it would stop again at once.
+  // In the background the child would stop again at once.
   if (waits_for_terminal_ && !is_foreground) return;
   if (is_foreground && (waits_for_terminal_ || had_terminal_)) terminal_.GiveTo(pid_);
   is_stopped_ = waits_for_terminal_ = had_terminal_ = false;

@@ -1,4 +1,4 @@
-// The table or file that the verbs on namespaces and what they keep work with.
+// Opens the table or file of the verbs on namespaces and their records.
 #include <fmt/format.h>
 
 #include <memory>
@@ -78,7 +78,7 @@ Result<Exit> WithTableOfStore(Context& context, const TableWork& work) {
   const auto opened = dynamo::Connection::Open(*url, context.process().clock,
                                                SurroundingsOf(context.process()), &context.log());
   if (!opened) {
-    // As OpenBackend's errors of a URL and of the settings of AWS.
+    // As for the errors of OpenBackend about a URL and AWS's settings.
     if (opened.error().code == Code::kInvalidArgument) context.failure = Exit::kUsage;
     return Fail(context.OfStore(opened.error()));
   }

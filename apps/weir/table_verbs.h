@@ -1,4 +1,4 @@
-// The verbs for which --store names no backend but a place with namespaces: a table of DynamoDB, or
+// The verbs for which --store names a store with namespaces, not a backend: a table of DynamoDB, or
 // a file.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weir::app {
 
-/// A table that calls can be made to, whether it exists or not. All of it outlives the work.
+/// A table that requests can be sent to, whether it exists or not. All of it outlives the work.
 struct OpenedTable {
   JsonClient& client;
   dynamo::Table& table;
@@ -22,39 +22,41 @@ struct OpenedTable {
   dynamo::RandomBits random;
 };
 
-/// Connects to the table that --store or the environment names, and works with it. Blocks.
+/// Connects to the table that --store or the environment names and calls the work. Blocks.
 using TableWork = std::function<Result<Exit>(const OpenedTable&)>;
 using WithTable = std::function<Result<Exit>(Context&, const TableWork&)>;
 
-/// The table that Context::Store names. kInvalidArgument if the store is no table.
+/// Returns the table of Context::Store, or kInvalidArgument if the store is not a table.
 [[nodiscard]] Result<dynamo::DynamoUrl> TableUrl(Context& context);
-/// Connects to it.
+/// Connects to the table of TableUrl.
 Result<Exit> WithTableOfStore(Context& context, const TableWork& work);
 
-/// What is kept of one namespace beside its limits and buckets.
+/// The records of a namespace other than its limits and buckets.
 struct Records {
   AuditLog& audit;
   UsageStore& usage;
 };
 using RecordsWork = std::function<Result<Exit>(const Records&)>;
 
-/// If Context::Store names a table: works on that by `with_table`, checked first and never created.
-/// Else on the file or the memory. Records are those of the namespace that is named. Blocks.
+/// Calls the work on the namespaces, or on the records of the URL's namespace. If Context::Store
+/// names a table, uses `with_table`, which is checked first and never created; otherwise the file
+/// or memory. Blocks.
 Result<Exit> OnNamespaces(Context& context, const WithTable& with_table, Access access,
                           const Context::NamespaceWork& work);
 Result<Exit> OnRecords(Context& context, const WithTable& with_table, const RecordsWork& work);
 
-/// As verbs.h says. `with_table` is called when a verb runs on a table.
+/// See verbs.h. `with_table` is called when a verb runs on a table.
 void AddTable(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddNamespace(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddAudit(CLI::App& app, Action& chosen, const WithTable& with_table);
 void AddUsage(CLI::App& app, Action& chosen, const WithTable& with_table);
 
-/// Creates rate-limiter-py's three tables of a `rate-limiter-py:` URL, or completes those that were
-/// begun, and answers with their names. Blocks.
+/// Creates rate-limiter-py's three tables of a `rate-limiter-py:` URL, or completes those that
+/// exist in part, and prints their names. Blocks.
 Result<Exit> CreateThreeTables(Context& context, const std::string& url);
 
-/// Work on a table that is there and meant for this client: checked first, never created.
+/// Returns work that first checks that the table exists and is meant for this client, and never
+/// creates it.
 TableWork AfterOpenCheck(const Context& context, TableWork work);
 
 }  // namespace weir::app

@@ -29,7 +29,7 @@ using testing::StartsWith;
 // The verbs on a simulated table that does not exist at first.
 class TableVerbsTest : public testing::Test {
  protected:
-  // The answer; where there is an error it is in error_, and the exit in exit_.
+  // Returns the output. An error is stored in error_, the exit code in exit_.
   std::string Run(std::vector<std::string> args) {
     const WithTable with_table = [this](Context&, const TableWork& work) {
       ++connections_;
@@ -279,7 +279,7 @@ TEST_F(TableVerbsTest, TheAuditTrailIsListedPageByPage) {
   EXPECT_EQ(Run({"audit", "list", "-r", "api"}), "no events\n");
 }
 
-// Fails if: the verbs go by the id default, or by the name instead of its id.
+// Fails if: the verbs use the id default, or the name instead of its id.
 TEST_F(TableVerbsTest, UsageIsThatOfTheNamespace) {
   Run({"table", "create"});
   const std::string id = RunJson({"namespace", "register", "team-a"})["namespaces"][0]["id"];

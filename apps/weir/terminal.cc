@@ -20,7 +20,7 @@ void Terminal::GiveTo(pid_t group) const {
   sigset_t output{};
   sigset_t before{};
   sigemptyset(&output);
-  sigaddset(&output, SIGTTOU);  // blocked, it does not stop a process of the background
+  sigaddset(&output, SIGTTOU);  // if it is blocked, it does not stop a background process
   pthread_sigmask(SIG_BLOCK, &output, &before);
   tcsetpgrp(fd_, group);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

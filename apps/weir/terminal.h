@@ -1,12 +1,12 @@
-// The terminal that controls this process, if there is one.
+// The controlling terminal of this process, if there is one.
 #pragma once
 
 #include <sys/types.h>
 
 namespace weir::app {
 
-/// Which process group is in its foreground: the one that may read from it and gets the signals of
-/// its keys. Not thread-safe.
+/// Reads and sets the foreground process group: the group that may read from the terminal and gets
+/// the signals of its keys. Not thread-safe.
 class Terminal {
  public:
   Terminal();
@@ -14,9 +14,10 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// False too if there is no terminal.
+  /// Returns whether `group` is in the foreground; false if there is no terminal.
   bool IsOf(pid_t group) const;
-  /// From the background too. Without effect if there is no terminal or no such group.
+  /// Puts `group` into the foreground, even from a background process. Does nothing if there is no
+  /// terminal or no such group.
   void GiveTo(pid_t group) const;
 
  private:

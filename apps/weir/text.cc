@@ -13,7 +13,7 @@ namespace {
 
 bool IsControl(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
-// U+0080 to U+009F in UTF-8.
+// Recognizes U+0080 to U+009F in UTF-8.
 bool IsLongControl(std::string_view rest) {
   return rest.size() > 1 && rest[0] == '\xc2' && static_cast<unsigned char>(rest[1]) < 0xa0;
 }
@@ -90,11 +90,11 @@ std::string FormatTime(UnixMillis time) {
 }
 
 std::string FormatSeconds(milliseconds duration) {
-  // Milliseconds are to seconds what millitokens are to tokens.
+  // The ratio of milliseconds to seconds is that of millitokens to tokens.
   return FormatTokens(duration.count()) + "s";
 }
 
-// Microseconds are to milliseconds what millitokens are to tokens.
+// The ratio of microseconds to milliseconds is that of millitokens to tokens.
 std::string FormatMillis(nanoseconds time) { return FormatTokens(time.count() / 1000); }
 
 std::string FormatThousandths(std::int64_t millitokens) {

@@ -1,4 +1,4 @@
-// Answers as people read them.
+// The text output of the verbs.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace weir::app {
 
-/// Rows under headings, columns as wide as their widest cell and two blanks apart. A value.
+/// Rows under headings. Columns are as wide as their widest cell and two blanks apart.
 class Table {
  public:
-  /// A heading that begins with '>' sets its column flush right.
+  /// A heading that begins with '>' right-aligns its column.
   explicit Table(const std::vector<std::string>& headings);
-  /// REQUIRES: as many cells as there are headings.
+  /// Adds a row. REQUIRES: as many cells as headings.
   void Row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  /// One line for the headings and one for each row, without blanks at the ends.
+  /// Returns one line for the headings and one for each row, without trailing blanks.
   std::string Text() const;
 
  private:
@@ -28,23 +28,23 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// The text with its control characters, except newlines, as `\\x1b`: a name that a user chose
-/// must not control a terminal. Bytes that are not UTF-8 are shown in the same way.
+/// Replaces control characters, except newlines, by `\\x1b`: a name that a user chose must not
+/// control a terminal. Bytes that are not UTF-8 are replaced alike.
 std::string EscapeControls(std::string_view text);
 
-/// `2023-11-16T18:15:46.680Z`.
+/// Returns `2023-11-16T18:15:46.680Z`.
 std::string FormatTime(UnixMillis time);
 
-/// Seconds with up to three decimals: `0.25s`.
+/// Returns seconds with up to three decimals: `0.25s`.
 std::string FormatSeconds(milliseconds duration);
 
-/// The number of milliseconds in it, down to a microsecond: `12.5`.
+/// Returns the number of milliseconds, rounded down to microseconds: `12.5`.
 std::string FormatMillis(nanoseconds time);
 
-/// Tokens with exactly three decimals: 1500 millitokens -> "1.500", -1 -> "-0.001".
+/// Returns tokens with exactly three decimals: 1500 millitokens -> "1.500", -1 -> "-0.001".
 std::string FormatThousandths(std::int64_t millitokens);
 
-/// The limits as ParseLimits reads them: `rpm:100,tpm:10000:15000`; `-` where there are none.
+/// Returns limits in the form of ParseLimits: `rpm:100,tpm:10000:15000`, or `-` if there are none.
 std::string FormatLimits(const std::vector<Limit>& limits);
 
 }  // namespace weir::app

@@ -24,7 +24,7 @@ TEST(Table, KnowsWhetherItHasRows) {
   EXPECT_FALSE(table.empty());
 }
 
-// Fails if: a byte that no terminal can show is printed as it is.
+// Fails if: a byte that no terminal can show is printed unchanged.
 TEST(EscapeControls, WhatIsNoTextIsShownAsHexadecimal) {
   EXPECT_EQ(EscapeControls("M\xc3\xbcnchen \xe2\x82\xac\n"), "M\xc3\xbcnchen \xe2\x82\xac\n");
   EXPECT_EQ(EscapeControls("\x1b[2J\x7f\xc2\x85"), "\\x1b[2J\\x7f\\xc2\\x85");

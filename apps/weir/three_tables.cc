@@ -41,7 +41,7 @@ Result<std::unique_ptr<dynamo::Connection>> Connect(Context& context, const Tabl
                                   SurroundingsOf(context.process()), &context.log());
 }
 
-// A wrong URL, or wrong settings of AWS, are errors of usage.
+// A wrong URL and wrong settings of AWS are usage errors.
 Error OfUsage(Context& context, Error error) {
   if (error.code == Code::kInvalidArgument) context.failure = Exit::kUsage;
   return context.OfStore(std::move(error));

@@ -1,4 +1,4 @@
-// weir tokens take: tokens that time gives back, so many for each account in each window.
+// weir tokens take: takes some of the tokens that each account has in each window.
 #include <fmt/format.h>
 
 #include <memory>
@@ -37,7 +37,7 @@ std::string TextOf(const TokenOutcome& outcome) {
                      FormatSeconds(outcome.retry_after.value_or(milliseconds(0))));
 }
 
-/// Tries again when a refusal says that there may be tokens, unless that is after the wait.
+/// Retries when a refusal reports that tokens may be available, unless that is after the wait.
 Result<TokenOutcome> TakeInTime(const TokenOptions& options, const Context& context,
                                 const OpenedReservations& opened) {
   TokenLimiter limiter(opened.backend, opened.scheduler);

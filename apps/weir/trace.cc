@@ -13,11 +13,10 @@ namespace weir::app {
 namespace {
 
 constexpr std::string_view kHeader = "TIMESTAMP,ContextTokens,GeneratedTokens";
-/// More than any model reads or writes, and small enough that a sum of all rows
-/// fits.
+/// More than any model reads or writes, and small enough that the sum of all rows fits.
 constexpr std::uint64_t kMostTokens = 1'000'000'000;
 
-/// Takes the next field off the front of `line`.
+/// Removes and returns the next field of `line`.
 std::string_view NextField(std::string_view& line) {
   const std::size_t end = std::min(line.find(','), line.size());
   const std::string_view field = line.substr(0, end);

@@ -11,20 +11,19 @@
 namespace weir::app {
 
 struct TraceRow {
-  UnixMillis at;  ///< its digits beyond milliseconds are dropped
+  UnixMillis at;  ///< digits beyond milliseconds are dropped
   std::int64_t context_tokens = 0;
   std::int64_t generated_tokens = 0;
 
   friend bool operator==(const TraceRow&, const TraceRow&) = default;
 };
 
-/// Takes the next line off the front of `text`, without its end.
+/// Removes and returns the next line of `text`, without its line end.
 std::string_view NextTraceLine(std::string_view& text);
 
-/// Reads `TIMESTAMP,ContextTokens,GeneratedTokens` and rows like
-/// `2023-11-16 18:15:46.6805900,374,44`, in order of time, ended by LF or CRLF.
-/// A time is as ParseTime reads it. kInvalidArgument
-/// `file_name:line: what; what would be right`; a field is named.
+/// Parses `TIMESTAMP,ContextTokens,GeneratedTokens` and rows such as `2023-11-16
+/// 18:15:46.6805900,374,44`, in order of time, ended by LF or CRLF. Times are read by ParseTime.
+/// Returns kInvalidArgument `file_name:line: problem; remedy`, with the name of the field.
 [[nodiscard]] Result<std::vector<TraceRow>> ParseTrace(std::string_view text,
                                                        std::string_view file_name);
 

@@ -1,4 +1,4 @@
-// A backend whose bucket time is a trace's.
+// A backend whose buckets use the time of a trace.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace weir::app {
 
-/// What a limiter sees of a backend while a trace is replayed on it: `inner`, at the time of
-/// `time`. Both must outlive it. As thread-safe as they are.
+/// The backend of a limiter while a trace is replayed: `inner`, at the time of `time`. Both must
+/// outlive it. It is as thread-safe as they are.
 class TraceBackend final : public Backend {
  public:
   TraceBackend(Backend& inner, const Clock& time)

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kNanosPerMilli = 1'000'000;
 
-/// When a task that is due at `when` runs, in whole milliseconds.
+/// Returns the time at which a task that is due at `when` runs, in whole milliseconds.
 UnixMillis MomentOf(Instant when) {
   return {when.nanos / kNanosPerMilli + (when.nanos % kNanosPerMilli > 0 ? 1 : 0)};
 }
@@ -34,6 +34,7 @@ TimerId TraceScheduler::At(Instant when, Task task) {
 }
 
 bool TraceScheduler::Cancel(TimerId id) {
+  // Destroyed after the lock is released: its destructor may call this scheduler.
   Task cancelled;
   const MutexLock lock(mutex_);
   const auto found = std::find_if(tasks_.begin(), tasks_.end(),
@@ -50,6 +51,8 @@ bool TraceScheduler::RunFirstIfDue() {
   tasks_.erase(tasks_.begin());
   mutex_.unlock();
   task();
+  // The task's state may call this scheduler when it is destroyed, so it is destroyed without the
+  // lock.
   task = nullptr;
   mutex_.lock();
   return true;
@@ -62,6 +65,7 @@ void TraceScheduler::RunUntil(const std::function<bool()>& done) {
   }
 }
 
+// Moves the time to each task's instant before the task runs. Tasks may add tasks.
 void TraceScheduler::AdvanceTo(UnixMillis to) {
   const MutexLock lock(mutex_);
   const UnixMillis until = std::max(to, WallNow());

@@ -1,4 +1,4 @@
-// Time that a trace tells.
+// A scheduler whose time is set by a trace.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace weir::app {
 
-/// A clock that stands until AdvanceTo, and tasks that run on the thread that advances it or waits
-/// on it. AdvanceTo and Await are for one thread; all else as Scheduler says.
+/// A clock that moves only in AdvanceTo. Tasks run on the thread that calls AdvanceTo or Await.
+/// Those two are for one thread; everything else is as Scheduler says.
 class TraceScheduler final : public Scheduler, private Clock {
  public:
   explicit TraceScheduler(UnixMillis start) : now_(start.value) {}
@@ -24,11 +24,11 @@ class TraceScheduler final : public Scheduler, private Clock {
   TimerId At(Instant when, Task task) override;
   bool Cancel(TimerId id) override;
 
-  /// Runs what is due up to `to`, each task at its own instant; then it is `to`. Time does not go
-  /// backwards: an earlier `to` is now.
+  /// Runs the tasks that are due up to `to`, each at its own instant, and sets the time to `to`.
+  /// Time does not go backwards: an earlier `to` means now.
   void AdvanceTo(UnixMillis to);
 
-  /// As weir::Await, but runs what is due now while it waits.
+  /// As weir::Await, but runs due tasks while it waits.
   template <class T, class Start>
   Result<T> Await(Start start) {
     Result<T> answer = Fail(Code::kInternal, "not answered");
@@ -49,12 +49,13 @@ class TraceScheduler final : public Scheduler, private Clock {
   Instant Now() const override;
   UnixMillis WallNow() const override { return {now_.load(std::memory_order_relaxed)}; }
   TimerId Add(Instant when, Task task) WEIR_REQUIRES(mutex_);
-  /// Runs due tasks, and waits for more, until `done`, which is asked under the lock.
+  /// Runs due tasks, and waits for more, until `done` returns true. `done` is called under the
+  /// lock.
   void RunUntil(const std::function<bool()>& done);
-  /// Runs it without the lock. False: nothing is due.
+  /// Runs the first due task without the lock. Returns false if none is due.
   bool RunFirstIfDue() WEIR_REQUIRES(mutex_);
 
-  std::atomic<std::int64_t> now_;  ///< Unix milliseconds; written by the advancing thread only
+  std::atomic<std::int64_t> now_;  ///< Unix milliseconds; only the advancing thread writes it
   Mutex mutex_;
   std::condition_variable_any changed_;
   std::map<TaskKey, Task> tasks_ WEIR_GUARDED_BY(mutex_);

@@ -47,7 +47,7 @@ TEST(ParseTrace, NamesTheLineThatIsWrong) {
   EXPECT_THAT(TraceError("a,b\n"), StartsWith("t.csv:1: not a trace"));
   EXPECT_THAT(TraceError(""), StartsWith("t.csv:1: not a trace"));
   EXPECT_THAT(TraceError(kHeader), StartsWith("t.csv:1: no requests"));
-  // U14: which field it is.
+  // U14: the error names the field.
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"\n", "1 fields"},
       {"2023-11-16 18:15:46.6,374\n", "2 fields"},

@@ -1,4 +1,4 @@
-// weir try: one decision.
+// weir try: makes one decision.
 #include <fmt/format.h>
 
 #include <memory>
@@ -37,11 +37,11 @@ std::string TextOf(const Decision& decision) {
                      table.Text());
 }
 
-/// The answer where the store is away and the policy is to allow.
+/// The output if the store is unavailable and the policy is to allow.
 constexpr char kUnprotected[] = "admitted without a charge: the store did not answer\n";
 
-/// One try, which waits within the limiter until `wait_until`, if that is given. Of a refusal it
-/// says when the next try may succeed.
+/// One try. It waits within the limiter until `wait_until`, if given. After a refusal, `retry_at`
+/// is the time at which the next try may succeed.
 struct Attempt {
   std::optional<Deadline> wait_until;
   std::optional<Instant> retry_at{};
@@ -73,7 +73,7 @@ Result<Exit> TryOnce(const TryOptions& options, Context& context, Attempt& attem
       Access::kWrite, [&](Backend& backend) { return Try(options, context, backend, attempt); });
 }
 
-/// Until the wait is over, without owning the file meanwhile: others may want it.
+/// Tries until the wait is over, without owning the file between two tries: others may need it.
 Result<Exit> TryOnFile(const TryOptions& options, Context& context) {
   const ProcessContext& process = context.process();
   const Deadline until = Deadline::After(process.clock, *options.wait);

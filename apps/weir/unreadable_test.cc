@@ -1,4 +1,4 @@
-// What the verbs make of records that a store cannot read.
+// The verbs on records that a store cannot read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using testing::Not;
 
 constexpr char kDamage[] = "acme/llm shard 0: no number";
 
-/// Passes everything on; each listing says that something could not be read.
+/// Passes requests on; each listing reports an unreadable record.
 class DamagedBuckets final : public BucketStore {
  public:
   explicit DamagedBuckets(BucketStore& inner) : inner_(inner) {}
@@ -105,7 +105,7 @@ class UnreadableTest : public WorldTest {
   const std::string file_ = folder_ / "limits.yaml";
 };
 
-// Q7. Fails if: a bucket that cannot be read is taken for a full one.
+// Q7. Fails if: a bucket that cannot be read counts as full.
 TEST_F(UnreadableTest, Q7ABucketThatCannotBeReadIsNotFull) {
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"bucket", "reset", "acme", "llm"},
@@ -130,7 +130,7 @@ TEST_F(UnreadableTest, Q8ADiffOfAPartIsTrouble) {
   EXPECT_EQ(json::parse(out_.str())["left_out"], json::array({kDamage}));
 }
 
-// Fails if: a file that lacks a record is written, or incomplete output passes for complete.
+// Fails if: a file that lacks a record is written, or incomplete output looks complete.
 TEST_F(UnreadableTest, Q8APartIsNotExportedToAFile) {
   ASSERT_TRUE(WriteFile(file_, "old"));
   EXPECT_EQ(RunArgs({"limits", "export", file_, "--force"}), Exit::kFailed);

@@ -1,4 +1,4 @@
-// weir usage list|summary: what was used in hours, days and months.
+// weir usage list|summary: the usage of hours, days and months.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ std::string TextOf(const UsageSummary& summary, UsageWindow window) {
                      FormatTime(*summary.first), FormatTime(*summary.last), table.Text());
 }
 
-// Windows of different lengths overlap, so it is of one.
+// Windows of different lengths overlap, so a summary is of one length.
 Result<Exit> Summary(const UsageOptions& options, Context& context, UsageStore& usage) {
   UsageFilter filter = options.filter;
   filter.window = filter.window.value_or(UsageWindow::kHourly);
@@ -129,7 +129,7 @@ Result<std::uint64_t> ParseSnapshotCount(const std::string& text) {
 
 using Run = Result<Exit> (*)(const UsageOptions&, Context&, UsageStore&);
 
-// What the verbs are added to.
+// The parent of the verbs.
 struct Verbs {
   CLI::App& group;
   Action& chosen;

@@ -1,4 +1,4 @@
-// `weir ...` in this process, for the tests of its verbs.
+// Runs `weir ...` in this process, for the tests of its verbs.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,11 +13,11 @@ namespace weir::app {
 
 struct VerbEnd {
   Exit exit = Exit::kDone;
-  std::string answer;  ///< beside what it wrote itself
-  std::string error;   ///< or the warning
+  std::string answer;  ///< without what the verb wrote itself
+  std::string error;   ///< the error or the warning
 };
 
-/// `add` adds the verbs. What the parser refuses is kUsage.
+/// Runs a verb that `add` adds. A command line that the parser refuses is kUsage.
 inline VerbEnd RunVerb(const ProcessContext& process, std::vector<std::string> args,
                        const std::function<void(CLI::App&, Action&)>& add,
                        CommonOptions common = {}) {

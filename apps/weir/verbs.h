@@ -1,4 +1,4 @@
-// The verbs, one file for each group of them.
+// The verbs, one file for each group.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace weir::app {
 
 using Action = std::function<Result<Exit>(Context&)>;
 
-/// Each adds its verbs to `app`. When the command line names one, `chosen` becomes what to run;
-/// it must outlive the parse.
+/// Each function adds its verbs to `app`. If the command line names one of them, `chosen` is set to
+/// its function. `chosen` must outlive the parse.
 void AddTry(CLI::App& app, Action& chosen);
 void AddSystem(CLI::App& app, Action& chosen);
 void AddResource(CLI::App& app, Action& chosen);

@@ -1,10 +1,10 @@
-// Decisions on keys of a table, and the CPU time that this process spends on them.
+// Decisions on keys of a table, and the CPU time that this process uses for them.
 //
 // usage: weir_bench_fleet URL CALLERS COUNT AT_ONCE KEYS
 //
 // CALLERS is "blocking" (AT_ONCE threads) or "callbacks" (AT_ONCE requests in flight, each of which
-// begins the next one when its result arrives). Every caller makes COUNT / AT_ONCE decisions. If
-// there are enough keys, each caller has keys of its own and takes them in turn.
+// starts the next one when it completes). Every caller makes COUNT / AT_ONCE decisions. If there
+// are enough keys, each caller has keys of its own and uses them in turn.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace weir {
 namespace {
 
 constexpr int kWarmUp = 100;        // decisions on all keys together, ...
-constexpr int kWarmUpOfOneKey = 2;  // ... but at least this many: the first one makes the bucket
+constexpr int kWarmUpOfOneKey = 2;  // ... but at least this many on each: one creates its bucket
 
 struct Load {
   bool callbacks;
@@ -93,8 +93,8 @@ Status DecideOnThreads(Limiter& limiter, const Clock& clock, const Load& load) {
   return {};
 }
 
-/// One request in flight at a time. (DynamoDB never answers before Acquire returns, so the calls do
-/// not nest.)
+/// Keeps one request in flight. (DynamoDB's callback never runs before Acquire returns, so the
+/// calls do not nest.)
 class CallbackCaller {
  public:
   CallbackCaller(Limiter& limiter, const Clock& clock, KeyCycle keys, int count)

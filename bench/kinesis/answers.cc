@@ -12,7 +12,8 @@ constexpr std::string_view kSequenceNumber =
 
 std::string ShardName(int shard) { return fmt::format("shardId-{:012}", shard); }
 
-// Short definite strings and counts (RFC 8949): 0 to 65535.
+// Returns the head of a text or container with a definite length (RFC 8949), for counts up to
+// 65535.
 std::string CborHead(int major, std::size_t count) {
   const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xFF); };
   const std::size_t kind = static_cast<std::size_t>(major) << 5;

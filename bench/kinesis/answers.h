@@ -1,4 +1,4 @@
-// What the responder answers, in JSON and in CBOR.
+// The responses of the responder, in JSON and in CBOR.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace weir::bench {
 enum class Format { kJson, kCbor };
 std::string_view ContentType(Format format);
 
-/// Every entry stored, each on its shard.
+/// Reports every entry as stored, each on its shard.
 std::string PutRecordsAnswer(Format format, const std::vector<int>& shards);
-/// The whole stream on one page.
+/// Lists the whole stream on one page.
 std::string ListShardsAnswer(Format format);
-/// DescribeStream and DescribeStreamSummary; JSON.
+/// Returns the response of DescribeStream or DescribeStreamSummary, in JSON.
 std::string DescribeAnswer(std::string_view operation);
 
 }  // namespace weir::bench

@@ -1,4 +1,4 @@
-// One accepted connection, plain or TLS, for blocking use.
+// One accepted connection, plain or TLS, with blocking calls.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -17,10 +17,11 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// At least one byte, at most `size`; 0 at the end, whether orderly or not.
+  /// Reads at least one byte and at most `size`. Returns 0 at the end of the connection, orderly or
+  /// not.
   virtual std::size_t Read(char* to, std::size_t size);
   virtual bool Write(std::string_view bytes);
-  /// Ends a Read that waits, from any thread.
+  /// Ends a blocked Read. Any thread may call it.
   void Stop() const;
 
  protected:
@@ -30,14 +31,14 @@ class Channel {
   int descriptor_;
 };
 
-/// A certificate for localhost that is made now and signs itself; HTTP/1.1 is all it speaks.
+/// A TLS server for localhost with a new self-signed certificate. It supports only HTTP/1.1.
 class TlsServer {
  public:
   TlsServer();
   ~TlsServer();
   TlsServer(const TlsServer&) = delete;
   TlsServer& operator=(const TlsServer&) = delete;
-  /// Does the handshake at the first Read.
+  /// Returns the channel. The handshake takes place at the first Read.
   std::unique_ptr<Channel> Accept(int descriptor) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the responder took, counted.
+// Counts the records that the responder received.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,8 @@ namespace weir::bench {
 /// Thread-safe.
 class Delivery {
  public:
-  /// `verify`: user records too, by taking everything apart, which costs more than all the rest.
+  /// If `verify`, also counts user records, for which it parses aggregates: this costs more than
+  /// all the rest.
   explicit Delivery(bool verify) : verify_(verify) {}
 
   void Take(Format format, std::size_t bytes, const std::vector<Entry>& entries,
@@ -25,9 +26,9 @@ class Delivery {
     std::uint64_t requests = 0;
     std::uint64_t entries = 0;
     std::uint64_t bytes = 0;      ///< of bodies
-    std::uint64_t delivered = 0;  ///< user records that a consumer would be given
-    std::uint64_t distinct = 0;   ///< of those, by key and data
-    std::uint64_t lost = 0;       ///< entries of which it would be given nothing
+    std::uint64_t delivered = 0;  ///< user records that a consumer would receive
+    std::uint64_t distinct = 0;   ///< of these, by key and data
+    std::uint64_t lost = 0;       ///< entries of which a consumer would receive nothing
   };
   Counts counts() const;
 
@@ -38,7 +39,7 @@ class Delivery {
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<std::uint64_t> entries_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0;
-  mutable std::mutex mutex_;  // over what stands below
+  mutable std::mutex mutex_;  // guards the members below
   std::uint64_t delivered_ = 0;
   std::uint64_t lost_ = 0;
   std::unordered_set<std::size_t> distinct_;  // hashes

@@ -8,13 +8,13 @@
 namespace weir::bench {
 namespace {
 
-/// One pass over the strings of a JSON text; what is between them is looked at only for ':' and
-/// '}'.
+/// Reads the strings of a JSON text in one pass. The text between strings is only searched for ':'
+/// and '}'.
 class JsonStrings {
  public:
   explicit JsonStrings(std::string_view text) : text_(text) {}
 
-  /// The next string, as it stands in the text.
+  /// Returns the next string, with its escapes.
   std::optional<std::string_view> Next() {
     const std::size_t open = text_.find('"', at_);
     if (open == text_.npos) return std::nullopt;
@@ -25,7 +25,7 @@ class JsonStrings {
     return text_.substr(open + 1, close - open - 1);
   }
 
-  /// What follows the string that was read last, blanks left out.
+  /// Returns the next character after the last string, without blanks.
   char Following() const {
     const std::size_t next = text_.find_first_not_of(" \t\r\n", at_);
     return next == text_.npos ? '\0' : text_[next];
@@ -48,7 +48,7 @@ void Assign(Entry& entry, std::string_view name, std::string_view value) {
   if (name == "Data") entry.data = value;
 }
 
-// RFC 8949, as far as a PutRecords request goes.
+// The parts of RFC 8949 that a PutRecords request uses.
 enum class Major : std::uint8_t {
   kUnsigned,
   kNegative,

@@ -1,4 +1,4 @@
-// The entries of a PutRecords body, found without a full parse.
+// Finds the entries of a PutRecords body without a full parse.
 #pragma once
 
 #include <string_view>
@@ -8,22 +8,22 @@
 
 namespace weir::bench {
 
-/// Views into the body. Of JSON `data` is base64; of CBOR it is the bytes.
+/// An entry, as views into the body. `data` is Base64 in JSON and bytes in CBOR.
 struct Entry {
   std::string_view partition_key;
-  std::string_view hash_key;  ///< decimal; empty where it brings none
+  std::string_view hash_key;  ///< decimal; empty if the entry has none
   std::string_view data;
 };
 
-/// In order. Knows what producers write, no more: false where a key holds an escape, or where the
-/// body is something else.
+/// Find the entries in order. They support only the bodies that producers write: they return false
+/// if a key has an escape, or for any other body.
 bool FindJsonEntries(std::string_view body, std::vector<Entry>& entries);
 bool FindCborEntries(std::string_view body, std::vector<Entry>& entries);
 
-/// The stream's shards are equal parts of the space.
+/// The stream's shards are equal parts of the hash space.
 inline constexpr int kShards = 4;
 kinesis::HashRange RangeOf(int shard);
-/// Where the service would put it; negative where its hash key is none.
+/// Returns the shard of the entry; negative if its hash key is invalid.
 int ShardOf(const Entry& entry);
 
 }  // namespace weir::bench

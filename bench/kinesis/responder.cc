@@ -1,8 +1,10 @@
-// A Kinesis that keeps nothing: every record that is put is stored, at once.
+// A Kinesis without storage: every record that is put is reported as stored at once.
+//
 // usage: weir_bench_kinesis_responder [--verify]
-// Prints its two ports, plain and TLS; ends with its standard input. GET /stats tells what it took.
-// --verify takes aggregates apart by the rule of a consumer and counts what that one would be
-// given.
+//
+// Prints its two ports, plain and TLS, and ends at the end of its standard input. GET /stats
+// returns the counts. --verify parses aggregates by the rules of a consumer and counts the records
+// that a consumer would receive.
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <poll.h>
@@ -50,7 +52,7 @@ struct Request {
   std::string_view head;
   std::string_view body;
 
-  /// Of a header, its name in small letters.
+  /// Returns the value of a header. `wanted` is its name in lower case.
   std::string_view Header(std::string_view wanted) const {
     for (std::size_t at = head.find("\r\n"); at != head.npos; at = head.find("\r\n", at + 2)) {
       const std::string_view line = head.substr(at + 2, head.find("\r\n", at + 2) - at - 2);
@@ -70,7 +72,7 @@ struct Answer {
   std::string body;
 };
 
-/// Requests of one connection, one after another.
+/// The requests of one connection, one after another.
 class Conversation {
  public:
   Conversation(Channel& channel, Delivery& delivery) : channel_(channel), delivery_(delivery) {}
@@ -111,7 +113,7 @@ class Conversation {
     used_ = 0;
   }
 
-  /// One read more, into a buffer of `size` at least.
+  /// Reads once more, into a buffer of at least `size` bytes.
   bool Fill(std::size_t size) {
     if (buffer_.size() < size) buffer_.resize(size);
     const std::size_t got = channel_.Read(buffer_.data() + held_, buffer_.size() - held_);
@@ -157,12 +159,12 @@ class Conversation {
   Delivery& delivery_;
   std::string buffer_;
   std::size_t held_ = 0;  // bytes in the buffer
-  std::size_t used_ = 0;  // of them, those of the request that was answered last
+  std::size_t used_ = 0;  // of these, the bytes of the last request
   std::vector<Entry> entries_;
   std::vector<int> shards_;
 };
 
-/// A thread for each connection, from its beginning to the responder's end.
+/// Runs a thread for each connection, from its start to the responder's end.
 class Responder {
  public:
   explicit Responder(bool verify) : delivery_(verify) {}

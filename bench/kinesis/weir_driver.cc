@@ -1,4 +1,5 @@
-// Puts records with Weir and tells what it took.
+// Puts records with Weir and prints the time and CPU time.
+//
 // usage: weir_bench_kinesis ENDPOINT COUNT     credentials: as AWS's SDKs find them
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@
 namespace weir::bench {
 namespace {
 
-// As workload.py.
+// As in workload.py.
 constexpr std::size_t kSize = 200;
 constexpr std::size_t kPool = std::size_t{1} << 23;
 constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15;
@@ -48,7 +49,7 @@ std::array<std::string, 256> MakeKeys() {
 
 kinesis::ProducerConfig Config() {
   kinesis::ProducerConfig config;
-  config.rate_limit_percent = 10'000;  // far beyond what comes
+  config.rate_limit_percent = 10'000;  // far beyond the rate of the benchmark
   config.record_max_buffered_time = milliseconds(100);
   config.max_outstanding_records = kOutstanding;
   config.verify_certificate = false;
@@ -69,7 +70,7 @@ class Driver {
   Driver(kinesis::Producer& producer, kinesis::Producer::Stream& stream)
       : producer_(producer), stream_(stream) {}
 
-  /// How many were stored.
+  /// Returns how many records were stored.
   Result<std::uint64_t> PutAll(std::uint64_t first, std::uint64_t count) {
     stored_ = 0;
     for (std::uint64_t i = first; i < first + count; ++i) {

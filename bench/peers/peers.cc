@@ -1,6 +1,6 @@
-// Our side of the comparison with governor; src/main.rs is its twin, loop for loop.
+// Weir's part of the comparison with governor. src/main.rs has the same loops.
 //
-//     weir_bench_peers CASE...      prints one line for each: the case and nanoseconds a decision
+//     weir_bench_peers CASE...      prints one line for each: the case and nanoseconds per decision
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kBatches = 512;
 constexpr std::size_t kSamples = 7;
 constexpr std::uint64_t kKeys = 1'000'000;
 
-// One cached word; Sample brings it up to date before each batch.
+// The cached time. Sample updates it before each batch.
 std::atomic<std::int64_t> cached_nanos;
 
 void UpdateClock() { cached_nanos.store(SteadyClock().Nanos(), std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// The contract suite on a real engine, over the network. Run beside one: tests/engines/run.py.
+// The contract suite on a real engine, over the network. Run it by tests/engines/run.py.
 #include "weir/store/contract.h"
 
 #include "tests/engines/engine_connection.h"
@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-/// One table for all tests; each has a namespace of its own.
+/// One table for all tests; each test has a namespace of its own.
 class Engine {
  public:
   Engine() {
@@ -36,7 +36,7 @@ class Engine {
   int namespaces_ = 0;
 };
 
-/// Answers come on the connection's threads.
+/// Callbacks run on the connection's threads.
 class EngineHarness final : public BackendHarness {
  public:
   explicit EngineHarness(Engine& engine) : engine_(engine), backend_(engine.NewBackend()) {}
@@ -49,8 +49,8 @@ class EngineHarness final : public BackendHarness {
     std::this_thread::yield();
     return true;
   }
-  // The tests with threads have 400 calls under way for each case. Many more wait for a connection
-  // longer than an attempt may take.
+  // The tests with threads have 400 calls in flight for each case. Many more would wait for a
+  // connection longer than an attempt may take.
   int cases() const override { return 2; }
 
  private:

@@ -1,4 +1,4 @@
-// The engine that tests/engines/run.py started, for the contract suites that run on it.
+// The connection to the engine that tests/engines/run.py starts, for the contract suites.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-/// For all tests of a program. Ends the program where there is no engine.
+/// One connection for all tests of a program. Exits if there is no engine.
 class EngineConnection {
  public:
   explicit EngineConnection(const std::string& table) {
@@ -25,7 +25,8 @@ class EngineConnection {
     connection_ = std::move(*opened);
   }
 
-  /// Makes something before the first test: `start` takes a deadline and a Done<T>.
+  /// Creates something before the first test. `start` takes a deadline and a Done<T>. Exits on an
+  /// error.
   template <class T, class Start>
   void Make(const Start& start) const {
     const Deadline deadline = Deadline::After(clock_, std::chrono::seconds(30));

@@ -1,4 +1,4 @@
-// What a test on a real engine says to fault_proxy.py, and the table that it works on.
+// Controls fault_proxy.py in tests on a real engine, and creates the table of a test.
 #pragma once
 
 #include <map>
@@ -6,20 +6,20 @@
 
 namespace weir {
 
-/// Where the engine answers, and where the proxy before it does.
+/// Return the endpoints of the engine and of the proxy in front of it.
 std::string EngineUrl();
 std::string ProxyUrl();
 
-/// One line of fault_proxy.py; returns what it says. Ends the program where it does not agree.
+/// Sends one line to fault_proxy.py and returns its reply. Exits if the proxy refuses the line.
 std::string Tell(const std::string& line);
 
-/// Requests that reached the proxy since the last time, by operation; "peak": most at once;
-/// "turns": how many came while no other was there.
+/// Returns the requests that have reached the proxy since the last call, by operation. "peak" is
+/// the largest number at once; "turns" counts the requests that arrived while no other was there.
 using Counts = std::map<std::string, int>;
 Counts TakeCounts();
 
-/// Creates the table and registers its namespace "default". `dynamodb://TABLE?...` on `endpoint`
-/// is what it returns.
+/// Creates the table and registers its namespace "default". Returns `dynamodb://TABLE?...` on
+/// `endpoint`.
 std::string MakeTable(const std::string& table, const std::string& endpoint);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// A Limiter on a table, and what was told of it: what the tests with a bad engine work on.
+// A Limiter on a table and a count of its admissions, for the tests with a failing engine.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,21 +18,21 @@
 
 namespace weir {
 
-/// Of each call. With the grace it is less than one attempt may take.
+/// The deadline of each call. Deadline and grace together are less than one attempt may take.
 inline constexpr milliseconds kDeadline{1'000};
 inline constexpr milliseconds kGrace{1'500};
-/// For what must happen, on the slowest machine.
+/// For events that must happen, on the slowest machine.
 inline constexpr std::chrono::seconds kPatience{60};
 inline constexpr std::int64_t kCapacity = 1'000'000;
 
-/// How one thread asks.
+/// The options of one thread's requests.
 struct Manner {
   const char* name;
   std::optional<OnUnavailable> policy;
-  bool cold;  ///< each time in the name of an entity that nobody knows
+  bool cold;  ///< each request is of an entity that was not seen before
 };
 
-/// A Limiter and what was told of it.
+/// A Limiter, and the number of tokens that it reported as taken.
 class Fleet {
  public:
   explicit Fleet(const std::string& url) : loop_(clock_), backend_(Open(url, clock_)) {
@@ -60,7 +60,7 @@ class Fleet {
     return outcome;
   }
 
-  /// Principle 4, as far as the table tells.
+  /// Expects that every token that was reported as taken is taken in the table.
   void ExpectWhatWasToldIsTaken() {
     for (const char* entity : {"child", "parent"}) {
       std::int64_t left = 0;

@@ -1,9 +1,9 @@
-// A real engine that is away, answers with errors, or answers nothing, while a Limiter decides.
-// Run beside one: tests/engines/run.py --faults.
+// A Limiter decides while a real engine is unavailable, responds with errors, or does not respond.
+// Run it by tests/engines/run.py --faults.
 //
-// Every call ends by its deadline and kGrace, which is short of what one attempt may take. An error
-// is kUnavailable or kDeadlineExceeded; with on_unavailable=allow there is none. Afterwards the
-// same Limiter decides again, and the buckets hold no token that was told as taken.
+// Every call ends by its deadline and kGrace, which is less than one attempt may take. An error is
+// kUnavailable or kDeadlineExceeded; with on_unavailable=allow there is none. Afterwards the same
+// Limiter decides again, and no token that was reported as taken is left in the buckets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,23 +20,23 @@
 namespace weir {
 namespace {
 
-/// The system level says kAllow.
+/// The system level has kAllow.
 constexpr Manner kManners[] = {
     {"block", OnUnavailable::kBlock, false},      {"block again", OnUnavailable::kBlock, false},
     {"allow", OnUnavailable::kAllow, false},      {"as the system level says", std::nullopt, false},
     {"block, cold", OnUnavailable::kBlock, true}, {"allow, cold", OnUnavailable::kAllow, true}};
 constexpr std::size_t kThreads = std::size(kManners);
 
-/// What one thread got from the calls that began and ended in one phase.
+/// The results of one thread's calls that began and ended in one phase.
 struct Tally {
   int taken = 0;        ///< admitted by the store
-  int unprotected = 0;  ///< admitted without it
+  int unprotected = 0;  ///< admitted without the store
   int refused = 0;
   int errors = 0;
   int ended() const { return taken + unprotected + refused + errors; }
 };
 
-/// Threads that ask a fleet again and again, each in its manner, until it is destroyed.
+/// Threads that send requests to a fleet continuously, each in its manner, until this is destroyed.
 class Crowd {
  public:
   explicit Crowd(Fleet& fleet) : fleet_(fleet) {
@@ -47,7 +47,7 @@ class Crowd {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  /// From here to EndPhase calls count.
+  /// Counts the calls from here to EndPhase.
   void BeginPhase() {
     const std::lock_guard lock(mutex_);
     tallies_ = {};
@@ -59,7 +59,7 @@ class Crowd {
     return tallies_;
   }
 
-  /// Until each thread has what `enough` asks for.
+  /// Waits until `enough` accepts the tally of each thread.
   template <class Enough>
   bool Wait(Enough enough) {
     std::unique_lock lock(mutex_);
@@ -106,7 +106,7 @@ class Crowd {
   std::array<std::thread, kThreads> threads_;
 };
 
-/// The engine becomes `bad` under load and `good` again.
+/// Sets the engine to `bad` under load and back to `good`.
 void Endure(Fleet& fleet, const std::string& bad, const std::string& good) {
   const auto has_taken = [](const Tally& tally) { return tally.taken > 0; };
   Crowd crowd(fleet);
@@ -128,7 +128,7 @@ void Endure(Fleet& fleet, const std::string& bad, const std::string& good) {
   EXPECT_TRUE(crowd.Wait(has_taken)) << "after it was " << bad;
 }
 
-/// One Limiter for all kinds of bad days, one after another.
+/// One Limiter for all outages, one after another.
 class Outage : public testing::TestWithParam<const char*> {
  protected:
   static void SetUpTestSuite() { fleet_ = new Fleet(MakeTable("outage", ProxyUrl())); }
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Engine, Outage,
                                          "mode error InternalServerError", "mode swallow",
                                          "mode reset", "mode lose", "mode cut", "mode delay 4000"));
 
-// Fails if: a write of an adjust does not require that its token is absent.
+// Fails if: a write of an adjust does not require that its id is absent.
 TEST(LostAnswer, OfAnAdjustMakesItCountOnce) {
   Fleet fleet(MakeTable("adjust", ProxyUrl()));
   const std::int64_t before = fleet.Consumed("child");

@@ -1,5 +1,5 @@
-// What a decision costs in requests, counted on the way to a real engine.
-// Run beside one: tests/engines/run.py --faults.
+// The requests that a decision costs, counted on the way to a real engine. Run it by
+// tests/engines/run.py --faults.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::chrono::seconds kWait{30};
 
-// Until then no write without a response is joined by another one (BucketFlights).
+// Up to this delay, a write without a response is not joined by another one (BucketFlights).
 constexpr std::chrono::milliseconds kQuick{10};
 
-/// Waits until no earlier request is at the proxy, and sets the counts to 0.
+/// Waits until no earlier request is at the proxy, and resets the counts.
 void AwaitQuiet() {
   while (TakeCounts()["peak"] != 0) {
   }
@@ -69,8 +69,8 @@ class Requests : public testing::Test {
   }
   void TearDown() override { Tell("mode pass"); }
 
-  /// The requests of the first decision that was quick: a slow one may send a write twice. Each
-  /// takes one of "plenty".
+  /// Returns the requests of the first decision that was quick: a slow one may send a write twice.
+  /// Each decision takes one token of "plenty".
   static Counts QuickDecision(Process& process, const std::string& entity) {
     const Deadline deadline = Deadline::After(process.clock, kWait);
     while (!deadline.ExpiredAt(process.clock.Now())) {
@@ -104,7 +104,7 @@ TEST_F(Requests, ARefusalIsRepeatedWithoutOne) {
   EXPECT_EQ(TakeCounts(), (Counts{{"peak", 0}, {"turns", 0}}));
 }
 
-// An image that is older than a second is read again, once: the refusal after that is local.
+// An image that is older than a second is read again once: the refusals after that are local.
 TEST_F(Requests, ARefusalIsLookedUpOnceItIsOld) {
   Process process(url_);
   process.Ask("old", "scarce");
@@ -115,7 +115,7 @@ TEST_F(Requests, ARefusalIsLookedUpOnceItIsOld) {
   EXPECT_EQ(TakeCounts()["turns"], 1);
 }
 
-// The proxy answers neither write before both are there.
+// The proxy responds to neither write before both have arrived.
 TEST_F(Requests, AWarmCascadeIsTwoWritesAtOnce) {
   Process process(url_);
   EXPECT_TRUE(process.Ask("child", "plenty"));
@@ -124,8 +124,8 @@ TEST_F(Requests, AWarmCascadeIsTwoWritesAtOnce) {
             (Counts{{"UpdateItem", 2}, {"peak", 2}, {"turns", 1}}));
 }
 
-// Each member of the chain with its limits, then the buckets, which are written. What is sent
-// together is here together: each is answered a good while later.
+// Reads each entity of the chain with its limits, then the buckets, and writes them. Each response
+// is delayed, so requests that are sent together are at the proxy together.
 TEST_F(Requests, FirstContactIsThreeRoundTripsAndOneMoreForEachAncestor) {
   const auto turns_of = [&](const char* entity) {
     Process process(url_);

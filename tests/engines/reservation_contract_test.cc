@@ -1,5 +1,5 @@
-// The suites of places of slots, limits and tokens on a real engine, over the network. Run beside
-// one: tests/engines/run.py.
+// The contract suites of slots, limits and tokens on a real engine, over the network. Run them by
+// tests/engines/run.py.
 #include "weir/store/reservation_contract.h"
 
 #include <thread>
@@ -16,7 +16,7 @@ namespace {
 using rate_limiter_py::TablesBackend;
 using rate_limiter_py::TablesMade;
 
-/// One set of tables for all tests; each has names of its own.
+/// One set of tables for all tests; each test has names of its own.
 class Engine {
  public:
   Engine() {
@@ -38,7 +38,7 @@ class Engine {
   EngineConnection connection_{"reserved"};
 };
 
-/// Answers come on the connection's threads.
+/// Callbacks run on the connection's threads.
 class EngineTables final : public ReservationHarness {
  public:
   explicit EngineTables(Engine& engine) : engine_(engine), backend_(engine.Open()) {}

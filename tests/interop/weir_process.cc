@@ -3,16 +3,17 @@
 //
 //     weir_process URL
 //
-// Each line that it reads is a list of words in JSON, each answer a line of JSON:
+// Each input line is a list of words in JSON, each reply a line of JSON:
 //
 //     take ENTITY RESOURCE name=amount...  {"admitted": true, "lease": L} or {"admitted": false,
-//                                          "retry_after": SECONDS, "available": {name: tokens}}
-//     end LEASE [name=amount...]           corrects the lease by signed amounts and ends it
-//     cancel LEASE                         gives all of it back
+//                                          "retry_after": SECONDS, "contended": BOOL,
+//                                          "available": {name: tokens}}
+//     end LEASE [name=amount...]           adjusts the lease by signed amounts and commits it
+//     cancel LEASE                         returns all of the lease
 //     load ENTITY RESOURCE JOURNAL THREADS SEED keep|give name=amount...
 //     stop                                 ends the load and returns its counts
 //
-// A failure is answered by {"error": TEXT}.
+// The reply to a failure is {"error": TEXT}.
 #include <fmt/format.h>
 
 #include <cstdlib>

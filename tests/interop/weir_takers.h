@@ -1,4 +1,4 @@
-// Threads that ask one bucket for tokens until they are stopped, and a journal of the answers.
+// Threads that take tokens of one bucket until they are stopped, and a journal of the results.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,17 @@
 
 namespace weir {
 
-/// What the threads ask for.
+/// The requests of the threads.
 struct Wish {
   std::string entity;
   std::string resource;
   Amounts amounts;
-  bool gives_back = false;  ///< from nothing to all of each admitted request, by chance
+  bool gives_back = false;  ///< returns a random part of each admitted request
   std::uint64_t threads = 1;
   std::uint64_t seed = 1;
-  /// One line for each answer, written after it was received:
-  /// `begin_ms end_ms take|give name=amount...`, in whole tokens and milliseconds since 1970.
+  /// The path of the journal. It has one line for each admitted request and for each return of
+  /// tokens, written after the result was received: `begin_ms end_ms take|give name=amount...`, in
+  /// whole tokens and milliseconds since 1970.
   std::string journal;
 };
 
@@ -33,8 +34,9 @@ struct TakersReport {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;
   std::uint64_t contended = 0;
-  std::uint64_t maybe_twice = 0;  ///< says that it is perhaps charged twice
-  /// Of these, answered before the response to a first write counts as late, which is 100 ms.
+  std::uint64_t maybe_twice = 0;  ///< results that report a possible second charge
+  /// The number of these that completed within 100 ms, before a response to the first write counts
+  /// as late.
   std::uint64_t maybe_twice_early = 0;
   std::uint64_t errors = 0;
   std::string first_error;
@@ -53,7 +55,7 @@ class Takers {
 
  private:
   void Work(std::uint64_t thread);
-  /// One request; how long to wait before the next.
+  /// Makes one request. Returns the pause before the next one.
   milliseconds AskOnce(Rng& rng);
   void GiveBack(Lease lease, Rng& rng);
   void Write(UnixMillis begin, const char* kind, const Amounts& amounts);

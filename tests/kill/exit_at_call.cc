@@ -1,5 +1,5 @@
-// For LD_PRELOAD: ends the process, as a kill does, before the call of number EXIT_AT_CALL that
-// changes a file or its name.
+// For LD_PRELOAD: ends the process, as a kill does, before the call with the number EXIT_AT_CALL of
+// those that change a file or its name.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/types.h>

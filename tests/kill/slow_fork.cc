@@ -1,4 +1,4 @@
-// For LD_PRELOAD: the first fork of the process announces itself and takes a second.
+// For LD_PRELOAD: the first fork of the process prints a message and takes a second.
 #include <dlfcn.h>
 #include <sys/types.h>
 #include <unistd.h>

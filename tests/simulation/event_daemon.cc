@@ -30,7 +30,7 @@ SqsSource::Handle HandleWith(EventReleaser& releaser, EventBug bug) {
 
 }  // namespace
 
-/// Remembers an end only if it released no slot. A daemon calls nothing but ReleaseResource.
+/// Stores an end only if it released no slot: a planted bug. A daemon calls only ReleaseResource.
 class EventDaemon::Forgetful final : public ReservationBackend, public ReservationStore {
  public:
   explicit Forgetful(ReservationBackend& tables) : tables_(tables) {}
@@ -45,7 +45,7 @@ class EventDaemon::Forgetful final : public ReservationBackend, public Reservati
                        Done<std::size_t> done) override {
     EndedResource forgotten = ended;
     forgotten.remember_until = UnixMillis{0};
-    // Undated slots are spared only by requests that follow a release.
+    // Only requests that follow a release spare undated slots.
     auto then = [this, ended, now, deadline, done = std::move(done)](auto released) mutable {
       if (!released || *released > 0 || ended.spares_undated) return done(std::move(released));
       tables_.slots().ReleaseResource(ended, now, deadline, std::move(done));
@@ -89,7 +89,7 @@ EventDaemon::EventDaemon(const EventWorld& world, std::uint64_t seed, EventBug b
 
 EventDaemon::~EventDaemon() = default;
 
-// Its calls in flight go on by the store's own steps, each of which is a request that fails.
+// Its calls in flight continue by the store's own steps, each of which is a request that fails.
 void EventDaemon::Crash() {
   network().faults.down = true;
   source_.reset();

@@ -1,4 +1,4 @@
-// A process that reads a queue of events and releases the slots of resources that ended, as
+// A process that reads a queue of events and releases the slots of resources that have ended, as
 // `weir reservation events` does.
 #pragma once
 
@@ -15,14 +15,14 @@
 
 namespace weir::simulation {
 
-/// What is wrong with a daemon, for the test that each is found.
+/// The bug of a daemon, for the test that each bug is found.
 enum class EventBug {
   kNone,
-  kNoTombstoneAfterRelease,  ///< the end is remembered only if no slot was released
+  kNoTombstoneAfterRelease,  ///< the end is stored only if no slot was released
   kDeletesBeforeSettled,     ///< a message is deleted when it is received
 };
 
-/// What a daemon lives in; all of it must outlive the daemon.
+/// The environment of a daemon. All of it must outlive the daemon.
 struct EventWorld {
   sim::SimScheduler& scheduler;
   sim::SimDynamo& server;
@@ -35,8 +35,8 @@ class EventDaemon {
   EventDaemon(const EventWorld& world, std::uint64_t seed, EventBug bug);
   ~EventDaemon();
 
-  /// From now on nothing is heard of it: requests that were sent still arrive. It must live on
-  /// until the scheduler is idle.
+  /// Cuts the daemon off; requests that were sent still arrive. The object must not be destroyed
+  /// before the scheduler is idle.
   void Crash();
   void Stop(Done<void> done);
   sim::SimTransport& network() { return process_.network(); }
@@ -47,7 +47,7 @@ class EventDaemon {
 
   dynamo::SimProcess process_;
   rate_limiter_py::TablesBackend tables_;
-  std::unique_ptr<ReservationBackend> forgetful_;  // null without that bug
+  std::unique_ptr<ReservationBackend> forgetful_;  // null without kNoTombstoneAfterRelease
   std::unique_ptr<EventReleaser> releaser_;
   std::unique_ptr<SqsSource> source_;
 };

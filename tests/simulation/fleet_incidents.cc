@@ -35,6 +35,7 @@ FleetProcess& FleetIncidents::DrawProcess() {
   }
 }
 
+// A new process with empty caches replaces the dead one.
 void FleetIncidents::Die() {
   FleetProcess& process = DrawProcess();
   ++counts_.deaths;
@@ -52,6 +53,7 @@ void FleetIncidents::Stop() {
   process.StopUntil(fleet_.scheduler().clock().Now() + scenario_.incidents.stop);
 }
 
+// Outages may overlap: the faults end with the last of them.
 void FleetIncidents::BreakDown() {
   ++counts_.outages;
   ++broken_down_;

@@ -11,7 +11,7 @@
 namespace weir::simulation {
 namespace {
 
-// They do not expire within the run, so that no leak is hidden.
+// Slots do not expire within the run, so that no leak is hidden.
 constexpr milliseconds kJobTtl = std::chrono::hours(2);
 constexpr std::int64_t kMostJobSlots = 1'000;
 constexpr std::chrono::seconds kJobPatience{3};
@@ -19,7 +19,8 @@ constexpr std::chrono::seconds kBeforeNextTry{1};
 constexpr int kMostClaimTries = 5;
 constexpr int kMostBindTries = 60;
 
-// A binding that was refused for good: the slot is gone, or its job has ended.
+// Returns whether the binding has succeeded or was refused for good: the slot is gone, or its job
+// has ended.
 bool IsSettled(const Result<HeldSlot>& bound) {
   return bound || bound.error().code == Code::kFailedPrecondition ||
          bound.error().code == Code::kNotFound;
@@ -62,7 +63,7 @@ void JobClients::Begin(const EventScenario& scenario, Instant end) {
   }
 }
 
-// Some of its slots are bound late, also after the job has ended.
+// Some slots of a job are bound late, even after the job has ended.
 void JobClients::BeginJob(int number) {
   if (In({}) >= end_) return;
   const std::string job = fmt::format("job-{}", number);
@@ -103,7 +104,7 @@ void JobClients::Bind(const SlotRef& slot, const std::string& job, int tries) {
               });
 }
 
-// rate-limiter-py's client knows no end: half of them bind after it.
+// rate-limiter-py's client does not know of ends: half of the bindings follow the end.
 void JobClients::BeginForeign(int number, nanoseconds until_end) {
   const std::string job = fmt::format("foreign-{}", number);
   const std::string id = NewSlotId(rng_.Next(), rng_.Next()).substr(2);

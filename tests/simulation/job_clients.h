@@ -1,4 +1,4 @@
-// Clients whose jobs hold slots: they claim, bind and end, and each end is an event in the queue.
+// Clients whose jobs hold slots: they claim, bind and end. Each end is an event in the queue.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace weir::simulation {
 
 inline constexpr char kJobs[] = "jobs";  ///< the limited resource that jobs use
-/// A client of rate-limiter-py binds at the latest so long after the end: the daemons ask up to 156
+/// The latest binding of a rate-limiter-py client after the end. The daemons retry up to 156
 /// seconds after it.
 inline constexpr std::chrono::seconds kLatestForeignBinding{140};
 
-/// Jobs of one name follow each other by two seconds or more.
+/// The end of a job. Jobs of the same name end at least two seconds apart.
 struct JobEnd {
   std::string job;
   UnixMillis at;
@@ -26,9 +26,10 @@ struct JobEnd {
 
 class JobClients {
  public:
-  /// Begins jobs until `end`. All of it must outlive this.
+  /// The arguments must outlive this.
   JobClients(const EventWorld& world, const dynamo::TableLayout& layout, SlotHistory& history,
              std::uint64_t seed);
+  // Begins jobs until `end`.
   void Begin(const EventScenario& scenario, Instant end);
 
   sim::SimTransport& network() { return process_.network(); }
@@ -40,6 +41,7 @@ class JobClients {
   void End(const std::string& job);
   void Claim(const std::string& job, milliseconds wait, int tries);
   void Bind(const SlotRef& slot, const std::string& job, int tries);
+  // Schedules the binding and the end of a job of rate-limiter-py's client.
   void BeginForeign(int number, nanoseconds until_end);
   void BindForeign(const std::string& id, const std::string& job);
   Instant In(nanoseconds wait) const { return world_.scheduler.clock().Now() + wait; }

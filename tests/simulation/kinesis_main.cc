@@ -1,9 +1,9 @@
-// Producers on a simulated stream, under many seeds; each run is held against what must be true of
-// every run (stream_oracle.h).
+// Runs producers on a simulated stream under many seeds and checks each run for the properties of
+// stream_oracle.h.
 //
 //     kinesis_simulation SCENARIO FIRST LAST
 //
-// Exit 1 if a run broke something, or if a fault that the scenario asks for never happened.
+// Exits with 1 if a run violated a property, or if a fault of the scenario never happened.
 #include <fmt/format.h>
 
 #include <utility>
@@ -56,7 +56,7 @@ std::vector<std::string> RunOnce(const StreamScenario& scenario, std::uint64_t s
   return Broken(run, ended);
 }
 
-/// False if a fault that is asked for never happened.
+/// Reports the faults. Returns false if a fault of the scenario never happened.
 bool Tell(const StreamScenario& scenario, const Counts& counts) {
   FaultReport report;
   report.Tell("refuse", scenario.network.refuse, counts.network.refused);

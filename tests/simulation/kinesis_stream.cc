@@ -84,13 +84,13 @@ kinesis::PipelineOptions StreamRun::DrawOptions() {
   return options;
 }
 
-// Now and then many at once, or nothing for a while.
+// Sometimes puts many records at once, or none for a while.
 void StreamRun::PutSome(std::size_t producer) {
   if (Now() >= end_) return;
   const std::uint64_t some = rng_.Below(20) == 0 ? 1 + rng_.Below(60) : 1;
   for (std::uint64_t i = 0; i < some; ++i) PutOne(producer);
   if (rng_.Below(50) == 0) producers_[producer]->Flush();
-  // Of the puts, every twentieth is about thirty.
+  // Every twentieth put is about thirty records.
   const std::int64_t mean = 1'000'000'000 / scenario_.puts * 5 / 2;
   scheduler_.At(Now() + nanoseconds(rng_.Between(0, 2 * mean)),
                 [this, producer] { PutSome(producer); });
@@ -130,6 +130,7 @@ std::string StreamRun::DrawBytes(std::size_t size) {
   return bytes;
 }
 
+// Draws a record. Some have explicit hash keys, and some look like an aggregate.
 PutRecord StreamRun::Draw(const RecordName& name) {
   const std::string text = WriteName(name);
   PutRecord put{.partition_key = fmt::format("key{}", rng_.Below(60)),

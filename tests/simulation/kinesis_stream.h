@@ -1,4 +1,5 @@
-// Producers on one simulated stream: what they put, what they were told, what a consumer delivers.
+// Producers on one simulated stream: their puts, their results, and the records that a consumer
+// delivers.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@
 
 namespace weir::simulation {
 
-/// Producer and number.
+/// The number of the producer, and of its record.
 using RecordName = std::pair<std::size_t, std::uint64_t>;
 
-/// One record that was put. Its data begins with its name or, where it has no room for that, its
-/// partition key is the name.
+/// One record that was put. Its data begins with its name; if the data is too short, its partition
+/// key is the name.
 struct PutRecord {
   std::string partition_key;
   std::optional<std::string> explicit_hash_key;
@@ -27,24 +28,24 @@ struct PutRecord {
   kinesis::HashKey hash = 0;
   Instant expires;
   std::vector<kinesis::RecordResult> results{};
-  Instant told{};  ///< the last of them
+  Instant told{};  ///< the time of the last result
 };
 
-/// "#3.17;" and back; nothing for all else.
+/// Convert a name to "#3.17;" and back. ReadName returns nothing for any other text.
 std::string WriteName(const RecordName& name);
 std::optional<RecordName> ReadName(std::string_view text);
 
-/// A run: each producer puts at random times for as long as the scenario says, and everything is
-/// then let go to its end.
+/// A run: each producer puts at random times during the scenario's time, and then all records get
+/// their results.
 class StreamRun {
  public:
   StreamRun(const StreamScenario& scenario, std::uint64_t seed);
 
-  /// False if something was still scheduled at the end.
+  /// Returns false if a task was still scheduled at the end.
   bool Run();
 
   const StreamScenario& scenario() const { return scenario_; }
-  /// Read it without faults: set `faults` to none.
+  /// Returns the stream. To read it without faults, set `faults` to none.
   sim::SimKinesis& server() { return server_; }
   const std::map<RecordName, PutRecord>& records() const { return records_; }
   const std::vector<std::unique_ptr<StreamProducer>>& producers() const { return producers_; }

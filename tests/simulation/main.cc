@@ -1,8 +1,8 @@
-// Runs a scenario under many seeds and holds each run against what must be true of every run.
+// Runs a scenario under many seeds and checks each run for the properties that every run must have.
 //
 //     fleet_simulation SCENARIO FIRST LAST
 //
-// Exit 1 if a run broke something, or if a fault that the scenario asks for never happened.
+// Exits with 1 if a run violated a property, or if a fault of the scenario never happened.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,9 +41,9 @@ struct Counts {
   std::uint64_t repeated = 0;
   std::uint64_t probed = 0;
   std::int64_t doubtful = 0;
-  dynamo::LedgerFindings most{};  ///< of all runs
-  double requests = 0;            ///< of a call, the most of a run
-  double write_units = 0;         ///< the same
+  dynamo::LedgerFindings most{};  ///< the maximum of all runs
+  double requests = 0;            ///< per call, the maximum of all runs
+  double write_units = 0;         ///< per call, the maximum of all runs
 };
 
 double PerCall(double all, const FleetWorkload& workload) {
@@ -74,7 +74,7 @@ void Count(const Fleet& fleet, const FleetWorkload& workload, Counts& counts) {
   counts.divisions += fleet.ReadDivisions().size();
 }
 
-/// What a write may be late: from the time that it is dated by to the instant at which it counts.
+/// Returns the largest delay from the date of a write to the instant at which it counts.
 milliseconds Slack(const Scenario& scenario) {
   const sim::NetworkFaults& network = scenario.network;
   const nanoseconds trips = 2 * network.longest_trip + network.longest_stray + network.longest_tail;
@@ -150,7 +150,7 @@ std::vector<std::string> RunOnce(const Scenario& scenario, std::uint64_t seed, C
                          workload.end());
   std::optional<dynamo::FleetNames> names;
   if (scenario.names.names > 0) {
-    // A seed of its own: tokens of adjusts must differ from the workload's.
+    // A seed of its own: ids of adjusts must differ from the workload's.
     names.emplace(fleet, workload.ledger(), TermsOfNames(scenario.names), seed ^ kSeedOfNames,
                   workload.end());
   }
@@ -209,7 +209,7 @@ void TellNames(FaultReport& report, const NamesScenario& odds, const dynamo::Nam
   tell("adjusts of departed", counts.departed);
 }
 
-/// False if a fault that is asked for never happened.
+/// Reports the faults. Returns false if a fault of the scenario never happened.
 bool Tell(const Scenario& scenario, const Counts& counts) {
   FaultReport report;
   TellFaults(report, scenario, counts.faults);

@@ -1,4 +1,4 @@
-// The simulation of slots finds each bug of a daemon that it exists for.
+// The simulation of slots finds each planted bug of a daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ Scenario EventsScenario() {
   return ParseScenario(text.value()).value();
 }
 
-/// Of the first seed that finds it; empty: none does.
+/// Returns the violations of the first seed that finds the bug, or none.
 std::vector<std::string> FirstBroken(EventBug bug, SlotCounts& counts) {
   const Scenario scenario = EventsScenario();
   for (std::uint64_t seed = 1; seed <= kPlantedSeeds; ++seed) {

@@ -19,7 +19,7 @@ namespace {
 struct BoundSlot {
   std::string id;
   std::string job;
-  UnixMillis claimed;  ///< 1970: by a client of rate-limiter-py
+  UnixMillis claimed;  ///< 1970 for a slot of rate-limiter-py's client
   UnixMillis bound;
   std::optional<UnixMillis> freed{};
 };
@@ -36,7 +36,7 @@ std::int64_t NumberIn(const sim::Item& item, std::string_view name) {
   return number == nullptr ? 0 : number->ToInt64().value_or(0);
 }
 
-/// Of each slot of a job the time from its binding to its release.
+/// Collects, for each slot of a job, the times of its binding and its release.
 class BoundSlots {
  public:
   void See(const sim::StreamRecord& record) {
@@ -62,7 +62,7 @@ class BoundSlots {
   std::map<std::string, std::size_t> open_;
 };
 
-/// The event names a whole second.
+/// An event has its time in whole seconds, so the end is at any instant of that second.
 UnixMillis EndOfSecond(UnixMillis at) { return {at.value / 1000 * 1000 + 999}; }
 
 class ReleaseOracle {
@@ -94,6 +94,7 @@ class ReleaseOracle {
     }
   }
 
+  // Checks that slots were released within kFreeWithin of each delivery without a trouble.
   void CheckDeliveries(std::uint64_t& measured) {
     std::set<std::string> seen;
     for (const QueueDelivery& delivery : events_.queue().deliveries) {
@@ -113,6 +114,7 @@ class ReleaseOracle {
     }
   }
 
+  // A message may be received again only after an end, a crash, a stop or a failed call.
   void CheckQueue() {
     const ScriptedQueue& queue = events_.queue();
     if (queue.size() > 0) Break("{} messages are left in the queue", queue.size());
@@ -139,6 +141,7 @@ class ReleaseOracle {
       return trouble.from <= to && trouble.to >= from;
     });
   }
+  // Returns the first instant from `from` on that is in no trouble.
   UnixMillis AfterTroubles(UnixMillis from) const {
     const auto& troubles = events_.troubles();
     const auto holds = [&](const Trouble& trouble) {

@@ -1,4 +1,4 @@
-// A scenario: what a text file fixes of a run; the seed draws the rest.
+// A scenario: the parameters of a run that a text file sets. The seed draws everything else.
 #pragma once
 
 #include <string>
@@ -12,36 +12,36 @@
 
 namespace weir::simulation {
 
-/// Of resources that end while slots are bound to them, and of the daemons that read of it.
+/// Resources that end while slots are bound to them, and the daemons that read of their ends.
 struct EventScenario {
-  int jobs = 0;      ///< resources of Weir's clients at a time; 0: none, and no daemon
-  int foreign = 0;   ///< resources of rate-limiter-py's clients, in all
-  double crash = 0;  ///< of the daemon, in each second
-  double stop = 0;   ///< of the daemon, gracefully, in each second
+  int jobs = 0;      ///< resources of Weir's clients at a time; 0: no resources and no daemon
+  int foreign = 0;   ///< resources of rate-limiter-py's clients, in total
+  double crash = 0;  ///< the probability that the daemon crashes, per second
+  double stop = 0;   ///< the probability that the daemon stops gracefully, per second
   QueueFaults queue;
 };
 
-/// What the calls of a fleet may come to: LedgerTerms, and what they may cost.
+/// The bounds on the results of a fleet's calls (LedgerTerms) and on their cost.
 struct CallBounds {
   int charges = 51;
   int plain_charges = 1;
   int refused_charges = 0;
   nanoseconds late{0};
-  double requests = 1'000;     ///< of a call, on average over a run
-  double write_units = 1'000;  ///< the same
+  double requests = 1'000;     ///< per call, on average over a run
+  double write_units = 1'000;  ///< per call, on average over a run
 };
 
-/// What happens to the fleet at instants that the seed draws.
+/// Incidents at instants that the seed draws.
 struct IncidentScenario {
   int deaths = 0;  ///< of a process, which another one replaces
   int stops = 0;   ///< of a process, for `stop`
   nanoseconds stop{0};
-  int outages = 0;  ///< in which each write is applied and fails, for `outage`
+  int outages = 0;  ///< during `outage`, each write is applied and fails
   nanoseconds outage{0};
   int jumps = 0;  ///< of a process's clock, to at most `jump` ahead or behind
   nanoseconds jump{0};
-  nanoseconds sweep{0};  ///< what has expired is deleted so often; 0: never
-  nanoseconds lull{0};   ///< WorkloadOdds
+  nanoseconds sweep{0};  ///< the interval at which expired items are deleted; 0: never
+  nanoseconds lull{0};   ///< see WorkloadOdds
 };
 
 /// Clients of zae-limiter on the same table (dynamo::PeerOdds).
@@ -60,9 +60,9 @@ struct NamesScenario {
 struct Scenario {
   int processes = 1;
   nanoseconds run = std::chrono::seconds(2);
-  milliseconds skew{0};         ///< the first process is ahead by so much
-  bool exact = false;           ///< nothing may fail, and what is told is what was taken
-  std::int64_t writes = 1'000;  ///< a second on one item, before its bucket is divided
+  milliseconds skew{0};         ///< how far the first process's clock is ahead
+  bool exact = false;           ///< no call may fail
+  std::int64_t writes = 1'000;  ///< per second on one item, before its bucket is divided
   sim::NetworkFaults network;
   sim::DynamoFaults table;
   EventScenario events;
@@ -70,11 +70,11 @@ struct Scenario {
   IncidentScenario incidents;
   PeerScenario peers;
   NamesScenario names;
-  bool only_probes = false;  ///< WorkloadOdds
-  double hasty = 0;          ///< part of the calls that have 40 to 400 ms, not 3 s
+  bool only_probes = false;  ///< see WorkloadOdds
+  double hasty = 0;          ///< the fraction of calls with 40 to 400 ms instead of 3 s
 };
 
-/// Of all runs.
+/// The sums of all runs.
 struct FaultCounts {
   sim::NetworkCounts network;
   std::uint64_t table_throttled = 0;
@@ -85,10 +85,10 @@ struct FaultCounts {
 
   void Add(const sim::NetworkCounts& of_network, const sim::DynamoCounts& of_table);
 };
-/// Those that the scenario asks for.
+/// Reports the faults that the scenario has.
 void TellFaults(FaultReport& report, const Scenario& scenario, const FaultCounts& counts);
 
-/// The format: scenario_text.h.
+/// Parses the format of scenario_text.h.
 [[nodiscard]] Result<Scenario> ParseScenario(std::string_view text);
 
 }  // namespace weir::simulation

@@ -1,5 +1,5 @@
-// The texts of scenarios: lines `name value`; blank ones and those that begin with '#' are passed
-// over.
+// The text format of scenarios: lines `name value`. Blank lines and lines that begin with '#' are
+// skipped.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 namespace weir::simulation {
 
-/// The values: each false for a text that is none.
+/// Parse values. Each returns false for an invalid text.
 bool ReadChance(std::string_view text, double& chance);   ///< "0.02": 0 to 1
 bool ReadRatio(std::string_view text, double& ratio);     ///< "4.5": not negative
 bool ReadTime(std::string_view text, nanoseconds& time);  ///< "30ms" or "2s"
@@ -30,18 +30,19 @@ bool ReadWithin(std::string_view text, Int least, Int most, Int& number) {
   return true;
 }
 
-/// By the name that begins a line: what sets its value; false if it does not fit.
+/// The function that sets a value, by the name of the line. It returns false for an invalid value.
 template <class Scenario>
 using Setters =
     std::map<std::string, std::function<bool(Scenario&, std::string_view)>, std::less<>>;
 
-/// The setter of a probability that is a member of a member.
+/// Returns the setter of a probability in a member struct of the scenario.
 template <class Scenario, class Faults>
 auto ChanceIn(Faults Scenario::* faults, double Faults::* field) {
   return [=](Scenario& s, std::string_view value) { return ReadChance(value, s.*faults.*field); };
 }
 
-/// kInvalidArgument, naming the line, for a name that is none or a value that does not fit.
+/// Parses a scenario. Returns kInvalidArgument, with the line, for an unknown name or an invalid
+/// value.
 template <class Scenario>
 [[nodiscard]] Result<Scenario> ParseLines(std::string_view text, const Setters<Scenario>& setters) {
   Scenario scenario;

@@ -1,4 +1,5 @@
-// What the programs of this folder share: seeds one after the other, violations as they are told.
+// The common part of the simulation programs: they run seeds one after the other and print
+// violations.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +18,43 @@ struct SeedRuns {
   std::uint64_t last = 0;
 };
 
-/// From the arguments of main: SCENARIO FIRST LAST. Exits with a word on how to use it where they
-/// are others.
+/// Reads SCENARIO FIRST LAST from the arguments of main. Prints the usage and exits for other
+/// arguments.
 SeedRuns ReadArguments(int argc, char** argv);
-/// The text of the scenario; kNotFound where it cannot be read.
+/// Returns the text of the scenario, or kNotFound if it cannot be read.
 [[nodiscard]] Result<std::string> ReadScenario(const SeedRuns& runs);
-/// Runs each seed and prints what was broken, with the command that runs it again; how many there
-/// were.
+/// Runs each seed and prints its violations, with the command that repeats the run. Returns their
+/// number.
 std::uint64_t CountViolations(
     const SeedRuns& runs, const std::function<std::vector<std::string>(std::uint64_t seed)>& run);
 
-/// Prints how often each fault happened, and remembers whether one that was asked for never did.
+/// Prints how often each fault happened, and records whether a fault of the scenario never did.
 class FaultReport {
  public:
   void Tell(std::string_view name, double chance, std::uint64_t met);
-  /// All that were asked for happened.
+  /// Returns whether all faults of the scenario happened.
   bool complete() const { return complete_; }
 
  private:
   bool complete_ = true;
 };
 
-/// What main returns: 1 for violations, or for a fault that never happened in more than one seed.
+/// Returns the exit code: 1 for violations, or for a fault that never happened in more than one
+/// seed.
 int ExitCode(const SeedRuns& runs, std::uint64_t violations, bool complete);
-/// The same where there is no scenario: 2, and says why.
+/// Prints why there is no scenario and returns the exit code 2.
 int NoScenario(const SeedRuns& runs, const Error& why);
 
 template <class Scenario, class Counts>
 struct Simulation {
   Result<Scenario> (*parse)(std::string_view text);
-  /// What was broken; what happened is added to the counts.
+  /// Returns the violations of a run, and adds its events to the counts.
   std::vector<std::string> (*run)(const Scenario& scenario, std::uint64_t seed, Counts& counts);
-  /// False if a fault that is asked for never happened.
+  /// Reports the counts. Returns false if a fault of the scenario never happened.
   bool (*tell)(const Scenario& scenario, const Counts& counts);
 };
 
-/// All that such a program does, and what its main returns.
+/// Runs the whole program and returns its exit code.
 template <class Scenario, class Counts>
 int RunSeeds(const SeedRuns& runs, const Simulation<Scenario, Counts>& simulation) {
   const Result<std::string> text = ReadScenario(runs);

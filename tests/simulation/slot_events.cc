@@ -7,14 +7,14 @@ namespace weir::simulation {
 namespace {
 
 constexpr std::chrono::seconds kTick{1};
-constexpr std::chrono::seconds kAfterTheRun{150};       // crashes and faults
-constexpr std::chrono::seconds kAlone{240 + 156 + 60};  // the last daemon
-constexpr std::chrono::seconds kStopping{60};           // a daemon that stops takes less
-constexpr double kFaultsBegin = 0.015;                  // in each second without them
-constexpr double kFaultsEnd = 0.08;                     // in each second with them
-// Five tries of 3 seconds, their pauses of up to 2, and the pause of the queue.
+constexpr std::chrono::seconds kAfterTheRun{150};       // crashes and faults continue
+constexpr std::chrono::seconds kAlone{240 + 156 + 60};  // for the last daemon
+constexpr std::chrono::seconds kStopping{60};           // the maximum time of a daemon's stop
+constexpr double kFaultsBegin = 0.015;                  // per second without faults
+constexpr double kFaultsEnd = 0.08;                     // per second with faults
+// Five attempts of 3 seconds, their pauses of up to 2 seconds, and the pause of the queue.
 constexpr milliseconds kAfterFaults = std::chrono::seconds(40);
-// The call to receive of a daemon that crashed may still take a message.
+// The receive call of a crashed daemon may still take a message.
 constexpr milliseconds kAfterCrash = std::chrono::seconds(21);
 
 }  // namespace
@@ -58,6 +58,7 @@ void SlotEvents::Tick() {
   world_.scheduler.At(now + kTick, [this] { Tick(); });
 }
 
+// The delay of the index is no fault: it is always simulated.
 void SlotEvents::SetFaults(bool on) {
   if (on) faults_since_ = Wall();
   if (faults_on_ && !on) troubles_.push_back({faults_since_, Wall() + kAfterFaults});
@@ -98,6 +99,7 @@ void SlotEvents::Stop() {
   });
 }
 
+// The object stays alive until the scheduler is idle (EventDaemon::Crash).
 void SlotEvents::Bury(milliseconds down) {
   daemon_->Crash();
   dead_.push_back(std::move(daemon_));

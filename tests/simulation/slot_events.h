@@ -10,18 +10,18 @@
 
 namespace weir::simulation {
 
-/// A time in which no slot is expected to be free soon. Both ends belong to it.
+/// A period in which slots are not expected to be free soon. Both ends belong to it.
 struct Trouble {
   UnixMillis from;
   UnixMillis to;
 };
 
-/// After the run daemons crash and faults come and go for 150 seconds more, in which the last
-/// clients bind. Then one daemon is left alone for as long as the longest visibility timeout and
-/// all its requests take.
+/// After the run, daemons crash and faults come and go for 150 seconds more; the last clients bind
+/// in this time. Then one daemon runs alone for as long as the longest visibility timeout and all
+/// its requests take.
 class SlotEvents {
  public:
-  /// All that is referred to must outlive it.
+  /// The simulated world. All of it must outlive this.
   struct HostEnvironment {
     sim::SimScheduler& scheduler;
     sim::SimDynamo& server;
@@ -37,7 +37,7 @@ class SlotEvents {
 
   const std::vector<JobEnd>& ends() const { return jobs_.ends(); }
   const ScriptedQueue& queue() const { return queue_; }
-  /// Times with faults and without a daemon, and what is left of them in its waits.
+  /// Returns the periods with faults or without a daemon, extended by the delays that they cause.
   const std::vector<Trouble>& troubles() const { return troubles_; }
   sim::NetworkCounts CountFaults() const;
   milliseconds index_lag() const {
@@ -47,11 +47,13 @@ class SlotEvents {
   int stops() const { return stops_; }
 
  private:
+  // Runs every second: changes faults and daemons by chance.
   void Tick();
   void SetFaults(bool on);
   void StartDaemon();
   void Crash();
   void Stop();
+  // Cuts the daemon off and schedules the next one.
   void Bury(milliseconds down);
   UnixMillis Wall() const { return world_.scheduler.clock().WallNow(); }
 
@@ -65,7 +67,7 @@ class SlotEvents {
   bool faults_on_ = false;
   UnixMillis faults_since_;
   UnixMillis down_since_;
-  Instant back_;  ///< the next daemon starts, if none is up
+  Instant back_;  ///< when the next daemon starts, if none runs
   bool stopping_ = false;
   std::unique_ptr<EventDaemon> daemon_;
   std::vector<std::unique_ptr<EventDaemon>> dead_;

@@ -43,7 +43,7 @@ struct SlotFleet::Process {
   dynamo::Table table;
   rate_limiter_py::SlotStore store;
   std::vector<Held> held;
-  std::vector<SlotRef> past;  // what it held once
+  std::vector<SlotRef> past;  // slots that it held before
 };
 
 SlotFleet::SlotFleet(const Scenario& scenario, std::uint64_t seed, EventBug bug)
@@ -89,12 +89,12 @@ sim::NetworkCounts SlotFleet::CountFaults() const {
 
 Deadline SlotFleet::Patience() const { return Deadline::After(scheduler_.clock(), kPatience); }
 
-// The second of them shares its coordinate with a third that nobody uses.
+// The second key has the same coordinate as a third key that is not used.
 AccountKey SlotFleet::AnyKey() {
   return rng_.Chance(0.5) ? AccountKey{"emr", "acme"} : AccountKey{"emr:a", "b"};
 }
 
-// It is raised and lowered all the time.
+// The limit changes continuously.
 std::int64_t SlotFleet::LimitNow() { return rng_.Between(2, kMostSlots); }
 
 template <class T>
@@ -116,7 +116,7 @@ void SlotFleet::ActOnce(Process& process) {
   if (dice < 0.55) return Bind(process);
   if (dice < 0.65) return Renew(process);
   if (dice < 0.72) return End(process);
-  if (dice < 0.76) {  // it dies; another takes its place, and knows of nothing
+  if (dice < 0.76) {  // it dies; another process replaces it and has no slots
     ++history_.crashes;
     return process.held.clear();
   }
@@ -148,7 +148,7 @@ void SlotFleet::Send(Process& process, const SlotClaim& claim, int tries) {
         ++history_.answered;
         Claimed(process, claim, answer, asked);
         if (answer) return;
-        // Perhaps it is held: the same again, or back with it.
+        // The slot may be held: claims it again or releases it.
         if (rng_.Chance(0.5)) return Release(process, claim.slot);
         if (tries < kMostTries) Send(process, claim, tries + 1);
       });
@@ -184,7 +184,7 @@ void SlotFleet::Release(Process& process, const SlotRef& slot) {
   process.store.Release(slot, process.world.now(), Patience(), Answered<bool>());
 }
 
-// Told twice now and then, and also of what nobody bound yet.
+// Sometimes reported twice, and also for resources that no slot is bound to.
 void SlotFleet::End(Process& process) {
   const std::string resource = fmt::format("j-{}", rng_.Below(20));
   history_.ended.insert(resource);
@@ -196,6 +196,7 @@ void SlotFleet::End(Process& process) {
   }
 }
 
+// After all slots have expired, a new process must get exactly kMostSlots slots of each key.
 std::vector<std::string> SlotFleet::Settle() {
   server_.faults = {};
   scheduler_.Advance(2 * kLongestTtl);

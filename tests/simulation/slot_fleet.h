@@ -1,5 +1,5 @@
-// Processes that claim, bind, renew, release and forget slots of one table, and what they were
-// told; if the scenario has jobs, these too, and the daemons that release their slots.
+// Processes that claim, bind, renew, release and forget slots of one table, and their results. If
+// the scenario has jobs, also these, and the daemons that release their slots.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 
 namespace weir::simulation {
 
-/// How long a slot may last; each store adds what it rounds up.
+/// The longest lifetime of a slot; each store adds its rounding.
 inline constexpr milliseconds kLongestTtl{20'000};
 inline constexpr std::int64_t kMostSlots = 6;  ///< the highest limit of any claim
 
-/// A claim that was refused, between when it was made and when that was known.
+/// A refused claim, with the times of the request and of its result.
 struct SlotRefusal {
   AccountKey key;
   std::int64_t limit = 0;
@@ -34,11 +34,11 @@ struct SlotRefusal {
   UnixMillis answered;
 };
 
-/// What the processes did, for the oracle.
+/// The operations of the processes, for the oracle.
 struct SlotHistory {
   std::map<std::string, std::int64_t> limits;  ///< of each claim, by its id
-  std::set<std::string> released;              ///< ids that somebody asked to release
-  std::set<std::string> ended;                 ///< resource ids that somebody said have ended
+  std::set<std::string> released;              ///< ids that a process tried to release
+  std::set<std::string> ended;                 ///< resource ids that a process reported as ended
   std::vector<SlotRefusal> refusals;
   int asked = 0;
   int answered = 0;
@@ -53,13 +53,14 @@ class SlotFleet {
   SlotFleet(const Scenario& scenario, std::uint64_t seed, EventBug bug = EventBug::kNone);
   ~SlotFleet();
 
-  /// Runs the workload to its end. False if something was still scheduled then.
+  /// Runs the workload to its end. Returns false if a task was still scheduled then.
   bool Run();
-  /// With time over for every slot and a network without faults: what a new process finds wrong.
+  /// Returns the problems that a new process finds after every slot has expired, without network
+  /// faults.
   std::vector<std::string> Settle();
 
   const SlotHistory& history() const { return history_; }
-  /// Null if the scenario has no jobs.
+  /// Returns null if the scenario has no jobs.
   const SlotEvents* events() const { return events_.get(); }
   const sim::DynamoTable& table() const;
   sim::NetworkCounts CountFaults() const;
@@ -70,6 +71,7 @@ class SlotFleet {
   struct Held;
 
   Process& Join(milliseconds skew);
+  // Makes one random operation and schedules the next.
   void Act(Process& process);
   void ActOnce(Process& process);
   void Claim(Process& process);
@@ -85,6 +87,7 @@ class SlotFleet {
   std::int64_t LimitNow();
   UnixMillis now() const { return scheduler_.clock().WallNow(); }
   template <class T>
+  // Counts a call, and its result when it completes.
   Done<T> Answered();
 
   Rng rng_;

@@ -23,7 +23,7 @@ std::string TextOrEmpty(const sim::Item& item, std::string_view name) {
   return text == nullptr ? "" : *text;
 }
 
-// Nothing for what is no slot.
+// Returns nothing if the item is not a slot.
 std::optional<Row> ReadRow(const std::optional<sim::Item>& item) {
   using namespace rate_limiter_py;
   if (!item || !item->contains(std::string(kExpirationTime))) return std::nullopt;
@@ -62,6 +62,7 @@ class Oracle {
     std::ranges::sort(order_, {}, [&](std::size_t i) { return history_.refusals[i].asked; });
   }
 
+  // Replays one write of the table in the order of the stream.
   void See(const sim::StreamRecord& record) {
     const std::optional<Row> before = ReadRow(record.before);
     const std::optional<Row> after = ReadRow(record.after);
@@ -87,8 +88,8 @@ class Oracle {
   }
 
  private:
-  // Between writes slots only run out, so it is enough to look when a claim begins and after each
-  // write while it is under way.
+  // Between writes slots only expire. So it is enough to count when a claim begins, and after each
+  // write while it is in flight.
   void OpenUntil(UnixMillis now) {
     while (opened_ < order_.size() && history_.refusals[order_[opened_]].asked <= now) {
       Look(order_[opened_]);
@@ -96,7 +97,7 @@ class Oracle {
     }
   }
 
-  // A claim decides by the time at which it was asked, however late it is decided.
+  // A claim is decided by the time of its request, however late the decision is made.
   void Look(std::size_t refusal) {
     const auto& [key, limit, asked, answered] = history_.refusals[refusal];
     most_held_[refusal] = std::max(most_held_[refusal], rows_.Count(key, asked - allowance_));
@@ -113,7 +114,7 @@ class Oracle {
   void CheckDeletion(const Row& row, UnixMillis at) {
     if (row.expires <= at + allowance_) return;
     if (history_.released.contains(row.id) || history_.ended.contains(row.resource_id)) return;
-    // Bound to what had ended already.
+    // Bound to a resource that had ended already.
     if (row.resource_id == row.id && !history_.ended.empty()) return;
     broken_.push_back(fmt::format("{}: slot {} was taken away at {}, before its time",
                                   Describe(row.key), row.id, at.value));
@@ -122,8 +123,8 @@ class Oracle {
   const SlotHistory& history_;
   const milliseconds allowance_;
   Rows rows_;
-  std::vector<std::size_t> order_;  // of the refusals, by when they were asked
-  std::size_t opened_ = 0;          // how many of these were asked by now
+  std::vector<std::size_t> order_;  // indexes of the refusals, by the time of the request
+  std::size_t opened_ = 0;          // how many of these requests have begun by now
   std::vector<std::int64_t> most_held_;
   std::vector<std::string> broken_;
 };

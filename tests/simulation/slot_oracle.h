@@ -1,4 +1,4 @@
-// What must be true of every run of a SlotFleet, read from the table's own stream.
+// The properties that every run of a SlotFleet must have, checked on the table's stream.
 #pragma once
 
 #include <string>
@@ -8,11 +8,13 @@
 
 namespace weir::simulation {
 
-/// A message for each of these that happened:
-/// - by true time more slots of a key were held than the claim that took the last one allowed;
-/// - a slot was deleted before its time, and nobody asked for it by its id or its resource id;
-/// - a claim was refused although at no instant while it was under way the slots that were held, or
-///   had run out no longer than `allowance` before it was asked, filled its limit.
+/// Returns a message for each of these violations:
+/// - by true time, more slots of a key were held than the limit of the claim that took the last
+///   one;
+/// - a slot was deleted more than `allowance` before it expired, and no process released it by its
+///   id or its resource id;
+/// - a claim was refused although at no instant while it was in flight its limit was filled by
+///   slots that were held, or had expired at most `allowance` before the request.
 std::vector<std::string> BrokenPromises(const SlotFleet& fleet, milliseconds allowance);
 
 }  // namespace weir::simulation

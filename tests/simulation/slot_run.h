@@ -1,4 +1,4 @@
-// One run of a scenario of slots, held against what must be true of every run.
+// One run of a scenario of slots, checked for the properties that every run must have.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace weir::simulation {
 
-/// Of scenarios with jobs.
+/// The counts of scenarios with jobs.
 struct EventCounts {
   QueueCounts queue;
   std::uint64_t ends = 0;
   std::uint64_t crashes = 0;  ///< of daemons
   std::uint64_t stops = 0;
-  std::uint64_t late_indexes = 0;  ///< DynamoCounts::late_indexes
-  std::uint64_t measured = 0;      ///< as BrokenReleases
+  std::uint64_t late_indexes = 0;  ///< see DynamoCounts::late_indexes
+  std::uint64_t measured = 0;      ///< see BrokenReleases
 };
 
-/// What happened, in all runs.
+/// The counts of all runs.
 struct SlotCounts {
   FaultCounts faults;
   std::uint64_t admitted = 0;
@@ -29,7 +29,7 @@ struct SlotCounts {
   EventCounts events;
 };
 
-/// What was broken: BrokenPromises, BrokenReleases, calls without an answer.
+/// Returns the violations: those of BrokenPromises and BrokenReleases, and calls without a result.
 std::vector<std::string> RunPlanted(const Scenario& scenario, EventBug bug, std::uint64_t seed,
                                     SlotCounts& counts);
 inline std::vector<std::string> RunSlots(const Scenario& scenario, std::uint64_t seed,

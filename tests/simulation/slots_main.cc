@@ -1,9 +1,9 @@
-// Runs a scenario of slots under many seeds and holds each run against what must be true of every
-// run.
+// Runs a scenario of slots under many seeds and checks each run for the properties that every run
+// must have.
 //
 //     slots_simulation SCENARIO FIRST LAST
 //
-// Exit 1 if a run broke something, or if a fault that the scenario asks for never happened.
+// Exits with 1 if a run violated a property, or if a fault of the scenario never happened.
 #include "tests/simulation/scenario.h"
 #include "tests/simulation/seed_runs.h"
 #include "tests/simulation/slot_run.h"
@@ -27,7 +27,7 @@ void TellEvents(FaultReport& report, const Scenario& scenario, const EventCounts
   report.Tell("free within 10 s", 1, counts.measured);
 }
 
-/// False if a fault that is asked for never happened.
+/// Reports the faults. Returns false if a fault of the scenario never happened.
 bool Tell(const Scenario& scenario, const SlotCounts& counts) {
   FaultReport report;
   TellFaults(report, scenario, counts.faults);

@@ -1,4 +1,4 @@
-// Reads a stream as a consumer does.
+// Reads a stream in the way of a consumer.
 #include <absl/strings/escaping.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Shard ToShard(const json& shard) {
                     .last = *sim::ReadHash(range.at("EndingHashKey").get<std::string>())}};
 }
 
-/// Those without parents, of all pages.
+/// Returns the shards without parents, of all pages.
 std::deque<Shard> ReadRoots(sim::SimServer& server) {
   std::deque<Shard> roots;
   json page = Ask(server, "ListShards", {{"StreamName", kStreamName}});
@@ -60,7 +60,7 @@ void DeliverPage(const json& page, const Shard& shard, std::vector<sim::Delivery
   }
 }
 
-/// Returns the children, if it was closed.
+/// Reads a shard to its end. Returns the children of a closed shard.
 json ConsumeShard(sim::SimServer& server, const Shard& shard, std::vector<sim::Delivery>& out) {
   json iterator = Ask(server, "GetShardIterator",
                       {{"StreamName", kStreamName},

@@ -10,10 +10,10 @@ namespace {
 using kinesis::RecordResult;
 
 constexpr std::size_t kMostMessages = 5;
-/// Of a delivery: shard, sequence number, place.
+/// The position of a delivery: shard, sequence number, index.
 using Place = std::tuple<std::string, std::string, std::optional<std::uint64_t>>;
 
-/// The attempts of its result, each by its end, in ms after it expired.
+/// Returns the attempts of the record's result, each with its end in ms after the record expired.
 std::string History(const PutRecord& put) {
   std::string history;
   for (const auto& attempt : put.results.front().attempts.kept()) {
@@ -59,8 +59,8 @@ class Audit {
     if (run_.scenario().calm) CheckCalm(text, put);
   }
 
-  /// In ordered mode, of one hash key: what was put first stands first. What may be there twice may
-  /// also come late.
+  /// In ordered mode, records of one hash key are delivered in the order of their puts. Records
+  /// that may be duplicated are exempt: a copy may be late.
   void CheckOrder() {
     std::map<std::pair<std::size_t, kinesis::HashKey>, RecordName> latest;
     for (const auto& [name, put] : run_.records()) {
@@ -99,6 +99,7 @@ class Audit {
   std::vector<std::string> Take() { return std::move(messages_); }
 
  private:
+  // Assigns a delivered record to its put, by the name in its key or its data.
   void Note(const sim::Delivery& delivery) {
     auto name = ReadName(delivery.partition_key);
     if (!name) name = ReadName(delivery.data);

@@ -1,4 +1,4 @@
-// Drives one producer's pipeline over its wire, in simulated time.
+// Drives the pipeline of one producer over its wire format, in simulated time.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct StreamPlace {
   nanoseconds timeout;  ///< of a request
 };
 
-/// Not copyable: answers and wake-ups come back to it. Place and `done` must outlive it, and it the
-/// last task of the scheduler.
+/// Not copyable: callbacks and wake-ups refer to it. `place` and `done` must outlive it, and it
+/// must outlive the last task of the scheduler.
 class StreamProducer {
  public:
   using Done = std::function<void(kinesis::RecordResult)>;
@@ -34,12 +34,12 @@ class StreamProducer {
   StreamProducer& operator=(const StreamProducer&) = delete;
 
   void Put(kinesis::UserRecord record) { Follow(pipeline_.Put(std::move(record), Now())); }
-  /// Makes itself known before the first put: it lists the shards.
+  /// Lists the shards before the first put.
   void Begin() { Follow(pipeline_.OnWake(Now())); }
   void Flush() { Follow(pipeline_.Flush(Now())); }
   sim::SimTransport& network() { return network_; }
   std::size_t pending() const { return pipeline_.pending(); }
-  /// The most requests that were under way at once, and the most listings.
+  /// The largest numbers of requests and of listings that were in flight at once.
   std::size_t most_in_flight() const { return most_in_flight_; }
   std::size_t most_listings() const { return most_listings_; }
 
@@ -47,6 +47,7 @@ class StreamProducer {
   using Answered = std::function<void(tl::expected<std::string, AwsFailure>)>;
 
   Instant Now() const { return place_.scheduler.clock().Now(); }
+  // Carries out the steps of the pipeline.
   void Follow(kinesis::PipelineStep step);
   void Put(std::uint64_t id, const std::vector<kinesis::KinesisRecord>& records);
   void List(std::string_view token);

@@ -1,4 +1,5 @@
-// A scenario of producers on one stream: what a text file fixes of a run; the seed draws the rest.
+// A scenario of producers on one stream: the parameters that a text file sets. The seed draws
+// everything else.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,25 @@ namespace weir::simulation {
 
 struct StreamScenario {
   int producers = 1;
-  std::uint64_t shards = 2;  ///< at first
+  std::uint64_t shards = 2;  ///< at the start
   nanoseconds run = std::chrono::seconds(2);
-  std::int64_t puts = 100;                    ///< a second and producer
-  nanoseconds ttl = std::chrono::seconds(8);  ///< of a record, at most; at least a quarter of it
+  std::int64_t puts = 100;                        ///< per second and producer
+  nanoseconds ttl = std::chrono::seconds(8);      ///< of a record: a quarter of this to all of it
   nanoseconds timeout = std::chrono::seconds(1);  ///< of a request
-  double large = 0;  ///< of all records, those of 60 KiB up to what half a shard takes in a second
-  /// Of one shard, each second: records, and so many KiB. The producers know it.
+  double large = 0;  ///< the fraction of records of 60 KiB up to half of a shard's bytes per second
+  /// Records per second of one shard, and also its KiB per second. The producers know this limit.
   std::int64_t shard_rate = 1000;
-  /// What a producer sends a shard at once, in percent of a second's worth.
+  /// The burst of a producer on one shard, in percent of one second's quota.
   std::int64_t burst = 100;
-  /// Nothing goes wrong: everything is stored at the first try, no shard's limit is met, and
-  /// producers are as they are by default, but for how they aggregate.
+  /// Nothing fails: all records are stored by the first attempt, no shard's limit is exceeded, and
+  /// producers have default options except for aggregation.
   bool calm = false;
   sim::KinesisOptions options;
   sim::KinesisFaults faults;
   sim::NetworkFaults network;
 };
 
-/// The format: scenario_text.h.
+/// Parses the format of scenario_text.h.
 [[nodiscard]] Result<StreamScenario> ParseStreamScenario(std::string_view text);
 
 }  // namespace weir::simulation

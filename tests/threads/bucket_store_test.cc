@@ -1,5 +1,5 @@
-// Many threads on one bucket store, and on a limiter above it; below it a DynamoDB that answers on
-// other threads and loses requests and responses. Nothing here depends on how fast they are.
+// Many threads on one bucket store, and on a limiter above it. The DynamoDB below completes calls
+// on other threads and loses requests and responses. No test depends on the speed of the threads.
 #include "weir/dynamo/bucket_store.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(BucketStoreThreads, EachCallHasOneAnswerAndWhatCallersWereToldIsStored) {
   EXPECT_LE(world.Taken(TargetOf(kScarce)->key), kScarceTokens * kMillitokens);
 }
 
-// Fails if: Close reports before the last callback.
+// Fails if: Close completes before the last callback.
 TEST(BucketStoreThreads, NoCallIsAnsweredAfterCloseIsAndNothingIsLost) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kEach = 50;
@@ -91,7 +91,7 @@ TEST(BucketStoreThreads, NoCallIsAnsweredAfterCloseIsAndNothingIsLost) {
   }
 }
 
-// Callers are answered at their deadlines; the responses come when the store is gone.
+// Callers get their results at their deadlines; the responses arrive after the store is destroyed.
 TEST(BucketStoreThreads, TheStoreMayGoBeforeTheResponsesToItsRequests) {
   constexpr std::size_t kThreads = 4;
   constexpr std::size_t kEach = 10;
@@ -146,7 +146,7 @@ TEST(LimiterOnBucketStoreThreads, WhatIsAdmittedWhileLimitsChangeIsStored) {
   constexpr int kEach = 60;
   StoreWorld world(1);
   TwoStores backend(world);
-  std::atomic<std::int64_t> taken = kMillitokens;  // by the one that made the bucket
+  std::atomic<std::int64_t> taken = kMillitokens;  // taken when the bucket was created
   std::atomic<std::int64_t> doubt = 0;
   {
     Limiter limiter(backend, world.loop, {.seed = 1});

@@ -1,4 +1,4 @@
-// Many threads on one producer, with real ones below it. Nothing here depends on how fast they are.
+// Many threads on one producer, with real threads below it. No test depends on their speed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,8 +25,8 @@ constexpr std::string_view kStored = R"({"ShardId":"shardId-000000000000","Seque
 constexpr std::string_view kRefused =
     R"({"ErrorCode":"ProvisionedThroughputExceededException","ErrorMessage":"too much"})";
 
-/// Stores everything, except records with the partition key "hot", which it throttles. Answers on a
-/// thread of its own.
+/// Stores every record except those with the partition key "hot", which it throttles. Completes
+/// calls on a thread of its own.
 class LoopKinesis final : public JsonClient {
  public:
   explicit LoopKinesis(const Clock& clock, std::string_view shards = kOneShard)
@@ -116,8 +116,8 @@ TEST(ProducerThreads, CloseEndsThoseThatWaitForRoom) {
   EXPECT_TRUE(waited || waited.error().code == Code::kCancelled);
 }
 
-// Fails if: a caller waits for room because a shard that is stuck has all of it. (It is then
-// refused after put_timeout; else nothing here takes as long.)
+// Fails if: a caller is blocked because a blocked shard fills the buffer. (The put is then refused
+// after put_timeout; nothing else in this test takes that long.)
 TEST(ProducerThreads, ACallerDoesNotWaitForTheRoomOfAShardThatIsStuck) {
   const SystemClock clock;
   LoopKinesis kinesis(clock, kTwoShards);
@@ -165,8 +165,8 @@ class ProducerCallbackThreads : public testing::Test {
   const Record record_{.partition_key = "k", .data = "d"};
 };
 
-// Fails if: a callback that blocks stops the producer, or the callbacks behind it. (The test does
-// not end then.)
+// Fails if: a callback that blocks stops the producer, or later callbacks. (The test then does not
+// end.)
 TEST_F(ProducerCallbackThreads, ASlowCallbackStopsNeitherTheProducerNorOthers) {
   ThreadPool pool(2);
   std::latch others(100);
@@ -203,7 +203,7 @@ TEST_F(ProducerCallbackThreads, EachRecordOfEachThreadHasOneResult) {
       for (int i = 0; i < kEach; ++i) {
         const Status put = producer.Put(stream, record_, [&](const RecordResult&) {
           ++results;
-          // Refused if there is no room at once.
+          // Refused if the buffer is full.
           if (results % 10 == 0 && producer.PutBlocking(stream, record_)) ++again;
         });
         taken += put ? 1 : 0;
@@ -225,8 +225,8 @@ TEST_F(ProducerCallbackThreads, EachRecordOfEachThreadHasOneResult) {
   EXPECT_EQ(results, taken);
 }
 
-// Fails if: the result of PutBlocking waits for a thread that waits for it. (The test does not end
-// then.)
+// Fails if: the result of PutBlocking needs the thread that waits for it. (The test then does not
+// end.)
 TEST_F(ProducerCallbackThreads, ABlockingPutWithinACallbackNeedsNoOtherThreadOfThePool) {
   ThreadPool pool(1);
   std::atomic<bool> is_stored = false;
@@ -240,7 +240,7 @@ TEST_F(ProducerCallbackThreads, ABlockingPutWithinACallbackNeedsNoOtherThreadOfT
   EXPECT_TRUE(is_stored);
 }
 
-// Fails if: the destructor takes a producer for ended of which a callback still runs.
+// Fails if: the destructor treats a producer as ended while one of its callbacks still runs.
 TEST_F(ProducerCallbackThreads, TheDestructorWaitsForACallbackThatOutlastsClose) {
   ThreadPool pool(1);
   std::latch began(1);
@@ -265,7 +265,7 @@ TEST_F(ProducerCallbackThreads, TheDestructorWaitsForACallbackThatOutlastsClose)
   EXPECT_TRUE(has_ended);
 }
 
-// Fails if: a callback runs when the producer is gone.
+// Fails if: a callback runs after the producer has been destroyed.
 TEST_F(ProducerCallbackThreads, TheDestructorWaitsForCallbacksUnderWay) {
   ThreadPool pool(2);
   for (int round = 0; round < 50; ++round) {

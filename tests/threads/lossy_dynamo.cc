@@ -33,6 +33,7 @@ LossyDynamo::LossyDynamo(Scheduler& scheduler, const std::string& table, std::ui
   dynamo::CreateTableIn(server_, table);
 }
 
+// All calls make the same draws, so faults do not change the ways of later calls.
 LossyDynamo::Draw LossyDynamo::DrawOf(const JsonCall& call) {
   static constexpr Way kWays[] = {Way::kAtOnce, Way::kThread, Way::kThread, Way::kScheduler};
   static constexpr Fate kFaults[] = {Fate::kThrottled, Fate::kLostRequest, Fate::kLostResponse,

@@ -1,4 +1,4 @@
-// A simulated DynamoDB that many threads ask, and that loses requests and responses.
+// A simulated DynamoDB for many threads that loses requests and responses.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@
 
 namespace weir {
 
-/// One table. Each call is answered before Call returns, or on one of two threads, or two
-/// milliseconds later on the scheduler; a tenth of the writes and a twentieth of the reads fail,
-/// most of them in doubt. Thread-safe. `scheduler` must outlive it; AwaitAnswers comes before its
-/// end.
+/// One table. Each call completes before Call returns, on one of two threads, or two milliseconds
+/// later on the scheduler. A tenth of the writes and a twentieth of the reads fail, mostly with an
+/// unknown outcome. Thread-safe. `scheduler` must outlive it. Call AwaitAnswers before it is
+/// destroyed.
 class LossyDynamo final : public JsonClient {
  public:
   LossyDynamo(Scheduler& scheduler, const std::string& table, std::uint64_t seed);
 
   void Call(JsonCall call, Deadline deadline, JsonDone done) override;
-  /// Blocks until each call was answered, and each late request was applied.
+  /// Blocks until each call has completed and each late request has been applied.
   void AwaitAnswers() const;
-  /// Whether calls fail from now on. Not before the first call of this.
+  /// Sets whether calls fail from now on. They do not fail before the first call of this.
   void SetFaulty(bool is_faulty) { is_faulty_ = is_faulty; }
-  /// Calls that failed, though they were applied or were going to be.
+  /// Returns the number of failed calls that were applied or will be.
   std::uint64_t applied_failures() const { return applied_failures_; }
 
  private:
@@ -55,7 +55,7 @@ class LossyDynamo final : public JsonClient {
   Mutex mutex_;
   sim::SimDynamo server_ WEIR_GUARDED_BY(mutex_);
   Rng rng_ WEIR_GUARDED_BY(mutex_);
-  // Last, because its threads use all of the above.
+  // The last member, because its threads use all others.
   ThreadPool threads_{2};
 };
 

@@ -1,5 +1,4 @@
-// Many threads on one limiter of slots, with real ones below it. Nothing here depends on how fast
-// they are.
+// Many threads on one limiter of slots, with real threads below it. No test depends on their speed.
 #include "weir/reservation/reservation_limiter.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@
 namespace weir {
 namespace {
 
-/// Slots, limits and tokens in maps; asks and answers on a thread of its own.
+/// Slots, limits and tokens in memory. Runs calls and callbacks on a thread of its own.
 class LoopReservations final : public ReservationBackend,
                                public ReservationStore,
                                public AccountLimitStore,
@@ -148,7 +147,7 @@ TEST(ReservationLimiterThreads, NeverMoreAtOnceThanTheLimitAndEverybodyGetsHisTu
   EXPECT_EQ(turns, kThreads * kEach);
   EXPECT_LE(most, 3);
   EXPECT_EQ(limiter.stats().waiting, 0U);
-  // The store takes its calls in order: those that gave back without waiting came before.
+  // The store runs its calls in order: releases that were not waited for are before this one.
   const auto held = Await<Page<HeldSlot>>([&](auto done) {
     store.List({"emr", "acme"}, {}, clock.WallNow(), Deadline::Never(), std::move(done));
   });
@@ -157,7 +156,7 @@ TEST(ReservationLimiterThreads, NeverMoreAtOnceThanTheLimitAndEverybodyGetsHisTu
 
 TEST(ReservationLimiterThreads, ClosingAnswersThoseWhoWait) {
   constexpr int kWaiters = 5;
-  std::atomic<int> answers = 0;  // outlives the threads that count in it
+  std::atomic<int> answers = 0;  // outlives the threads that use it
   const SystemClock clock;
   LoopReservations store(clock);
   Loop loop(clock);

@@ -27,8 +27,8 @@ std::vector<Charge> ChargesOf(std::size_t number) {
   return charges;
 }
 
-// What is kept when late may leave debt, so it is not taken from the scarce bucket. (Nor are the
-// calls that are corrected.)
+// Calls that are kept when late may leave debt, so they do not take from the scarce bucket.
+// (Neither do calls that are corrected.)
 bool IsKept(std::size_t number, const std::vector<Charge>& charges) {
   return number % 6 == 1 && BucketOf(charges.back()) != kScarce;
 }
@@ -78,7 +78,7 @@ std::int64_t StoreWorld::Taken(const BucketKey& key) {
   return records->front() ? records->front()->bucket.meters.front().consumed : 0;
 }
 
-/// The callback of one call in a chain, which goes on if it is dropped.
+/// The callback of one call in a chain. The chain continues even if the callback is dropped.
 class StoreCallers::Link {
  public:
   Link(StoreCallers& callers, std::size_t number, std::size_t left)
@@ -129,7 +129,7 @@ void StoreCallers::CallInTurn(std::size_t count) {
   }
 }
 
-// Await answers for a call that was dropped.
+// Await returns kCancelled for a call that was dropped.
 template <class T, class Start>
 Result<T> StoreCallers::Wait(Start start) {
   Result<T> answer = Await<T>(start);
@@ -173,8 +173,8 @@ void StoreCallers::Note(std::size_t number, const std::vector<Charge>& charges,
   ++answers_[number];
 }
 
-// Half of them take more, half give back. One is repeated until it is known to count, or some
-// correction is known to be lost.
+// Half of the corrections take more, half return tokens. One is retried until it is known to count,
+// or a correction is known to be lost.
 void StoreCallers::Correct(std::size_t number, std::vector<Charge> charges,
                            const Decision& decision) {
   const std::int64_t delta = number % 8 == 0 ? -500 : 700;
@@ -204,7 +204,7 @@ void StoreCallers::Adjust(std::size_t number, const std::vector<Charge>& charges
   store_.Adjust(charges, token, store_.Now(), deadline, std::move(done));
 }
 
-// Their answers may be errors; there must be one of each.
+// Each call must complete once, with any result.
 void StoreCallers::ReadAndRepair(std::size_t number) {
   const TargetPtr target = TargetOf(number % kBuckets);
   const std::vector<BucketKey> keys{target->key};

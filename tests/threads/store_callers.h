@@ -1,4 +1,4 @@
-// Callers of a bucket store on many threads, and the results that they got.
+// Callers of a bucket store on many threads, and their results.
 #pragma once
 
 #include <array>
@@ -17,22 +17,23 @@ inline constexpr std::array kEntities = {"all", "u0", "u1", "u2", "scarce"};
 inline constexpr std::size_t kBuckets = kEntities.size();
 inline constexpr std::size_t kScarce = kBuckets - 1;
 inline constexpr std::int64_t kScarceTokens = 40;
-/// Of one call, in millitokens of one bucket.
+/// The maximum of one call, in millitokens of one bucket.
 inline constexpr std::int64_t kMostTaken = 3 * kMillitokens;
 
-/// A table with the buckets of all entities, and what it needs; requests on it fail. (They are made
-/// before: the outcome of a lost creation is sought for ten seconds.) Destroy it after each call
-/// has its answer.
+/// A table with the buckets of all entities, and its environment. Requests on it fail. (The buckets
+/// are created before: the outcome of a lost creation is searched for ten seconds.) Destroy it
+/// after each call has completed.
 struct StoreWorld {
   explicit StoreWorld(std::uint64_t seed);
   ~StoreWorld() { Settle(); }
 
-  /// Busy buckets are divided meanwhile: their items bear few writes.
+  /// Opens a store. Busy buckets are divided meanwhile: their items are set to few writes per
+  /// second.
   std::unique_ptr<DynamoBucketStore> Open(std::uint64_t seed);
-  /// Returns when each request has its response and the loop has done what was due before.
+  /// Blocks until each request has its response and the loop has run all earlier tasks.
   void Settle();
-  /// Millitokens that are taken from this bucket, as another process reads it. No request fails
-  /// from now on.
+  /// Returns the millitokens taken from this bucket, as another process reads them. No request
+  /// fails from now on.
   std::int64_t Taken(const BucketKey& key);
 
   const SystemClock clock;
@@ -41,33 +42,34 @@ struct StoreWorld {
   Table table;
 };
 
-/// Of one bucket, in millitokens.
+/// The sums of one bucket, in millitokens.
 struct Account {
   std::atomic<std::int64_t> taken =
-      kMillitokens;                     ///< by the results of callers, and by the bucket's creator
-  std::atomic<std::int64_t> doubt = 0;  ///< may be taken besides, or may be missing
+      kMillitokens;                     ///< by callers' results, and by the bucket's creation
+  std::atomic<std::int64_t> doubt = 0;  ///< may be taken in addition, or may be missing
 };
 
-/// Makes calls by number, so that all callers together make a mix: of one or two buckets, with and
+/// Makes calls by number. All callers together make a mix: with one or two buckets, with and
 /// without deadlines, kept when late. Thread-safe.
 class StoreCallers {
  public:
-  /// At most `calls` are made. Both must outlive it.
+  /// `calls` is the maximum number of calls. World and store must outlive it.
   StoreCallers(const StoreWorld& world, DynamoBucketStore& store, std::size_t calls)
       : world_(world), store_(store), answers_(calls) {}
 
-  /// Blocks for each of `count` calls, and for corrections, reads and repairs in between.
+  /// Makes `count` calls, and corrections, reads and repairs in between. Blocks for each.
   void CallInTurn(std::size_t count);
-  /// Each of `count` calls is made by the callback of the one before. Does not block.
+  /// Makes `count` calls, each from the callback of the one before. Does not block.
   void CallFromCallbacks(std::size_t count);
   /// Blocks until this number of calls have a result or were dropped.
   void AwaitEnds(std::size_t count) const;
 
-  /// How often each call was answered.
+  /// Returns how often each call completed.
   const std::vector<std::atomic<int>>& answers() const { return answers_; }
-  /// Calls, corrections, reads and repairs whose `done` was destroyed unrun.
+  /// Returns the number of calls, corrections, reads and repairs whose `done` was destroyed without
+  /// running.
   std::size_t dropped() const { return dropped_; }
-  /// Calls that were answered at their deadline.
+  /// Returns the number of calls that completed at their deadline.
   std::size_t late() const { return late_; }
   std::size_t refused() const { return refused_; }
   const Account& account(std::size_t bucket) const { return accounts_[bucket]; }
@@ -97,7 +99,7 @@ class StoreCallers {
   std::atomic<std::size_t> refused_ = 0;
 };
 
-/// The bucket of an entity. So slow that no token comes back while a test runs.
+/// Returns the bucket of an entity. Its rate is so low that no token is refilled during a test.
 TargetPtr TargetOf(std::size_t bucket);
 
 }  // namespace weir::dynamo

@@ -57,7 +57,7 @@ Result<Value> Compute(const NewValue& wanted, const Item& old) {
   }
 }
 
-/// `into` with the elements added or deleted; false if these are not sets of one type.
+/// Adds or deletes the elements in `into`. Returns false if the two are not sets of one type.
 template <class Set>
 bool ChangeSet(Value& into, const Value& elements, ActionKind kind) {
   auto* set = into.As<Set>();
@@ -79,7 +79,8 @@ bool IsEmptySet(const Value& value) {
   return (texts != nullptr && texts->empty()) || (numbers != nullptr && numbers->empty());
 }
 
-/// What ADD or DELETE makes of the value that is there; nothing: it goes.
+/// Returns the value that ADD or DELETE produces from the current one (null: none), or nothing if
+/// the attribute is removed.
 Result<std::optional<Value>> Change(const UpdateAction& action, const Value* there) {
   const Value& operand = action.value.value;
   if (there == nullptr) {
@@ -100,8 +101,9 @@ Result<std::optional<Value>> Change(const UpdateAction& action, const Value* the
   return changed;
 }
 
-/// What is to be put where, or removed where there is no value, in the order that keeps positions
-/// in lists as they were in the old item: the puts upwards, then the removals downwards.
+/// A value to store at a path, or without a value a removal. Effects are applied in an order in
+/// which indexes of lists mean the same element as in the old item: stores in ascending order, then
+/// removals in descending order.
 struct Effect {
   Path path;
   std::optional<Value> value;

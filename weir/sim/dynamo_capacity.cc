@@ -7,6 +7,7 @@ namespace weir::sim {
 
 RangeCapacity::Balance& RangeCapacity::Refill(const KeyRange& range, const RangeTerms& terms,
                                               Instant now) {
+  // A new range gets the units of one second, even if `burst` is shorter.
   const auto [found, is_new] = balances_.try_emplace(range, Balance{terms.units_a_second, now});
   Balance& balance = found->second;
   using Seconds = std::chrono::duration<double>;

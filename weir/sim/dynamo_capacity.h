@@ -1,4 +1,4 @@
-// How many write units a partition key bears.
+// The write units that a partition key can consume.
 //
 // Source: AWS, "Best practices for designing and using partition keys effectively": 1,000 write
 // units a second for each partition, and up to five minutes of unused capacity in bursts.
@@ -13,16 +13,18 @@
 
 namespace weir::sim {
 
-/// The table by its name, or one of its indexes as table/index; a partition key in it.
+/// Names a partition key of a table, or of one of its indexes (written "table/index").
 using KeyRange = std::pair<std::string, KeyPart>;
 
+// The capacity of each partition key.
 struct RangeTerms {
-  double units_a_second = 0;  ///< 0: any number
+  double units_a_second = 0;  ///< 0: unlimited
   nanoseconds burst{0};
 };
 
-/// A range that begins has the units of one second. A write passes while any are left, whatever it
-/// consumes. A value; not thread-safe.
+/// Keeps the balance of write units of each range. A new range has the units of one second. A write
+/// passes if any units are left, even if it consumes more than that: the balance may become
+/// negative. Not thread-safe.
 class RangeCapacity {
  public:
   bool HasUnits(const KeyRange& range, const RangeTerms& terms, Instant now);
@@ -33,6 +35,7 @@ class RangeCapacity {
     double units = 0;
     Instant at;
   };
+  // Returns the balance of the range at `now`, which it creates if necessary.
   Balance& Refill(const KeyRange& range, const RangeTerms& terms, Instant now);
 
   std::map<KeyRange, Balance> balances_;

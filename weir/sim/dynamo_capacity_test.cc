@@ -1,5 +1,5 @@
-// How many write units a partition key of the table, and of an index, bears; and the headers of
-// responses.
+// The write units that one partition key of the table and one of an index can consume, and the
+// headers of responses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class DynamoCapacity : public DynamoFixture {
                                   R"("UpdateExpression":"ADD n :1",)"
                                   R"("ExpressionAttributeValues":{":1":{"N":"1"}}})");
   }
-  // How many writes pass before one is throttled.
+  // Returns how many writes pass before one is throttled, or -1.
   template <class Write>
   int CountUntilThrottled(Write write) {
     for (int passed = 0; passed < 1'000; ++passed) {

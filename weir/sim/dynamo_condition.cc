@@ -37,7 +37,7 @@ constexpr std::array<Function, 5> kFunctions = {{{"attribute_exists", Kind::kExi
 
 constexpr std::size_t kMostIn = 100;
 
-/// The request's own value, or null.
+/// Returns the operand if it is a value of the request, otherwise null.
 const Value* Given(const Operand& operand) { return std::get_if<Value>(&operand.of); }
 
 const Path* PlainPath(const Operand& operand) {
@@ -48,7 +48,7 @@ bool IsOrdered(ValueType type) {
   return type == ValueType::kString || type == ValueType::kNumber || type == ValueType::kBinary;
 }
 
-/// Less, equal, greater; nothing for two types or types without an order.
+/// Returns nothing for values of two types, and for types without an order.
 std::optional<std::strong_ordering> Order(const Value& a, const Value& b) {
   if (a.type() != b.type() || !IsOrdered(a.type())) return std::nullopt;
   if (const auto* text = a.As<std::string>()) return *text <=> *b.As<std::string>();
@@ -56,6 +56,8 @@ std::optional<std::strong_ordering> Order(const Value& a, const Value& b) {
   return *a.As<Decimal>() <=> *b.As<Decimal>();
 }
 
+// A recursive-descent parser: OR of ANDs of NOTs of primaries. A primary is an expression in
+// parentheses, a function or a comparison.
 class ConditionParser {
  public:
   explicit ConditionParser(ExpressionReader& reader) : reader_(reader) {}
@@ -122,7 +124,7 @@ class ConditionParser {
     return condition;
   }
 
-  /// In parentheses.
+  /// Parses operands in parentheses.
   Status ParseList(std::vector<Operand>& operands) {
     WEIR_RETURN_IF_ERROR(reader_.Expect("("));
     do {
@@ -178,6 +180,8 @@ class ConditionParser {
     return Operand{.of = std::move(path)};
   }
 
+  // Checks the operands of a function as AWS does before it reads an item. `name` is the
+  // function's.
   Status CheckFunction(const Condition& condition, const std::string& name) const {
     if (condition.kind == Kind::kBeginsWith) {
       for (const Operand& operand : condition.operands) {

@@ -12,13 +12,14 @@
 
 namespace weir::sim {
 
-/// What a comparison looks at: a place in the item, its size, or a value of the request.
+/// An operand of a comparison: a path in the item, the size of the value there, or a value of the
+/// request.
 struct Operand {
   std::variant<Path, Value> of;
   bool size = false;
 };
 
-/// A parsed expression: a tree whose leaves have operands. A value.
+/// A parsed expression: a tree with operands at its leaves.
 struct Condition {
   enum class Kind {
     kAnd,
@@ -44,16 +45,17 @@ struct Condition {
   bool in_parentheses = false;
 };
 
-/// Parses the text of the request's field `what`: "ConditionExpression". Operands in parentheses,
-/// and the size of a value that the request brings, are not simulated and refused.
+/// Parses the text of the request's field `what`, such as "ConditionExpression". Returns
+/// kInvalidArgument, with AWS's message, if the text is malformed, or has operands in parentheses
+/// or the size of a value of the request, neither of which is simulated.
 Result<Condition> ParseCondition(std::string_view what, std::string_view text,
                                  Placeholders& placeholders);
 
-/// Whether an item (an empty one: none is there) satisfies the condition. Comparing what is missing
-/// or of two types is false, and true for <>.
+/// Returns whether the item satisfies the condition; a missing item is passed as an empty one.
+/// Every comparison of a missing value, or of two values of different types, is false, except <>.
 bool Holds(const Condition& condition, const Item& item);
 
-/// Every path in it, also more than once.
+/// Returns every path in the condition, with repetitions.
 std::vector<Path> PathsIn(const Condition& condition);
 
 }  // namespace weir::sim

@@ -13,7 +13,7 @@ using Kind = Condition::Kind;
 
 struct Length {
   std::optional<std::size_t> operator()(const std::string& text) const {
-    // Characters, not bytes: the bytes that continue one are left out.
+    // DynamoDB counts characters, not bytes: continuation bytes are skipped.
     const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
     return static_cast<std::size_t>(std::ranges::count_if(text, starts));
   }
@@ -29,7 +29,7 @@ struct Length {
   }
 };
 
-/// Nothing where the item has nothing of it.
+/// Returns nothing if the item has no such value, or a value without a size.
 std::optional<Value> Resolve(const Operand& operand, const Item& item) {
   if (const auto* given = std::get_if<Value>(&operand.of)) return *given;
   const Value* found = Find(item, std::get<Path>(operand.of));
@@ -40,7 +40,7 @@ std::optional<Value> Resolve(const Operand& operand, const Item& item) {
   return Value(Decimal(static_cast<std::int64_t>(*length)));
 }
 
-/// Whether both are of one type that has an order, and `test` holds of it.
+/// Returns whether both have one type with an order and `test` accepts their order.
 template <class Test>
 bool Ordered(const std::optional<Value>& a, const std::optional<Value>& b, Test test) {
   if (!a || !b || a->type() != b->type()) return false;

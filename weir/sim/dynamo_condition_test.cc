@@ -57,7 +57,8 @@ TEST(Condition, HoldsAsInDynamoDb) {
       {"a >= :2", true},
       {"a>=:2", true},
       {" \t\n a = :2 \r\n", true},
-      // Of another type, or missing: unequal, and in no order.
+      // A value that is missing or of another type is unequal to the operand and not ordered with
+      // it.
       {"a = :x", false},
       {"a <> :x", true},
       {"a < :x", false},
@@ -203,7 +204,7 @@ TEST(Condition, RefusesWhatAwsRefuses) {
   }
 }
 
-/// `count` times the same comparison.
+/// Joins `count` equal comparisons by AND.
 std::string Chain(std::size_t count) {
   std::string text = "a = :2";
   for (std::size_t i = 1; i < count; ++i) text += " AND a = :2";
@@ -214,7 +215,7 @@ TEST(Condition, SizeAndOperatorsAreLimitedAsOnAws) {
   const std::string longest = "a = :2" + std::string(4096 - 6, ' ');
   EXPECT_TRUE(ConditionOf(longest).has_value());
   EXPECT_THAT(ConditionOf(longest + " ").error().message, HasSubstr("expression size: 4097"));
-  // 150 comparisons and the 149 ANDs between them; the 151st comparison and its AND are too many.
+  // 150 comparisons have 149 ANDs between them; the 151st comparison and its AND are too many.
   EXPECT_TRUE(ConditionOf(Chain(150)).has_value());
   EXPECT_THAT(ConditionOf(Chain(151)).error().message, HasSubstr("operator count: 301"));
   std::string in = "a IN (:1";
@@ -245,14 +246,14 @@ TEST(Condition, KnowsItsPaths) {
   EXPECT_THAT(names, testing::UnorderedElementsAre("[a]", "[b]", "[m, n]", "[tags]"));
 }
 
-/// A boolean expression over three flags: its text, and what it means, built side by side.
+/// A boolean expression over three flags: its text and its meaning, built together.
 struct Formula {
   std::string text;
   int binding = 0;  ///< of its outermost operator: 0 OR, 1 AND, 2 NOT, 3 none
   std::function<bool(unsigned)> meaning;
 };
 
-/// In parentheses where it binds less closely than what is around it, or by chance.
+/// Adds parentheses if the formula binds less closely than the operator around it, or by chance.
 std::string Inside(const Formula& formula, int around) {
   const bool parentheses = formula.binding < around || (formula.binding < 3 && Below(2) == 0);
   return parentheses ? "(" + formula.text + ")" : formula.text;
@@ -266,7 +267,7 @@ Formula AnyFormula(int depth) {
             [flag](unsigned flags) { return (flags >> flag & 1U) != 0; }};
   }
   const Formula left = AnyFormula(depth - 1);
-  // AWS has no NOT of a NOT without parentheses.
+  // AWS does not parse NOT directly before another NOT.
   if (kind == 1) {
     return {"NOT " + Inside(left, 3), 2, [left](unsigned flags) { return !left.meaning(flags); }};
   }
@@ -279,8 +280,8 @@ Formula AnyFormula(int depth) {
           [left, right](unsigned flags) { return left.meaning(flags) || right.meaning(flags); }};
 }
 
-// Fails if: AND and OR bind alike, NOT takes more than the next term, or a chain's first or last
-// term is dropped.
+// Fails if: AND and OR have the same precedence, NOT applies to more than the next term, or the
+// first or last term of a chain is dropped.
 RC_GTEST_PROP(ConditionProperty, BooleansMeanWhatTheyMeanForEveryTruthTable, ()) {
   const Formula formula = AnyFormula(Below(6));
   Placeholders placeholders({}, ItemFrom(R"({":t":{"BOOL":true}})"));

@@ -22,7 +22,7 @@ tl::unexpected<Error> NotANumber(std::string_view text) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Takes the leading digits off `text`.
+/// Removes and returns the leading digits of `text`.
 std::string TakeDigits(std::string_view& text) {
   const auto end = std::find_if_not(text.begin(), text.end(), IsDigit);
   std::string digits(text.begin(), end);
@@ -36,7 +36,7 @@ bool TakeSign(std::string_view& text) {
   return negative;
 }
 
-/// The exponent that `text` is all of, or nothing. No text at all is 0.
+/// Parses all of `text` as an exponent ("e-5"), or returns nothing. An empty text is 0.
 std::optional<int> ReadExponent(std::string_view text) {
   if (text.empty()) return 0;
   if (text.front() != 'e' && text.front() != 'E') return std::nullopt;
@@ -112,7 +112,7 @@ Result<Decimal> Decimal::Plus(const Decimal& other) const {
   if (digits_ == 0) return other;
   if (other.digits_ == 0) return *this;
   if (exponent_ < other.exponent_) return other.Plus(*this);
-  // The lower number ends in another digit than 0, so where the higher one does not fit at the
+  // The number with the lower exponent does not end in 0. So if the other one does not fit at the
   // lower exponent, the exact sum has too many digits.
   Digits high = digits_;
   for (int power = exponent_; power > other.exponent_; --power) {
@@ -177,7 +177,7 @@ std::strong_ordering operator<=>(const Decimal& a, const Decimal& b) {
   }
   const auto power = [](const Decimal& d) { return d.exponent_ + Decimal::CountDigits(d.digits_); };
   if (power(a) != power(b)) return power(a) <=> power(b);
-  // Of the same length from the first digit on, so either fits at the other's exponent.
+  // Both have the same power, so either one fits at the other's exponent.
   Decimal::Digits left = a.digits_;
   Decimal::Digits right = b.digits_;
   for (int at = a.exponent_; at > b.exponent_; --at) left *= 10;

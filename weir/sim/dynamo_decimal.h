@@ -11,24 +11,25 @@
 
 namespace weir::sim {
 
-/// A value, normalised: equal numbers are equal objects. Magnitudes from 1e-130 to under 1e126.
+/// A normalised number: equal numbers are equal objects. Magnitudes are from 1e-130 to below 1e126.
 class Decimal {
  public:
   Decimal() = default;
   explicit Decimal(std::int64_t whole);
-  /// Sign, digits with or without a point, exponent with or without. kInvalidArgument with AWS's
-  /// words for what is no number, has more than 38 digits or is too large or too small.
+  /// Parses an optional sign, digits with an optional point, and an optional exponent. Returns
+  /// kInvalidArgument, with AWS's message, if the text is not a number, has more than 38 digits, or
+  /// is out of range.
   static Result<Decimal> Parse(std::string_view text);
 
-  /// Exact. kInvalidArgument where the result does not fit.
+  /// Computes the exact result, or returns kInvalidArgument if it does not fit.
   Result<Decimal> Plus(const Decimal& other) const;
   Result<Decimal> Minus(const Decimal& other) const;
 
-  /// As AWS returns it: no exponent, no zeros that say nothing.
+  /// Formats the number as AWS does: without an exponent and without redundant zeros.
   std::string ToString() const;
-  /// Nothing if there is a fraction or it does not fit.
+  /// Returns nothing if the number has a fraction or does not fit.
   std::optional<std::int64_t> ToInt64() const;
-  /// Bytes that AWS bills: about one for two digits, and one more.
+  /// Returns the bytes that AWS bills: about one for two digits, plus one.
   std::size_t Size() const;
 
   friend std::strong_ordering operator<=>(const Decimal& a, const Decimal& b);
@@ -41,7 +42,7 @@ class Decimal {
   static int CountDigits(Digits digits);
 
   bool negative_ = false;
-  Digits digits_ = 0;  ///< under 10^38, not ending in 0 unless it is 0
+  Digits digits_ = 0;  ///< below 10^38, and not a multiple of 10 unless it is 0
   int exponent_ = 0;   ///< the number is digits_ * 10^exponent_; 0 for 0
 };
 

@@ -25,7 +25,7 @@ std::string_view SkipSpace(std::string_view text) {
   return text.substr(static_cast<std::size_t>(first - text.begin()));
 }
 
-/// How many characters from `from` on satisfy `in`.
+/// Returns how many characters from `from` on satisfy `in`.
 std::size_t CountFrom(std::string_view text, std::size_t from, bool (*in)(char)) {
   std::size_t end = from;
   while (end < text.size() && in(text[end])) ++end;
@@ -104,6 +104,7 @@ Status ExpressionReader::CheckSize() const {
   return {};
 }
 
+// A token is a placeholder (#name, :value), a word, a number (an index) or a symbol.
 void ExpressionReader::Next() {
   rest_ = SkipSpace(rest_);
   std::size_t length = 0;
@@ -161,6 +162,7 @@ Result<std::string> ExpressionReader::ReadPathName() {
   return name;
 }
 
+// A path is a name followed by any number of ".name" and "[index]".
 Result<Path> ExpressionReader::ReadPath() {
   Path path;
   WEIR_ASSIGN_OR_RETURN(path.steps.emplace_back(), ReadPathName());

@@ -1,4 +1,4 @@
-// What all expressions of DynamoDB share: placeholders, tokens, document paths.
+// The parts that all expressions of DynamoDB share: placeholders, tokens and document paths.
 #pragma once
 
 #include <map>
@@ -14,17 +14,17 @@
 
 namespace weir::sim {
 
-/// ExpressionAttributeNames and ExpressionAttributeValues of one request, and which of them its
-/// expressions used.
+/// The ExpressionAttributeNames and ExpressionAttributeValues of one request. It records which of
+/// them the request's expressions use.
 class Placeholders {
  public:
-  /// Names with their '#', values with their ':'.
+  /// Takes names with their '#' and values with their ':'.
   Placeholders(std::map<std::string, std::string> names, Item values)
       : names_(std::move(names)), values_(std::move(values)) {}
 
   Result<std::string> NameOf(const std::string& placeholder);
   Result<Value> ValueOf(const std::string& placeholder);
-  /// kInvalidArgument, with AWS's words, if some were not used.
+  /// Returns kInvalidArgument, with AWS's message, if some were not used.
   Status CheckAllUsed() const;
 
  private:
@@ -33,30 +33,34 @@ class Placeholders {
   std::set<std::string> used_;
 };
 
-/// Walks through one expression. Messages begin with what it is: "Invalid UpdateExpression: ".
+/// Reads the tokens of one expression. Error messages begin with the field's name: "Invalid
+/// UpdateExpression: ".
 class ExpressionReader {
  public:
   enum class Kind { kEnd, kWord, kName, kValue, kIndex, kSymbol };
 
-  /// `what` names the request's field: "UpdateExpression". All three must outlive this.
+  /// `what` is the name of the request's field, such as "UpdateExpression". All three arguments
+  /// must outlive the reader.
   ExpressionReader(std::string_view what, std::string_view text, Placeholders& placeholders);
 
-  /// Not empty and at most 4096 bytes; to be asked first.
+  /// Fails if the expression is empty or longer than 4096 bytes. Call it before the other methods.
   Status CheckSize() const;
   Kind kind() const { return kind_; }
   std::string_view token() const { return token_; }
+  // Moves to the next token.
   void Next();
-  /// The token is this symbol, or this word in whatever case.
+  /// Returns whether the current token is this symbol, or this word in any case.
   bool At(std::string_view token) const;
-  /// As At, and goes on if so.
+  /// As At, and moves to the next token if so.
   bool Take(std::string_view token);
-  /// The token is a word that an opening parenthesis follows.
+  /// Returns whether the current token is a word followed by an opening parenthesis.
   bool AtFunction() const;
+  /// Skips this token, or returns a syntax error if the current token is another one.
   Status Expect(std::string_view token);
   Result<Path> ReadPath();
   /// REQUIRES: kind() is kValue.
   Result<Value> ReadValue();
-  /// One more operator or function; kInvalidArgument at the 301st.
+  /// Counts one more operator or function. Returns kInvalidArgument at the 301st.
   Status CountOperator();
 
   tl::unexpected<Error> Invalid(const std::string& why) const;
@@ -67,16 +71,17 @@ class ExpressionReader {
 
   std::string_view what_;
   std::string_view text_;
-  std::string_view rest_;  ///< behind the token
+  std::string_view rest_;  ///< the text after the token
   Placeholders& placeholders_;
   std::string_view token_;
   Kind kind_ = Kind::kEnd;
   int operators_ = 0;
 };
 
-/// The paths of a ProjectionExpression.
+/// Parses a ProjectionExpression.
 Result<std::vector<Path>> ParseProjection(std::string_view text, Placeholders& placeholders);
-/// Only what the paths name; positions in lists are not simulated.
+/// Returns the part of the item that the paths name. Indexes of lists are not simulated and are
+/// refused.
 Result<Item> Project(const Item& item, const std::vector<Path>& paths);
 
 }  // namespace weir::sim

@@ -1,4 +1,4 @@
-// A simulated DynamoDB and requests on it, for this room's tests.
+// A simulated DynamoDB, and requests to it, for the tests of this module.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 
 namespace weir::sim {
 
-/// An item as DynamoDB's JSON writes it.
+/// Parses an item from DynamoDB's JSON.
 Item ItemFrom(const std::string& text);
 
-/// For tables of expressions that are refused.
+/// A row of a table of refused expressions.
 struct RefusedExpression {
   std::string text;
   std::string why;
@@ -24,7 +24,7 @@ struct RefusedExpression {
 
 struct DynamoAnswer {
   int status = 0;
-  std::string error;  ///< AWS's code without its namespace; empty: none
+  std::string error;  ///< AWS's code without its namespace; empty on success
   std::string message;
   nlohmann::json body;
 };
@@ -32,27 +32,28 @@ struct DynamoAnswer {
 HttpRequest DynamoRequest(const std::string& operation, const nlohmann::json& body);
 DynamoAnswer ReadAnswer(const HttpResponse& response);
 
-/// CreateTable's body for a table "t" as zae-limiter makes it: PK and SK, GSI1 and GSI2 with all
-/// attributes, GSI3 and GSI4 with the keys alone, LSI1 with all attributes, a stream.
+/// Returns the body of a CreateTable request for a table "t" as zae-limiter creates it: keys PK and
+/// SK, GSI1 and GSI2 with all attributes, GSI3 and GSI4 with keys only, LSI1 with all attributes,
+/// and a stream.
 nlohmann::json LimitsTable();
 
-/// With that table made.
+/// Has the table of LimitsTable().
 class DynamoFixture : public testing::Test {
  protected:
   DynamoFixture();
 
-  /// The body may leave TableName out: then it is "t".
+  /// Sends a request. A body without TableName is sent for table "t".
   DynamoAnswer Call(const std::string& operation, const std::string& body);
-  /// As Call, and expects it to succeed.
+  /// As Call, and expects success.
   nlohmann::json Ok(const std::string& operation, const std::string& body);
-  /// Expects the call to be refused so, and the table to stay as it was.
+  /// Expects this error, and that the table does not change.
   DynamoAnswer Refused(const std::string& operation, const std::string& body,
                        const std::string& error);
-  /// Puts an item; attributes as JSON text without the braces: `"n":{"N":"1"}`.
+  /// Puts an item. `attributes` is JSON text without the braces: `"n":{"N":"1"}`.
   void Put(const std::string& pk, const std::string& sk, const std::string& attributes = "");
-  /// The item, read consistently; null if there is none.
+  /// Returns the item, read consistently, or null if it does not exist.
   nlohmann::json Get(const std::string& pk, const std::string& sk);
-  /// Every item of the table, to compare with.
+  /// Returns all items of the table, for comparisons.
   nlohmann::json Everything() const;
 
   SimClock clock;

@@ -9,6 +9,7 @@ double WriteUnits(std::size_t bytes) {
   return static_cast<double>(std::max<std::size_t>(1, (bytes + 1023) / 1024));
 }
 
+// The index is sparse: an item without one of the index's key attributes has no entry.
 std::optional<Item> DynamoIndex::EntryOf(const Item* image) const {
   if (image == nullptr || !KeyIn(*image, spec_.key)) return std::nullopt;
   if (spec_.projection == IndexSpec::Projection::kAll) return *image;
@@ -22,6 +23,9 @@ std::optional<Item> DynamoIndex::EntryOf(const Item* image) const {
   return entry;
 }
 
+// AWS charges one write for a new, removed or changed entry, and two if the entry moves: one to
+// delete it at the old key and one to create it at the new key. A write that does not change the
+// entry is free.
 double DynamoIndex::Write(const ItemKey& item, Images images, Instant now, nanoseconds lag) {
   const std::optional<Item> old_entry = EntryOf(images.before);
   std::optional<Item> entry = EntryOf(images.after);
@@ -36,6 +40,7 @@ double DynamoIndex::Write(const ItemKey& item, Images images, Instant now, nanos
   }
   EntriesAt(now);
   Instant visible = now + (spec_.local ? nanoseconds(0) : lag);
+  // A change must not overtake an earlier change of the same item.
   for (const Change& change : pending_) {
     if (change.item == item) visible = std::max(visible, change.visible);
   }
@@ -50,6 +55,7 @@ const Entries& DynamoIndex::EntriesAt(Instant now) {
       later.push_back(std::move(change));
       continue;
     }
+    // An item has at most one entry: the new one replaces the old one, whatever its key.
     const auto old_position = positions_.find(change.item);
     if (old_position != positions_.end()) {
       entries_.erase(old_position->second);

@@ -1,4 +1,4 @@
-// A secondary index: what it holds of the items, and how late.
+// A secondary index: its entries, and their delay behind the table.
 #pragma once
 
 #include <deque>
@@ -19,11 +19,12 @@ struct IndexSpec {
   std::string name;
   KeyNames key;
   Projection projection = Projection::kAll;
-  std::vector<std::string> included;  ///< of kInclude
-  bool local = false;                 ///< never late
+  std::vector<std::string> included;  ///< for kInclude only
+  bool local = false;                 ///< a local index is updated without delay
 };
 
-/// Where something stands in an index, or in its table: there `key` and `item` are the same.
+/// The position of an entry in an index, or of an item in its table, for which `key` and `item` are
+/// equal.
 struct Position {
   ItemKey key;
   ItemKey item;
@@ -32,7 +33,7 @@ struct Position {
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-/// Of one item around a write; null: it was not there, or is gone.
+/// The images of one item before and after a write; null if the item does not exist.
 struct Images {
   const Item* before = nullptr;
   const Item* after = nullptr;
@@ -40,20 +41,24 @@ struct Images {
 
 using Entries = std::map<Position, Item>;
 
-/// Units for writing so many bytes: one for each begun 1024, at least one.
+/// Returns the units for writing `bytes`: one for each started 1024 bytes, at least one.
 double WriteUnits(std::size_t bytes);
 
+// Applies writes to its entries after a delay.
+//
+//   Write --> pending_ --(the lag has passed)--> entries_
 class DynamoIndex {
  public:
   DynamoIndex(IndexSpec spec, KeyNames table_key)
       : spec_(std::move(spec)), table_key_(std::move(table_key)) {}
 
   const IndexSpec& spec() const { return spec_; }
-  /// The entries show the change after `lag`, changes of one item in their order. Returns what it
-  /// costs in write units. A local index is never late.
+  /// Queues the change of one item. The entries show it `lag` later, and never before earlier
+  /// changes of the same item; a local index shows it at once. Returns the cost in write units.
   double Write(const ItemKey& item, Images images, Instant now, nanoseconds lag);
+  // Applies the changes that are visible at `now` and returns the entries.
   const Entries& EntriesAt(Instant now);
-  /// After EntriesAt: an entry of this partition was written and is not shown yet.
+  /// Returns whether a written entry of this partition is not visible yet. Call it after EntriesAt.
   bool IsLate(const KeyPart& partition) const;
 
  private:
@@ -63,6 +68,7 @@ class DynamoIndex {
     Instant visible;
   };
 
+  // Returns the entry of an item, or nothing if the item is not in the index.
   std::optional<Item> EntryOf(const Item* image) const;
 
   IndexSpec spec_;

@@ -22,7 +22,7 @@ Value Text(std::string text) { return Value(std::move(text)); }
 
 ItemKey KeyOf(const std::string& name) { return {std::string("p"), name}; }
 
-/// An item of the table (p, name) that stands in the index where `group` says.
+/// Returns an item of the table (p, name) that the index stores under `group`.
 Item ItemAt(const std::string& name, const std::string& group, std::size_t extra_bytes = 0) {
   Item item = {{"PK", Text("p")}, {"SK", Text(name)}, {"group", Text(group)}};
   if (extra_bytes > 0) item.emplace("extra", Text(std::string(extra_bytes, 'x')));
@@ -117,7 +117,7 @@ TEST(DynamoIndex, ALocalOneIsNeverLate) {
   EXPECT_EQ(index.EntriesAt(kStart).size(), 1U);
 }
 
-// Fails if: an entry of an old image stays behind, or a change is lost while others wait.
+// Fails if: the entry of an old image remains, or a change is lost while other changes are pending.
 RC_GTEST_PROP(DynamoIndexProperty, OnceAllIsVisibleTheEntriesAreThoseOfTheItems, ()) {
   DynamoIndex index = MakeIndex(Projection::kAll);
   std::map<std::string, Item> items;

@@ -13,27 +13,27 @@ namespace weir::sim {
 /// The names of a key's attributes.
 struct KeyNames {
   std::string partition;
-  std::string sort;  ///< empty: the key has one attribute
+  std::string sort;  ///< empty if the key has one attribute
 };
 
-/// One attribute of a key. Text is ordered by its bytes, as AWS orders it.
+/// The value of one key attribute. Text is ordered by its bytes, as AWS orders it.
 using KeyPart = std::variant<std::monostate, std::string, Decimal>;
 
 struct ItemKey {
   KeyPart partition;
-  KeyPart sort;  ///< std::monostate: the key has none
+  KeyPart sort;  ///< std::monostate if the key has no sort attribute
 
   friend bool operator==(const ItemKey&, const ItemKey&) = default;
   friend auto operator<=>(const ItemKey&, const ItemKey&) = default;
 };
 
-/// Nothing if it is of a type that no key may have.
+/// Returns nothing if the value has a type that a key cannot have.
 std::optional<KeyPart> ToKeyPart(const Value& value);
 
-/// Nothing if the item lacks an attribute of the key.
+/// Returns nothing if the item lacks an attribute of the key.
 std::optional<ItemKey> KeyIn(const Item& item, const KeyNames& names);
 
-/// Copies the key's attributes from `item` to `to`, those that it has.
+/// Copies those attributes of the key that `item` has to `to`.
 void CopyKey(const Item& item, const KeyNames& names, Item& to);
 
 }  // namespace weir::sim

@@ -6,7 +6,7 @@
 namespace weir::sim {
 namespace {
 
-/// What one step leads to from a map, or from whatever `value` holds; null if nothing.
+/// Returns the value that one step leads to from an item, or from a value; null if there is none.
 const Value* Follow(const Item& map, const std::string& name) {
   const auto found = map.find(name);
   return found == map.end() ? nullptr : &found->second;
@@ -33,7 +33,8 @@ tl::unexpected<Error> InvalidForUpdate() {
               "The document path provided in the update expression is invalid for update");
 }
 
-/// What holds the last step of a path that has more than one; null where it cannot hold it.
+/// Returns the container of the last step of a path with more than one step. Returns null if the
+/// container is missing or has the wrong type.
 Value* Holder(Item& item, const Path& path) {
   auto* holder = const_cast<Value*>(Find(item, path, path.steps.size() - 1));
   if (holder == nullptr) return nullptr;

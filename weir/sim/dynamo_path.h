@@ -1,4 +1,4 @@
-// Document paths: where in an item a value is.
+// Document paths: the location of a value in an item.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace weir::sim {
 
-/// Names of attributes and map entries, and positions in lists. The first step is a name.
+/// A sequence of names of attributes and map entries and indexes of lists. The first step is a
+/// name.
 struct Path {
   using Step = std::variant<std::string, std::size_t>;
   std::vector<Step> steps;
@@ -21,20 +22,21 @@ struct Path {
   friend auto operator<=>(const Path&, const Path&) = default;
 };
 
-/// As AWS's messages show it: "[a, b, [0]]".
+/// Formats a path as AWS's messages do: "[a, b, [0]]".
 std::string ToString(const Path& path);
 
-/// Null if there is nothing.
+/// Returns the value at the path, or null.
 const Value* Find(const Item& item, const Path& path);
 
-/// Puts a value there; behind the end of a list it is appended. kInvalidArgument, with AWS's words,
-/// if what should hold it is not there or of another type.
+/// Stores a value at the path. An index behind the end of a list appends. Returns kInvalidArgument,
+/// with AWS's message, if the container is missing or has another type.
 Status Put(Item& item, const Path& path, Value value);
 
-/// Removes what is there, if something is. kInvalidArgument as for Put.
+/// Removes the value at the path, if there is one. Returns kInvalidArgument as Put does.
 Status Remove(Item& item, const Path& path);
 
-/// Refuses two paths of which one is in the other, or that take one place for a map and for a list.
+/// Refuses two paths if one contains the other, or if they use one value both as a map and as a
+/// list.
 Status CheckApart(const Path& one, const Path& two);
 
 }  // namespace weir::sim

@@ -1,4 +1,5 @@
-// Query.
+// The operation Query: a plan is read from the request, the key condition selects candidates in the
+// order of keys, and the filter and the limits cut one page out of them.
 
 #include <algorithm>
 #include <optional>
@@ -19,7 +20,7 @@ constexpr std::size_t kLargestPage = 1024 * 1024;
 struct QueryPlan {
   DynamoTable* table = nullptr;
   DynamoIndex* index = nullptr;  ///< null: the table itself
-  KeyNames key;                  ///< of what is queried
+  KeyNames key;                  ///< of the table or index that is queried
   bool consistent = false;
   bool forward = true;
   bool count_only = false;
@@ -31,7 +32,7 @@ struct QueryPlan {
   std::optional<Position> after;
 };
 
-/// The comparisons that a key condition joins by AND.
+/// Returns the comparisons that a key condition joins by AND.
 std::vector<const Condition*> Terms(const Condition& condition) {
   if (condition.kind != Condition::Kind::kAnd) return {&condition};
   std::vector<const Condition*> terms;
@@ -47,7 +48,8 @@ bool IsKeyComparison(Condition::Kind kind) {
          kind == kGreaterOrEqual || kind == kBetween || kind == kBeginsWith;
 }
 
-/// The attribute that a term of a key condition tests. Refuses what may not stand there.
+/// Returns the attribute that a term of a key condition tests. Refuses a term that a key condition
+/// cannot have.
 const std::string& TestedAttribute(const QueryPlan& plan, const Condition& term) {
   if (!IsKeyComparison(term.kind)) {
     RefuseInvalid("Invalid operator used in KeyConditionExpression");
@@ -72,6 +74,7 @@ const std::string& TestedAttribute(const QueryPlan& plan, const Condition& term)
   return name;
 }
 
+// A key condition is an equality on the partition key and at most one condition on the sort key.
 void SetKeyCondition(QueryPlan& plan, Condition condition) {
   const std::vector<const Condition*> terms = Terms(condition);
   std::optional<KeyPart> partition;
@@ -120,6 +123,7 @@ void ReadExpressions(QueryPlan& plan, const Fields& fields) {
   OrRefuse(placeholders.CheckAllUsed());
 }
 
+// Reads the table or index and its consistency.
 void ReadTarget(QueryPlan& plan, DynamoWorld& world, const Fields& fields) {
   plan.table = &world.Table(fields.Text("TableName"));
   plan.key = plan.table->spec().key;
@@ -172,7 +176,7 @@ QueryPlan ReadPlan(DynamoWorld& world, const Fields& fields) {
 
 using Candidate = std::pair<Position, const Item*>;
 
-/// What the key condition selects, in the order of the keys.
+/// Returns the items that the key condition selects, in ascending order of keys.
 std::vector<Candidate> Candidates(DynamoWorld& world, const QueryPlan& plan) {
   std::vector<Candidate> found;
   const auto consider = [&](const Position& position, const Item* item) {
@@ -195,16 +199,17 @@ std::vector<Candidate> Candidates(DynamoWorld& world, const QueryPlan& plan) {
   return found;
 }
 
+// Returns whether the position follows the start key in the direction of the query.
 bool IsBehind(const QueryPlan& plan, const Position& position) {
   if (!plan.after) return true;
   return plan.forward ? *plan.after < position : position < *plan.after;
 }
 
 struct QueryPage {
-  std::vector<const Item*> items;  ///< that the filter lets through
+  std::vector<const Item*> items;  ///< items that pass the filter
   std::size_t scanned = 0;
   std::size_t bytes = 0;
-  const Item* last = nullptr;  ///< where the next page goes on; null: this was the last
+  const Item* last = nullptr;  ///< the page ends with it; null on the last page
 };
 
 QueryPage Collect(const QueryPlan& plan, const std::vector<Candidate>& candidates) {
@@ -221,7 +226,7 @@ QueryPage Collect(const QueryPlan& plan, const std::vector<Candidate>& candidate
     ++page.scanned;
     if (!plan.filter || Holds(*plan.filter, *item)) page.items.push_back(item);
     previous = item;
-    // As AWS does: a full page names where to go on even if nothing follows.
+    // As AWS does: a full page has a key to continue from, even if no item follows.
     if (page.scanned == plan.limit) {
       page.last = item;
       return page;

@@ -1,4 +1,4 @@
-// GetItem, BatchGetItem.
+// The operations GetItem and BatchGetItem.
 
 #include <algorithm>
 #include <set>
@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::size_t kMostBatchedKeys = 100;
 constexpr std::size_t kLargestBatch = 16 * 1024 * 1024;
 
-/// The part of an item that a request asks for; without paths all of it.
+/// The part of an item that a request reads: all of it if there are no paths.
 struct Projection {
   std::vector<Path> paths;
 
@@ -85,7 +85,8 @@ void Shuffle(json& array, Rng& rng) {
   }
 }
 
-/// Reads one batch into its answer.
+/// Reads one batch into its response. Keys that a fault or the size limit leaves out are returned
+/// as unprocessed.
 class BatchReader {
  public:
   BatchReader(DynamoWorld& world, Bill& bill) : world_(world), bill_(bill) {}
@@ -106,16 +107,18 @@ class BatchReader {
       bill_.AddRead(wanted.name, ReadUnits(size, wanted.consistent));
       if (item != nullptr) found.push_back(wanted.projection.Of(*item));
     }
-    // AWS promises no order, so whoever counts on one should fail.
+    // AWS promises no order, so code that relies on one should fail.
     Shuffle(found, world_.rng);
   }
 
+  // Returns the response. Refuses the request if no key was read, as AWS does.
   json Answer() {
     if (read_ == 0) RefuseForThroughput();
     return std::move(answer_);
   }
 
  private:
+  // Returns the key to the caller as unprocessed.
   void Leave(const TableKeys& wanted, const json& attributes) {
     json& left = answer_["UnprocessedKeys"][wanted.name];
     if (left.is_null()) left = wanted.request;

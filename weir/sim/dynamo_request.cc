@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-/// AWS's services answer with the namespace of the part that refused.
+/// AWS prefixes an error's type with the namespace of the component that refused the request.
 std::string FullType(const std::string& type) {
   if (type == "ValidationException") return "com.amazon.coral.validate#" + type;
   if (type == "ThrottlingException") return "com.amazon.coral.availability#" + type;

@@ -1,6 +1,7 @@
-// Reading the requests of DynamoDB and answering them.
+// Reads requests of DynamoDB and writes the responses.
 //
-// What AWS refuses is thrown as a Refusal, inside this room alone: SimDynamo::Handle answers it.
+// An error of the service is thrown as a Refusal, within weir/sim only: SimDynamo::Handle turns it
+// into a response.
 #pragma once
 
 #include <initializer_list>
@@ -20,12 +21,14 @@ namespace weir::sim {
 struct Refusal {
   std::string type;  ///< without its namespace: "ValidationException"
   std::string message;
-  nlohmann::json more = nlohmann::json::object();  ///< beside type and message
+  nlohmann::json more = nlohmann::json::object();  ///< the other members of the response
   int status = 400;
 };
 
+/// Throws a ValidationException.
 [[noreturn]] void RefuseInvalid(std::string message);
 
+/// Returns the value of the result, or throws its error as a ValidationException.
 template <class T>
 T OrRefuse(Result<T> result) {
   if (!result) RefuseInvalid(std::move(result.error().message));
@@ -35,23 +38,23 @@ T OrRefuse(Result<T> result) {
 HttpResponse ToResponse(const nlohmann::json& answer);
 HttpResponse ToResponse(const Refusal& refusal);
 
-/// One structure of a request. Whoever reads it says first which fields it may have; all else is
-/// refused, by name. The JSON must outlive it.
+/// One structure of a request. Its reader lists the fields that are known; a field that is not
+/// listed is refused by name. The JSON must outlive it.
 class Fields {
  public:
   Fields(const nlohmann::json& json, std::initializer_list<std::string_view> known);
 
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
-  /// Null if it is not there.
+  /// Returns null if the field is missing or null.
   const nlohmann::json* Find(std::string_view name) const;
-  /// Refuses what is not there.
+  /// Returns the field, or refuses the request if it is missing. So do Text, ItemOf and List.
   const nlohmann::json& Get(std::string_view name) const;
   std::string Text(std::string_view name) const;
   std::string TextOr(std::string_view name, std::string_view otherwise) const;
   bool BoolOr(std::string_view name, bool otherwise) const;
   Item ItemOf(std::string_view name) const;
   const nlohmann::json& List(std::string_view name) const;
-  /// One of the choices, of which the first stands for a field that is not there.
+  /// Returns one of the choices, and the first one if the field is missing.
   std::string Choice(std::string_view name, std::initializer_list<std::string_view> choices) const;
   Placeholders ReadPlaceholders() const;
 

@@ -118,6 +118,7 @@ const StoredItem* DynamoTable::FindStored(const ItemKey& key) const {
   return found == items_.end() ? nullptr : &found->second;
 }
 
+// AWS charges a write by the larger of the two images.
 WriteCost DynamoTable::Write(const ItemKey& key, std::optional<Item> item, nanoseconds lag,
                              bool by_ttl) {
   StoredItem& stored = items_[key];
@@ -131,6 +132,7 @@ WriteCost DynamoTable::Write(const ItemKey& key, std::optional<Item> item, nanos
     const double units = index.Write(key, images, stored.written, lag);
     if (units > 0) cost.indexes.emplace(index.spec().name, units);
   }
+  // A write that leaves the item unchanged has no stream record.
   if (spec_.stream && stored.before != stored.now) {
     StreamRecord record{.sequence = stream_.size() + 1, .key = {}, .at = clock_.WallNow()};
     CopyKey(stored.now ? *stored.now : *stored.before, spec_.key, record.key);
@@ -159,6 +161,7 @@ DynamoIndex* DynamoTable::FindIndex(std::string_view name) {
   return found == indexes_.end() ? nullptr : &*found;
 }
 
+// AWS never expires an item whose ttl is more than five years in the past.
 bool DynamoTable::IsExpired(const Item& item, std::int64_t now_seconds) const {
   const auto found = item.find(ttl_attribute);
   const auto* number = found == item.end() ? nullptr : found->second.As<Decimal>();
@@ -173,6 +176,7 @@ std::size_t DynamoTable::SweepTtl() {
   for (const auto& [key, stored] : items_) {
     if (stored.now && IsExpired(*stored.now, now_seconds)) expired.push_back(key);
   }
+  // The lag is 0: the delay of a sweep is simulated by when the test calls it.
   for (const ItemKey& key : expired) Write(key, std::nullopt, nanoseconds(0), true);
   return expired.size();
 }

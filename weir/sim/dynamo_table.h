@@ -1,4 +1,4 @@
-// One table of the simulated DynamoDB: items, indexes, stream, ttl, and what writes cost.
+// One table of the simulated DynamoDB: items, indexes, stream, ttl, and the cost of writes.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace weir::sim {
 struct TableSpec {
   std::string name;
   KeyNames key;
-  std::map<std::string, ValueType> key_types;  ///< of every attribute that is in some key
+  std::map<std::string, ValueType> key_types;  ///< of all keys' attributes, also of indexes
   std::vector<IndexSpec> indexes;
-  bool stream = false;  ///< of old and new images
+  bool stream = false;  ///< has a stream of old and new images
 };
 
 struct StoredItem {
   std::optional<Item> now;     ///< nothing: deleted
-  std::optional<Item> before;  ///< its last write; nothing: it was not there
+  std::optional<Item> before;  ///< before its last write; nothing: it did not exist
   Instant written;
 };
 
@@ -42,49 +42,54 @@ struct StreamRecord {
 
 struct WriteCost {
   double table = 0;
-  std::map<std::string, double> indexes;  ///< only those that the write changed
+  std::map<std::string, double> indexes;  ///< the indexes that the write changed
   double Total() const;
 };
 
-/// A value of its own: not shared, not thread-safe. The clock must outlive it.
+/// Not thread-safe. The clock must outlive it.
 class DynamoTable {
  public:
   DynamoTable(TableSpec spec, const Clock& clock);
 
   const TableSpec& spec() const { return spec_; }
-  /// The key that `attributes` are, all and nothing else. kInvalidArgument in AWS's words.
+  /// Returns the key that `attributes` form. Returns kInvalidArgument, with AWS's message, if they
+  /// are not exactly the attributes of the key.
   Result<ItemKey> ReadKey(const Item& attributes) const;
-  /// The key of a whole item. Refuses, in AWS's words, what no item may be: key attributes missing,
-  /// empty, too long or of another type, those of indexes too, or more than 400 KB.
+  /// Checks a whole item and returns its key. Refuses, with AWS's message, an item with key
+  /// attributes that are missing, empty, too long or of another type, also those of indexes, and an
+  /// item of more than 400 KB.
   Result<ItemKey> CheckItem(const Item& item) const;
 
-  /// Null if it is not there.
+  /// Returns null if the item does not exist.
   const Item* Find(const ItemKey& key) const;
-  /// Null if it never was there.
+  /// Returns null if the item never existed.
   const StoredItem* FindStored(const ItemKey& key) const;
-  /// Puts an item there, or deletes it; its index entries show it after `lag`.
+  /// Stores an item, or deletes it. The indexes show the change after `lag`.
   WriteCost Write(const ItemKey& key, std::optional<Item> item, nanoseconds lag,
                   bool by_ttl = false);
-  /// What Write would cost the table alone if it left the item as it is.
+  /// Returns the cost, for the table alone, of a write that leaves the item unchanged.
   double CostOfNothing(const ItemKey& key) const;
 
   const std::map<ItemKey, StoredItem>& items() const { return items_; }
   std::size_t CountItems() const;
-  /// Null if there is none of that name.
+  /// Returns null if no index has that name.
   DynamoIndex* FindIndex(std::string_view name);
-  /// Empty unless the spec asks for one. A write that changes nothing leaves no record.
+  /// Returns the records of the stream, or none if the spec has no stream. A write that changes
+  /// nothing adds no record.
   const std::vector<StreamRecord>& stream() const { return stream_; }
-  /// Deletes what SimDynamo::SweepTtl says.
+  /// Deletes the expired items. See SimDynamo::SweepTtl.
   std::size_t SweepTtl();
 
-  std::uint64_t request = 0;  ///< numbers the request that is being handled
-  std::string ttl_attribute;  ///< empty: off
-  bool backups = false;       ///< point in time recovery
+  std::uint64_t request = 0;  ///< the number of the request that is being handled
+  std::string ttl_attribute;  ///< empty if ttl is disabled
+  bool backups = false;       ///< point in time recovery is enabled
   int backup_days = 35;
 
  private:
   Status CheckKeyPart(const std::string& name, const Item& item, bool is_sort) const;
+  // Checks the attributes of `item` that are keys of an index.
   Status CheckIndexKeys(const Item& item) const;
+  // Returns whether the item's ttl has passed, by less than five years.
   bool IsExpired(const Item& item, std::int64_t now_seconds) const;
 
   TableSpec spec_;

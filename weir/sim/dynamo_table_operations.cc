@@ -1,4 +1,5 @@
-// Create, Describe and DeleteTable, and the settings TimeToLive and ContinuousBackups.
+// The operations CreateTable, DescribeTable and DeleteTable, and those of TimeToLive and
+// ContinuousBackups.
 
 #include <array>
 #include <utility>
@@ -57,7 +58,7 @@ void ReadIndexes(TableSpec& spec, const Fields& fields, const char* field, bool 
   }
 }
 
-/// Every key attribute must be defined, and nothing else may be.
+/// Requires that exactly the attributes of the keys are defined.
 void ReadKeyTypes(TableSpec& spec, const Fields& fields) {
   std::map<std::string, ValueType> defined;
   for (const json& element : fields.List("AttributeDefinitions")) {

@@ -1,4 +1,12 @@
-// TransactWriteItems, TransactGetItems.
+// The operations TransactWriteItems and TransactGetItems.
+//
+//   read and check all actions --> token applied before? --yes--> bill a read of each item
+//                                          | no
+//                                          v
+//               judge each action on the unchanged items --any failed--> bill and cancel all
+//                                          | all passed
+//                                          v
+//                             apply all and store the token
 
 #include <algorithm>
 #include <array>
@@ -68,7 +76,8 @@ std::vector<ItemWrite> ReadActions(DynamoWorld& world, const json& items) {
   return writes;
 }
 
-/// A repeated token: true if its transaction has been applied before.
+/// Returns whether the transaction of this token has been applied within the token's lifetime.
+/// Refuses a token that was used for other items, and by fault a repeated one.
 bool IsRepeated(DynamoWorld& world, const std::string& token, const std::string& items) {
   const auto found = world.transactions.find(token);
   if (token.empty() || found == world.transactions.end()) return false;
@@ -89,7 +98,7 @@ bool IsRepeated(DynamoWorld& world, const std::string& token, const std::string&
                 .message = "Transaction already in progress with the same client request token."};
 }
 
-/// One action's part in a transaction: what becomes of its item, or why it stops all of them.
+/// The outcome of one action: the item after it, or the reason for cancelling the transaction.
 struct WriteOutcome {
   std::optional<Item> after;
   json reason = {{"Code", "None"}};
@@ -99,6 +108,7 @@ json Throttling() {
   return {{"Code", "ThrottlingError"}, {"Message", "Throughput exceeds the capacity."}};
 }
 
+// Judges one action without applying it.
 WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
   WriteOutcome outcome;
   if (FindSpentTableRange(world, write)) {
@@ -137,6 +147,7 @@ WriteOutcome Try(DynamoWorld& world, const ItemWrite& write) {
   throw refusal;
 }
 
+// Judges all actions. A drawn fault replaces the outcome of a drawn one.
 std::vector<WriteOutcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite>& writes) {
   std::vector<WriteOutcome> outcomes;
   outcomes.reserve(writes.size());
@@ -153,6 +164,7 @@ std::vector<WriteOutcome> TryAll(DynamoWorld& world, const std::vector<ItemWrite
   return outcomes;
 }
 
+// A transactional write costs twice the units of a plain write.
 void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after, Bill& bill) {
   const nanoseconds lag = world.DrawLag();
   const std::optional<Item> image = after;
@@ -163,6 +175,7 @@ void Apply(DynamoWorld& world, const ItemWrite& write, std::optional<Item> after
   ConsumeRanges(world, write, cost, image, 2);
 }
 
+// AWS bills a transaction that it cancels, unless it was throttled.
 void BillCancelled(DynamoWorld& world, const std::vector<ItemWrite>& writes, Bill& bill) {
   for (const ItemWrite& write : writes) {
     const WriteCost cost{write.table->CostOfNothing(write.key), {}};
@@ -213,7 +226,7 @@ json TransactGetItems(DynamoWorld& world, const json& body) {
     get["ConsistentRead"] = true;
     get["ReturnConsumedCapacity"] = "TOTAL";
     json one = GetItem(world, get);
-    // GetItem has counted it once; in a transaction it costs twice.
+    // GetItem has counted the units once; a transactional read costs twice.
     const auto units = one["ConsumedCapacity"]["CapacityUnits"].get<double>();
     world.counts.read_units -= units;
     bill.AddRead(table, 2 * units);

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, ActionKind>, 4> kSections = {
      {"DELETE", ActionKind::kDelete},
      {"REMOVE", ActionKind::kRemove}}};
 
-/// How AWS's messages about ADD and DELETE call the types, in the order of ValueType.
+/// The names of types in AWS's messages about ADD and DELETE, in the order of ValueType.
 constexpr std::array<std::string_view, 6> kLongNames = {"STRING", "NUMBER", "BOOLEAN",
                                                         "NULL",   "MAP",    "LIST"};
 
@@ -81,6 +81,7 @@ class UpdateParser {
         ", operand type: " + std::string(kLongNames[static_cast<std::size_t>(type)]));
   }
 
+  // Parses a term, a sum or a difference, with optional parentheses.
   Result<NewValue> ParseNewValue() {
     const bool in_parentheses = reader_.Take("(");
     WEIR_ASSIGN_OR_RETURN(NewValue value, ParseTerm());
@@ -110,6 +111,7 @@ class UpdateParser {
     return term;
   }
 
+  // Parses if_not_exists or list_append.
   Result<NewValue> ParseFunction() {
     const std::string name(reader_.token());
     NewValue call;
@@ -145,7 +147,8 @@ class UpdateParser {
     return call;
   }
 
-  /// The operator counts, and the values that the request brings are of the type it takes.
+  /// Counts the operator, and checks that its operands from the request have this type. The types
+  /// of operands in the item are checked when the update is applied.
   Status CheckOperands(const NewValue& value, const std::string& name, ValueType type) {
     WEIR_RETURN_IF_ERROR(reader_.CountOperator());
     for (const NewValue& part : value.parts) {

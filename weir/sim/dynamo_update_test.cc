@@ -78,7 +78,7 @@ TEST(Update, DoesWhatDynamoDbDoes) {
       {"REMOVE l[0], l[2]", R"({"l":{"L":[{"N":"1"},{"M":{"q":{"N":"4"}}}]}})"},
       {"REMOVE l[17]", "{}"},
       {"REMOVE #ttl", R"({"ttl":null})"},
-      // Every action reads the old item, in whatever order they stand.
+      // Every action reads the old item, whatever the order of the actions.
       {"SET a = n, n = :1", R"({"a":{"N":"10"},"n":{"N":"1"}})"},
       {"SET n = s, s = n", R"({"n":{"N":null,"S":"text"},"s":{"S":null,"N":"10"}})"},
       {"REMOVE n SET a = n", R"({"a":{"N":"10"},"n":null})"},
@@ -198,7 +198,7 @@ TEST(Projection, TakesWhatIsNamedAndThere) {
   EXPECT_THAT(Project(ItemFrom(kOld), list).error().message, HasSubstr("not simulated"));
 }
 
-// Fails if: ADD starts from anything but 0, loses a sign, or rounds.
+// Fails if: ADD starts from a value other than 0, loses a sign, or rounds.
 RC_GTEST_PROP(UpdateProperty, AddingAgainAndAgainIsTheSum, ()) {
   const auto amounts = *rc::gen::arbitrary<std::vector<std::int32_t>>();
   Item item;

@@ -17,7 +17,7 @@
 
 namespace weir::sim {
 
-/// The types of the wire, BS excepted.
+/// DynamoDB's types, except sets of binaries (BS), which are not simulated.
 enum class ValueType {
   kString,
   kNumber,
@@ -30,20 +30,20 @@ enum class ValueType {
   kBinary
 };
 
-/// "S", "N", "BOOL", "NULL", "M", "L", "SS", "NS", "B".
+/// Returns "S", "N", "BOOL", "NULL", "M", "L", "SS", "NS", "B".
 std::string_view Name(ValueType type);
 
 struct Value;
-/// An item by attribute name; also what is inside an attribute of type M.
+/// An item, by attribute name; also the content of an attribute of type M.
 using Item = std::map<std::string, Value, std::less<>>;
 
-/// An attribute value. Compares equal where DynamoDB's `=` holds.
+/// An attribute value. Two values are equal if DynamoDB's `=` says so.
 struct Value {
   using Null = std::monostate;
   using List = std::vector<Value>;
   using StringSet = std::set<std::string>;
   using NumberSet = std::set<Decimal>;
-  /// Not Base64.
+  /// The decoded bytes, not Base64.
   struct Binary {
     std::string bytes;
 
@@ -73,19 +73,20 @@ struct Value {
   Content content;
 };
 
-/// What is wrong with a request, in AWS's words.
+/// Returns an error of the request, with AWS's message.
 inline tl::unexpected<Error> BadRequest(std::string message) {
   return Fail(Code::kInvalidArgument, std::move(message));
 }
 
-/// Reads {"S": "text"} and its kin. kInvalidArgument, with AWS's words, for what is not one.
+/// Reads an attribute value such as {"S": "text"}. Returns kInvalidArgument, with AWS's message, if
+/// it is malformed.
 Result<Value> ReadValue(const nlohmann::json& json);
 nlohmann::json WriteValue(const Value& value);
 Result<Item> ReadItem(const nlohmann::json& json);
 nlohmann::json WriteItem(const Item& item);
 
-/// What AWS counts for limits and bills: names and contents, 3 bytes for a map or list and 1 more
-/// for each element. (AWS: "DynamoDB item sizes and formats".)
+/// Returns the size that AWS uses for limits and bills: names and contents, 3 bytes for a map or
+/// list and 1 more for each element. (AWS: "DynamoDB item sizes and formats".)
 std::size_t SizeOf(const Value& value);
 std::size_t SizeOf(const Item& item);
 

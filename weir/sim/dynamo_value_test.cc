@@ -112,7 +112,7 @@ TEST(Decimal, IsAnInt64WhereItFits) {
   EXPECT_EQ(Number("1e19").ToInt64(), std::nullopt);
 }
 
-// Fails if: Plus forgets to align the exponents, or a sign is taken from the wrong operand.
+// Fails if: Plus does not align the exponents, or takes a sign from the wrong operand.
 RC_GTEST_PROP(DecimalProperty, AgreesWithIntegersInThousandths, ()) {
   const auto a = *rc::gen::inRange<std::int64_t>(-1'000'000'000, 1'000'000'000);
   const auto b = *rc::gen::inRange<std::int64_t>(-1'000'000'000, 1'000'000'000);

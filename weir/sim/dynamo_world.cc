@@ -26,7 +26,7 @@ const Item* DynamoWorld::View(const StoredItem& stored, bool consistent) {
 const Item* DynamoWorld::View(const DynamoTable& table, const ItemKey& key, bool consistent) {
   const StoredItem* stored = table.FindStored(key);
   if (stored != nullptr) return View(*stored, consistent);
-  // Draws as for an item that is there.
+  // A missing item makes the same draw as an existing one.
   if (!consistent) rng.Chance(faults.stale_read);
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// What the operations of the simulated DynamoDB work on.
+// The state that the operations of the simulated DynamoDB share.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace weir::sim {
 
-/// A transaction that succeeded, as its ClientRequestToken remembers it.
+/// A transaction that succeeded, stored by its ClientRequestToken.
 struct PastTransaction {
   std::string items;  ///< the JSON of its items
   Instant at;
@@ -23,25 +23,26 @@ struct PastTransaction {
 
 struct KeptTable {
   DynamoTable table;
-  Instant ready;               ///< being created until then
-  nlohmann::json description;  ///< the parts of DescribeTable that do not change
+  Instant ready;               ///< until then, the table is being created
+  nlohmann::json description;  ///< the constant parts of DescribeTable's response
 };
 
 struct DynamoWorld {
   DynamoWorld(const Clock& its_clock, std::uint64_t seed, const DynamoFaults& its_faults)
       : clock(its_clock), rng(seed), checksum_rng(~seed), faults(its_faults) {}
 
-  /// Refuses a table that is not there or not ready.
+  /// Returns the table, or refuses the request if the table does not exist or is being created.
   DynamoTable& Table(const std::string& name);
-  /// For one write.
+  /// Draws the delay of the indexes for one write.
   nanoseconds DrawLag() { return nanoseconds(rng.Between(0, faults.longest_index_lag.count())); }
-  /// What a reader finds, consistent or not; null: nothing.
+  /// Returns the image that a reader sees, or null. An inconsistent read may draw the previous
+  /// image.
   const Item* View(const StoredItem& stored, bool consistent);
   const Item* View(const DynamoTable& table, const ItemKey& key, bool consistent);
 
   const Clock& clock;
   Rng rng;
-  Rng checksum_rng;  // its own, so that what else a seed draws stays as it is
+  Rng checksum_rng;  // its own, so that checksum faults do not change other draws
   const DynamoFaults& faults;
   DynamoCounts counts;
   RangeCapacity ranges;
@@ -52,15 +53,16 @@ struct DynamoWorld {
   bool in_progress = false;  ///< drawn for this request
 };
 
-/// What one request consumes, for its answer and for the counts.
+/// The consumption of one request, for its response and for the counts.
 class Bill {
  public:
-  /// Reads ReturnConsumedCapacity, so make it before anything is changed.
+  /// Reads ReturnConsumedCapacity and may refuse it: create the bill before the request changes
+  /// anything.
   Bill(DynamoWorld& world, const Fields& fields);
   void AddRead(const std::string& table, double units) { AddRead(table, "", units); }
   void AddRead(const std::string& table, const std::string& index, double units);
   void AddWrite(const std::string& table, const WriteCost& cost, double times = 1);
-  /// Adds ConsumedCapacity to the answer if the request asked for it.
+  /// Adds ConsumedCapacity to the response if the request wants it.
   void WriteTo(nlohmann::json& answer) const;
   /// As WriteTo, in the form of batches and transactions.
   void WriteArrayTo(nlohmann::json& answer) const;
@@ -73,14 +75,17 @@ class Bill {
   std::map<std::string, WriteCost> tables_;
 };
 
-/// Units for reading so many bytes: one for each begun 4096, half if not consistent.
+/// Returns the units for reading `bytes`: one for each started 4096 bytes, and half of that if the
+/// read is not consistent.
 double ReadUnits(std::size_t bytes, bool consistent);
 
-/// `reason`: of ThrottlingReasons; empty: none. `resource`: what follows "table/" in its name.
+/// Refuses a request because of its throughput. `reason` is listed in ThrottlingReasons, unless it
+/// is empty. `resource` is the part of the resource's name after "table/".
 [[noreturn]] void RefuseForThroughput(const std::string& reason = {},
                                       const std::string& resource = "t");
 
-// The operations. Each takes the request's body and returns the answer's, or throws a Refusal.
+// The operations. Each takes the body of a request and returns the body of the response, or throws
+// a Refusal.
 nlohmann::json GetItem(DynamoWorld& world, const nlohmann::json& body);
 nlohmann::json BatchGetItem(DynamoWorld& world, const nlohmann::json& body);
 nlohmann::json Query(DynamoWorld& world, const nlohmann::json& body);

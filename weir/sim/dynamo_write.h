@@ -1,4 +1,4 @@
-// One write of the simulated DynamoDB, alone, in a batch or in a transaction.
+// One write of the simulated DynamoDB: alone, in a batch or in a transaction.
 #pragma once
 
 #include <optional>
@@ -16,35 +16,36 @@ struct ItemWrite {
   Kind kind = Kind::kPut;
   DynamoTable* table = nullptr;
   ItemKey key;
-  Item attributes;  ///< the whole item of a put, otherwise the key
+  Item attributes;  ///< the whole item of a put; otherwise the key
   Update update;
   std::optional<Condition> condition;
   bool old_on_failure = false;  ///< ReturnValuesOnConditionCheckFailure
 };
 
-/// Reads what the structures of all writes share. Refuses what can never be applied.
+/// Reads the fields that all writes share. Refuses a write that can never be applied.
 ItemWrite ReadWrite(ItemWrite::Kind kind, DynamoWorld& world, const Fields& fields);
 
-/// Why a write is throttled, in the words of ThrottlingReasons.
+/// The reason for throttling a write, in the words of ThrottlingReasons.
 struct SpentRange {
   std::string reason;
-  std::string resource;  ///< of RefuseForThroughput
+  std::string resource;  ///< in the form of RefuseForThroughput's `resource`
 };
-/// The table's range of the write, if it has no units left; it is counted.
+/// Returns the table's range of the write if it has no units left, and counts the throttled write.
 std::optional<SpentRange> FindSpentTableRange(DynamoWorld& world, const ItemWrite& write);
-/// The same of the indexes that the change from the item that is there to `after` is written to.
+/// The same for the indexes that the change from the current item to `after` affects.
 std::optional<SpentRange> FindSpentIndexRange(DynamoWorld& world, const ItemWrite& write,
                                               const std::optional<Item>& after);
-/// What a write that was made, or whose condition failed, takes from its ranges. `image`: the item
-/// after it; before it if it was deleted.
+/// Charges the ranges for a write that was applied or whose condition failed. `image` is the item
+/// after the write, or before it if the write deleted the item.
 void ConsumeRanges(DynamoWorld& world, const ItemWrite& write, const WriteCost& cost,
                    const std::optional<Item>& image, double times = 1);
 
-/// Whether its condition holds now.
+/// Returns whether the condition of the write holds now.
 bool ConditionHolds(const ItemWrite& write);
 
-/// The item after it; nothing: none. kInvalidArgument, in AWS's words, if it does not fit the item
-/// that is there or makes one that may not be.
+/// Returns the item after the write, or nothing if the write deletes it. Returns kInvalidArgument,
+/// with AWS's message, if the write does not fit the current item or its result is not a valid
+/// item.
 Result<std::optional<Item>> ImageAfter(const ItemWrite& write);
 
 }  // namespace weir::sim

@@ -1,4 +1,4 @@
-// PutItem, UpdateItem, DeleteItem, BatchWriteItem.
+// The operations PutItem, UpdateItem, DeleteItem and BatchWriteItem.
 
 #include <set>
 #include <utility>
@@ -21,6 +21,7 @@ void RefuseConflict(DynamoWorld& world) {
                 .message = "Transaction is ongoing for the item"};
 }
 
+// A write that its condition refuses is billed.
 [[noreturn]] void RefuseCondition(DynamoWorld& world, const ItemWrite& write, Bill& bill) {
   ++world.counts.failed_conditions;
   const WriteCost cost{write.table->CostOfNothing(write.key), {}};
@@ -33,12 +34,14 @@ void RefuseConflict(DynamoWorld& world) {
   throw refusal;
 }
 
-/// Of one image, what ReturnValues asks for.
+/// Returns the part of an image that ReturnValues wants: the updated paths, or all of it if
+/// `updated` is null.
 json Returned(const std::optional<Item>& image, const std::vector<Path>* updated) {
   if (!image) return json::object();
   return WriteItem(updated == nullptr ? *image : OrRefuse(Project(*image, *updated)));
 }
 
+// Returns the attributes for this value of ReturnValues, such as "UPDATED_OLD".
 json Attributes(const ItemWrite& write, const std::string& which, const std::optional<Item>& before,
                 const std::optional<Item>& after) {
   if (which == "NONE") return json::object();
@@ -49,7 +52,7 @@ json Attributes(const ItemWrite& write, const std::string& which, const std::opt
   return Returned(which.ends_with("OLD") ? before : after, updated);
 }
 
-/// Applies a write of its own and answers it.
+/// Applies a single write and returns its response.
 json Perform(DynamoWorld& world, const ItemWrite& write, const Fields& fields,
              const std::string& returned) {
   Bill bill(world, fields);

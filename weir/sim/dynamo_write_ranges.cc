@@ -1,4 +1,4 @@
-// The key ranges that a write consumes units of.
+// The ranges of partition keys that a write consumes units of.
 
 #include "weir/sim/dynamo_write.h"
 
@@ -13,6 +13,7 @@ std::string ResourceOf(const ItemWrite& write, const IndexSpec& index) {
   return write.table->spec().name + "/index/" + index.name;
 }
 
+// Returns the range of an index that an image is stored in. A local index shares the table's range.
 std::optional<KeyRange> RangeIn(const ItemWrite& write, const IndexSpec& index,
                                 const std::optional<Item>& image) {
   if (index.local || !image) return std::nullopt;
@@ -21,7 +22,7 @@ std::optional<KeyRange> RangeIn(const ItemWrite& write, const IndexSpec& index,
   return KeyRange{ResourceOf(write, index), key->partition};
 }
 
-// An entry with the keys alone changes only if they do.
+// An entry with keys only changes only if its keys do. An index with kInclude is treated alike.
 bool IsWritten(const IndexSpec& index, const std::optional<Item>& before,
                const std::optional<Item>& after) {
   if (index.projection == IndexSpec::Projection::kAll) return before != after;

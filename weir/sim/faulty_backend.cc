@@ -6,7 +6,7 @@
 namespace weir::sim {
 namespace {
 
-/// What was drawn for one call.
+/// The draws for one call.
 struct Plan {
   bool before = false;
   bool after = false;
@@ -25,7 +25,7 @@ class FaultyBackend::State {
   const FaultCounts& counts() const { return counts_; }
   void MarkClosed() { closed_ = true; }
 
-  /// Makes one call: `run` starts it on the inner store and is given the Done to pass on.
+  /// Makes one call. `run` starts it on the inner store and gets the callback to pass on.
   template <class T, class Run>
   void Call(Deadline deadline, Done<T> done, Run run) {
     ++counts_.calls;
@@ -45,6 +45,7 @@ class FaultyBackend::State {
   }
 
  private:
+  // Makes the same draws for every call.
   Plan Draw() {
     Plan plan;
     plan.before = rng_.Chance(faults_.fail_before);
@@ -55,6 +56,7 @@ class FaultyBackend::State {
     return plan;
   }
 
+  // Returns a callback that replaces the call's result by kUnavailable.
   template <class T>
   static Done<T> Lost(Done<T> done) {
     return [done = std::move(done)](const Result<T>&) mutable {
@@ -62,7 +64,8 @@ class FaultyBackend::State {
     };
   }
 
-  /// A Done that passes its answer on after the plan's delay, or at the deadline without it.
+  /// Returns a callback that passes the result on after the drawn delay, or fails with
+  /// kDeadlineExceeded at the deadline if that is earlier.
   template <class T>
   Done<T> Late(const Plan& plan, Deadline deadline, Done<T> done) {
     if (!plan.delay) return done;

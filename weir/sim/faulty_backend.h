@@ -1,4 +1,4 @@
-// A backend whose answers fail, are lost or come late, as a test says.
+// A backend whose calls fail, lose their result or are delayed, as a test configures it.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +11,38 @@
 
 namespace weir::sim {
 
-/// Probabilities for each call on a store, drawn in this order. Whichever others are set, each call
-/// draws the same number of times, so that one more fault leaves the rest of a run as it was.
+/// Probabilities for each call on a store. They are drawn in this order, and each call draws the
+/// same number of times, whatever their values: one more fault does not change the other draws of a
+/// run.
 struct Faults {
-  double fail_before = 0;  ///< answers kUnavailable; nothing happened
-  double fail_after = 0;   ///< happened, but answers kUnavailable
-  double delay = 0;        ///< happens at once, answers after up to `longest_delay`
+  double fail_before = 0;  ///< returns kUnavailable; the call is not made
+  double fail_after = 0;   ///< returns kUnavailable; the call is made
+  double delay = 0;  ///< makes the call at once, and delays its result by up to `longest_delay`
   nanoseconds longest_delay{0};
-  bool down = false;  ///< every call answers kUnavailable, at once
+  bool down = false;  ///< every call returns kUnavailable at once
 };
 
-/// How often each fault fired: a test asserts that they did.
+/// Counts how often each fault happened: tests assert that it did.
 struct FaultCounts {
   std::uint64_t calls = 0;
-  std::uint64_t refused = 0;  ///< down or closed
+  std::uint64_t refused = 0;  ///< because it was down or closed
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
-  std::uint64_t delayed = 0;    ///< of any answer, also of one that failed
-  std::uint64_t timed_out = 0;  ///< of the delayed
+  std::uint64_t delayed = 0;    ///< of any result, also of a failed call
+  std::uint64_t timed_out = 0;  ///< of the delayed ones
 };
 
-/// Wraps another backend, which must outlive it, as must the scheduler; closes it only when told
-/// to. Not thread-safe. A delay that ends after the call's deadline answers kDeadlineExceeded at
-/// the deadline instead. Delayed answers are tasks of the scheduler: destroy this before they ran,
-/// and they still come.
+/// Wraps another backend, which must outlive it, as must the scheduler. Close closes the other
+/// backend; the destructor does not. Not thread-safe. If a delay ends after the call's deadline,
+/// the result is kDeadlineExceeded, at the deadline. Delayed results are tasks of the scheduler:
+/// they are passed on even if this object has been destroyed.
 class FaultyBackend final : public Backend {
  public:
   FaultyBackend(Backend& inner, Scheduler& scheduler, std::uint64_t seed);
   ~FaultyBackend() override;
   BucketStore& buckets() override;
   ConfigStore& config() override;
-  /// Never faulty.
+  /// Never fails by a fault.
   Status Close() override;
   std::string Describe() const override;
 

@@ -12,7 +12,7 @@
 namespace weir::sim {
 namespace {
 
-/// Admits everything, remembers how often, and answers at once.
+/// Admits every request, counts the calls, and completes them at once.
 class CountingBackend final : public Backend, private BucketStore, private ConfigStore {
  public:
   BucketStore& buckets() override { return *this; }
@@ -89,7 +89,8 @@ class FaultyBackendTest : public testing::Test {
                                 answer_ = std::move(decision);
                               });
   }
-  /// The code of the answer, nothing if it was a decision. REQUIRES: answered.
+  /// Returns the code of the result, or nothing if the call succeeded. REQUIRES: the call has
+  /// completed.
   std::optional<Code> AnswerCode() const {
     if (answer_.value()) return std::nullopt;
     return answer_->error().code;
@@ -214,7 +215,7 @@ TEST_F(FaultyBackendTest, ADelayedAnswerOutlivesTheWrapper) {
   EXPECT_TRUE(*answer);
 }
 
-/// Calls every verb once; how many answered, and how many of these with a value.
+/// The results of one call of every method: how many completed, and how many of them succeeded.
 struct Tally {
   int answered = 0;
   int good = 0;
@@ -278,7 +279,7 @@ Run Play(std::uint64_t seed, const Faults& faults) {
   return run;
 }
 
-// Fails if: a delayed answer is dropped, a failed call is also made, or a fault is not counted.
+// Fails if: a delayed result is dropped, a failed call is made too, or a fault is not counted.
 RC_GTEST_PROP(FaultyBackendProperty, EveryCallIsAnsweredOnceAndTheCountsAddUp, ()) {
   const Run run =
       Play(*rc::gen::arbitrary<std::uint64_t>(),
@@ -293,7 +294,7 @@ RC_GTEST_PROP(FaultyBackendProperty, EveryCallIsAnsweredOnceAndTheCountsAddUp, (
   RC_ASSERT(run.counts.delayed > 350U && run.counts.delayed < 550U);
 }
 
-// Fails if: a call that fails before draws less than one that does not.
+// Fails if: a call that fails before it is made draws fewer times than other calls.
 RC_GTEST_PROP(FaultyBackendProperty, OneFaultMoreLeavesTheOthersWhereTheyWere, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const Faults delays{.delay = 0.5, .longest_delay = milliseconds(5)};

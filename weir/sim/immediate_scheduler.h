@@ -5,7 +5,8 @@
 
 namespace weir::sim {
 
-/// Runs what is due later at once, and lets its time pass: for one who asks and waits.
+/// Runs every task at once and moves the clock to the task's time: for callers that block until a
+/// result is there.
 class ImmediateScheduler final : public Scheduler {
  public:
   /// The clock must outlive it.

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr std::string_view kJsonType = "application/x-amz-json-1.1";
 constexpr std::string_view kCborType = "application/x-amz-cbor-1.1";
-/// The one member that is a blob, in requests and in answers.
+/// The only member that is a blob, in requests and in responses.
 constexpr std::string_view kBlob = "Data";
 
 [[noreturn]] void RefuseBody(std::string why) {

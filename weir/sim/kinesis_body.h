@@ -1,5 +1,5 @@
-// The bodies of Kinesis requests and answers, in JSON 1.1 and in CBOR, as one tree: blobs are
-// binary nodes in it, whichever of the two was spoken.
+// The bodies of Kinesis requests and responses, in JSON 1.1 and in CBOR, as one tree. Blobs are
+// binary nodes of the tree in both encodings.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,14 +11,14 @@ namespace weir::sim {
 
 enum class BodyType { kJson, kCbor };
 
-/// By its content-type; JSON for all that is not CBOR.
+/// Returns the type by the request's content-type: kJson for every other type than CBOR.
 BodyType BodyTypeOf(const HttpRequest& request);
 
-/// Throws a SerializationException where the content-type is none of the two, the body is no
-/// object, or a blob no base64.
+/// Parses the body of a request. Throws a SerializationException if the content-type is neither of
+/// the two, if the body is not an object, or if a blob is not Base64.
 nlohmann::json ReadKinesisBody(const HttpRequest& request);
 
-/// A tree that is null has no body.
+/// Writes a response. If the tree is null, the response has no body.
 HttpResponse WriteKinesisBody(BodyType type, int status, nlohmann::json tree);
 HttpResponse WriteKinesisBody(BodyType type, const Refusal& refusal);
 

@@ -13,16 +13,16 @@ constexpr std::size_t kSum = 16;
 struct Field {
   std::uint64_t number = 0;
   std::uint64_t value = 0;                ///< of a varint
-  std::optional<std::string_view> bytes;  ///< of what has a length
+  std::optional<std::string_view> bytes;  ///< of a field with a length or of fixed size
 };
 
-/// Takes fields off the front of a message.
+/// Removes fields from the front of a message.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view message) : rest_(message) {}
 
   bool ended() const { return rest_.empty(); }
-  /// Nothing: the message is malformed.
+  /// Returns nothing if the message is malformed.
   std::optional<Field> Next() {
     const auto tag = Varint();
     if (!tag) return std::nullopt;
@@ -110,6 +110,7 @@ std::optional<Aggregate> ParseMessage(std::string_view message) {
   return aggregate;
 }
 
+// Returns nothing if the data is not an aggregate with a correct MD5.
 std::optional<Aggregate> ParseAggregate(std::string_view data) {
   if (!data.starts_with(kMagic) || data.size() <= kMagic.size() + kSum) return std::nullopt;
   const std::string_view message = data.substr(kMagic.size(), data.size() - kMagic.size() - kSum);
@@ -119,7 +120,7 @@ std::optional<Aggregate> ParseAggregate(std::string_view data) {
   return whole ? ParseMessage(message) : std::nullopt;
 }
 
-/// Nothing: an index is beyond its table.
+/// Returns nothing if an index is beyond its table.
 std::optional<Delivery> Resolve(const Aggregate& aggregate, const FramedEntry& entry) {
   const bool known =
       *entry.key < aggregate.keys.size() && (!entry.hash || *entry.hash < aggregate.hashes.size());

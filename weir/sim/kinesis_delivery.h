@@ -1,5 +1,5 @@
-// What a consumer makes of stored records: the rules of awslabs/amazon-kinesis-client
-// (AggregatorUtil), read by a decoder of this room's own.
+// The records that a consumer delivers for stored records, by the rules of
+// awslabs/amazon-kinesis-client (AggregatorUtil). The decoder shares no code with weir/kinesis.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace weir::sim {
 
-/// One user record, as an application is given it.
+/// One user record, as an application receives it.
 struct Delivery {
   std::string shard{};
   std::string sequence_number{};              ///< of its Kinesis record
-  std::optional<std::uint64_t> sub_number{};  ///< its place in an aggregate
+  std::optional<std::uint64_t> sub_number{};  ///< its index in an aggregate
   std::string partition_key;
-  std::optional<std::string> explicit_hash_key{};  ///< of one in an aggregate
+  std::optional<std::string> explicit_hash_key{};  ///< only for a record of an aggregate
   std::string data;
 
   friend bool operator==(const Delivery&, const Delivery&) = default;
@@ -33,9 +33,10 @@ struct ReadRecord {
   std::string data;
 };
 
-/// A record that is no aggregate is delivered as it is. Of an aggregate (magic, a message that
-/// parses, its MD5) everything; nothing at all if one hash in it lies outside of the shard's range;
-/// where an index is beyond its table, what stands before it.
+/// Returns the user records of a Kinesis record. A record that is not an aggregate is delivered as
+/// it is. An aggregate (magic, a message that parses, its MD5) delivers all its records; none if
+/// the hash of one of them is outside the shard's range; and if an index is beyond its table, only
+/// the records before that one.
 std::vector<Delivery> Deliver(const ReadRecord& record);
 
 }  // namespace weir::sim

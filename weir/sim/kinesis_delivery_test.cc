@@ -27,7 +27,7 @@ ReadRecord Read(std::string data, HashSpan range = {}) {
           .data = std::move(data)};
 }
 
-// (alpha, -, one), (beta, 42, two): aggregation-format.md's layout, encoded by hand.
+// (alpha, -, one), (beta, 42, two) in the layout of aggregation-format.md, encoded by hand.
 const std::string kTwo = FromHex(
     "f3899ac20a05616c7068610a0462657461120234321a0708001a036f6e651a09080110001a0374776f"
     "4f07b6d5e7895317b080459b5acf0bb6");

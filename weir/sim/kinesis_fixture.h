@@ -1,4 +1,4 @@
-// A simulated Kinesis and requests on it, for this room's tests.
+// A simulated Kinesis, and requests to it, for the tests of this module.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,32 +16,32 @@ namespace weir::sim {
 
 struct KinesisAnswer {
   int status = 0;
-  std::string error{};  ///< empty: none
+  std::string error{};  ///< empty on success
   std::string message{};
-  nlohmann::json body;  ///< null: none
+  nlohmann::json body;  ///< null if the response has no body
 };
 
-/// The body in JSON: blobs are base64 in it.
+/// Returns a request with a JSON body, in which blobs are Base64.
 HttpRequest KinesisRequest(const std::string& operation, const nlohmann::json& body);
 
-/// An entry of PutRecords; an empty hash: none.
+/// Returns an entry of PutRecords, without an explicit hash key if `hash` is empty.
 nlohmann::json PutEntry(const std::string& key, const std::string& data,
                         const std::string& hash = "");
 
-/// With a stream "s" of two shards.
+/// Has a stream "s" of two shards.
 class KinesisFixture : public testing::Test {
  protected:
   KinesisFixture() { kinesis.CreateStream("s", 2); }
 
-  /// A body that names neither stream, token nor iterator is about "s".
+  /// Sends a request. A body without stream, token and iterator is sent for stream "s".
   KinesisAnswer Call(const std::string& operation, nlohmann::json body);
-  /// As Call, and expects it to succeed.
+  /// As Call, and expects success.
   nlohmann::json Ok(const std::string& operation, const nlohmann::json& body);
-  /// As Call, and expects this error and that nothing was stored.
+  /// As Call, and expects this error and that no record was stored.
   KinesisAnswer Refused(const std::string& operation, const nlohmann::json& body,
                         const std::string& error);
   nlohmann::json PutAll(const std::vector<nlohmann::json>& entries);
-  /// So many records of so many bytes on the first shard; how many of them were stored.
+  /// Puts this number of records of this size on the first shard. Returns how many were stored.
   std::size_t PutMany(std::size_t records, std::size_t bytes);
   std::string IteratorOf(std::uint64_t shard, const std::string& type,
                          const std::string& sequence = "");

@@ -1,4 +1,4 @@
-// PutRecords, PutRecord.
+// The operations PutRecords and PutRecord.
 
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ struct EntryToPut {
   std::size_t bytes() const { return partition_key.size() + data.size(); }
 };
 
-/// What became of one: stored, or a code.
+/// The outcome of one entry: stored, or an error code.
 struct PutOutcome {
   std::string shard{};
   std::string sequence_number{};
@@ -30,7 +30,8 @@ struct PutOutcome {
   std::string message{};
 };
 
-/// Nothing: it is no UTF-8 as far as lengths go.
+/// Counts UTF-8 characters by their lead bytes. Returns nothing if a lead byte or a length is
+/// invalid; continuation bytes are not checked.
 std::optional<std::size_t> CountCharacters(std::string_view text) {
   std::size_t characters = 0;
   while (!text.empty()) {
@@ -112,6 +113,7 @@ PutOutcome InternalFailure() {
   return {.code = "InternalFailure", .message = "Internal Service Failure"};
 }
 
+// Makes all draws first, so that every entry makes the same ones.
 PutOutcome Put(KinesisWorld& world, KinesisStream& stream, EntryToPut entry) {
   const bool throttled = world.rng.Chance(world.faults.throttle);
   const bool fails_before = world.rng.Chance(world.faults.fail_before);
@@ -147,6 +149,7 @@ json ToJson(const PutOutcome& outcome) {
   return {{"ShardId", outcome.shard}, {"SequenceNumber", outcome.sequence_number}};
 }
 
+// Removes or repeats one drawn result.
 void Miscount(KinesisWorld& world, json& results) {
   ++world.counts.miscounted;
   const std::size_t place = world.details.Below(results.size());

@@ -15,7 +15,8 @@ ShardQuota::ShardQuota(const KinesisLimits& limits, Instant now)
       records_(Wide{limits.records_per_second} * kSecond),
       bytes_(Wide{limits.bytes_per_second} * kSecond) {}
 
-// A rate of n a second is n billionths in a nanosecond.
+// Amounts are in billionths: a rate of n per second adds n billionths per nanosecond. Fixed windows
+// refill completely when a new second begins.
 void ShardQuota::BringTo(Instant now) {
   const Wide most_records = Wide{limits_.records_per_second} * kSecond;
   const Wide most_bytes = Wide{limits_.bytes_per_second} * kSecond;

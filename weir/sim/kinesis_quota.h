@@ -1,5 +1,5 @@
-// What one shard of a simulated stream takes in a second. Its own arithmetic, the slow and obvious
-// kind: it judges a limiter that has another.
+// The rate limits of one shard of a simulated stream. The arithmetic is slow and simple, and
+// deliberately not that of the limiter that it tests.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,30 @@ struct KinesisLimits {
   /// data and partition keys.
   std::int64_t records_per_second = 1000;
   std::int64_t bytes_per_second = 1 << 20;
-  /// Counts anew in each whole second of the clock. Otherwise a bucket that holds one second's
-  /// worth, full at first and refilled by the nanosecond.
+  /// Counts from zero in each whole second of the clock. Otherwise a bucket is used that holds the
+  /// records and bytes of one second, starts full and is refilled by the nanosecond.
   bool fixed_windows = false;
 };
 
-/// A value.
+// The remaining records and bytes of one shard. Not thread-safe.
 class ShardQuota {
  public:
   ShardQuota(const KinesisLimits& limits, Instant now);
 
-  /// One record, all or nothing. What is larger than the whole of a second passes where nothing of
-  /// that second is used, and is owed.
+  /// Takes one record, or returns false and takes nothing. A record larger than the bytes of a
+  /// second passes if none of that second's bytes are used; the rest is a debt.
   bool Take(std::int64_t bytes, Instant now);
 
  private:
   __extension__ using Wide = __int128;
 
+  // Refills up to `now`.
   void BringTo(Instant now);
 
   KinesisLimits limits_;
   Instant at_;
-  Wide records_;  ///< what is left, in billionths
-  Wide bytes_;    ///< the same
+  Wide records_;  ///< the remaining records, in billionths
+  Wide bytes_;    ///< the remaining bytes, in billionths
 };
 
 }  // namespace weir::sim

@@ -47,8 +47,8 @@ TEST(ShardQuota, WindowsCountAnewWithEachSecondOfTheClock) {
   EXPECT_FALSE(quota.Take(1, Instant{6 * kSecond}));
 }
 
-// Between any two instants no more passes than one second's worth and what the rate gives in
-// between. Fails if: the refill is counted twice; what is refused moves the time without refilling.
+// Between any two instants, at most one second's quota plus the refill of that time passes. Fails
+// if: the refill is counted twice, or a refused record moves the time without refilling.
 RC_GTEST_PROP(ShardQuotaProperty, NeverMoreThanASecondsWorthAndTheRate, ()) {
   const KinesisLimits limits{.records_per_second = 5, .bytes_per_second = 700};
   ShardQuota quota(limits, kMidSecond);

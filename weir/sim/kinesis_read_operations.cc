@@ -1,4 +1,4 @@
-// GetShardIterator, GetRecords.
+// The operations GetShardIterator and GetRecords.
 
 #include <algorithm>
 #include <utility>
@@ -15,10 +15,10 @@ constexpr milliseconds kIteratorLives = std::chrono::minutes(5);
 constexpr std::uint64_t kMostRecords = 10'000;
 constexpr std::size_t kMostBytesRead = std::size_t{10} << 20;
 
-/// As text: "i:shard:sequence:issued:stream".
+/// An iterator. Its text is "i:shard:sequence:issued:stream".
 struct Iterator {
   std::uint64_t shard = 0;
-  std::uint64_t sequence = 0;  ///< of the first that it returns, at least
+  std::uint64_t sequence = 0;  ///< the lowest sequence number that it returns
   std::int64_t issued = 0;     ///< ms
   std::string stream;
 };
@@ -97,7 +97,7 @@ json ChildrenOf(const KinesisStream& stream, const KinesisShard& shard) {
   return children;
 }
 
-/// Moves the iterator behind what it returns.
+/// Reads up to `most` records and moves the iterator behind them.
 json Read(const KinesisShard& shard, Iterator& at, std::uint64_t most) {
   json records = json::array();
   std::size_t bytes = 0;

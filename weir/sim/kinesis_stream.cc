@@ -73,6 +73,7 @@ const StoredRecord& KinesisStream::Store(KinesisShard& shard, StoredRecord recor
   return shard.log.emplace_back(std::move(record));
 }
 
+// The parent keeps its records and is closed. The children share its range.
 bool KinesisStream::Split(std::uint64_t shard, Hash128 start, Instant now) {
   if (!IsOpen(shard)) return false;
   const HashSpan range = shards_[shard].range;
@@ -97,6 +98,8 @@ bool KinesisStream::Merge(std::uint64_t one, std::uint64_t other, Instant now) {
   return true;
 }
 
+// A shard uses one sequence number for its start and one for its end, so both have an order among
+// the records.
 void KinesisStream::Add(HashSpan range, std::vector<std::uint64_t> parents, Instant now) {
   const std::uint64_t number = shards_.size();
   for (const std::uint64_t parent : parents) shards_[parent].children.push_back(number);

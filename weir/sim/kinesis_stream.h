@@ -1,4 +1,4 @@
-// One simulated stream: its shards, open and closed, and what each of them stored.
+// One simulated stream: its open and closed shards, and the records that each of them stored.
 #pragma once
 
 #include <cstdint>
@@ -25,51 +25,55 @@ struct StoredRecord {
 struct KinesisShard {
   std::uint64_t number = 0;
   HashSpan range;
-  std::vector<std::uint64_t> parents;  ///< none, one of a split, two of a merge
+  std::vector<std::uint64_t> parents;  ///< none, one after a split, two after a merge
   std::vector<std::uint64_t> children;
   std::uint64_t first_sequence = 0;
-  std::optional<std::uint64_t> last_sequence;  ///< of a closed one
+  std::optional<std::uint64_t> last_sequence;  ///< of a closed shard
   std::vector<StoredRecord> log;
   ShardQuota quota;
 
   bool open() const { return !last_sequence; }
 };
 
-/// "shardId-000000000012".
+/// Returns a name such as "shardId-000000000012".
 std::string ShardName(std::uint64_t number);
 std::optional<std::uint64_t> ReadShardName(std::string_view name);
-/// Decimal, all of one length, so that they compare as text as they do as numbers.
+/// Formats a sequence number in decimal, always with the same number of digits: texts compare as
+/// the numbers do.
 std::string SequenceText(std::uint64_t sequence);
 std::optional<std::uint64_t> ReadSequence(std::string_view text);
 
 class KinesisStream {
  public:
-  /// The space in equal parts. REQUIRES: shards > 0.
+  /// Divides the hash space into equal shards. REQUIRES: shards > 0.
   KinesisStream(std::string name, std::uint64_t shards, const KinesisLimits& limits, Instant now);
 
   const std::string& name() const { return name_; }
   std::string arn() const;
-  /// By their numbers, from 0.
+  /// Returns the shards by their numbers, from 0.
   const std::vector<KinesisShard>& shards() const { return shards_; }
   std::vector<std::uint64_t> OpenShards() const;
-  /// Of the next record, or the next change of the shards.
+  /// Returns the sequence number of the next record, or of the next change of the shards.
   std::uint64_t next_sequence() const { return next_sequence_; }
 
+  // Returns the open shard of this hash.
   KinesisShard& ShardOf(Hash128 hash);
-  /// Sequence numbers grow by each call. REQUIRES: the shard is open.
+  /// Stores a record with the next sequence number. REQUIRES: the shard is open.
   const StoredRecord& Store(KinesisShard& shard, StoredRecord record);
 
-  /// False, and nothing changed, if that shard is not open or does not hold `start` behind its
-  /// first hash.
+  /// Returns false, and changes nothing, if the shard is not open or `start` is not in its range
+  /// behind the first hash.
   bool Split(std::uint64_t shard, Hash128 start, Instant now);
-  /// False, and nothing changed, if they are not open, not two, or not beside each other.
+  /// Returns false, and changes nothing, if the shards are not open, are the same, or are not
+  /// adjacent.
   bool Merge(std::uint64_t one, std::uint64_t other, Instant now);
 
-  /// What consumers deliver, parents before their children.
+  /// Returns the records that consumers deliver: parents before their children.
   std::vector<Delivery> Delivered() const;
 
  private:
   bool IsOpen(std::uint64_t shard) const { return shard < shards_.size() && shards_[shard].open(); }
+  // Adds an open shard.
   void Add(HashSpan range, std::vector<std::uint64_t> parents, Instant now);
   void Close(std::uint64_t shard);
 
@@ -79,7 +83,7 @@ class KinesisStream {
   std::uint64_t next_sequence_ = 1;
 };
 
-/// What stands before `range`'s middle, and where the rest begins.
+/// Returns the first hash of the second half of the range.
 inline Hash128 MiddleOf(const HashSpan& range) {
   return range.first + (range.last - range.first) / 2 + 1;
 }

@@ -1,4 +1,4 @@
-// ListShards, DescribeStreamSummary, CreateStream, SplitShard, MergeShards.
+// The operations ListShards, DescribeStreamSummary, CreateStream, SplitShard and MergeShards.
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ using nlohmann::json;
 constexpr milliseconds kTokenLives = std::chrono::seconds(300);
 constexpr std::uint64_t kMostAsked = 10'000;
 
-/// Where a listing goes on. As text: "t0:12:1767225600013:name".
+/// The position at which a listing continues. Its text is "t0:12:1767225600013:name".
 struct ListToken {
   std::string stream;
   std::uint64_t shard = 0;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kArnPrefix = "arn:aws:kinesis:us-east-1:123456789012:stream/";
 
-/// Uniform over the hashes at which a split may begin its second half.
+/// Draws uniformly from the hashes at which the second half of a split may begin.
 Hash128 DrawStart(const HashSpan& range, Rng& rng) {
   const Hash128 drawn = Hash128{rng.Next()} << 64 | rng.Next();
   return range.first + 1 + drawn % (range.last - range.first);

@@ -1,4 +1,4 @@
-// What the operations of the simulated Kinesis work on.
+// The state that the operations of the simulated Kinesis share.
 #pragma once
 
 #include <map>
@@ -23,19 +23,19 @@ struct KinesisWorld {
         options(its_options),
         faults(its_faults) {}
 
-  /// Of the request's StreamName or StreamARN, of which it must have one. Refuses a stream that is
-  /// not there.
+  /// Returns the stream of the request's StreamName or StreamARN. Refuses a request with none or
+  /// both of them, and an unknown stream.
   KinesisStream& StreamOf(const Fields& fields);
   KinesisStream& StreamNamed(std::string_view name);
-  /// Draws a shard; splits it at a drawn place, or merges it with the one above it.
+  /// Draws a shard, and splits it at a drawn hash or merges it with the next one above it.
   void Reshard(KinesisStream& stream);
   bool HasRoom(const KinesisStream& stream, std::size_t more) const {
     return stream.OpenShards().size() + more <= options.most_open_shards;
   }
 
   const Clock& clock;
-  Rng rng;      ///< whether a fault happens
-  Rng details;  ///< what it does then
+  Rng rng;      ///< decides whether a fault happens
+  Rng details;  ///< draws the details of a fault
   const KinesisOptions options;
   const KinesisFaults& faults;
   KinesisCounts counts;
@@ -46,16 +46,17 @@ struct KinesisWorld {
 };
 
 [[noreturn]] void Refuse(std::string type, std::string message);
-/// A ValidationException in AWS's words: which member, and what it must be.
+/// Throws a ValidationException, with AWS's message, for a member and the condition that it
+/// violates.
 [[noreturn]] void RefuseMember(std::string_view member, std::string_view must);
-/// A whole number in these bounds, both included.
+/// Returns the field, a whole number, or refuses it if it is out of these bounds, both included.
 std::uint64_t NumberIn(const Fields& fields, std::string_view name, std::uint64_t least,
                        std::uint64_t most);
-/// The shard of that name. Refuses what is none, or not of this stream.
+/// Returns the number of the shard with that name. Refuses a malformed name and an unknown shard.
 std::uint64_t ShardIn(const KinesisStream& stream, const std::string& name);
 
-// The operations. Each takes the request's body and returns the answer's (null: it has none), or
-// throws a Refusal.
+// The operations. Each takes the body of a request and returns the body of the response (null:
+// none), or throws a Refusal.
 nlohmann::json PutRecords(KinesisWorld& world, const nlohmann::json& body);
 nlohmann::json PutRecord(KinesisWorld& world, const nlohmann::json& body);
 nlohmann::json ListShards(KinesisWorld& world, const nlohmann::json& body);

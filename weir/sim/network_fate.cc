@@ -13,7 +13,7 @@ bool OnlyReads(std::string_view operation) {
 std::optional<NetworkFault> Fates::NextScripted(std::string_view of) {
   const std::string operation(of);
   std::optional<NetworkFault> fault;
-  // A request without an operation counts once, under the empty name.
+  // A request without an operation is counted once, under the empty name.
   const std::uint64_t nth_of_all = ++sent_[""];
   const std::uint64_t nth = operation.empty() ? nth_of_all : ++sent_[operation];
   for (const auto& key : {std::pair(std::string(), nth_of_all), std::pair(operation, nth)}) {
@@ -25,6 +25,8 @@ std::optional<NetworkFault> Fates::NextScripted(std::string_view of) {
   return fault;
 }
 
+// Always makes all draws, so that a fault leaves the draws of later requests as they are. A script
+// and `down` override them afterwards.
 Fate Fates::Draw(const NetworkFaults& odds, std::string_view operation) {
   const std::optional<NetworkFault> scripted = NextScripted(operation);
   Fate fate;

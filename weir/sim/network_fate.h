@@ -1,4 +1,4 @@
-// What a seed, or a script, has in store for each request on a simulated network.
+// The draws, or the script, that decide what happens to each request on a simulated network.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace weir::sim {
 
-/// Everything that is drawn for one request, always.
+/// The draws of one request. Every request makes all of them.
 struct Fate {
   NetworkFault fault = NetworkFault::kNone;
   nanoseconds there{0};
-  nanoseconds there_again{0};  ///< of a duplicate, from the instant the first one arrives
+  nanoseconds there_again{0};  ///< of a duplicate, counted from the arrival of the first copy
   nanoseconds back{0};
-  nanoseconds stray{0};   ///< of a stray request, beyond `there`
-  bool has_tail = false;  ///< it is in `there`
+  nanoseconds stray{0};   ///< of a stray request, in addition to `there`
+  bool has_tail = false;  ///< the tail is included in `there`
   bool silent = false;
 };
 
@@ -29,22 +29,23 @@ class Fates {
  public:
   explicit Fates(std::uint64_t seed) : rng_(seed), slow_rng_(~seed) {}
 
-  /// Of the next request. `operation`: empty if it has none.
+  /// Draws for the next request. `operation` is empty if the request has none.
   Fate Draw(const NetworkFaults& odds, std::string_view operation);
 
-  /// SimTransport::Script.
+  /// See SimTransport::Script.
   void Script(std::string operation, std::uint64_t nth, NetworkFault fault) {
     script_[{std::move(operation), nth}] = fault;
   }
   std::size_t scripted() const { return script_.size(); }
 
  private:
+  // Counts the request and removes its scripted fault, if there is one.
   std::optional<NetworkFault> NextScripted(std::string_view of);
   NetworkFault DrawFault(const NetworkFaults& odds);
   void DrawSlowness(const NetworkFaults& odds, Fate& fate);
 
   Rng rng_;
-  Rng slow_rng_;  // its own, so that what else a seed draws stays as it is
+  Rng slow_rng_;  // a generator of its own: slowness does not change the other draws of a seed
   std::map<std::pair<std::string, std::uint64_t>, NetworkFault> script_;
   std::map<std::string, std::uint64_t> sent_;
 };

@@ -1,11 +1,11 @@
-// What the random tests of this room draw. For tests only.
+// Draws for the property tests of this module. For tests only.
 #pragma once
 
 #include <rapidcheck.h>
 
 namespace weir::sim {
 
-/// In [0, high), the whole range from the first case on.
+/// Draws from [0, high), from the whole range in the first case too.
 inline int Below(int high) { return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, high)); }
 
 }  // namespace weir::sim

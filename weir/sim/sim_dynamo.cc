@@ -16,7 +16,8 @@ using nlohmann::json;
 
 constexpr std::string_view kDynamoTarget = "DynamoDB_20120810.";
 
-/// How an operation is throttled: before it begins, or, a transaction, by one of its items.
+/// How a throttle fault refuses an operation: as a whole before it begins, or, for a transaction,
+/// by one of its items.
 enum class Throttle { kWhole, kByItem, kNever };
 
 struct DynamoOperation {
@@ -66,7 +67,7 @@ json ReadBody(const HttpRequest& request) {
   throw Refusal{.type = "SerializationException", .message = "the body is not a JSON object"};
 }
 
-/// Draws what may befall any request, whatever it is.
+/// Makes the draws that every request makes.
 void DrawFaults(DynamoWorld& world) {
   world.throttled = world.rng.Chance(world.faults.throttle);
   world.conflict = world.rng.Chance(world.faults.conflict);
@@ -120,6 +121,7 @@ SimDynamo::~SimDynamo() = default;
 
 namespace {
 
+// Adds the headers that `faults` configures, to errors too.
 void AddHeaders(DynamoWorld& world, HttpResponse& response) {
   if (world.faults.sends_date) {
     const auto now = std::chrono::sys_time<milliseconds>(milliseconds(world.clock.WallNow().value));
@@ -146,6 +148,7 @@ HttpResponse SimDynamo::Handle(const HttpRequest& request) {
 HttpResponse SimDynamo::Answer(const HttpRequest& request) {
   DynamoWorld& world = state_->world;
   ++world.counts.requests[std::string(OperationOf(request))];
+  // Numbers the request in the streams of all tables.
   for (auto& [name, kept] : world.tables) ++kept.table.request;
   try {
     return ToResponse(Run(world, request));

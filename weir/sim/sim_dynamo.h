@@ -1,10 +1,10 @@
-// A DynamoDB that lives in a test: AWS's operations by their wire form (JSON protocol 1.0, API
-// version 2012-08-10), atomic and immediate.
+// A simulated DynamoDB for tests: AWS's operations by their wire form (JSON protocol 1.0, API
+// version 2012-08-10). Every operation is atomic and immediate.
 //
-// Known operations: GetItem, BatchGetItem, Query, PutItem, UpdateItem, DeleteItem, BatchWriteItem,
+// Operations: GetItem, BatchGetItem, Query, PutItem, UpdateItem, DeleteItem, BatchWriteItem,
 // TransactWriteItems, TransactGetItems, CreateTable, DescribeTable, DeleteTable, and Update and
 // Describe of TimeToLive and ContinuousBackups. A request field that is not simulated is refused by
-// name, so that nothing is ignored in silence. Attributes of binary type are not simulated.
+// name and never ignored silently. Sets of binaries and keys of type B are not simulated.
 #pragma once
 
 #include <cstdint>
@@ -21,45 +21,47 @@ namespace weir::sim {
 
 class DynamoTable;
 
-/// Probabilities, drawn once for each request unless said otherwise. Each request draws the same
-/// number of times whichever are set.
+/// Probabilities, drawn once for each request unless noted. Each request makes the same draws,
+/// whatever their values.
 struct DynamoFaults {
-  double throttle = 0;     ///< refused, not applied; of a transaction one item is the reason
-  double conflict = 0;     ///< a single write: TransactionConflictException; a transaction: one of
-                           ///< its items, drawn, is in another one
-  double in_progress = 0;  ///< a repeated ClientRequestToken: TransactionInProgressException
-  double unprocessed = 0;  ///< for each key or write of a batch: comes back unprocessed
-  double stale_read = 0;   ///< for each item read without ConsistentRead: as before its last write,
-                           ///< if that is not longer ago than longest_staleness
+  double throttle = 0;  ///< the request is refused and not applied; a transaction names one of its
+                        ///< items as the reason
+  double conflict = 0;  ///< a single write gets TransactionConflictException; a transaction reports
+                        ///< a conflict for one of its items, which is drawn
+  double in_progress = 0;  ///< a repeated ClientRequestToken gets TransactionInProgressException
+  double unprocessed = 0;  ///< for each key or write of a batch: it is returned as unprocessed
+  double stale_read = 0;   ///< for each item read without ConsistentRead: returns its image before
+                           ///< the last write, if that write is not older than longest_staleness
   nanoseconds longest_staleness{1'000'000'000};
-  nanoseconds longest_index_lag{0};  ///< a write shows in the indexes after a wait up to this
-  nanoseconds table_creation{0};     ///< a new table cannot be used before
-  /// The ThrottlingReasons of a throttled request has this one, for example
-  /// "TableWriteKeyRangeThroughputExceeded". Empty: there are none, as before 2025.
+  nanoseconds longest_index_lag{0};  ///< the indexes show a write after a drawn delay of up to this
+  nanoseconds table_creation{0};     ///< a new table can be used after this time
+  /// The ThrottlingReasons of a throttled request list this reason, for example
+  /// "TableWriteKeyRangeThroughputExceeded". If it is empty, the response has none, as before 2025.
   std::string throttling_reason{};
-  /// Write units a second that one partition key of the table, and one of an index, bears; 0: any
-  /// number. What is unused stays for `burst` at most. AWS: 1,000, and five minutes.
+  /// The write units per second of one partition key of the table, and of one of an index; 0:
+  /// unlimited. Unused units are kept for at most `burst`. AWS: 1,000, and five minutes.
   double range_writes = 0;
   nanoseconds burst{300'000'000'000};
-  /// The response says what was done, and its x-amz-crc32 is not that of its body. Over 0 the other
-  /// responses have the right one; otherwise none has any.
+  /// The request is carried out, but the x-amz-crc32 of its response does not match the body. If
+  /// this is above 0, all other responses have a correct x-amz-crc32; otherwise no response has
+  /// one.
   double wrong_checksum = 0;
-  bool sends_date = false;  ///< each response has a Date, by the wall clock, in whole seconds
+  bool sends_date = false;  ///< each response has a Date header: the wall clock in whole seconds
 };
 
-/// What was asked and what it would have cost. A test asserts that its faults fired.
+/// Counts requests, faults and cost. Tests assert that their faults happened.
 struct DynamoCounts {
-  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation, however answered
+  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation
   std::uint64_t throttled = 0;
-  std::uint64_t throttled_ranges = 0;   ///< writes, for their partition key in the table
-  std::uint64_t throttled_indexes = 0;  ///< writes, for their partition key in an index
+  std::uint64_t throttled_ranges = 0;   ///< writes, because of their partition key in the table
+  std::uint64_t throttled_indexes = 0;  ///< writes, because of their partition key in an index
   std::uint64_t wrong_checksums = 0;
   std::uint64_t conflicts = 0;
   std::uint64_t in_progress = 0;
   std::uint64_t unprocessed = 0;
   std::uint64_t stale_reads = 0;
-  std::uint64_t late_indexes = 0;       ///< queries of an index that lacked an entry
-  std::uint64_t failed_conditions = 0;  ///< writes that a condition refused; they are billed
+  std::uint64_t late_indexes = 0;       ///< queries of an index that missed a recent entry
+  std::uint64_t failed_conditions = 0;  ///< writes refused by their condition; they are billed
   double read_units = 0;
   double write_units = 0;
 
@@ -67,8 +69,8 @@ struct DynamoCounts {
   std::uint64_t AllRequests() const;
 };
 
-/// Not thread-safe. The clock must outlive it: request tokens and index lags follow its monotonic
-/// time, ttl its wall time.
+/// Not thread-safe. The clock must outlive it. Request tokens and index delays use the clock's
+/// monotonic time, ttl uses its wall time.
 class SimDynamo final : public SimServer {
  public:
   SimDynamo(const Clock& clock, std::uint64_t seed);
@@ -78,10 +80,11 @@ class SimDynamo final : public SimServer {
 
   HttpResponse Handle(const HttpRequest& request) override;
 
-  /// Deletes, as AWS's background sweep does sooner or later, the items of every table with a ttl
-  /// that is over, and less than five years over. Returns how many.
+  /// Deletes, as AWS's background sweep does at some time, the items of every table whose ttl has
+  /// passed, by less than five years. Returns how many it deleted.
   std::size_t SweepTtl();
-  /// Null if there is none of that name. For oracles: looking costs nothing and changes nothing.
+  /// Returns null if no table has that name. For test oracles: reading it costs and changes
+  /// nothing.
   const DynamoTable* Table(std::string_view name) const;
 
   /// May be changed between requests.
@@ -90,6 +93,7 @@ class SimDynamo final : public SimServer {
 
  private:
   struct State;
+  // Runs one request and turns a Refusal into a response.
   HttpResponse Answer(const HttpRequest& request);
 
   std::unique_ptr<State> state_;

@@ -1,4 +1,4 @@
-// What the service itself does to its callers: throttles, conflicts, half batches, stale reads.
+// The faults of the service itself: throttles, conflicts, partial batches, stale reads.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -152,7 +152,7 @@ TEST_F(SimDynamoFault, AWriteOfLongAgoIsSeenByEveryone) {
   EXPECT_EQ(Ok("GetItem", kGet)["Item"]["n"]["N"], "2");
 }
 
-/// Everything that a run of mixed requests answers.
+/// Returns all responses of a run of mixed requests.
 std::string Trace(std::uint64_t seed, const DynamoFaults& faults) {
   SimClock clock;
   SimDynamo dynamo(clock, seed);

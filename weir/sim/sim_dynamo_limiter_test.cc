@@ -1,4 +1,4 @@
-// The writes of zae-limiter 0.17 on a bucket, as it sends them: what a peer does to a shared table.
+// The writes of zae-limiter 0.17 on a bucket, as it sends them to a shared table.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class SimDynamoLimiter : public DynamoFixture {
  protected:
   SimDynamoLimiter() { Create(); }
 
-  /// The bucket with 10 of 10 tokens, and the check on its owner, in one transaction.
+  /// Creates the bucket with 10 of 10 tokens, and checks its owner, in one transaction.
   DynamoAnswer Create() {
     return Call("TransactWriteItems", R"j({"TransactItems":[
         {"Put":{"TableName":"t","ConditionExpression":"attribute_not_exists(PK)","Item":{)j" +
@@ -47,7 +47,7 @@ class SimDynamoLimiter : public DynamoFixture {
     return Call("UpdateItem", body.dump());
   }
 
-  /// One write, no read: takes n millitokens where the stored balance has them.
+  /// Takes n millitokens in one write without a read, if the stored balance has them.
   DynamoAnswer Speculate(std::int64_t n, std::int64_t now_ms = 5000) {
     return Update(
         "ADD #b0tk :n0, #b0tc :p0, #wtk :wn, #wtc :wp",
@@ -66,7 +66,7 @@ class SimDynamoLimiter : public DynamoFixture {
             Milli(now_ms) + R"(,":now_s":)" + Milli(now_ms / 1000));
   }
 
-  /// SET on the bucket without a condition.
+  /// Sets an attribute of the bucket without a condition on its value.
   void Set(const std::string& name, const std::string& value) {
     Update("SET #n = :v", "attribute_exists(PK)", R"("#n":")" + name + '"', R"(":v":)" + value);
   }

@@ -1,4 +1,4 @@
-// Random requests against a plain map that says what must be there.
+// Random requests, compared with a plain map of the expected items.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -24,7 +24,7 @@ json Key(int item) { return {{"PK", {{"S", "a"}}}, {"SK", {{"S", std::to_string(
 
 json Number(std::int64_t n) { return {{"N", std::to_string(n)}}; }
 
-/// Five items that hold one number each, and stand in GSI2 under the parity of their last put.
+/// Five items with one number each. GSI2 stores them under the parity of their last put.
 class SimDynamoModel : public DynamoFixture {
  protected:
   using Model = std::map<int, std::int64_t>;
@@ -46,7 +46,7 @@ class SimDynamoModel : public DynamoFixture {
     }
   }
 
-  /// Every way to read shows the model, and the stream leads to it.
+  /// Checks that every way to read returns the model, and that the stream leads to it.
   void Check() {
     json items = json::array();
     for (const auto& [item, n] : model_) items.push_back(ItemOf(item, n));
@@ -104,7 +104,7 @@ class SimDynamoModel : public DynamoFixture {
     if (fits) model_.erase(item);
   }
 
-  /// Adds where an item is.
+  /// Adds n to an item if it exists.
   void Add(int item, std::int64_t n) {
     json request = {{"Key", Key(item)}, {"UpdateExpression", "ADD n :n"}};
     request["ConditionExpression"] = "attribute_exists(n)";
@@ -118,8 +118,8 @@ class SimDynamoModel : public DynamoFixture {
     RC_ASSERT(answer.body["Attributes"]["n"] == Number(there->second));
   }
 
-  /// Moves n from one item to another, which needs at least n, in one transaction with a token; it
-  /// is sent twice, as after a lost answer.
+  /// Moves n from one item to another in one transaction with a request token, if the first has at
+  /// least n. The transaction is sent twice, as after a lost response.
   void Move(int to, int from, std::int64_t n) {
     json request = json::object();
     for (const auto& [item, amount] : {std::pair(to, n), std::pair(from, -n)}) {
@@ -146,8 +146,8 @@ class SimDynamoModel : public DynamoFixture {
   int tokens_ = 0;
 };
 
-// Fails if: a refused write leaves a trace, a token is applied twice, an index or the stream misses
-// a change that a batch, a transaction or a delete made.
+// Fails if: a refused write changes anything, a token is applied twice, or an index or the stream
+// misses a change of a batch, a transaction or a delete.
 RC_GTEST_FIXTURE_PROP(SimDynamoModel, EveryWayToReadShowsWhatTheWritesLeft, ()) {
   const int steps = Below(30);
   for (int step = 0; step < steps; ++step) Step();

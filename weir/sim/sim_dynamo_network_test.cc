@@ -1,4 +1,4 @@
-// Clients that try again, on a DynamoDB behind a bad network: what a repeated write does.
+// Clients that retry, on a DynamoDB behind a bad network: the effect of repeated writes.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -28,14 +28,14 @@ json AddOne() {
       "UpdateExpression":"ADD n :1","ExpressionAttributeValues":{":1":{"N":"1"}}})");
 }
 
-/// AddOne in a transaction that counts once, however often it is sent.
+/// Returns AddOne in a transaction that counts once, even if it is sent several times.
 json AddOneOnce(const std::string& token) {
   json request = {{"ClientRequestToken", token}};
   request["TransactItems"][0]["Update"] = AddOne();
   return request;
 }
 
-/// Makes its writes one after the other, each again and again until an answer says that it is done.
+/// Makes its writes one after the other and retries each until a response reports success.
 class Client {
  public:
   Client(SimScheduler& scheduler, SimServer& server, std::uint64_t seed)
@@ -51,7 +51,7 @@ class Client {
                          .longest_trip = milliseconds(9)};
   }
 
-  /// In transactions with tokens, or in plain updates.
+  /// Starts with transactions with tokens if `once`, otherwise with plain updates.
   void Start(bool once) {
     once_ = once;
     Send();
@@ -82,7 +82,7 @@ class Client {
   int doubts_ = 0;
 };
 
-/// What a fleet of clients did, and what the table holds of it.
+/// The writes of a fleet of clients and the resulting count in the table.
 struct Fleet {
   std::int64_t counted = 0;
   int doubts = 0;

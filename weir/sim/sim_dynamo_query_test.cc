@@ -1,4 +1,4 @@
-// Query, BatchGetItem, and how late the indexes are.
+// Query, BatchGetItem, and the delay of the indexes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 class SimDynamoQuery : public DynamoFixture {
  protected:
-  /// The sort keys that a Query finds; `more` as JSON text behind the key condition.
+  /// Returns the sort keys that a Query finds. `more` is JSON text that follows the key condition.
   std::vector<std::string> Find(const std::string& condition, const std::string& more = "") {
     return SortKeys(Ok("Query", Body(condition, more)));
   }
@@ -34,7 +34,7 @@ class SimDynamoQuery : public DynamoFixture {
     for (const json& item : answer["Items"]) keys.push_back(item["SK"]["S"]);
     return keys;
   }
-  /// Every page's sort keys, one after the other.
+  /// Returns the sort keys of all pages, one page after the other.
   std::vector<std::string> FindInPages(const std::string& condition, const std::string& more,
                                        int limit) {
     json body = json::parse(Body(condition, more));
@@ -162,8 +162,8 @@ TEST_F(SimDynamoQuery, ACursorWorksWhenItsItemIsGone) {
           "ValidationException");
 }
 
-// Fails if: a page begins with the last item of the page before, or leaves one out, in either
-// direction; or equal index keys are not told apart by the items' own.
+// Fails if: a page repeats the last item of the page before, or skips one, in either direction; or
+// items with equal index keys are not distinguished by their own keys.
 RC_GTEST_FIXTURE_PROP(SimDynamoQuery, PagesTogetherAreTheWhole, ()) {
   const auto numbers = *rc::gen::unique<std::vector<int>>(rc::gen::inRange(10, 60));
   const bool forward = *rc::gen::arbitrary<bool>();

@@ -175,7 +175,7 @@ TEST_F(SimDynamoTransaction, GetsItemsInOrderAndCostsTwice) {
   EXPECT_EQ(dynamo.counts().read_units, before + 6);
 }
 
-// Fails if: a transaction applies a part, or judges one item by what it did to another.
+// Fails if: a transaction is applied in part, or one item is judged after another one was changed.
 RC_GTEST_FIXTURE_PROP(SimDynamoTransaction, AllOrNothingWhateverIsTaken, ()) {
   const auto amounts = *rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 3)));

@@ -1,4 +1,4 @@
-// Writes of one item, batches of them, and what they cost.
+// Writes of one item, batches of writes, and their cost.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -254,7 +254,8 @@ TEST_F(SimDynamoWrite, ABatchHasOneToTwentyFiveWritesOfDifferentItems) {
   EXPECT_EQ(Everything(), json::array());
 }
 
-// Fails if: a condition is judged on any but the item that is there, or a failed one is applied.
+// Fails if: a condition is judged on another image than the current item, or a write is applied
+// though its condition failed.
 RC_GTEST_FIXTURE_PROP(SimDynamoWrite, TakesNeverExceedWhatWasThere, ()) {
   const auto tokens = *rc::gen::inRange(0, 50);
   const auto amounts = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 10));

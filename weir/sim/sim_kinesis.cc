@@ -50,7 +50,7 @@ json Run(KinesisWorld& world, const HttpRequest& request) {
   }
 }
 
-/// Neither throttles nor faults, which a client can do nothing about.
+/// Returns whether the client is at fault: the error is neither a throttle nor another fault.
 bool IsTheClients(const Refusal& refusal) {
   return refusal.status == 400 && refusal.type != "ProvisionedThroughputExceededException" &&
          refusal.type != "LimitExceededException";
@@ -82,6 +82,7 @@ SimKinesis::SimKinesis(const Clock& clock, std::uint64_t seed, const KinesisOpti
 
 SimKinesis::~SimKinesis() = default;
 
+// Every request makes the same draws before it is run.
 HttpResponse SimKinesis::Handle(const HttpRequest& request) {
   KinesisWorld& world = state_->world;
   ++world.counts.requests[std::string(OperationOf(request))];
@@ -91,6 +92,7 @@ HttpResponse SimKinesis::Handle(const HttpRequest& request) {
   const bool error = world.rng.Chance(faults.error);
   if (!error) return Answer(world, request);
   ++world.counts.errors;
+  // Half of the requests with an error are carried out.
   if (world.details.Chance(0.5)) Answer(world, request);
   return WriteKinesisBody(
       BodyTypeOf(request),

@@ -1,10 +1,10 @@
-// A Kinesis that lives in a test: AWS's operations by their wire form (API version 2013-12-02, JSON
-// protocol 1.1 or CBOR 1.1), atomic and immediate.
+// A simulated Kinesis for tests: AWS's operations by their wire form (API version 2013-12-02, JSON
+// protocol 1.1 or CBOR 1.1). Every operation is atomic and immediate.
 //
-// Known operations: PutRecords, PutRecord, ListShards, GetShardIterator, GetRecords,
+// Operations: PutRecords, PutRecord, ListShards, GetShardIterator, GetRecords,
 // DescribeStreamSummary, CreateStream, SplitShard, MergeShards. A stream is active as soon as it is
-// created, split or merged. A request field that is not simulated is refused by name, so that
-// nothing is ignored in silence.
+// created, split or merged. A request field that is not simulated is refused by name and never
+// ignored silently.
 #pragma once
 
 #include <cstdint>
@@ -27,29 +27,28 @@ struct KinesisOptions {
   KinesisLimits limits{};                                ///< of one shard
   std::size_t max_record_bytes = std::size_t{1} << 20;   ///< of the data of one record
   std::size_t max_request_bytes = std::size_t{5} << 20;  ///< of a PutRecords: data and keys
-  std::size_t most_listed = 1000;      ///< shards in a page, whatever is asked for
-  std::size_t most_open_shards = 500;  ///< of a stream; more are refused
+  std::size_t most_listed = 1000;      ///< shards in a page, even if a request wants more
+  std::size_t most_open_shards = 500;  ///< of a stream; a change that would exceed this is refused
 };
 
-/// Probabilities. Each request draws the same number of times whichever are set, and so does each
-/// entry of one.
+/// Probabilities. Each request, and each entry of one, makes the same draws, whatever their values.
 struct KinesisFaults {
-  double throttle = 0;     ///< an entry: refused for its shard's rate, which it does not use
-  double fail_before = 0;  ///< an entry: InternalFailure, not stored
-  double fail_after = 0;   ///< an entry: InternalFailure, and stored
-  double miscount = 0;     ///< an answer to PutRecords with one entry less or one more
-  double refuse_list = 0;  ///< ListShards: LimitExceededException
+  double throttle = 0;     ///< an entry is refused for its shard's rate; it uses none of that rate
+  double fail_before = 0;  ///< an entry gets InternalFailure and is not stored
+  double fail_after = 0;   ///< an entry gets InternalFailure and is stored
+  double miscount = 0;     ///< the response of PutRecords has one entry too few or too many
+  double refuse_list = 0;  ///< ListShards gets LimitExceededException
   double reshard = 0;      ///< before a PutRecords or PutRecord, a shard of its stream is split, or
                            ///< merged with the one above it
-  double error = 0;        ///< of any request: status 500; half of them were carried out
+  double error = 0;        ///< any request gets status 500; half of them are carried out
 };
 
-/// What was asked, and what happened to it. A test asserts that its faults fired.
+/// Counts requests, records and faults. Tests assert that their faults happened.
 struct KinesisCounts {
-  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation, however answered
+  std::map<std::string, std::uint64_t, std::less<>> requests;  ///< by operation
   std::uint64_t stored = 0;                                    ///< records
-  std::uint64_t over_limit = 0;  ///< records that their shard's limit refused
-  std::uint64_t throttled = 0;   ///< by fault, as all below
+  std::uint64_t over_limit = 0;  ///< records refused by their shard's limit
+  std::uint64_t throttled = 0;   ///< by a fault, as all of the following
   std::uint64_t failed_before = 0;
   std::uint64_t failed_after = 0;
   std::uint64_t miscounted = 0;
@@ -57,14 +56,14 @@ struct KinesisCounts {
   std::uint64_t splits = 0;
   std::uint64_t merges = 0;
   std::uint64_t errors = 0;
-  std::uint64_t invalid = 0;  ///< requests that no client should send: answered with 400, neither a
-                              ///< throttle nor a fault
+  std::uint64_t invalid = 0;  ///< requests with a status 400 that is neither a throttle nor a
+                              ///< fault: no client should send them
 
   std::uint64_t Requests(std::string_view operation) const;
 };
 
-/// Not thread-safe. The clock must outlive it: limits follow its monotonic time, all that expires
-/// and the times of records its wall time.
+/// Not thread-safe. The clock must outlive it. Limits use the clock's monotonic time; expiry and
+/// the times of records use its wall time.
 class SimKinesis final : public SimServer {
  public:
   SimKinesis(const Clock& clock, std::uint64_t seed, const KinesisOptions& options = {});
@@ -74,16 +73,17 @@ class SimKinesis final : public SimServer {
 
   HttpResponse Handle(const HttpRequest& request) override;
 
-  /// As the operations of these names, of shards by their number; Split in the middle. REQUIRES:
-  /// that the operation would be good.
+  /// As the operations of these names, with shards by number. Split splits in the middle. REQUIRES:
+  /// the operation is valid.
   void CreateStream(const std::string& name, std::uint64_t shards);
   void Split(std::string_view stream, std::uint64_t shard);
   void Merge(std::string_view stream, std::uint64_t one, std::uint64_t other);
 
-  /// Null if there is none of that name. For oracles: looking costs nothing and changes nothing.
+  /// Returns null if no stream has that name. For test oracles: reading it costs and changes
+  /// nothing.
   const KinesisStream* Stream(std::string_view name) const;
-  /// What a consumer would have delivered by now (kinesis_delivery.h), each shard in its order,
-  /// parents before their children. REQUIRES: the stream is there.
+  /// Returns the records that a consumer would have delivered by now (kinesis_delivery.h): each
+  /// shard in its order, parents before their children. REQUIRES: the stream exists.
   std::vector<Delivery> Delivered(std::string_view stream) const;
 
   /// May be changed between requests.

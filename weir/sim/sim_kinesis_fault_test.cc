@@ -1,4 +1,4 @@
-// What the service itself does to its callers: each fault alone, counted.
+// The faults of the service itself, each alone and counted.
 
 #include <gmock/gmock.h>
 
@@ -116,7 +116,7 @@ TEST_F(SimKinesisFault, ARequestEndsInAnErrorAndHalfOfThemWereCarriedOut) {
   EXPECT_LT(kinesis.counts().stored, 75U);
 }
 
-/// Everything that a run of puts answers.
+/// Returns all responses of a run of puts.
 std::string Trace(std::uint64_t seed, const KinesisFaults& faults) {
   SimClock clock;
   SimKinesis kinesis(clock, seed);

@@ -1,4 +1,4 @@
-// Shards that are listed, split, merged, and read to their end.
+// Listing, splitting and merging shards, and reading them to their end.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// PutRecords and PutRecord: what they take, where it goes, and how it comes back.
+// PutRecords and PutRecord: the accepted entries, their shards, and their delivery.
 #include "weir/sim/sim_kinesis.h"
 
 #include <absl/strings/escaping.h>

@@ -23,7 +23,7 @@ HttpResponse Throttled() {
                   R"("message":"Rate exceeded"})"};
 }
 
-/// One request of the client, until it is answered.
+/// One request of the client. It ends with exactly one result.
 struct Exchange {
   HttpDone done;
   std::optional<TimerId> deadline;
@@ -32,6 +32,14 @@ struct Exchange {
 
 }  // namespace
 
+// The way of a request:
+//
+//   Send --> Dispatch --trip there--> Arrive --> Return --trip back--> Answer
+//               |                        |                               ^
+//               +-- request lost: Break -+- response lost: Break --------+
+//
+// The deadline ends it earlier (TimeOut). A stray request and the second copy of a duplicate reach
+// the server without a callback.
 class SimTransport::State : public std::enable_shared_from_this<SimTransport::State> {
  public:
   State(Scheduler& its_scheduler, SimServer& server, std::uint64_t seed)
@@ -133,7 +141,8 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
     });
   }
 
-  /// The client hears of a lost request or answer: at its deadline, or after one more trip.
+  /// Reports a lost request or response to the client after one more trip. If `silent`, the
+  /// deadline ends the request instead.
   void Break(const Fate& fate, bool silent, const Shared& exchange) {
     if (silent) return;
     After(fate.back, [self = shared_from_this(), exchange] {
@@ -156,7 +165,7 @@ class SimTransport::State : public std::enable_shared_from_this<SimTransport::St
   void Answer(Exchange& exchange, tl::expected<HttpResponse, HttpFailure> answer) {
     if (std::exchange(exchange.answered, true)) return;
     if (exchange.deadline) scheduler_.Cancel(*exchange.deadline);
-    // The caller may keep what it is told in what `done` owns.
+    // The callback may own the object that it stores the result in, so it must not destroy itself.
     const auto done = std::make_unique<HttpDone>(std::move(exchange.done));
     (*done)(std::move(answer));
   }

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::seconds;
 using testing::ElementsAre;
 
-/// Answers with how many requests it has seen.
+/// Responds with the number of requests it has received.
 class CountingServer final : public SimServer {
  public:
   HttpResponse Handle(const HttpRequest& request) override {
@@ -28,7 +28,7 @@ class CountingServer final : public SimServer {
   std::vector<std::string> seen;
 };
 
-/// What `done` was told, and when.
+/// The calls of one callback: their number, the last result and its time.
 struct Told {
   int times = 0;
   int status = 0;  ///< 0: no answer
@@ -38,7 +38,7 @@ struct Told {
 };
 
 struct SimNetwork : testing::Test {
-  /// Sends with this body, and with a deadline where one is given.
+  /// Sends a request with this body and, if one is given, a deadline.
   void Send(Told& told, std::string body = "", nanoseconds wait = nanoseconds::max()) {
     HttpRequest request = DynamoRequest("UpdateItem", {});
     request.body = std::move(body);
@@ -58,7 +58,7 @@ struct SimNetwork : testing::Test {
                      }
                    });
   }
-  /// Sends one that meets this fault, and runs until nothing is under way.
+  /// Sends a request with this fault, and runs until no request is in flight.
   Told Meet(NetworkFault fault, nanoseconds wait = nanoseconds::max()) {
     Told told;
     transport.Script("UpdateItem", ++sent_, fault);
@@ -339,7 +339,7 @@ struct RunOfMany {
   std::size_t seen = 0;
 };
 
-/// 300 requests, one each millisecond, with deadlines that some of them miss.
+/// Sends 300 requests, one each millisecond, with deadlines that some of them miss.
 RunOfMany RunMany(std::uint64_t seed) {
   SimScheduler scheduler(seed);
   CountingServer server;
@@ -381,7 +381,8 @@ TEST(SimNetworkSeed, EveryFaultFires) {
   EXPECT_GT(counts.reordered, 0U);
 }
 
-// Fails if: a duplicate's or a late answer is passed on too, or a silent loss is never told.
+// Fails if: the response of a duplicate or a late response is passed on too, or a silent loss never
+// ends.
 RC_GTEST_PROP(SimNetworkProperty, EachRequestIsToldOnceAndArrivesAsOftenAsTheCountsSay, ()) {
   const RunOfMany run = RunMany(*rc::gen::arbitrary<std::uint64_t>());
   for (const int told : run.told) RC_ASSERT(told == 1);
@@ -390,7 +391,7 @@ RC_GTEST_PROP(SimNetworkProperty, EachRequestIsToldOnceAndArrivesAsOftenAsTheCou
                             counts.lost_requests - counts.failed_before - counts.throttled);
 }
 
-// Fails if: a fault that is switched on moves the draws of the requests behind it.
+// Fails if: a fault of one request changes the draws of later requests.
 RC_GTEST_PROP(SimNetworkProperty, OneMoreFaultLeavesTheOtherTripsAsTheyWere, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const auto trip_of_the_second = [seed](NetworkFault first) {

@@ -28,7 +28,7 @@ void SimClock::SetWall(UnixMillis wall) {
 }
 
 SimScheduler::~SimScheduler() {
-  // What a task owns may schedule or cancel when it is destroyed.
+  // The destructor of a task's state may schedule or cancel tasks.
   while (!tasks_.empty()) {
     const auto tasks = std::exchange(tasks_, {});
     keys_.clear();

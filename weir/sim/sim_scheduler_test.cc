@@ -52,7 +52,7 @@ TEST(SimClock, StartsFarFromZeroAndOffEveryRoundNumber) {
   EXPECT_NE(clock.WallNow().value % 1000, 0);
 }
 
-// Fails if: the part of a millisecond that the wall clock cannot show is forgotten at each step.
+// Fails if: the part of a millisecond that the wall clock cannot show is lost at each step.
 RC_GTEST_PROP(SimClockProperty, BothClocksMoveAlikeHoweverTimeIsCut, ()) {
   const auto steps =
       *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 3'000'000));
@@ -188,7 +188,7 @@ TEST(SimScheduler, WhatPendingTasksOwnMayScheduleWhileItIsDestroyed) {
   EXPECT_FALSE(ran);
 }
 
-/// The order in which 20 tasks of one instant, and then 5 of the next, run.
+/// Returns the order in which 20 tasks of one instant, and then 5 of the next, run.
 std::vector<int> OrderOf(SimScheduler& scheduler) {
   std::vector<int> order;
   const Instant later = scheduler.clock().Now() + milliseconds(1);
@@ -214,7 +214,7 @@ TEST(SimScheduler, ASeedShufflesEqualInstantsAndNothingElse) {
   EXPECT_EQ(shuffled, in_order);
 }
 
-// Fails if: the order is drawn from anything but the seed, or the seed is not used.
+// Fails if: the order depends on anything but the seed, or not on the seed.
 RC_GTEST_PROP(SimSchedulerProperty, AShuffleReplaysByItsSeedAndDiffersBetweenSeeds, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   RC_ASSERT(OrderOf(seed) == OrderOf(seed));

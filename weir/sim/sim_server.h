@@ -1,4 +1,4 @@
-// What answers HTTP requests in a simulation.
+// A server of HTTP requests in a simulation.
 #pragma once
 
 #include <string_view>
@@ -7,16 +7,16 @@
 
 namespace weir::sim {
 
-/// Answers at once and never fails to: losing and delaying is the network's part (sim_network.h).
-/// Not thread-safe.
+/// Responds at once and never fails to: the network loses and delays (sim_network.h). Not
+/// thread-safe.
 class SimServer {
  public:
   virtual ~SimServer() = default;
   virtual HttpResponse Handle(const HttpRequest& request) = 0;
 };
 
-/// What follows the dot in the request's x-amz-target: "UpdateItem"; empty where there is none.
-/// Points into the request.
+/// Returns the part of the request's x-amz-target after the dot, such as "UpdateItem", or an empty
+/// text if there is none. The result points into the request.
 std::string_view OperationOf(const HttpRequest& request);
 
 }  // namespace weir::sim

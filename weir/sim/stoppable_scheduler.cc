@@ -10,6 +10,7 @@ TimerId StoppableScheduler::At(Instant when, Task task) {
   return id;
 }
 
+// A stop may have been extended meanwhile, so the task checks again when it ends.
 void StoppableScheduler::Run(TimerId id) {
   if (is_stopped()) {
     timers_.at(id).inner = inner_.At(goes_on_, [this, id] { Run(id); });

@@ -1,4 +1,5 @@
-// A process that stops for a while: nothing in it runs, everything around it goes on.
+// A process that stops for a while, such as a suspended one: its tasks wait, the rest of the world
+// continues.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 
 namespace weir::sim {
 
-/// The scheduler of one process of a simulated world. Tasks that fall due while it is stopped run
-/// when it goes on. `inner` must outlive it, and it the last task; pending ones are destroyed
-/// unrun. Not thread-safe.
+/// The scheduler of one process of a simulated world. Tasks that become due while the process is
+/// stopped run when it continues. `inner` must outlive this object, and this object must outlive
+/// its last task; pending tasks are destroyed without running. Not thread-safe.
 class StoppableScheduler final : public Scheduler {
  public:
   explicit StoppableScheduler(Scheduler& inner) : inner_(inner) {}
@@ -25,7 +26,7 @@ class StoppableScheduler final : public Scheduler {
   TimerId At(Instant when, Task task) override;
   bool Cancel(TimerId id) override;
 
-  /// Stops the process; a stop that ends later goes on.
+  /// Stops the process until then. A stop that is in effect and ends later is not shortened.
   void StopUntil(Instant until) { goes_on_ = std::max(goes_on_, until); }
   bool is_stopped() const { return clock().Now() < goes_on_; }
 
@@ -34,6 +35,7 @@ class StoppableScheduler final : public Scheduler {
     Task task;
     TimerId inner{};
   };
+  // Runs the task, or postpones it while the process is stopped.
   void Run(TimerId id);
 
   Scheduler& inner_;
@@ -42,7 +44,8 @@ class StoppableScheduler final : public Scheduler {
   std::map<TimerId, Timer> timers_;
 };
 
-/// Passes answers on when the process is not stopped. Both must outlive it and every answer.
+/// Passes responses on, or postpones them while the process is stopped. Network and scheduler must
+/// outlive it and every response.
 class StoppableTransport final : public HttpTransport {
  public:
   StoppableTransport(HttpTransport& network, StoppableScheduler& scheduler)

@@ -1,11 +1,11 @@
-// The producer as tests drive it where the command line cannot, a line for each step:
+// Drives a producer for tests that the command line cannot make, one input line for each step:
 //
 //   producer_driver bound ENDPOINT aggregated|separate DATA_BYTES BOUND_BYTES
 //   producer_driver idle ENDPOINT STREAMS
 //
 // `bound` stores a record, waits for a line, puts records with their number as partition key until
-// no room is left, waits for a line, closes. `idle` stores a record in each stream, and waits for a
-// line. Each step ends with a line of JSON on stdout.
+// the buffer is full, waits for a line, closes. `idle` stores a record in each stream and waits for
+// a line. Each step ends with a line of JSON on stdout.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -50,7 +50,7 @@ void WaitForLine() {
   std::getline(std::cin, line);
 }
 
-// The fake service has no limits; what it does not answer is tried again soon.
+// The fake service has no limits; a request without a response is retried soon.
 ProducerConfig Config(bool aggregated, std::int64_t bound) {
   ProducerConfig config;
   config.wire = WireFormat::kJson;
@@ -86,7 +86,7 @@ class Driver {
     return stream;
   }
 
-  /// Until it is full, or `most` are in: then nothing bounds it.
+  /// Puts until the buffer is full. If `most` records fit, nothing bounds the buffer.
   void Fill(Producer::Stream& stream, std::size_t data_bytes, std::uint64_t most) {
     const std::string data(data_bytes, 'x');
     for (std::uint64_t taken = 0; taken < most; ++taken) {
@@ -104,7 +104,7 @@ class Driver {
   }
 
  private:
-  /// A put that waits is refused as well, after its time.
+  /// Expects that a put that waits is refused too, after its timeout.
   void Full(Producer::Stream& stream, Record next, Code refused) {
     const std::string taken = next.partition_key;
     const Status waited = producer_.Put(stream, std::move(next), [](auto) {});
@@ -113,7 +113,7 @@ class Driver {
                     waited ? "ok" : CodeName(waited.error().code)));
   }
 
-  SystemClock clock_;  // outlives what follows
+  SystemClock clock_;  // outlives the members below
   std::unique_ptr<ServiceConnection> connection_;
   Producer producer_;
 };

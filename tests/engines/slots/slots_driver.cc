@@ -1,11 +1,11 @@
-// Claims slots when it is told to, from many threads at once: one of several processes that want
-// more than there is.
+// Claims slots on command, from many threads at once. It is one of several processes that together
+// want more slots than there are.
 //
 //     slots_driver URL RESOURCE ACCOUNT LIMIT THREADS
 //
-// Reads commands, one a line, and answers each with one: `claim`, to which every thread claims once
-// and `held N` tells how many of them have a slot; `release`, to which all of them go back and
-// `released N` tells how many were still held.
+// Reads one command per line and replies with one line. On `claim` every thread claims once; the
+// reply `held N` has the number of slots that are held. On `release` all slots are released;
+// the reply `released N` has the number of slots that were still held.
 #include <fmt/format.h>
 
 #include <cstdio>
